@@ -1,0 +1,93 @@
+# Everything runs in environments that are made here, with nothing but Python's own venv and pip:
+#   .venv        the project, editable; the runtime alone for `demo`, the tools on top for everything else
+#   .venv-wheel  the built wheel alone, to test what users will install
+#   .peers       other implementations, each in its own environment (tests/peers/environments.py)
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DELETE_ON_ERROR:
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+# Byte code is made when a module is first imported; making it for everything takes seconds and most is never used.
+export PIP_NO_COMPILE := 1
+export PYTHONPATH :=
+
+# The oldest that is supported comes first: code that runs there runs everywhere. Each candidate is executed, because
+# a name on PATH may be a shim of a version that is not active.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python3 python; do \
+	"$$name" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$name" && break; done)
+
+BIN := .venv/bin
+WHEEL_BIN := .venv-wheel/bin
+JOBS ?= 2
+
+.PHONY: help demo test test-source test-wheel peers check format bench bench-quick clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
+
+demo: .venv/.runtime ## install the runtime and run the example, in under a minute
+	@$(BIN)/python examples/weather.py
+
+test: test-source test-wheel ## all tests on the source tree, then a smoke test of the built wheel
+
+test-source: .venv/.tools peers
+	@echo "== tests on the source tree"
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+test-wheel: .venv-wheel/.installed
+	@echo "== smoke tests on the installed wheel"
+	@OMNIZARR_INSTALLED=1 $(WHEEL_BIN)/python -m pytest -q -p no:cacheprovider -m smoke tests
+
+peers: .venv/.made ## environments of other implementations, which the tests compare with
+	@$(BIN)/python tests/peers/environments.py
+
+check: .venv/.tools ## style, types and the import contracts
+	@echo "== ruff"; $(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "== mypy"; $(BIN)/mypy
+	@echo "== import contracts"; $(BIN)/lint-imports
+
+format: .venv/.tools ## put the code into the house style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: .venv/.runtime peers ## the speed of this library and of its peers, on this machine
+	@$(BIN)/python -m benchmarks
+
+bench-quick: .venv/.runtime peers ## the same with little data, in a minute or two
+	@$(BIN)/python -m benchmarks --quick
+
+clean: ## remove environments, builds and caches
+	rm -rf .venv .venv-wheel .peers build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# -- environments, made once and again when the project's requirements change
+
+.venv/.made:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "omnizarr needs Python 3.11 or newer; none was found. Say which one: make PYTHON=/path/to/python" >&2; exit 1; fi
+	@echo "== environment .venv with $$($(PYTHON) --version)"
+	@rm -rf .venv && $(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.runtime: .venv/.made pyproject.toml
+	@echo "== installing the runtime"
+	@$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+.venv/.tools: .venv/.runtime
+	@echo "== installing the tools for tests and checks"
+	@$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@
+
+.venv-wheel/.installed: .venv/.runtime $(shell find src -name '*.py' 2>/dev/null)
+	@echo "== building the wheel and installing it alone"
+	@rm -rf .venv-wheel dist
+	@$(BIN)/python -m pip wheel -q --no-deps -w dist .
+	@$(BIN)/python -m venv .venv-wheel
+	@$(WHEEL_BIN)/python -m pip install -q "$$(echo dist/omnizarr-*.whl)[test]"
+	@touch $@

@@ -1,0 +1,1 @@
+"""Measurements of omnizarr beside its peers, and the study behind its defaults."""

@@ -1,0 +1,120 @@
+"""JSON in and out: bounded, tolerant of what Python writers stored, strict in what is written; and the
+collector that finds every problem of a document before anything is raised."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections.abc import Iterable
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from omnizarr.errors import ArgumentError, MetadataError, Problem
+
+__all__ = ["Json", "Problems", "describe", "dump", "is_integer", "nearest", "parse"]
+
+Json = Any  # a value as json.loads gives it; a precise recursive alias would make every reader of a document cast
+
+_DEEPEST = 200  # levels; RFC 8259 lets a reader set such a limit, and real documents stay below 20
+
+
+def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Json:
+    """The JSON value in `data`. Bare `NaN` and `Infinity` are accepted, as Python wrote them for years (A60);
+    of repeated members the last one counts (R154). `what` names the document in errors."""
+    if len(data) > limit:
+        raise MetadataError(f"{what} is {len(data)} bytes long, more than the limit of {limit}")
+    try:
+        value = json.loads(bytes(data).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise MetadataError(f"{what} is not UTF-8 text: {error}") from None
+    except RecursionError:
+        raise MetadataError(f"{what} is nested too deeply") from None
+    except ValueError as error:
+        raise MetadataError(f"{what} is not valid JSON: {error}") from None
+    if _too_deep(value):
+        raise MetadataError(f"{what} is nested more than {_DEEPEST} levels deep")
+    return value
+
+
+def _too_deep(value: Json) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for item in level
+            if isinstance(item, (dict, list))
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def dump(value: Json) -> bytes:
+    """`value` as RFC 8259 JSON in UTF-8 (R153). NumPy scalars and arrays become numbers and lists."""
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
+        return text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = None
+        if "Out of range float" in str(error):
+            hint = 'JSON has no NaN or Infinity: write them as strings such as "NaN"'
+        raise ArgumentError(f"cannot be written as JSON: {error}", argument="attributes", hint=hint) from None
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def is_integer(value: Json) -> TypeGuard[int]:
+    """Whether a JSON value is an integer; `true` is not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def describe(value: Json) -> str:
+    """A found value as it stands in a message: short, and in JSON's spelling."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    try:
+        text = json.dumps(value, default=str)
+    except (TypeError, ValueError):
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the known word most like `name`, if one is like it."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean `{found[0]}`?" if found else None
+
+
+class Problems:
+    """Collects what is wrong with a document. A parser adds problems and goes on; the dialect raises them at the end."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+        self.warnings: list[Problem] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def add(self, path: str, message: str, *, hint: str | None = None) -> None:
+        """Something that makes the document unusable."""
+        self.found.append(Problem(path, message, hint))
+
+    def expected(self, path: str, what: str, found: Json) -> None:
+        """The commonest problem: one thing was expected and another found."""
+        self.add(path, f"expected {what}, found {describe(found)}")
+
+    def unknown(self, path: str, kind: str, name: str, known: Iterable[str]) -> None:
+        """A name that nobody registered; suggests the nearest one that somebody did."""
+        self.add(path, f"unknown {kind} `{name}`", hint=nearest(name, known))
+
+    def warn(self, path: str, message: str) -> None:
+        """Something a strict writer would not have written, and a tolerant reader accepts."""
+        self.warnings.append(Problem(path, message))

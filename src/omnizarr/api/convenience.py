@@ -1,0 +1,204 @@
+"""Shorter ways to make, save and load arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.api.creation import create_array, create_group
+from omnizarr.api.location import StoreLike, resolve
+from omnizarr.api.opening import open
+from omnizarr.errors import ArgumentError
+from omnizarr.model import ZarrFormat, normal_path
+from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
+
+__all__ = [
+    "array",
+    "create",
+    "empty",
+    "empty_like",
+    "from_array",
+    "full",
+    "full_like",
+    "load",
+    "ones",
+    "ones_like",
+    "save",
+    "save_array",
+    "save_group",
+    "zeros",
+    "zeros_like",
+]
+
+
+@takes_array_options
+def create(
+    shape: Any = None, *, store: StoreLike = None, path: str | None = None, **options: Unpack[ArrayOptions]
+) -> Array:
+    """`create_array` with the shape first; float64 if no `dtype` is given."""
+    if "data" not in options:
+        options.setdefault("dtype", np.float64)
+    if shape is not None:
+        options["shape"] = shape
+    return create_array(store, name=path, **options)
+
+
+@takes_array_options
+def array(data: Any, *, store: StoreLike = None, path: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
+    """A new array that holds `data`."""
+    return create_array(store, name=path, data=data, **options)
+
+
+@takes_array_options
+def from_array(
+    store: StoreLike, *, data: Any, name: str | None = None, write_data: bool = True, **options: Unpack[ArrayOptions]
+) -> Array:
+    """A new array like `data` (an omnizarr or a NumPy array, or anything like one), with its elements if `write_data`.
+
+    What is not given is taken from `data`, if it is an omnizarr array: its chunks, codecs, fill value, attributes and
+    dimension names. Elements are copied a row of stored chunks at a time."""
+    if not hasattr(data, "shape") or not hasattr(data, "dtype"):
+        data = np.asarray(data)
+    made = create_array(store, name=name, **{**_like(data), **options})
+    if write_data and made.size:
+        if not made.shape:
+            made[...] = data[...]
+        else:
+            stored = made.shards or made.chunks
+            step = stored[0] if isinstance(stored[0], int) else 1
+            for start in range(0, made.shape[0], step):
+                made[start : start + step] = data[start : start + step]
+    return made
+
+
+def _like(data: Any) -> ArrayOptions:
+    """The options that make an array like `data`."""
+    options: ArrayOptions = {"shape": data.shape, "dtype": data.dtype}
+    if isinstance(data, Array):
+        model = data.metadata
+        options["dtype"] = data.data_type
+        options["chunks"] = data.chunks  # type: ignore[typeddict-item]
+        options["shards"] = data.shards  # type: ignore[typeddict-item]
+        options["filters"] = data.filters
+        options["serializer"] = data.serializer
+        options["compressors"] = data.compressors
+        options["fill_value"] = model.fill
+        options["attributes"] = model.attributes
+        options["chunk_key_encoding"] = model.chunk_keys
+        options["dimension_names"] = model.dimension_names
+    return options
+
+
+@takes_array_options
+def empty(shape: Any, **options: Any) -> Array:
+    """A new array whose elements nobody wrote: they are the fill value."""
+    return create(shape, **options)
+
+
+@takes_array_options
+def zeros(shape: Any, **options: Any) -> Array:
+    """A new array of zeros, which take no space."""
+    return create(shape, **{**options, "fill_value": None})
+
+
+@takes_array_options
+def ones(shape: Any, **options: Any) -> Array:
+    """A new array of ones, which take no space."""
+    return create(shape, **{**options, "fill_value": 1})
+
+
+@takes_array_options
+def full(shape: Any, fill_value: Any, **options: Any) -> Array:
+    """A new array of one value, which takes no space."""
+    return create(shape, **{**options, "fill_value": fill_value})
+
+
+@takes_array_options
+def empty_like(a: Any, **options: Any) -> Array:
+    """A new array with the shape, type, chunks and codecs of another, and none of its elements."""
+    return from_array(options.pop("store", None), data=a, name=options.pop("path", None), write_data=False, **options)
+
+
+@takes_array_options
+def zeros_like(a: Any, **options: Any) -> Array:
+    """A new array of zeros that is otherwise like another."""
+    return empty_like(a, **{**options, "fill_value": None})
+
+
+@takes_array_options
+def ones_like(a: Any, **options: Any) -> Array:
+    """A new array of ones that is otherwise like another."""
+    return empty_like(a, **{**options, "fill_value": 1})
+
+
+@takes_array_options
+def full_like(a: Any, fill_value: Any, **options: Any) -> Array:
+    """A new array of one value that is otherwise like another."""
+    return empty_like(a, **{**options, "fill_value": fill_value})
+
+
+def save_array(
+    store: StoreLike,
+    arr: npt.ArrayLike,
+    *,
+    path: str | None = None,
+    zarr_format: ZarrFormat = 3,
+    storage_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> None:
+    """Stores an array; what lies there is replaced."""
+    options.setdefault("overwrite", True)
+    create_array(
+        store, name=path, data=arr, zarr_format=zarr_format, storage_options=storage_options, **options
+    )
+
+
+def save_group(
+    store: StoreLike,
+    *args: npt.ArrayLike,
+    path: str | None = None,
+    zarr_format: ZarrFormat = 3,
+    storage_options: dict[str, Any] | None = None,
+    **kwargs: npt.ArrayLike,
+) -> None:
+    """Stores arrays in a group: `args` as `arr_0`, `arr_1`, …, `kwargs` under their names. What lies there is
+    replaced."""
+    arrays: dict[str, Any] = {f"arr_{number}": arr for number, arr in enumerate(args)} | kwargs
+    if not arrays:
+        raise ArgumentError("there is no array to save", argument="args")
+    place = resolve(store, storage_options)
+    group = create_group(place, path=path, zarr_format=zarr_format, overwrite=True)
+    for name, arr in arrays.items():
+        group.create_array(name, data=arr)
+
+
+def save(
+    store: StoreLike,
+    *args: npt.ArrayLike,
+    path: str | None = None,
+    zarr_format: ZarrFormat = 3,
+    storage_options: dict[str, Any] | None = None,
+    **kwargs: npt.ArrayLike,
+) -> None:
+    """Stores one array as an array, several as a group of arrays. What lies there is replaced."""
+    if len(args) == 1 and not kwargs:
+        save_array(store, args[0], path=path, zarr_format=zarr_format, storage_options=storage_options)
+    else:
+        save_group(store, *args, path=path, zarr_format=zarr_format, storage_options=storage_options, **kwargs)
+
+
+def load(
+    store: StoreLike,
+    *,
+    path: str | None = None,
+    zarr_format: ZarrFormat | None = None,
+    storage_options: dict[str, Any] | None = None,
+) -> Any:
+    """The elements of an array, or a dict of those of a group's arrays."""
+    node = open(store, path=normal_path(path), mode="r", zarr_format=zarr_format, storage_options=storage_options)
+    if isinstance(node, Array):
+        return node[...]
+    assert isinstance(node, Group)
+    return {name: array[...] for name, array in node.arrays()}

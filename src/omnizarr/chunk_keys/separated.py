@@ -1,0 +1,51 @@
+"""What the encodings of the core have in common: decimal coordinates with a separator between them (R73–R77)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, TypeVar
+
+from omnizarr._extension import check_members
+from omnizarr._json import Json, Problems
+from omnizarr.chunk_keys.contract import ChunkKeys
+from omnizarr.errors import ArgumentError
+
+__all__ = ["Separated", "decimal_key"]
+
+T = TypeVar("T", bound="Separated")
+
+
+@dataclass(frozen=True, slots=True)
+class Separated(ChunkKeys):
+    """Coordinates joined by `/`, which makes directories of them, or by `.`, which does not."""
+
+    default_separator: ClassVar[str]
+
+    separator: str
+
+    def __post_init__(self) -> None:
+        if self.separator not in ("/", "."):
+            raise ArgumentError(
+                f"separator of chunk keys: expected `/` or `.`, found {self.separator!r}", argument="separator"
+            )
+
+    @classmethod
+    def parse(cls: type[T], configuration: dict[str, Json], path: str, problems: Problems) -> T | None:
+        check_members(configuration, ("separator",), f"{path}.configuration", problems)
+        separator = configuration.get("separator", cls.default_separator)
+        if not isinstance(separator, str) or separator not in ("/", "."):
+            problems.expected(f"{path}.configuration.separator", '"/" or "."', separator)
+            return None
+        return cls(separator) if configuration.keys() <= {"separator"} else None
+
+    def to_json(self) -> Json:
+        return {"name": self.name, "configuration": {"separator": self.separator}}
+
+
+@lru_cache(maxsize=64)
+def decimal_key(start: str, separator: str, ndim: int) -> re.Pattern[str]:
+    """Matches `start` and `ndim` numbers as Python writes them: no sign, no leading zero, and no more digits than the
+    largest index of 64 bits has."""
+    return re.compile(re.escape(start) + re.escape(separator).join(["(?:0|[1-9][0-9]{0,18})"] * ndim))

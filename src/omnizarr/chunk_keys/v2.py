@@ -1,0 +1,35 @@
+"""The encoding `v2`, which arrays keep that came from Zarr v2: `1.23`, or `1/23`; `0` without dimensions (R74)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from omnizarr.chunk_keys.contract import chunk_key_encodings
+from omnizarr.chunk_keys.separated import Separated, decimal_key
+
+__all__ = ["V2"]
+
+
+@dataclass(frozen=True, slots=True)
+class V2(Separated):
+    """Nothing but the coordinates; not recommended for new arrays (R75)."""
+
+    name: ClassVar[str] = "v2"
+    default_separator: ClassVar[str] = "."
+
+    separator: str = "."
+
+    def join(self, parts: Sequence[str]) -> str:
+        return self.separator.join(parts) or "0"
+
+    def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
+        if ndim == 0:
+            return () if key == "0" else None
+        if not decimal_key("", self.separator, ndim).fullmatch(key):
+            return None
+        return tuple(map(int, key.split(self.separator)))
+
+
+chunk_key_encodings.register(V2.name, V2)

@@ -1,0 +1,159 @@
+"""The `blosc` codec: shuffled blocks in one of several compressors, as frames of Blosc 1 (R90 to R93)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
+from omnizarr.codecs.members import check, choice, integer, read
+from omnizarr.codecs.sizes import check_size, compressed
+from omnizarr.errors import CodecError
+
+__all__ = ["Blosc", "BoundBlosc"]
+
+_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")  # in the order of the library's numbers
+
+_HEADER = struct.Struct("<BBBBIII")  # format, compressor's format, flags, type size; bytes: decoded, per block, encoded
+_FORMAT = 2
+_MEMCPYED, _UNSPLIT = 0x02, 0x10
+_COMPRESSORS = ("blosclz", "lz4", "snappy", "zlib", "zstd")  # in the order of the three highest bits of the flags
+_LONGEST = 2**31 - 1 - _HEADER.size  # R93
+
+
+@cache
+def _library() -> Any:
+    blosc: Any = import_module("numcodecs.blosc")
+    # With its own threads the library serves one call at a time and divides it over all cores; chunks are decoded in
+    # many threads here already, which would wait for each other.
+    blosc.use_threads = False
+    return blosc
+
+
+@dataclass(frozen=True, slots=True)
+class Blosc(BytesCodec):
+    """`{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4,
+    "blocksize": 0}}`
+
+    `shuffle` and `typesize` left None are chosen from the size of the elements; `resolved` makes the choice, which a
+    new array records (R91). A `blocksize` of 0 leaves the size to the library.
+    """
+
+    name: ClassVar[str] = "blosc"
+    cname: Literal["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"] = field(
+        default="lz4", metadata=choice("lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib")
+    )
+    clevel: int = field(default=5, metadata=integer(0, 9))
+    shuffle: Literal["noshuffle", "shuffle", "bitshuffle"] | None = field(
+        default=None, metadata=choice(*_SHUFFLES, optional=True)
+    )
+    typesize: int | None = field(default=None, metadata=integer(1, 2**31 - 1, optional=True))
+    blocksize: int = field(default=0, metadata=integer(0, 2**31 - 1))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Blosc | None:
+        """No member has to be there (A27); the numbers that drafts and numcodecs use for `shuffle` are understood."""
+        members = {"shuffle": "noshuffle", **configuration}
+        shuffle = members["shuffle"]
+        if is_integer(shuffle) and -1 <= shuffle <= 2:
+            problems.warn(f"{path}.configuration.shuffle", f"{shuffle} is read as the number of a draft, not a name")
+            del members["shuffle"]
+            if shuffle >= 0:  # -1 is automatic
+                members["shuffle"] = _SHUFFLES[shuffle]
+        if members.get("shuffle") == "noshuffle" and members.get("typesize") == 0:
+            del members["typesize"]  # it means nothing then (R90)
+        found = read(cls, members, path, problems)
+        return None if found is None else cls(**found)
+
+    def configuration(self) -> dict[str, Json]:
+        """All five members; less only what is still to be chosen."""
+        members = {
+            "cname": self.cname,
+            "clevel": self.clevel,
+            "shuffle": self.shuffle,
+            "typesize": self.typesize,
+            "blocksize": self.blocksize,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+    def resolved(self, itemsize: int) -> Blosc:
+        """The same codec with nothing left to choose, for elements of `itemsize` bytes: bits are shuffled where bytes
+        would stay where they are, at a type size of 1."""
+        typesize = self.typesize or max(1, itemsize)
+        return replace(self, typesize=typesize, shuffle=self.shuffle or ("bitshuffle" if typesize == 1 else "shuffle"))
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBlosc:
+        return BoundBlosc(spec, self.resolved(spec.itemsize))
+
+
+class BoundBlosc(BoundBytesCodec):
+    """Decoding looks at the frame alone, never at the configuration (R92). The library believes a frame's header and
+    is not told how long the data are, so the header is checked before it is called."""
+
+    __slots__ = ("_arguments", "_codec", "_spec", "encoded")
+
+    def __init__(self, spec: ByteSpec, codec: Blosc) -> None:
+        self._spec = spec
+        self._codec = codec
+        shuffle = _SHUFFLES.index(codec.shuffle or "noshuffle")
+        self._arguments = (codec.cname.encode(), codec.clevel, shuffle, codec.blocksize, codec.typesize)
+        self.encoded = compressed(spec)
+
+    def encode(self, data: Buffer) -> Buffer:
+        if len(data) > _LONGEST:
+            raise CodecError("blosc", f"a frame holds at most {_LONGEST} bytes, found {len(data)}")
+        try:
+            frame: bytes = _library().compress(data, *self._arguments)
+        except (RuntimeError, ValueError) as error:
+            raise _explained(self._codec.cname, error) from None
+        return frame
+
+    def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
+        if len(data) < _HEADER.size:
+            raise CodecError("blosc", f"expected at least {_HEADER.size} bytes, found {len(data)}")
+        version, _, flags, typesize, size, block, length = _HEADER.unpack_from(data)
+        if version != _FORMAT:
+            raise CodecError("blosc", f"expected a frame of Blosc 1 (format {_FORMAT}), found format {version}")
+        if length != len(data):
+            raise CodecError("blosc", f"expected a frame of {length} bytes, as its header says, found {len(data)}")
+        check_size("blosc", self._spec, size)
+        if not size:
+            return b""  # the library takes an empty frame for an error
+        if _splits(flags, typesize, block) and block % typesize:
+            # no writer makes such blocks, and the library would leave their ends as they were in memory
+            raise CodecError("blosc", f"blocks of {block} bytes are split by elements of {typesize} bytes")
+        try:
+            if out is not None and len(out) == size:
+                _library().decompress(data, np.frombuffer(out, np.uint8))
+                return out
+            decoded: bytes = _library().decompress(data)
+        except (RuntimeError, ValueError) as error:
+            compressor = flags >> 5
+            raise _explained(_COMPRESSORS[compressor] if compressor < 5 else f"{compressor}", error) from None
+        return decoded
+
+
+def _splits(flags: int, typesize: int, block: int) -> bool:
+    """Whether the library reads each block as one stream per byte of an element."""
+    return not flags & (_MEMCPYED | _UNSPLIT) and 0 < typesize <= 16 and block // typesize >= 128
+
+
+def _explained(compressor: str, error: Exception) -> CodecError:
+    available = _library().list_compressors()
+    if compressor not in available:
+        return CodecError(
+            "blosc", f"compressor `{compressor}` is not in the installed library, which has {', '.join(available)}"
+        )
+    return CodecError("blosc", f"the frame is damaged ({error})" if isinstance(error, RuntimeError) else str(error))
+
+
+codecs.register(Blosc.name, Blosc)

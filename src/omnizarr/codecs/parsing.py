@@ -1,0 +1,74 @@
+"""Reading codecs: a list from a document, or one that a user names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from omnizarr._extension import parse_extension
+from omnizarr._json import Json, Problems, describe
+from omnizarr.codecs.contract import Codec, codecs
+from omnizarr.errors import ArgumentError, MetadataError
+
+__all__ = ["Skipped", "codec_of", "parse_codecs"]
+
+
+@dataclass(frozen=True)
+class Skipped(Codec):
+    """A codec that nobody here knows and whose metadata says that it may be ignored (R38): reading goes on without it,
+    writing is refused, and the document keeps it as it was."""
+
+    name: ClassVar[str] = "skipped"
+    original: Any
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Codec | None:
+        raise AssertionError("it is made by parse_codecs alone")
+
+    def configuration(self) -> dict[str, Json]:
+        return {}
+
+    def to_json(self) -> dict[str, Json]:
+        return dict(self.original)
+
+    def __hash__(self) -> int:
+        return hash(describe(self.original))
+
+
+def parse_codecs(value: Json, path: str, problems: Problems) -> tuple[Codec, ...]:
+    """The codecs of a list in a document, those that are right; what is wrong goes to `problems`."""
+    if not isinstance(value, list) or not value:
+        problems.expected(path, "a list of at least one codec", value)
+        return ()
+    found = [_parse_codec(item, f"{path}[{index}]", problems) for index, item in enumerate(value)]
+    return tuple(codec for codec in found if codec is not None)
+
+
+def _parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
+    extension = parse_extension(value, path, problems, kind="codec")
+    if extension is None:
+        return None
+    known = codecs.get(extension.name)
+    if known is not None:
+        return known.parse(extension.configuration, path, problems)
+    if not extension.must_understand:
+        problems.warn(path, f"unknown codec `{extension.name}` is ignored, as its metadata allows")
+        return Skipped(value)
+    problems.unknown(extension.place, "codec", extension.name, codecs.names())
+    return None
+
+
+def codec_of(value: Codec | str | dict[str, Json], argument: str) -> Codec:
+    """The codec that a user names: a codec, its name, or the object that a document would hold."""
+    if isinstance(value, Codec):
+        return value
+    if not isinstance(value, (str, dict)):
+        raise ArgumentError(
+            f"`{argument}`: expected codecs, their names or JSON objects, found {type(value).__name__}",
+            argument=argument,
+        )
+    problems = Problems()
+    codec = _parse_codec(value, "$", problems)
+    if codec is None or problems:
+        raise MetadataError(f"`{argument}`: {describe(value)} is not a usable codec", problems.found, argument=argument)
+    return codec

@@ -1,0 +1,46 @@
+"""The index of a shard: where each inner chunk lies, checked before anybody trusts it (R100–R106)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.errors import CodecError
+
+__all__ = ["Index"]
+
+_EMPTY = 2**64 - 1
+
+
+class Index:
+    """(offset, nbytes) of each inner chunk in C order; both 2⁶⁴-1 for an empty one."""
+
+    __slots__ = ("_places",)
+
+    def __init__(self, entries: npt.NDArray[Any], shard_size: int | None) -> None:
+        """`shard_size`, where it is known, is what no entry may reach beyond."""
+        offsets, sizes = entries[:, 0], entries[:, 1]
+        empty = offsets == np.uint64(_EMPTY)
+        if (empty != (sizes == np.uint64(_EMPTY))).any():
+            raise CodecError("sharding_indexed", "the index has an entry with an offset or a size, but not both")
+        limit = np.uint64(2**63 - 1 if shard_size is None else shard_size)
+        outside = ~empty & ((offsets > limit) | (sizes > limit - np.minimum(offsets, limit)))
+        if outside.any():
+            number = int(np.flatnonzero(outside)[0])
+            raise CodecError(
+                "sharding_indexed",
+                f"the index says that inner chunk {number} has {int(sizes[number])} bytes at {int(offsets[number])}, "
+                + ("which no shard can have" if shard_size is None else f"but the shard has {shard_size} bytes"),
+            )
+        self._places: list[tuple[int, int] | None] = [
+            None if offset == _EMPTY else (offset, size) for offset, size in entries.tolist()
+        ]
+
+    def __getitem__(self, number: int) -> tuple[int, int] | None:
+        return self._places[number]
+
+    def __iter__(self) -> Iterator[tuple[int, int] | None]:
+        return iter(self._places)

@@ -1,0 +1,153 @@
+"""The `zstd` codec: Zstandard frames (R124, RFC 8878)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr._json import Json, Problems
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
+from omnizarr.codecs.members import boolean, check, integer, read
+from omnizarr.codecs.sizes import check_size, compressed
+from omnizarr.errors import CodecError
+
+__all__ = ["BoundZstd", "Zstd"]
+
+_MAGIC = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 0x50 to 0x5f
+_LONGEST_BLOCK = 2**17
+_HARMLESS = 2**20
+"""How much a stream of unknown length may decode to before its length is compared with the limit."""
+
+
+@cache
+def _library() -> Any:
+    return import_module("numcodecs.zstd")
+
+
+@dataclass(frozen=True, slots=True)
+class Zstd(BytesCodec):
+    """`{"name": "zstd", "configuration": {"level": 0, "checksum": false}}`: level 0 is the library's choice, negative
+    ones are faster and larger."""
+
+    name: ClassVar[str] = "zstd"
+    level: int = field(default=0, metadata=integer(-131072, 22))
+    checksum: bool = field(default=False, metadata=boolean(optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Zstd | None:
+        found = read(cls, configuration, path, problems)
+        return None if found is None else cls(**found)
+
+    def configuration(self) -> dict[str, Json]:
+        """With `checksum` even where it is false and R124 would leave it out: older zarr-python refuses to read a
+        configuration without it."""
+        return {"level": self.level, "checksum": self.checksum}
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundZstd:
+        return BoundZstd(spec, self)
+
+
+class BoundZstd(BoundBytesCodec):
+    """Reads any number of frames, with or without a stated size, and skippable ones between them.
+
+    The library adds up the sizes that the frames state, and asks for as much memory as the sum, whatever it is; if one
+    frame states none it wants to be given exactly as much room as will be filled, or grows until memory ends. So the
+    frames are surveyed before it is called, and it never gets to more bytes than are expected.
+    """
+
+    __slots__ = ("_codec", "_spec", "encoded")
+
+    def __init__(self, spec: ByteSpec, codec: Zstd) -> None:
+        self._spec = spec
+        self._codec = codec
+        self.encoded = compressed(spec)
+
+    def encode(self, data: Buffer) -> Buffer:
+        try:
+            frame: bytes = _library().compress(data, self._codec.level, self._codec.checksum)
+        except (RuntimeError, ValueError) as error:
+            raise CodecError("zstd", str(error)) from None
+        return frame
+
+    def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
+        try:
+            total, most = _survey(data)
+        except IndexError:
+            raise CodecError("zstd", "the data end in the middle of a frame") from None
+        size = self._spec.size if total is None else total
+        if total is not None:
+            check_size("zstd", self._spec, total)
+            if total > most:
+                raise CodecError("zstd", f"the frames state {total} bytes, but their blocks hold at most {most}")
+            if not total:
+                return b""  # the library takes it for an error
+        elif size is None and most > max(self._spec.limit, _HARMLESS):
+            raise CodecError("zstd", f"may decode to {most} bytes, more than the limit of {self._spec.limit}")
+        try:
+            if size is not None and out is not None and len(out) == size:
+                _library().decompress(data, np.frombuffer(out, np.uint8))
+                return out
+            if size is not None and total is None:
+                fresh = np.empty(size, np.uint8)
+                _library().decompress(data, fresh)
+                return fresh.data
+            decoded: bytes = _library().decompress(data)
+        except (RuntimeError, ValueError) as error:
+            raise CodecError("zstd", str(error).removeprefix("Zstd decompression error: ")) from None
+        if size is None:
+            check_size("zstd", self._spec, len(decoded))
+        return decoded
+
+
+def _header(data: Buffer, at: int) -> tuple[int | None, int]:
+    """The content size that the frame at `at` states, and the length of its header. IndexError if it is cut off."""
+    flags = data[at + 4]
+    single = flags >> 5 & 1
+    size_width = (single, 2, 4, 8)[flags >> 6]
+    size_at = 6 - single + (0, 1, 2, 4)[flags & 3]
+    if not size_width:
+        return None, size_at
+    end = at + size_at + size_width
+    data[end - 1]
+    size = int.from_bytes(data[at + size_at : end], "little")
+    return size + 256 if size_width == 2 else size, size_at + size_width
+
+
+def _survey(data: Buffer) -> tuple[int | None, int]:
+    """The sum of the sizes that all frames state, None if one states none; and the most that their blocks can hold.
+    Reads only headers. IndexError if the data are cut off."""
+    total: int | None = 0
+    most = at = 0
+    while at < len(data) or not at:
+        if data[at + 1 : at + 4] == _SKIPPABLE and 0x50 <= data[at] <= 0x5F:
+            data[at + 7]
+            at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+        elif data[at : at + 4] == _MAGIC:
+            size, length = _header(data, at)
+            total = None if size is None or total is None else total + size
+            has_checksum = data[at + 4] & 4
+            at += length
+            last = 0
+            while not last:
+                block = data[at] | data[at + 1] << 8 | data[at + 2] << 16
+                last, kind, length = block & 1, block >> 1 & 3, block >> 3
+                most += _LONGEST_BLOCK if kind == 2 else length  # 0 is stored as it is, 1 is one repeated byte
+                at += 3 + (1 if kind == 1 else length)
+            at += has_checksum
+        else:
+            data[at]
+            raise CodecError("zstd", f"no Zstandard frame at byte {at}")
+    if at > len(data):
+        raise IndexError
+    return total, most
+
+
+codecs.register(Zstd.name, Zstd)

@@ -1,0 +1,126 @@
+"""Settings: `omnizarr.config.threads` reads one, `omnizarr.config.set(threads=4)` changes it for the process,
+`with omnizarr.config(threads=4): ...` for a block; `OMNIZARR_THREADS=4` in the environment sets where it starts."""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, fields, replace
+from types import TracebackType
+from typing import Any
+
+from omnizarr.errors import ArgumentError
+
+__all__ = ["Config", "Settings", "config"]
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only; it respects containers and taskset
+    return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings, with their defaults."""
+
+    threads: int = 0
+    """How many threads decode and encode at once; 0 takes one per core."""
+    max_chunk_bytes: int = 4 * 2**30
+    """A chunk whose decoded size is larger is refused before memory is taken for it."""
+    max_document_bytes: int = 256 * 2**20
+    """A metadata document that is larger is refused."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise ArgumentError(
+                    f"setting `{field.name}`: expected an integer of at least 0, found {value!r}", argument=field.name
+                )
+
+    @property
+    def workers(self) -> int:
+        """`threads`, with 0 resolved to the number of cores."""
+        return self.threads or _cores()
+
+
+_NAMES = tuple(field.name for field in fields(Settings))
+
+
+def _from_environment() -> Settings:
+    found = {}
+    for name in _NAMES:
+        text = os.environ.get(f"OMNIZARR_{name.upper()}")
+        if text is not None:
+            try:
+                found[name] = int(text)
+            except ValueError:
+                raise ArgumentError(
+                    f"environment variable OMNIZARR_{name.upper()}: expected an integer, found {text!r}", argument=name
+                ) from None
+    return Settings(**found)
+
+
+class _Block:
+    """A `with` block in which some settings differ."""
+
+    def __init__(self, override: ContextVar[Settings | None], settings: Settings) -> None:
+        self._override = override
+        self._settings = settings
+        self._tokens: list[Token[Settings | None]] = []
+
+    def __enter__(self) -> Settings:
+        self._tokens.append(self._override.set(self._settings))
+        return self._settings
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._override.reset(self._tokens.pop())
+
+
+class Config:
+    """The one place that settings are read from. A `with` block overrides the process, and only for its own context."""
+
+    def __init__(self) -> None:
+        self._process: Settings | None = None
+        self._override: ContextVar[Settings | None] = ContextVar("omnizarr.config", default=None)
+
+    @property
+    def current(self) -> Settings:
+        """The settings in force here."""
+        override = self._override.get()
+        if override is not None:
+            return override
+        if self._process is None:
+            self._process = _from_environment()
+        return self._process
+
+    def set(self, **changes: int) -> None:
+        """Changes settings for the whole process."""
+        if self._override.get() is not None:
+            raise ArgumentError("config.set() inside a `with config(...)` block would be undone by it", argument="set")
+        self._process = self._changed(changes)
+
+    def __call__(self, **changes: int) -> _Block:
+        return _Block(self._override, self._changed(changes))
+
+    def _changed(self, changes: dict[str, int]) -> Settings:
+        for name in changes:
+            if name not in _NAMES:
+                raise ArgumentError(f"unknown setting `{name}`; known are {', '.join(_NAMES)}", argument=name)
+        return replace(self.current, **changes)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NAMES or name == "workers":
+            return getattr(self.current, name)
+        raise AttributeError(f"unknown setting `{name}`; known are {', '.join(_NAMES)}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_NAMES]
+
+    def __repr__(self) -> str:
+        return f"<omnizarr.config {self.current}>"
+
+
+config = Config()

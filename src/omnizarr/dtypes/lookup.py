@@ -1,0 +1,77 @@
+"""From what a document or a program names to a data type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from omnizarr._extension import find, parse_extension
+from omnizarr._json import Json, Problems
+from omnizarr.dtypes.contract import DataType, data_types, from_numpy_rules, native_order
+from omnizarr.dtypes.raw import is_raw_name, read_raw
+from omnizarr.errors import ArgumentError
+
+__all__ = ["data_type_of", "from_numpy", "parse_data_type"]
+
+DEEPEST = 32  # types within types; a document has room for about 40, and each costs several frames of Python's stack
+
+
+def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | None:
+    """Reads a `data_type` member, as a name or as an object (R12, R151); adds to `problems` if it is wrong."""
+    if path.count(".configuration") > DEEPEST:  # every level adds one to the path
+        problems.add(path, f"data types are nested more than {DEEPEST} levels deep")
+        return None
+    extension = parse_extension(value, path, problems, kind="data type", ignorable=False, obsolete=("fallback",))
+    if extension is None:
+        return None
+    reader = read_raw if is_raw_name(extension.name) else find(extension, data_types, problems)
+    found = reader(extension.name, extension.configuration, path, problems) if reader else None
+    if found is not None and found.core and isinstance(value, dict):
+        problems.warn(path, f"the core data type `{found.name}` is written as a plain string")
+    return found
+
+
+def from_numpy(dtype: np.dtype[Any]) -> DataType | None:
+    """The data type that stores a NumPy dtype, or None. Byte order is the serializer's business, not the type's."""
+    native = native_order(dtype)
+    return next((found for rule in from_numpy_rules if (found := rule(native)) is not None), None)
+
+
+def data_type_of(dtype: Any) -> DataType:
+    """The data type for whatever a program gives: what `np.dtype` accepts, a name such as `r24`, the object form of a
+    document, or a data type."""
+    if isinstance(dtype, DataType):
+        return dtype
+    if isinstance(dtype, Mapping) and "name" in dtype:
+        return _named(dict(dtype))
+    if isinstance(dtype, str) and (is_raw_name(dtype) or dtype in data_types.names()):
+        return _named(dtype)
+    try:
+        if dtype is None:  # NumPy would take it for float64
+            raise TypeError
+        found = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):
+        if isinstance(dtype, str):
+            return _named(dtype)  # perhaps an installed package knows it
+        raise _unsupported(f"{dtype!r} is not a data type") from None
+    data_type = from_numpy(found)
+    if data_type is None:
+        raise _unsupported(f"the NumPy data type `{found}` cannot be stored")
+    return data_type
+
+
+def _named(value: Json) -> DataType:
+    problems = Problems()
+    found = parse_data_type(value, "dtype", problems)
+    if found is None:
+        lines = "; ".join(f"{problem.path}: {problem.message}" for problem in problems.found)
+        hint = next((problem.hint for problem in problems.found if problem.hint), None)
+        raise _unsupported(lines, hint)
+    return found
+
+
+def _unsupported(message: str, hint: str | None = None) -> ArgumentError:
+    supported = f"supported are {', '.join(data_types.names())}, and raw bits as r8, r16, r24 …"
+    return ArgumentError(message, argument="dtype", hint=f"{hint} {supported}" if hint else supported)

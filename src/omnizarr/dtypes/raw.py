@@ -1,0 +1,89 @@
+"""`r8`, `r16`, `r24` …: that many bits of which nothing is known (R59)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr._extension import check_members
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, from_numpy_rules
+from omnizarr.errors import ArgumentError
+
+__all__ = ["Raw", "is_raw_name", "read_raw"]
+
+
+@dataclass(frozen=True, slots=True)
+class Raw(DataType):
+    """Elements of `size` bytes; NumPy calls them void."""
+
+    core: ClassVar[bool] = True
+
+    name: str = field(init=False)
+    dtype: np.dtype[Any] = field(init=False)
+    size: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.size <= LARGEST_ITEM:
+            raise ArgumentError(
+                f"raw elements: expected from 1 to {LARGEST_ITEM} bytes, found {self.size}", argument="dtype"
+            )
+        object.__setattr__(self, "name", f"r{8 * self.size}")
+        object.__setattr__(self, "dtype", np.dtype(f"V{self.size}"))
+
+    @property
+    def multibyte(self) -> bool:
+        return False  # raw bytes have no order to swap (R86)
+
+    def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
+        """A list with an integer for each byte; base64 text is accepted, as some writers store it (A12)."""
+        data: bytes | None = None
+        if isinstance(value, list) and all(is_integer(item) and 0 <= item <= 255 for item in value):
+            data = bytes(value)
+        elif isinstance(value, str):
+            try:
+                data = base64.b64decode(value, validate=True)
+                problems.warn(path, "raw bytes are written as a list of integers, not as base64 text")
+            except (binascii.Error, ValueError):
+                pass
+        if data is None or len(data) != self.size:
+            found = value if data is None else f"{len(data)} of them"
+            problems.expected(path, f"a list of {self.size} integers from 0 to 255", found)
+            return None
+        return np.array(data, self.dtype)
+
+    def cast_fill(self, value: Any) -> Scalar:
+        plain = list(bytes(value)) if isinstance(value, (bytes, bytearray, memoryview)) else value
+        return DataType.cast_fill(self, plain)
+
+    def dump_fill(self, fill: Scalar) -> Json:
+        return list(fill.tobytes())
+
+
+def is_raw_name(name: str) -> bool:
+    """Whether a name is of this family, if perhaps with a number that makes no sense."""
+    return re.fullmatch("r[0-9]+", name) is not None
+
+
+def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Raw | None:
+    """Reads a name for which `is_raw_name` holds."""
+    check_members(configuration, (), f"{path}.configuration", problems)
+    most = 8 * LARGEST_ITEM
+    bits = int(name[1:]) if len(name) <= len(f"r{most}") else 0  # Python refuses to read numbers of endless digits
+    if name[1] == "0" or bits % 8 or not 8 <= bits <= most:
+        problems.expected(path, f"`r` and a multiple of 8 from 8 to {most}", name)
+        return None
+    return None if configuration else Raw(bits // 8)
+
+
+def _from_numpy(dtype: np.dtype[Any]) -> Raw | None:
+    # NumPy's void is the type of records and of sub-arrays too.
+    return Raw(dtype.itemsize) if dtype.type is np.void and dtype.names is None and dtype.subdtype is None else None
+
+
+from_numpy_rules.append(_from_numpy)

@@ -1,0 +1,164 @@
+"""`struct`: named fields of other types, one after the other without padding (R149)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from omnizarr._extension import check_members
+from omnizarr._json import Json, Problems
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, data_types, from_numpy_rules, same_type
+from omnizarr.dtypes.lookup import DEEPEST, from_numpy, parse_data_type
+from omnizarr.errors import ArgumentError
+
+__all__ = ["Struct", "read_struct"]
+
+
+@dataclass(frozen=True, slots=True)
+class Struct(DataType):
+    """A packed NumPy record."""
+
+    name: str = field(init=False, default="struct")
+    dtype: np.dtype[Any] = field(init=False)
+    fields: tuple[tuple[str, DataType], ...]
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.fields]
+        wrong = None
+        if not names:
+            wrong = "a struct needs at least one field"
+        elif not all(names):
+            wrong = "a field of a struct needs a name"
+        elif len(set(names)) < len(names):
+            wrong = f"the field `{next(name for name in names if names.count(name) > 1)}` appears twice in a struct"
+        elif not all(kind.fixed_size for _, kind in self.fields):
+            wrong = "the fields of a struct must have a fixed size"
+        elif sum(kind.dtype.itemsize for _, kind in self.fields) > LARGEST_ITEM:
+            wrong = f"a struct of more than {LARGEST_ITEM} bytes"
+        elif self.depth > DEEPEST:
+            wrong = f"structs are nested more than {DEEPEST} levels deep"
+        if wrong:
+            raise ArgumentError(wrong, argument="dtype")
+        formats = [kind.dtype for _, kind in self.fields]
+        object.__setattr__(self, "dtype", np.dtype({"names": names, "formats": formats}))
+
+    @property
+    def depth(self) -> int:
+        """How many structs lie within each other, this one counted."""
+        return 1 + max((kind.depth for _, kind in self.fields if isinstance(kind, Struct)), default=0)
+
+    @property
+    def multibyte(self) -> bool:
+        return any(kind.multibyte for _, kind in self.fields)
+
+    def to_json(self) -> Json:
+        fields = [{"name": name, "data_type": kind.to_json()} for name, kind in self.fields]
+        return {"name": self.name, "configuration": {"fields": fields}}
+
+    def default_fill(self) -> Scalar:
+        return self._filled({name: kind.default_fill() for name, kind in self.fields})
+
+    def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
+        """An object with a member per field. Null and missing fields are read as the default (A6, A46)."""
+        if value is None:
+            problems.warn(path, "null is read as the default fill value")
+            return self.default_fill()
+        if not isinstance(value, dict):
+            problems.expected(path, "an object with a member for each field", value)
+            return None
+        before = len(problems.found)
+        check_members(value, self._names, path, problems)
+        parts: dict[str, Scalar] = {}
+        for name, kind in self.fields:
+            if name not in value:
+                problems.warn(f"{path}.{name}", "the field is missing: its default is used")
+                parts[name] = kind.default_fill()
+            elif (part := kind.parse_fill(value[name], f"{path}.{name}", problems)) is not None:
+                parts[name] = part
+        return None if len(problems.found) > before else self._filled(parts)
+
+    def dump_fill(self, fill: Scalar) -> Json:
+        return {name: kind.dump_fill(fill[name]) for name, kind in self.fields}
+
+    def cast_fill(self, value: Any) -> Scalar:
+        """A fill value from a dict, a tuple in the order of the fields, or a NumPy record."""
+        exact = same_type(value, self.dtype)
+        if exact is not None:
+            return exact
+        parts = value
+        if isinstance(value, (np.void, np.ndarray)) and value.ndim == 0 and value.dtype.names is not None:
+            parts = {name: np.asarray(value)[name] for name in value.dtype.names}
+        elif isinstance(value, (tuple, list)) and len(value) == len(self.fields):
+            parts = dict(zip(self._names, value, strict=True))
+        if not isinstance(parts, Mapping) or set(parts) != set(self._names):
+            raise ArgumentError(
+                f"fill value of `struct`: expected a value for each of the fields {', '.join(self._names)}, "
+                f"found {value!r}",
+                argument="fill_value",
+            )
+        try:
+            return self._filled({(last := name): kind.cast_fill(parts[name]) for name, kind in self.fields})
+        except ArgumentError as error:
+            raise ArgumentError(f"field `{last}`: {error.message}", argument="fill_value", hint=error.hint) from None
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.fields)
+
+    def _filled(self, parts: Mapping[str, Scalar]) -> Scalar:
+        fill = np.zeros((), self.dtype)
+        for name, part in parts.items():
+            fill[name] = part
+        return fill
+
+
+def read_struct(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Struct | None:
+    """Reads `{"fields": [{"name": …, "data_type": …}, …]}`."""
+    before = len(problems.found)
+    check_members(configuration, ("fields",), f"{path}.configuration", problems)
+    where = f"{path}.configuration.fields"
+    found = configuration.get("fields")
+    if not isinstance(found, list) or not found:
+        problems.expected(where, "a list of at least one field", found)
+        return None
+    fields: dict[str, DataType] = {}
+    for index, item in enumerate(found):
+        place = f"{where}[{index}]"
+        if not isinstance(item, dict):
+            problems.expected(place, "an object with `name` and `data_type`", item)
+            continue
+        check_members(item, ("name", "data_type"), place, problems)
+        label = item.get("name")
+        if not isinstance(label, str) or not label:
+            problems.expected(f"{place}.name", "a name that is not empty", label)
+        elif label in fields:
+            problems.add(f"{place}.name", f"the field `{label}` appears twice")
+        kind = parse_data_type(item.get("data_type"), f"{place}.data_type", problems)
+        if kind is not None and not kind.fixed_size:
+            problems.add(f"{place}.data_type", f"a field must have a fixed size, and `{kind.name}` has not")
+        elif kind is not None and isinstance(label, str):
+            fields[label] = kind
+    if len(problems.found) > before:
+        return None
+    try:
+        return Struct(tuple(fields.items()))
+    except ArgumentError as error:  # its size or its depth
+        problems.add(path, error.message)
+        return None
+
+
+data_types.register("struct", read_struct)
+
+
+def _from_numpy(dtype: np.dtype[Any]) -> Struct | None:
+    if not dtype.names:
+        return None
+    kinds = [from_numpy(dtype[name]) for name in dtype.names]
+    known = [kind for kind in kinds if kind is not None]
+    return Struct(tuple(zip(dtype.names, known, strict=True))) if len(known) == len(kinds) else None
+
+
+from_numpy_rules.append(_from_numpy)

@@ -1,0 +1,7 @@
+"""The engine: moves chunks between a store and memory, many at a time. Only it calls stores for chunks."""
+
+from omnizarr.engine.layout import Layout, sharding_of
+from omnizarr.engine.read import read
+from omnizarr.engine.write import write
+
+__all__ = ["Layout", "read", "sharding_of", "write"]

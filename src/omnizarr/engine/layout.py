@@ -1,0 +1,81 @@
+"""An array made ready for its chunks: everything the loop over chunks needs, resolved and checked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Problems
+from omnizarr.codecs import BoundSharding, Chain
+from omnizarr.config import config
+from omnizarr.errors import CodecError, MetadataError
+from omnizarr.grids import Axis
+from omnizarr.model import ArrayModel
+from omnizarr.store import Store
+
+__all__ = ["Layout", "sharding_of"]
+
+
+class Layout:
+    """Where the chunks of one array lie, and how they are decoded."""
+
+    __slots__ = ("_chain", "_join", "_limit", "axes", "dtype", "fill", "model", "path", "prefix", "store")
+
+    def __init__(self, store: Store, path: str, prefix: str, model: ArrayModel) -> None:
+        self.store = store
+        self.path = path
+        self.prefix = prefix
+        self.model = model
+        self.dtype: np.dtype[Any] = model.dtype
+        self.fill: npt.NDArray[Any] = np.zeros((), model.dtype) if model.fill is None else model.fill
+        self.axes: tuple[Axis, ...] = model.grid.axes(model.shape)
+        self._join = model.chunk_keys.join
+        sizes = [axis.size for axis in self.axes]
+        uniform = tuple(size for size in sizes if size is not None)
+        self._chain = self._bound(uniform) if len(uniform) == len(sizes) else None
+        self._limit = 0
+
+    def _bound(self, chunk_shape: tuple[int, ...]) -> Chain:
+        problems = Problems()
+        chain = self.model.chain(chunk_shape, "$.codecs", problems)
+        if chain is None:
+            raise MetadataError(f"the codecs of array `{self.path}` do not fit its chunks", problems.found)
+        return chain
+
+    def chain(self, chunk: tuple[int, ...]) -> Chain:
+        """The codecs for the chunk at these coordinates; refuses chunks that are too large to be held."""
+        chain = self._chain
+        if chain is None:
+            chain = self._bound(tuple(axis.bounds(index)[1] for axis, index in zip(self.axes, chunk, strict=True)))
+        return chain
+
+    def check_size(self, chain: Chain) -> None:
+        """Refuses chunks that are too large to be held, before memory is taken for one."""
+        limit = config.current.max_chunk_bytes
+        if chain.spec.nbytes > limit:
+            raise CodecError(
+                "chunk",
+                f"a chunk of shape {chain.spec.shape} has {chain.spec.nbytes} bytes, more than the limit of {limit}",
+                hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
+            )
+
+    def key(self, names: tuple[str, ...]) -> str:
+        """The store key of the chunk whose coordinates are these, as text."""
+        return self.prefix + self._join(names)
+
+    def clipped(self, chunk: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the part of a chunk that lies inside the array."""
+        return tuple(
+            min(size, axis.length - start)
+            for axis, (start, size) in ((axis, axis.bounds(index)) for axis, index in zip(self.axes, chunk, strict=True))
+        )
+
+
+def sharding_of(chain: Chain) -> BoundSharding | None:
+    """The sharding codec of a chain, if its inner chunks can be reached one by one: nothing comes before or after."""
+    serializer = chain.serializer
+    if isinstance(serializer, BoundSharding) and not chain.arrays and not chain.compressed:
+        return serializer
+    return None

@@ -1,0 +1,62 @@
+"""What a chunk grid is: one axis of chunk edges per dimension, without gaps or overlaps."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Json
+
+__all__ = ["Axis", "Grid"]
+
+
+class Axis(ABC):
+    """How one dimension is divided: chunks 0 … count-1 cover 0 … length, the last one may overhang."""
+
+    length: int
+    count: int
+    size: int | None
+    """The length of every chunk, if all are equally long."""
+
+    @abstractmethod
+    def bounds(self, chunk: int) -> tuple[int, int]:
+        """Where a chunk starts, and its full length (which may overhang)."""
+
+    @abstractmethod
+    def locate(self, index: int) -> int:
+        """The chunk that holds an index of 0 … length-1."""
+
+    @abstractmethod
+    def locate_many(self, indices: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """`locate` for many."""
+
+    @abstractmethod
+    def starts(self, chunks: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """Where each of `chunks` starts."""
+
+
+class Grid(ABC):
+    """A kind of chunk grid with its configuration: a value that compares equal, hashes and never changes."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def to_json(self) -> Json:
+        """The `chunk_grid` member of a v3 document."""
+
+    @abstractmethod
+    def axes(self, shape: Sequence[int]) -> tuple[Axis, ...]:
+        """One axis per dimension of an array of this shape."""
+
+    @abstractmethod
+    def chunk_shapes(self, shape: Sequence[int]) -> Iterable[tuple[int, ...]]:
+        """The different shapes that chunks of such an array have; one, if there is no chunk at all."""
+
+    @property
+    @abstractmethod
+    def chunks(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+        """As users see it: a length per dimension, or the lengths of all chunks per dimension if they differ."""

@@ -1,0 +1,81 @@
+"""The regular grid: every chunk has the same shape, and the last of each dimension may overhang (R62–R66)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.grids.contract import Axis, Grid
+
+__all__ = ["Regular", "RegularAxis"]
+
+
+@dataclass(frozen=True, slots=True)
+class RegularAxis(Axis):
+    """Chunks of `size` along a dimension of `length`."""
+
+    length: int
+    size: int
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return -(-self.length // self.size)
+
+    def bounds(self, chunk: int) -> tuple[int, int]:
+        return chunk * self.size, self.size
+
+    def locate(self, index: int) -> int:
+        return index // self.size
+
+    def locate_many(self, indices: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        return indices // self.size
+
+    def starts(self, chunks: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        return chunks * self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Regular(Grid):
+    """`{"name": "regular", "configuration": {"chunk_shape": [...]}}`"""
+
+    name: ClassVar[str] = "regular"
+    chunk_shape: tuple[int, ...]
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        return self.chunk_shape
+
+    def axes(self, shape: Sequence[int]) -> tuple[Axis, ...]:
+        return tuple(RegularAxis(length, size) for length, size in zip(shape, self.chunk_shape, strict=True))
+
+    def chunk_shapes(self, shape: Sequence[int]) -> tuple[tuple[int, ...]]:
+        return (self.chunk_shape,)
+
+    def to_json(self) -> Json:
+        return {"name": self.name, "configuration": {"chunk_shape": list(self.chunk_shape)}}
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], shape: Sequence[int], path: str, problems: Problems) -> Regular | None:
+        """Reads the configuration; a chunk length of 0 is read as 1 where the dimension's length is 0 (A35)."""
+        found = configuration.get("chunk_shape")
+        where = f"{path}.configuration.chunk_shape"
+        if not isinstance(found, list) or not all(is_integer(size) for size in found):
+            problems.expected(where, "a list of integers", found)
+            return None
+        if len(found) != len(shape):
+            problems.add(where, f"has {len(found)} lengths, but `shape` has {len(shape)} dimensions")
+            return None
+        sizes = []
+        for axis, (size, length) in enumerate(zip(found, shape, strict=True)):
+            if size == 0 and length == 0:
+                problems.warn(f"{where}[{axis}]", "a chunk length of 0 is read as 1")
+                size = 1
+            if size < 1:
+                problems.expected(f"{where}[{axis}]", "an integer of at least 1", size)
+            sizes.append(size)
+        return cls(tuple(sizes)) if all(size > 0 for size in sizes) else None

@@ -1,0 +1,27 @@
+"""Which elements are meant, and in which chunks they lie: from a user's key to a `Selection`, and from a selection and
+a grid to a `Projection`."""
+
+from omnizarr.indexing.keys import (
+    block_selection,
+    coordinate_selection,
+    numpy_selection,
+    orthogonal_selection,
+    split_fields,
+    whole_selection,
+)
+from omnizarr.indexing.projection import Cell, Projection
+from omnizarr.indexing.selection import Pick, Selection, pick_length
+
+__all__ = [
+    "Cell",
+    "Pick",
+    "Projection",
+    "Selection",
+    "block_selection",
+    "coordinate_selection",
+    "numpy_selection",
+    "orthogonal_selection",
+    "pick_length",
+    "split_fields",
+    "whole_selection",
+]

@@ -1,0 +1,22 @@
+"""A group, as every generation can describe one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from omnizarr._json import Json
+from omnizarr.model.array import ZarrFormat
+
+__all__ = ["GroupModel"]
+
+
+@dataclass(frozen=True)
+class GroupModel:
+    """Attributes, and what a writer gathered of the nodes below."""
+
+    attributes: dict[str, Json] = field(default_factory=dict)
+    consolidated: dict[str, Json] | None = None
+    """Documents of the nodes below by their relative path, if the group carries them (R28, R29)."""
+    zarr_format: ZarrFormat = 3
+    extra: dict[str, Json] = field(default_factory=dict)
+    """Members that we do not know and may ignore; they are written back as they were (R32)."""

@@ -1,0 +1,22 @@
+"""Nodes: what the user holds."""
+
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.attributes import Attributes
+from omnizarr.nodes.group import Group, new_array, new_group
+from omnizarr.nodes.opening import open_node
+from omnizarr.nodes.options import ArrayOptions, takes_array_options
+from omnizarr.nodes.tree import Tree
+from omnizarr.nodes.unreadable import UnreadableNode
+
+__all__ = [
+    "Array",
+    "ArrayOptions",
+    "Attributes",
+    "Group",
+    "Tree",
+    "UnreadableNode",
+    "new_array",
+    "new_group",
+    "open_node",
+    "takes_array_options",
+]

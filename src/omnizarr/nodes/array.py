@@ -1,0 +1,525 @@
+"""The array that a user holds: NumPy's brackets in front, chunks in a store behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Json
+from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
+from omnizarr.dtypes import DataType
+from omnizarr.engine import Layout, read, write
+from omnizarr.errors import ArgumentError, ReadOnlyError, SelectionError
+from omnizarr.formats import dialect
+from omnizarr.indexing import (
+    Selection,
+    block_selection,
+    coordinate_selection,
+    numpy_selection,
+    orthogonal_selection,
+    split_fields,
+)
+from omnizarr.model import ArrayModel, ZarrFormat
+from omnizarr.nodes import stored
+from omnizarr.nodes.attributes import Attributes
+from omnizarr.nodes.documents import change, describe_place, fetch, parse_node
+from omnizarr.nodes.info import ArrayInfo
+from omnizarr.nodes.site import Site
+from omnizarr.store import Store
+
+__all__ = ["Array"]
+
+
+class Array:
+    """A chunked, compressed, N-dimensional array in a store.
+
+    `z[key]` gives what NumPy gives for the same key, `z[key] = value` likewise. Use `omnizarr.create_array` and
+    `omnizarr.open_array` to get one.
+    """
+
+    def __init__(self, site: Site, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
+        self._site = site
+        self._model = model
+        self._layout = Layout(site.store, site.path, site.dialect.chunk_prefix(site.path), model)
+        self._write_empty_chunks = write_empty_chunks
+
+    # -- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each dimension. Assigning to it resizes."""
+        return self._model.shape
+
+    @shape.setter
+    def shape(self, shape: int | tuple[int, ...]) -> None:
+        self.resize(shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the elements."""
+        return self._model.dtype
+
+    @property
+    def data_type(self) -> DataType:
+        """The data type as Zarr names it."""
+        return self._model.data_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self._model.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        return self._model.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the elements take in memory."""
+        return self._model.nbytes
+
+    @property
+    def chunks(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+        """The shape of the pieces that are compressed one by one: the inner chunks, if the array is sharded."""
+        sharding = self._model.sharding
+        if sharding is None:
+            return self._model.grid.chunks
+        shape = list(sharding.chunk_shape)
+        for codec in reversed(self._model.codecs):
+            if isinstance(codec, Transpose):
+                shape = [shape[codec.order.index(axis)] for axis in range(len(shape))]
+        return tuple(shape)
+
+    @property
+    def shards(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...] | None:
+        """The shape of the stored objects, if they hold many chunks each; None if every chunk is stored by itself."""
+        return None if self._model.sharding is None else self._model.grid.chunks
+
+    @property
+    def fill_value(self) -> Any:
+        """What elements are that nobody wrote."""
+        return None if self._model.fill is None else self._model.fill[()]
+
+    @property
+    def order(self) -> str:
+        """The order in which a chunk's elements are stored: `C` (the last index varies fastest) or `F` (the first)."""
+        orders = [codec.order for codec in self._inner_codecs() if isinstance(codec, Transpose)]
+        return "F" if self.ndim > 1 and orders == [tuple(reversed(range(self.ndim)))] else "C"
+
+    @property
+    def dimension_names(self) -> tuple[str | None, ...] | None:
+        return self._model.dimension_names
+
+    def _inner_codecs(self) -> tuple[Codec, ...]:
+        sharding = self._model.sharding
+        return self._model.codecs if sharding is None else sharding.codecs
+
+    @property
+    def filters(self) -> tuple[Codec, ...]:
+        """The array → array codecs of a chunk."""
+        return tuple(codec for codec in self._inner_codecs() if isinstance(codec, ArrayCodec))
+
+    @property
+    def serializer(self) -> Codec:
+        """The array → bytes codec of a chunk."""
+        return next(codec for codec in self._inner_codecs() if isinstance(codec, Serializer))
+
+    @property
+    def compressors(self) -> tuple[Codec, ...]:
+        """The bytes → bytes codecs of a chunk."""
+        return tuple(codec for codec in self._inner_codecs() if isinstance(codec, BytesCodec))
+
+    @property
+    def metadata(self) -> ArrayModel:
+        """Everything that the array's document says."""
+        return self._model
+
+    @property
+    def zarr_format(self) -> ZarrFormat:
+        return self._model.zarr_format
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """How many chunks there are along each dimension."""
+        chunks = self.chunks
+        return tuple(
+            axis.count if not isinstance(size, int) else -(-axis.length // size)
+            for axis, size in zip(self._layout.axes, chunks, strict=True)
+        )
+
+    @property
+    def nchunks(self) -> int:
+        """How many chunks there can be."""
+        return prod(self.cdata_shape)
+
+    # -- where it is
+
+    @property
+    def store(self) -> Store:
+        return self._site.store
+
+    @property
+    def path(self) -> str:
+        """Where it lies in its store, without a leading slash."""
+        return self._site.path
+
+    @property
+    def name(self) -> str:
+        """Where it lies in its store, with a leading slash."""
+        return f"/{self._site.path}"
+
+    @property
+    def basename(self) -> str:
+        return self._site.path.rpartition("/")[2]
+
+    @property
+    def read_only(self) -> bool:
+        return self._site.store.read_only
+
+    # -- what is stored
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """How many chunks are stored. Costs a listing, and for a sharded array the index of each shard."""
+        return stored.chunk_count(self._layout)
+
+    def nbytes_stored(self) -> int:
+        """How many bytes are stored, metadata included. Costs a listing."""
+        return stored.byte_count(self._site)
+
+    @property
+    def info(self) -> ArrayInfo:
+        """A summary, from the metadata alone."""
+        return ArrayInfo.of(self)
+
+    def info_complete(self) -> ArrayInfo:
+        """The summary with what is stored, which costs a listing."""
+        return ArrayInfo.of(self, complete=True)
+
+    # -- reading
+
+    def __getitem__(self, key: Any) -> Any:
+        fields, key = split_fields(key)
+        selection = numpy_selection(key, self.shape)
+        result = self._read(selection, None, fields)
+        if selection.shape == () and not _has_ellipsis(key):
+            return result[()]  # NumPy gives a scalar where every dimension was indexed by an integer
+        return result
+
+    def read(self, selection: Any = ..., *, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+        """`z[selection]`, always as an array; into `out`, if that is given."""
+        fields, key = split_fields(selection)
+        return self._read(numpy_selection(key, self.shape), out, fields)
+
+    def _read(
+        self, selection: Selection, out: npt.NDArray[Any] | None, fields: str | list[str] | None = None
+    ) -> npt.NDArray[Any]:
+        if fields is not None:
+            whole = self._read(selection, None)[self._checked(fields)]
+            if out is None:
+                return whole
+            self._check_out(out, selection)
+            out[...] = whole
+            return out
+        if out is None:
+            out = np.empty(selection.shape, self.dtype)
+        else:
+            self._check_out(out, selection)
+        read(self._layout, selection, out)
+        return out
+
+    def _check_out(self, out: npt.NDArray[Any], selection: Selection) -> None:
+        if not isinstance(out, np.ndarray) or not out.flags.writeable:
+            raise ArgumentError("`out`: expected a writable NumPy array", argument="out")
+        if out.shape != selection.shape:
+            raise ArgumentError(
+                f"`out`: expected the selection's shape {selection.shape}, found {out.shape}", argument="out"
+            )
+        if not np.can_cast(self.dtype, out.dtype, "same_kind"):
+            raise ArgumentError(f"`out`: elements of type {self.dtype} cannot be put into {out.dtype}", argument="out")
+
+    def _checked(self, fields: str | list[str]) -> str | list[str]:
+        known = self.dtype.names or ()
+        for name in [fields] if isinstance(fields, str) else fields:
+            if name not in known:
+                have = f"its fields are {', '.join(known)}" if known else f"its type {self.dtype} has no fields"
+                raise SelectionError(f"array `{self.name}` has no field `{name}`: {have}")
+        return fields
+
+    def get_basic_selection(self, selection: Any = ..., *, out: Any = None, fields: Any = None) -> Any:
+        """What integers, slices, `...` and `newaxis` select."""
+        return self._got(numpy_selection(_only_basic(selection), self.shape), out, fields)
+
+    def get_orthogonal_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
+        """What each dimension selects by itself: an integer, a slice, or an array of indices or booleans."""
+        return self._got(orthogonal_selection(selection, self.shape), out, fields)
+
+    def get_coordinate_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
+        """The elements at points, given by an array of indices for each dimension."""
+        return self._got(coordinate_selection(selection, self.shape), out, fields)
+
+    def get_mask_selection(self, mask: Any, *, out: Any = None, fields: Any = None) -> Any:
+        """The elements where a mask of the array's shape is true."""
+        return self._got(coordinate_selection(_as_mask(mask, self.shape), self.shape), out, fields)
+
+    def get_block_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
+        """Whole chunks (whole shards, if the array is sharded), by their place in the grid."""
+        return self._got(block_selection(selection, self._layout.axes), out, fields)
+
+    def _got(self, selection: Selection, out: Any, fields: Any) -> Any:
+        result = self._read(selection, out, fields)
+        return result[()] if selection.shape == () and out is None else result
+
+    # -- writing
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        fields, key = split_fields(key)
+        self._write(numpy_selection(key, self.shape), value, fields)
+
+    def _write(self, selection: Selection, value: Any, fields: str | list[str] | None = None) -> None:
+        self._check_writable()
+        dtype = self.dtype if fields is None else self.dtype[self._checked(fields)]
+        write(
+            self._layout,
+            selection,
+            self._as_value(value, dtype),
+            keep_empty=self._write_empty_chunks,
+            fields=fields,
+        )
+
+    @staticmethod
+    def _as_value(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """A value as NumPy would take it for assignment. What is not an array yet is converted at once, so that a
+        number that does not fit is refused before anything is written."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            array = np.asarray(value)
+            if array.dtype == dtype or (array.dtype.kind in "biufc" and dtype.kind in "biufc"):
+                return array
+            return array.astype(dtype)
+        if isinstance(value, Array):
+            return np.asarray(value[...])
+        if hasattr(value, "__array__"):
+            return np.asarray(value)
+        return np.asarray(value, dtype)
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(
+                f"array {describe_place(self.store, self.path)} is open for reading only", store=repr(self.store)
+            )
+        reason = self._model.read_only_reason
+        if reason is not None:
+            raise ReadOnlyError(f"array {describe_place(self.store, self.path)} cannot be written: {reason}")
+
+    def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
+        """Writes where integers, slices and `...` say."""
+        self._write(numpy_selection(_only_basic(selection), self.shape), value, fields)
+
+    def set_orthogonal_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
+        """Writes where each dimension selects by itself."""
+        self._write(orthogonal_selection(selection, self.shape), value, fields)
+
+    def set_coordinate_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
+        """Writes at points."""
+        self._write(coordinate_selection(selection, self.shape), value, fields)
+
+    def set_mask_selection(self, mask: Any, value: Any, *, fields: Any = None) -> None:
+        """Writes where a mask of the array's shape is true."""
+        self._write(coordinate_selection(_as_mask(mask, self.shape), self.shape), value, fields)
+
+    def set_block_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
+        """Writes whole chunks, by their place in the grid."""
+        self._write(block_selection(selection, self._layout.axes), value, fields)
+
+    @property
+    def oindex(self) -> _Indexer:
+        """Orthogonal selection: `z.oindex[[1, 5], :, mask]`."""
+        return _Indexer(self.get_orthogonal_selection, self.set_orthogonal_selection)
+
+    @property
+    def vindex(self) -> _Indexer:
+        """Pointwise selection: `z.vindex[[1, 5], [2, 7]]`, or `z.vindex[mask]`."""
+        return _Indexer(self.get_coordinate_selection, self.set_coordinate_selection)
+
+    @property
+    def blocks(self) -> _Indexer:
+        """Whole chunks by their place in the grid: `z.blocks[0, 1:3]`."""
+        return _Indexer(self.get_block_selection, self.set_block_selection)
+
+    # -- changing it
+
+    def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
+        site = self._site
+        model = change(site.store, site.dialect, site.path, how, ArrayModel)
+        self._adopt(model)
+        if site.consolidated is not None:
+            document = next(iter(site.dialect.dump(site.path, model).values()))
+            site.consolidated.note(site.path, document)
+
+    def _adopt(self, model: ArrayModel) -> None:
+        if model.shape != self._model.shape or model.codecs != self._model.codecs:
+            self._layout = Layout(self.store, self.path, self._layout.prefix, model)
+        self._model = model
+
+    def resize(self, shape: int | tuple[int, ...], *lengths: int) -> None:
+        """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again."""
+        wanted = (shape, *lengths) if isinstance(shape, (int, np.integer)) else tuple(shape)
+        wanted = tuple(int(length) for length in wanted)
+        if len(wanted) != self.ndim or any(length < 0 for length in wanted):
+            raise ArgumentError(
+                f"`shape`: expected {self.ndim} lengths of at least 0, found {wanted}", argument="shape"
+            )
+        self._check_writable()
+        before = self._layout
+        self._changed(lambda model: replace(model, shape=wanted))
+        stored.trim(before, wanted)
+
+    def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
+        """Adds `data` at the end of an axis, and gives the new shape."""
+        data = self._as_value(data, self.dtype)
+        if not -self.ndim <= axis < self.ndim:
+            raise ArgumentError(f"`axis`: expected an axis of {self.ndim} dimensions, found {axis}", argument="axis")
+        axis %= self.ndim
+        expected = self.shape[:axis] + data.shape[axis : axis + 1] + self.shape[axis + 1 :]
+        if data.shape != expected:
+            raise ArgumentError(
+                f"`data`: expected a shape like {self.shape} except on axis {axis}, found {data.shape}", argument="data"
+            )
+        start = self.shape[axis]
+        self.resize(self.shape[:axis] + (start + data.shape[axis],) + self.shape[axis + 1 :])
+        self[(slice(None),) * axis + (slice(start, None),)] = data
+        return self.shape
+
+    @property
+    def attrs(self) -> Attributes:
+        """What users say about the array; every change is stored at once."""
+        return Attributes(self)
+
+    def _attributes(self) -> dict[str, Json]:
+        return self._model.attributes
+
+    def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
+        if self.read_only:
+            self._check_writable()
+        self._changed(lambda model: replace(model, attributes=how(model.attributes)))
+
+    def update_attributes(self, attributes: dict[str, Json]) -> Array:
+        """Adds or replaces attributes, in one write."""
+        self.attrs.update(attributes)
+        return self
+
+    def refresh(self) -> Array:
+        """Takes up what others changed: the shape and the attributes as they are stored now."""
+        _, model = fetch(self.store, self.path, self.zarr_format)
+        if not isinstance(model, ArrayModel):
+            raise ArgumentError(f"{describe_place(self.store, self.path)} is not an array any more", argument="self")
+        self._adopt(model)
+        return self
+
+    # -- among Python's objects
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("an omnizarr array is not in memory: it cannot become a NumPy array without a copy")
+        array = self.read()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("an array without dimensions has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("an array without dimensions cannot be iterated over")
+        axis = self._layout.axes[0]
+        at = 0
+        while at < axis.length:
+            start, size = axis.bounds(axis.locate(at))
+            yield from self[start : start + size]  # a row of chunks at a time, so that each is decoded once
+            at = start + size
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            return self.size > 0
+        return bool(self.read().reshape(()))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are handles of the same array, with the same metadata; the elements are not compared."""
+        if not isinstance(other, Array):
+            return NotImplemented
+        return (self.store, self.path, self._model) == (other.store, other.path, other._model)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Array {describe_place(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        site = self._site
+        return _unpickled, (site.store, site.path, self.zarr_format, self._documents(), self._write_empty_chunks)
+
+    def _documents(self) -> dict[str, Json]:
+        return self._site.dialect.dump(self._site.path, self._model)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
+
+
+def _unpickled(
+    store: Store, path: str, zarr_format: ZarrFormat, documents: dict[str, Json], write_empty_chunks: bool
+) -> Array:
+    found = dialect(zarr_format)
+    model = parse_node(found, store, path, documents)
+    assert isinstance(model, ArrayModel)
+    return Array(Site(store, path, found), model, write_empty_chunks=write_empty_chunks)
+
+
+class _Indexer:
+    """Brackets for another kind of selection."""
+
+    __slots__ = ("_get", "_set")
+
+    def __init__(self, get: Callable[..., Any], set: Callable[..., None]) -> None:
+        self._get = get
+        self._set = set
+
+    def __getitem__(self, key: Any) -> Any:
+        fields, key = split_fields(key)
+        return self._get(key, fields=fields)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        fields, key = split_fields(key)
+        self._set(key, value, fields=fields)
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
+
+
+def _only_basic(selection: Any) -> Any:
+    for item in selection if isinstance(selection, tuple) else (selection,):
+        if not (item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer))):
+            raise SelectionError(
+                "a basic selection takes integers, slices, `...` and `newaxis`",
+                hint="for arrays of indices use `z[...]`, `z.oindex` or `z.vindex`",
+            )
+    return selection
+
+
+def _as_mask(mask: Any, shape: tuple[int, ...]) -> Any:
+    if isinstance(mask, tuple) and len(mask) == 1:
+        mask = mask[0]
+    array = np.asarray(mask)
+    if array.dtype != bool or array.shape != shape:
+        raise SelectionError(f"expected a boolean mask of shape {shape}, found {array.dtype} of shape {array.shape}")
+    return array

@@ -1,0 +1,378 @@
+"""The group that a user holds: a mapping of names to arrays and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import replace
+from typing import Any, TypeAlias, Unpack
+
+import numpy as np
+
+from omnizarr._json import Json
+from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError, NodeTypeError, OmnizarrError, ReadOnlyError
+from omnizarr.formats import Dialect, Node, dialect
+from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.attributes import Attributes
+from omnizarr.nodes.creating import create_node, erase_node, note, prepare
+from omnizarr.nodes.documents import change, describe_place, fetch, fetch_many, parse_node, save
+from omnizarr.nodes.options import ArrayOptions, array_model, takes_array_options
+from omnizarr.nodes.site import Site
+from omnizarr.nodes.tree import Tree
+from omnizarr.nodes.unreadable import UnreadableNode
+from omnizarr.store import Store
+
+__all__ = ["Group", "Member", "handle", "new_array", "new_group"]
+
+Member: TypeAlias = "Array | Group | UnreadableNode"
+
+
+def handle(site: Site, model: Node) -> Array | Group:
+    """The handle of a node."""
+    return Array(site, model) if isinstance(model, ArrayModel) else Group(site, model)
+
+
+def new_array(site: Site, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
+    """Creates an array, with its data if there are any."""
+    overwrite = options.pop("overwrite", False)
+    write_empty_chunks = options.pop("write_empty_chunks", False)
+    model, data = array_model(**{**options, "zarr_format": site.dialect.zarr_format})  # type: ignore[arg-type]
+    create_node(site, model, overwrite=overwrite, known_group=known_group)
+    array = Array(site, model, write_empty_chunks=write_empty_chunks)
+    if data is not None:
+        array[...] = data
+    return array
+
+
+def new_group(site: Site, model: GroupModel, *, overwrite: bool = False, known_group: str | None = None) -> Group:
+    """Creates a group."""
+    create_node(site, model, overwrite=overwrite, known_group=known_group)
+    return Group(site, model)
+
+
+class Group(MutableMapping[str, Any]):
+    """A group of arrays and groups.
+
+    A mapping: `g["a/b"]`, `"a" in g`, `del g["a"]`, `for name in g`. A member that cannot be read is listed all the
+    same, as an `UnreadableNode` that says why. Use `omnizarr.create_group` and `omnizarr.open_group` to get one.
+    """
+
+    def __init__(self, site: Site, model: GroupModel) -> None:
+        self._site = site
+        self._model = model
+
+    # -- what it is and where
+
+    @property
+    def store(self) -> Store:
+        return self._site.store
+
+    @property
+    def path(self) -> str:
+        """Where it lies in its store, without a leading slash."""
+        return self._site.path
+
+    @property
+    def name(self) -> str:
+        """Where it lies in its store, with a leading slash."""
+        return f"/{self._site.path}"
+
+    @property
+    def basename(self) -> str:
+        return self._site.path.rpartition("/")[2]
+
+    @property
+    def read_only(self) -> bool:
+        return self.store.read_only
+
+    @property
+    def zarr_format(self) -> ZarrFormat:
+        return self._model.zarr_format
+
+    @property
+    def metadata(self) -> GroupModel:
+        """Everything that the group's document says."""
+        return self._model
+
+    # -- members
+
+    def __getitem__(self, path: str) -> Array | Group:
+        where = self._below(path)
+        known = self._site.consolidated
+        if known is not None and known.trusted:
+            if not known.has(where):
+                raise NodeNotFoundError(
+                    f"there is no array or group at {describe_place(self.store, where)} in the consolidated metadata",
+                    path=where,
+                    hint="open with `use_consolidated=False` to look for it in the store",
+                )
+            return handle(self._site.at(where), known.node(where))
+        found, model = fetch(self.store, where)
+        return handle(self._site.at(where, found), model)
+
+    def _below(self, path: str) -> str:
+        if not isinstance(path, str):
+            raise ArgumentError(f"the name of a member is a string, not {type(path).__name__}", argument="path")
+        relative = normal_path(path)
+        if not relative:
+            raise ArgumentError("the name of a member is empty", argument="path")
+        return join_path(self.path, relative)
+
+    def __contains__(self, path: object) -> bool:
+        if not isinstance(path, str):
+            return False
+        try:
+            self[path]
+        except (NodeNotFoundError, ArgumentError):
+            return False
+        except OmnizarrError:
+            return True  # it is there, although it cannot be read
+        return True
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The member at `path`, or `default` if there is none."""
+        try:
+            return self[path]
+        except NodeNotFoundError:
+            return default
+
+    def __delitem__(self, path: str) -> None:
+        where = self._below(path)
+        self._check_writable()
+        site = self._site.at(where)
+        if not any(there is not None for _, there in fetch_many(self.store, [where])):
+            raise NodeNotFoundError(f"there is no array or group at {describe_place(self.store, where)}", path=where)
+        erase_node(site)
+
+    def __setitem__(self, path: str, value: Any) -> None:
+        """Stores an array of values under a name; what lies there is replaced."""
+        self.create_array(path, data=np.asarray(value), overwrite=True)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._children())
+
+    def __len__(self) -> int:
+        return self.nmembers()
+
+    def _children(self) -> Iterator[tuple[str, Member]]:
+        """The direct members by name, in order: one listing, and all their documents together."""
+        site = self._site
+        known = site.consolidated
+        if known is not None and known.trusted:
+            for name in sorted(known.children(site.path)):
+                path = join_path(site.path, name)
+                try:
+                    yield name, handle(site.at(path), known.node(path))
+                except OmnizarrError as error:
+                    yield name, UnreadableNode(path, error)
+            return
+        found = site.dialect
+        names = sorted(found.children(site.path, self.store.list_dir(found.listing_prefix(site.path))))
+        for path, there in fetch_many(self.store, [join_path(site.path, name) for name in names]):
+            name = path.rpartition("/")[2]
+            if isinstance(there, OmnizarrError):
+                yield name, UnreadableNode(path, there)
+            elif there is not None:
+                yield name, handle(site.at(path, there[0]), there[1])
+
+    def members(self, max_depth: int | None = 0) -> tuple[tuple[str, Member], ...]:
+        """Names and nodes: the direct members, or also those up to `max_depth` levels further down; None goes all the
+        way. A group comes before its members."""
+        return tuple(self._walk(max_depth))
+
+    def _walk(self, max_depth: int | None) -> Iterator[tuple[str, Member]]:
+        pending: list[tuple[str, Group, int]] = [("", self, 0)]
+        while pending:
+            prefix, group, depth = pending.pop(0)
+            for name, node in group._children():
+                path = join_path(prefix, name)
+                yield path, node
+                if isinstance(node, Group) and (max_depth is None or depth < max_depth):
+                    pending.append((path, node, depth + 1))
+
+    def nmembers(self, max_depth: int | None = 0) -> int:
+        """How many members there are."""
+        return sum(1 for _ in self._walk(max_depth))
+
+    def arrays(self) -> Iterator[tuple[str, Array]]:
+        """The arrays among the direct members, by name."""
+        return ((name, node) for name, node in self._children() if isinstance(node, Array))
+
+    def groups(self) -> Iterator[tuple[str, Group]]:
+        """The groups among the direct members, by name."""
+        return ((name, node) for name, node in self._children() if isinstance(node, Group))
+
+    def array_keys(self) -> Iterator[str]:
+        return (name for name, _ in self.arrays())
+
+    def array_values(self) -> Iterator[Array]:
+        return (array for _, array in self.arrays())
+
+    def group_keys(self) -> Iterator[str]:
+        return (name for name, _ in self.groups())
+
+    def group_values(self) -> Iterator[Group]:
+        return (group for _, group in self.groups())
+
+    def items(self) -> Any:
+        """Names and nodes of the direct members; unreadable ones too."""
+        return self.members()
+
+    def values(self) -> Any:
+        """The direct members; unreadable ones too."""
+        return tuple(node for _, node in self.members())
+
+    def keys(self) -> Any:
+        """The names of the direct members."""
+        return tuple(self)
+
+    def tree(self, level: int | None = None) -> Tree:
+        """Everything below, drawn as a tree; `level` is how many levels are shown."""
+        members = self._walk(None if level is None else level - 1) if level != 0 else ()
+        return Tree(self.basename or "/", self, members)
+
+    # -- creating
+
+    @takes_array_options
+    def create_array(self, name: str, **options: Unpack[ArrayOptions]) -> Array:
+        """Creates an array below this group; the options are those of `omnizarr.create_array`."""
+        self._check_writable()
+        found = dialect(options.pop("zarr_format", self.zarr_format))
+        return new_array(self._site.at(self._below(name), found), known_group=self.path, **options)
+
+    def create_group(
+        self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False
+    ) -> Group:
+        """Creates a group below this one."""
+        self._check_writable()
+        site = self._site.at(self._below(name))
+        model = GroupModel(attributes=dict(attributes or {}), zarr_format=self.zarr_format)
+        return new_group(site, model, overwrite=overwrite, known_group=self.path)
+
+    def require_group(self, name: str, *, overwrite: bool = False) -> Group:
+        """The group at `name`; a new one if there is none."""
+        found = None if overwrite else self.get(name)
+        if found is None:
+            return self.create_group(name, overwrite=overwrite)
+        if not isinstance(found, Group):
+            raise NodeTypeError(f"{describe_place(self.store, found.path)} is an array, not a group", path=found.path)
+        return found
+
+    @takes_array_options
+    def require_array(self, name: str, *, exact: bool = False, **options: Unpack[ArrayOptions]) -> Array:
+        """The array at `name`, if it has the shape and (a type that can hold) the dtype that are asked for; a new one
+        if there is none. `exact` asks for the very dtype."""
+        found = None if options.get("overwrite") else self.get(name)
+        if found is None:
+            return self.create_array(name, **options)
+        if not isinstance(found, Array):
+            raise NodeTypeError(f"{describe_place(self.store, found.path)} is a group, not an array", path=found.path)
+        shape = options.get("shape")
+        if shape is not None:
+            wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+            if wanted != found.shape:
+                raise NodeExistsError(
+                    f"array {describe_place(self.store, found.path)} has the shape {found.shape}, not {wanted}",
+                    path=found.path,
+                )
+        dtype = options.get("dtype")
+        if dtype is not None:
+            fits = found.dtype == np.dtype(dtype) if exact else np.can_cast(found.dtype, np.dtype(dtype))
+            if not fits:
+                raise NodeExistsError(
+                    f"array {describe_place(self.store, found.path)} has the dtype {found.dtype}, not {np.dtype(dtype)}",
+                    path=found.path,
+                )
+        return found
+
+    def move(self, source: str, destination: str) -> None:
+        """Moves a node, with all that lies below it, to another path of this group."""
+        self._check_writable()
+        old, new = self._below(source), self._below(destination)
+        if new == old or new.startswith(f"{old}/"):
+            raise ArgumentError(f"`{source}` cannot be moved into itself", argument="destination")
+        node = self[source]
+        found = node._site.dialect
+        found.check_path(new)
+        site = self._site.at(new, found)
+        missing = prepare(site, overwrite=False, known_group=self.path)
+        save(self.store, [(found, group, GroupModel(zarr_format=found.zarr_format)) for group in missing])
+        moved = [("", node), *(node.members(max_depth=None) if isinstance(node, Group) else ())]
+        for before, after in zip(found.prefixes(old), found.prefixes(new), strict=True):
+            documents = [key for path, _ in moved for key in found.keys(join_path(old, path))]
+            others = (key for key in self.store.list_prefix(before) if key not in documents)
+            # Documents come last, so that a move that is broken off shows no node without its data.
+            for key in [*others, *reversed(documents)]:
+                value = self.store.get(key)
+                if value is not None:
+                    self.store.set(after + key[len(before) :], value)
+        erase_node(self._site.at(old, found))
+        for group in missing:
+            note(site, group, GroupModel(zarr_format=found.zarr_format))
+        for path, member in moved:
+            if not isinstance(member, UnreadableNode):
+                note(site, join_path(new, path), member.metadata)
+
+    # -- attributes
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(
+                f"group {describe_place(self.store, self.path)} is open for reading only", store=repr(self.store)
+            )
+
+    @property
+    def attrs(self) -> Attributes:
+        """What users say about the group; every change is stored at once."""
+        return Attributes(self)
+
+    def _attributes(self) -> dict[str, Json]:
+        return self._model.attributes
+
+    def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
+        self._check_writable()
+        site = self._site
+        self._model = change(
+            site.store,
+            site.dialect,
+            site.path,
+            lambda model: replace(model, attributes=how(model.attributes)),
+            GroupModel,
+        )
+        note(site, site.path, replace(self._model, consolidated=None))
+
+    def update_attributes(self, attributes: dict[str, Json]) -> Group:
+        """Adds or replaces attributes, in one write."""
+        self.attrs.update(attributes)
+        return self
+
+    def refresh(self) -> Group:
+        """Takes up what others changed: the attributes as they are stored now."""
+        _, model = fetch(self.store, self.path, self.zarr_format)
+        if not isinstance(model, GroupModel):
+            raise ArgumentError(f"{describe_place(self.store, self.path)} is not a group any more", argument="self")
+        self._model = model
+        return self
+
+    # -- among Python's objects
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Group):
+            return NotImplemented
+        return (self.store, self.path, self._model) == (other.store, other.path, other._model)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Group {describe_place(self.store, self.path)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        site = self._site
+        return _unpickled, (site.store, site.path, self.zarr_format, site.dialect.dump(site.path, self._model))
+
+
+def _unpickled(store: Store, path: str, zarr_format: ZarrFormat, documents: dict[str, Json]) -> Group:
+    found: Dialect = dialect(zarr_format)
+    model = parse_node(found, store, path, documents)
+    assert isinstance(model, GroupModel)
+    return Group(Site(store, path, found), model)

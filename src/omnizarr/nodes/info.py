@@ -1,0 +1,71 @@
+"""A summary of an array, for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.array import Array
+
+__all__ = ["ArrayInfo", "human_bytes"]
+
+
+def human_bytes(count: int) -> str:
+    """1536 → `1.5 KiB`"""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if size < 1024 or unit == "PiB":
+            break
+        size /= 1024
+    return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayInfo:
+    """Names and values, in the order in which they are shown."""
+
+    items: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, array: Array, *, complete: bool = False) -> ArrayInfo:
+        """The summary of an array; `complete` adds what is stored."""
+        items: list[tuple[str, Any]] = [
+            ("Name", array.name),
+            ("Type", "Array"),
+            ("Zarr format", array.zarr_format),
+            ("Data type", array.data_type.to_json()),
+            ("Shape", array.shape),
+            ("Chunk shape", array.chunks),
+        ]
+        if array.shards is not None:
+            items.append(("Shard shape", array.shards))
+        items.append(("Order", array.order))
+        if array.dimension_names is not None:
+            items.append(("Dimensions", ", ".join(str(name) for name in array.dimension_names)))
+        items.append(("Fill value", array.fill_value))
+        items.append(("Read-only", array.read_only))
+        items.append(("Store", repr(array.store)))
+        for title, codecs in (("Filters", array.filters), ("Compressors", array.compressors)):
+            if codecs:
+                items.append((title, ", ".join(_codec_text(codec) for codec in codecs)))
+        items.append(("Serializer", _codec_text(array.serializer)))
+        items.append(("Size", f"{human_bytes(array.nbytes)} ({array.nbytes} bytes)"))
+        if complete:
+            stored = array.nbytes_stored()
+            items.append(("Stored", f"{human_bytes(stored)} ({stored} bytes)"))
+            if stored:
+                items.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
+            items.append(("Chunks stored", f"{array.nchunks_initialized} of {array.nchunks}"))
+        return cls(tuple(items))
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.items)
+        return "\n".join(f"{name:<{width}} : {value}" for name, value in self.items)
+
+    __repr__ = __str__
+
+
+def _codec_text(codec: Any) -> str:
+    options = ", ".join(f"{name}={value!r}" for name, value in codec.configuration().items())
+    return f"{codec.name}({options})" if options else str(codec.name)

@@ -1,0 +1,67 @@
+"""What of an array is really stored: counting it, and erasing what a smaller shape leaves behind. The cost is that of
+what is stored, not of what could be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from omnizarr.engine import Layout, sharding_of, write
+from omnizarr.indexing import Selection, pick_length
+from omnizarr.nodes.site import Site
+
+__all__ = ["byte_count", "chunk_count", "trim"]
+
+
+def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The stored chunks: their keys and coordinates."""
+    coordinates = layout.model.chunk_keys.coordinates
+    skip, rank = len(layout.prefix), len(layout.axes)
+    for key in layout.store.list_prefix(layout.prefix):
+        chunk = coordinates(key[skip:], rank)
+        if chunk is not None:
+            yield key, chunk
+
+
+def chunk_count(layout: Layout) -> int:
+    """How many chunks are stored that lie inside the array; in shards, inner chunks."""
+    total = 0
+    for key, chunk in _chunks(layout):
+        if any(index >= axis.count for index, axis in zip(chunk, layout.axes, strict=True)):
+            continue
+        sharding = sharding_of(layout.chain(chunk))
+        if sharding is None:
+            total += 1
+        else:
+            found = layout.store.get(key, sharding.index_range)
+            total += 0 if found is None else sum(place is not None for place in sharding.decode_index(found))
+    return total
+
+
+def byte_count(site: Site) -> int:
+    """How many bytes the node takes in its store, documents included."""
+    return sum(
+        site.store.size(key) or 0 for prefix in site.dialect.prefixes(site.path) for key in site.store.list_prefix(prefix)
+    )
+
+
+def trim(layout: Layout, shape: tuple[int, ...]) -> None:
+    """Removes what lies outside `shape`: chunks outside are erased, and of those on the border the part outside is set
+    to the fill value, so that it does not come back when the array grows again."""
+    shrunk = [axis for axis, length in enumerate(shape) if length < layout.axes[axis].length]
+    if not shrunk:
+        return
+    for key, chunk in list(_chunks(layout)):
+        ranges = []
+        for axis, index in zip(layout.axes, chunk, strict=True):
+            start, size = axis.bounds(index)
+            ranges.append((start, min(start + size, axis.length)))
+        if any(start >= length for (start, _), length in zip(ranges, shape, strict=True)):
+            layout.store.erase(key)
+            continue
+        for axis in shrunk:
+            if ranges[axis][1] > shape[axis]:
+                picks = tuple(
+                    slice(shape[axis] if other == axis else start, end, 1) for other, (start, end) in enumerate(ranges)
+                )
+                lengths = tuple(pick_length(pick) for pick in picks)
+                write(layout, Selection(picks, (), lengths, lengths), layout.fill, keep_empty=False)

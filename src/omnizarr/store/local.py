@@ -1,0 +1,435 @@
+"""A store in a directory of the file system: a key is a file, and a file is whole or absent.
+
+Nothing here leaves the root: links below it are refused or skipped unless they are asked for. What is known about a
+directory is remembered, so that reading a key costs one open, one fstat, one read and one close.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from itertools import groupby
+from pathlib import Path, PurePath
+from stat import S_ISDIR, S_ISREG
+from typing import Any, NoReturn, Self, TypeAlias
+
+from omnizarr.errors import InvalidKeyError, LocationError, StoreError
+from omnizarr.store import files, leftovers
+from omnizarr.store.contract import (
+    Buffer,
+    ByteRange,
+    Request,
+    Store,
+    Version,
+    check_key,
+    check_prefix,
+    flat,
+    is_text,
+    process_lock,
+)
+from omnizarr.store.paths import check_native, key_to_path, path_to_url, url_to_path
+
+__all__ = ["LocalStore"]
+
+_WINDOWS = os.name == "nt"
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
+_LINK = frozenset({errno.ELOOP, errno.EMLINK})  # what O_NOFOLLOW answers: the first of them, on FreeBSD the second
+_REMEMBERED = 16_384  # directories; a few megabytes at most, and enough for the chunks of one read
+_ATTEMPTS = 100  # to write into a directory that others remove at the same time; more than two are rare
+
+_HINTS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of this user is used up",
+    errno.EACCES: "check the permissions of the file and of the directories above it",
+    errno.EPERM: "check the permissions of the file and of the directories above it",
+    errno.EROFS: "the file system is mounted for reading only",
+    errno.EMFILE: "this process has too many files open",
+    errno.ENOTDIR: "a file is where a directory is needed: no key can lie below another one",
+    errno.EISDIR: "a directory is where a file is needed: other keys lie below this one",
+    errno.ENAMETOOLONG: "the key is longer than the file system allows",
+}
+
+_Trail: TypeAlias = tuple[tuple[int, int], ...]
+
+
+class LocalStore(Store):
+    """Keys as files under `root`, which is made by the first write.
+
+    A value is written to a temporary file and renamed, so that a reader sees the old value or the new one. A directory
+    that loses its last key is removed; one that never had a key is listed as a prefix all the same. A link below the
+    root is not followed unless `follow_symlinks` says so; writing to a key that is a link replaces it, erasing removes
+    it, and neither touches what it points to. `~` is an ordinary character.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, read_only: bool = False, follow_symlinks: bool = False) -> None:
+        self._root = _absolute(root)
+        self._place = os.path.realpath(self._root)  # two spellings of one directory share their locks
+        self._top = self._root if self._root.endswith(os.sep) else self._root + os.sep
+        self._read_only = read_only
+        self._follow = follow_symlinks
+        self._flags = _READ if follow_symlinks else _READ | _NOFOLLOW
+        self._looks_for_links = not (follow_symlinks or _NOFOLLOW)
+        # Prefixes whose every step was seen to be a directory and no link, and their native paths. That one has gone
+        # meanwhile shows when a file in it is opened.
+        self._folders: dict[str, str] = {"": self._top}
+
+    @classmethod
+    def from_url(cls, url: str, *, read_only: bool = False, follow_symlinks: bool = False) -> Self:
+        """The store at a `file:` URL such as `file:///my%20data` (R117)."""
+        return cls(url_to_path(url, type(PurePath())), read_only=read_only, follow_symlinks=follow_symlinks)
+
+    @property
+    def location(self) -> str:
+        return self._root
+
+    @property
+    def url(self) -> str:
+        """The root as a `file:` URL (R117)."""
+        return path_to_url(PurePath(self._root))
+
+    def path(self, key: str) -> Path:
+        """The file that holds `key`, or would."""
+        return key_to_path(key, Path(self._root))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalStore) and other._root == self._root
+
+    def __hash__(self) -> int:
+        return hash(self._root)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_folders": {"": self._top}}
+
+    # -- from keys to paths
+
+    def _find(self, key: str) -> str:
+        """The native path of `key`, every step but the last seen to be a directory."""
+        cut = key.rfind("/") + 1
+        folder = self._folders.get(key[:cut])
+        if folder is None or not _is_plain(key[cut:]):
+            check_key(key)
+            check_native(key, windows=_WINDOWS)
+            folder = self._enter(key[:cut])
+        return folder + key[cut:]
+
+    def _enter(self, directory: str, *, make: bool = False) -> str:
+        """The native path of a checked prefix, after a look at each step that is not known."""
+        end = len(directory)
+        while (folder := self._folders.get(directory[:end])) is None:
+            end = directory.rfind("/", 0, end - 1) + 1
+        while end < len(directory):
+            start, end = end, directory.find("/", end) + 1
+            path = folder + directory[start : end - 1]
+            if not (make and files.make_directory(path)):
+                status = os.stat(path, follow_symlinks=self._follow)
+                if files.is_link(status):
+                    self._refuse(directory, path)
+                if not S_ISDIR(status.st_mode):
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            folder = path + os.sep
+            if len(self._folders) >= _REMEMBERED:
+                self._folders = {"": self._top}
+            self._folders[directory[:end]] = folder
+        return folder
+
+    def _forget(self, directory: str) -> None:
+        while directory:
+            self._folders.pop(directory, None)
+            directory = directory[: directory.rfind("/", 0, -1) + 1]
+
+    def _refuse(self, key: str, path: str) -> NoReturn:
+        raise InvalidKeyError(
+            f"`{key}` leads through a link in {self!r} ({path})",
+            hint="a link may lead out of the store; `LocalStore(root, follow_symlinks=True)` follows it",
+            store=repr(self),
+            key=key,
+            path=path,
+        )
+
+    def _fail(self, action: str, key: str, error: OSError) -> NoReturn:
+        if isinstance(error, StoreError):
+            raise error
+        number = error.errno
+        path = self._top + key.replace("/", os.sep)
+        failure = StoreError(
+            f"cannot {action} `{key}` in {self!r}: {error.strerror or error} ({path})",
+            hint=None if number is None else _HINTS.get(number),
+            store=repr(self),
+            key=key,
+            path=path,
+            errno=number,
+        )
+        failure.errno = number
+        raise failure from error
+
+    # -- reading
+
+    def _open(self, key: str) -> int | None:
+        """An open file, to be closed by the caller; None if there is no such key."""
+        path = ""
+        try:
+            path = self._find(key)
+            if self._looks_for_links and os.path.islink(path):
+                self._refuse(key, path)
+            return os.open(path, self._flags)
+        except OSError as error:
+            if error.errno in _ABSENT or (_WINDOWS and os.path.isdir(path)):
+                return None
+            if error.errno in _LINK and not self._follow:
+                self._refuse(key, path)
+            self._fail("read", key, error)
+
+    def _load(self, key: str, range: ByteRange | None) -> tuple[bytes, os.stat_result] | None:
+        file = self._open(key)
+        if file is None:
+            return None
+        try:
+            status = os.fstat(file)
+            return (files.read(file, status.st_size, range), status) if S_ISREG(status.st_mode) else None
+        except OSError as error:
+            self._fail("read", key, error)
+        finally:
+            os.close(file)
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        found = self._load(key, range)
+        return None if found is None else found[0]
+
+    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        found = self._load(key, None)
+        if found is None:
+            return None, None
+        value, status = found
+        # The numbers of files are used again and clocks tick slowly, so that a file replaced twice within a few
+        # milliseconds may look as it did before: the checksum tells them apart.
+        version = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, zlib.crc32(value))
+        return value, version
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        file = self._open(key)
+        if file is None:
+            return None
+        try:
+            return files.read_into(file, start, target)
+        except OSError as error:
+            if error.errno == errno.EISDIR:
+                return None
+            self._fail("read", key, error)
+        finally:
+            os.close(file)
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        # Requests for one key that follow each other are answered from one open file, and so from one state of it.
+        for key, group in groupby(enumerate(requests), key=lambda item: item[1][0]):
+            run = [(index, range) for index, (_, range) in group]
+            if len(run) == 1:
+                yield run[0][0], self.get(key, run[0][1])
+            else:
+                yield from self._get_run(key, run)
+
+    def _get_run(self, key: str, run: list[tuple[int, ByteRange | None]]) -> Iterator[tuple[int, Buffer | None]]:
+        file = self._open(key)
+        try:
+            status = None if file is None else os.fstat(file)
+            for index, range in run:
+                if file is None or status is None or not S_ISREG(status.st_mode):
+                    yield index, None
+                else:
+                    yield index, files.read(file, status.st_size, range)
+        except OSError as error:
+            self._fail("read", key, error)
+        finally:
+            if file is not None:
+                os.close(file)
+
+    def exists(self, key: str) -> bool:
+        return self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        try:
+            path = self._find(key)
+            status = os.stat(path, follow_symlinks=self._follow)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return None
+            self._fail("look at", key, error)
+        if files.is_link(status):
+            self._refuse(key, path)
+        return status.st_size if S_ISREG(status.st_mode) else None
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        data = flat(value)
+        cut = key.rfind("/") + 1
+        directory = key[:cut]
+        folder = self._folders.get(directory)
+        if folder is None or not _is_plain(key[cut:]):
+            check_key(key)
+            check_native(key, windows=_WINDOWS)
+        try:
+            for _ in range(_ATTEMPTS):
+                try:
+                    files.write(folder or self._enter(directory, make=True), key[cut:], data)
+                    return
+                except FileNotFoundError:
+                    # The directory was never made, or somebody erased the last key in it.
+                    self._forget(directory)
+                    os.makedirs(self._root, exist_ok=True)
+                    folder = None
+            raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again")
+        except OSError as error:
+            self._fail("write", key, error)
+
+    def erase(self, key: str) -> None:
+        self.check_writable()
+        path = ""
+        try:
+            path = self._find(key)
+            if files.remove(path):
+                self._prune(path[: path.rfind(os.sep) + 1])
+        except OSError as error:
+            # Absent, or a directory, which is no key (A66).
+            if error.errno not in _ABSENT and not os.path.isdir(path):
+                self._fail("erase", key, error)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        prefix = check_prefix(prefix)
+        try:
+            top = self._enter_prefix(prefix)
+            found = [] if top is None else [top]
+            for folder in found:  # which grows meanwhile
+                for entry in self._scan(folder):
+                    if files.is_linked(entry) or not entry.is_dir():
+                        files.remove(entry.path)
+                    else:
+                        found.append(entry.path + os.sep)
+        except OSError as error:
+            self._fail("erase", prefix, error)
+        for folder in reversed(found):
+            self._prune(folder)
+
+    def _prune(self, folder: str) -> None:
+        """Removes a directory and those above it, as far as they are empty and below the root."""
+        while len(folder) > len(self._top):
+            try:
+                os.rmdir(folder)
+            except OSError:
+                return  # not empty, or gone already
+            self._folders.pop(folder[len(self._top) :].replace(os.sep, "/"), None)
+            folder = folder[: folder.rfind(os.sep, 0, -1) + 1]
+
+    def sweep(self) -> None:
+        """Removes what writers that died left behind."""
+        self.check_writable()
+        for _ in self.list():
+            pass  # a listing does it on its way
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._walk(check_prefix(prefix))
+
+    def _walk(self, prefix: str) -> Iterator[str]:
+        try:
+            top = self._enter_prefix(prefix)
+            waiting: list[tuple[str, str, _Trail]] = [] if top is None else [(prefix, top, ())]
+            while waiting:
+                prefix, folder, above = waiting.pop()
+                trail = self._trail(folder, above)
+                if trail is None:
+                    continue
+                for entry in self._scan(folder):
+                    if not self._is_listed(entry):
+                        continue
+                    if entry.is_file():
+                        yield prefix + entry.name
+                    elif entry.is_dir():
+                        waiting.append((f"{prefix}{entry.name}/", entry.path + os.sep, trail))
+        except OSError as error:
+            self._fail("list", prefix, error)
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        prefix = check_prefix(prefix)
+        try:
+            folder = self._enter_prefix(prefix)
+            entries = [] if folder is None else [entry for entry in self._scan(folder) if self._is_listed(entry)]
+            keys = [prefix + entry.name for entry in entries if entry.is_file()]
+            prefixes = [f"{prefix}{entry.name}/" for entry in entries if entry.is_dir()]
+        except OSError as error:
+            self._fail("list", prefix, error)
+        return sorted(keys), sorted(prefixes)
+
+    def _enter_prefix(self, prefix: str) -> str | None:
+        check_native(prefix[:-1], windows=_WINDOWS)
+        try:
+            return self._enter(prefix)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return None
+            raise
+
+    def _scan(self, folder: str) -> list[os.DirEntry[str]]:
+        """What lies in a directory, without what is being written; what dead writers left there is removed."""
+        try:
+            with os.scandir(folder) as found:
+                entries = list(found)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        temporary = [entry for entry in entries if leftovers.is_temporary(entry.name)]
+        if not temporary:
+            return entries
+        if not self.read_only:
+            for entry in temporary:
+                leftovers.sweep(entry)
+            if len(temporary) == len(entries):
+                self._prune(folder)
+        return [entry for entry in entries if entry not in temporary]
+
+    def _is_listed(self, entry: os.DirEntry[str]) -> bool:
+        if not (entry.name.isascii() or is_text(entry.name)):
+            return False  # no key has such a name
+        return not files.is_linked(entry) or (self._follow and os.path.exists(entry.path))
+
+    def _trail(self, folder: str, above: _Trail) -> _Trail | None:
+        """The directories that led to `folder`, and itself; None if it is one of them, which only links bring about."""
+        if not self._follow:
+            return above
+        try:
+            status = os.stat(folder)
+        except FileNotFoundError:
+            return None
+        here = (status.st_dev, status.st_ino)
+        return None if here in above else (*above, here)
+
+    # -- agreement between writers
+
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
+        return process_lock(self._place, keys)
+
+
+def _absolute(root: str | os.PathLike[str]) -> str:
+    given: object = os.fspath(root)
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise LocationError(f"{root!r} is not a directory's path", location=root)
+    if "://" in given:
+        raise LocationError(
+            f"`{given}` is a URL, not a path", hint="`LocalStore.from_url` takes URLs that start with `file:`"
+        )
+    joined = given if os.path.isabs(given) else os.path.join(os.getcwd(), given)
+    plain = os.path.normpath(joined)
+    # `link/..` is the parent of what the link points to, which only the system can tell.
+    return plain if ".." not in given or os.path.realpath(plain) == os.path.realpath(joined) else joined
+
+
+def _is_plain(name: str) -> bool:
+    """Whether the last step of a key needs no closer look."""
+    return name[:1] not in ("", ".") and name.isascii() and "\0" not in name and not _WINDOWS

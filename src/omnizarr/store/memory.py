@@ -1,0 +1,156 @@
+"""A store in the memory of this process."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
+
+__all__ = ["MemoryStore"]
+
+# Two stores may show the same dict, so they must share the lock under which it changes. Nobody waits long for it: it is
+# held while a reference is stored, never while bytes are copied.
+_CHANGING = threading.Lock()
+
+if hasattr(os, "register_at_fork"):
+    # A fork waits until no dict is half changed, and the child finds the lock free.
+    os.register_at_fork(before=_CHANGING.acquire, after_in_parent=_CHANGING.release, after_in_child=_CHANGING.release)
+
+_Children: TypeAlias = tuple[set[str], set[str]]  # the keys and the prefixes directly under a prefix, all in full
+
+
+def _parent(key_or_prefix: str) -> str:
+    return key_or_prefix[: key_or_prefix.rfind("/", 0, -1) + 1]
+
+
+class MemoryStore(Store):
+    """Keys and values in a dict; without one of your own it makes one and lists it faster.
+
+    Two of them are equal if they show the same dict. A pickled store carries its data along, so that what comes out
+    of the pickle is a copy that no longer hears of changes.
+    """
+
+    conditional = True  # nobody outside this process can come here
+    locking = True
+
+    def __init__(self, data: dict[str, bytes] | None = None, *, read_only: bool = False) -> None:
+        self._data: dict[str, bytes] = {} if data is None else data
+        # A dict that came from outside may be changed behind our back, which an index would not see: it is scanned.
+        self._index: dict[str, _Children] | None = {"": (set(), set())} if data is None else None
+        self._read_only = read_only
+
+    @property
+    def location(self) -> str:
+        return f"memory://{id(self._data):x}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryStore) and other._data is self._data
+
+    def __hash__(self) -> int:
+        return id(self._data)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with _CHANGING:
+            return _restored, (type(self), dict(self._data), self._read_only)
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        value = self._data.get(key)
+        if value is None:
+            check_key(key)  # only here: a key that is there has been checked when it was set
+            return None
+        return value if range is None else cut(value, range)
+
+    def exists(self, key: str) -> bool:
+        return self.get(key) is not None
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        copied = value if type(value) is bytes else bytes(memoryview(value))
+        with _CHANGING:
+            self._put(key, copied)
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        self.check_writable()
+        check_key(key)
+        copied = value if type(value) is bytes else bytes(memoryview(value))
+        with _CHANGING:
+            if self.get_versioned(key)[1] != version:
+                return False
+            self._put(key, copied)
+            return True
+
+    def _put(self, key: str, value: bytes) -> None:
+        if self._index is not None and key not in self._data:
+            directory = _parent(key)
+            if directory not in self._index:
+                self._add_directory(self._index, directory)
+            self._index[directory][0].add(key)
+        self._data[key] = value
+
+    @staticmethod
+    def _add_directory(index: dict[str, _Children], directory: str) -> None:
+        index[directory] = (set(), set())
+        while directory:
+            parent = _parent(directory)
+            known = parent in index
+            index.setdefault(parent, (set(), set()))[1].add(directory)
+            if known:
+                return
+            directory = parent
+
+    def erase(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        with _CHANGING:
+            self._remove(key)
+
+    def _remove(self, key: str) -> None:
+        if self._data.pop(key, None) is None or self._index is None:
+            return
+        directory = _parent(key)
+        self._index[directory][0].discard(key)
+        while directory and not any(self._index[directory]):
+            del self._index[directory]
+            parent = _parent(directory)
+            self._index[parent][1].discard(directory)
+            directory = parent
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = check_prefix(prefix)
+        if self._index is None:
+            return iter([key for key in list(self._data) if key.startswith(prefix)])
+        return self._walk(self._index, prefix)
+
+    @staticmethod
+    def _walk(index: dict[str, _Children], prefix: str) -> Iterator[str]:
+        waiting = [prefix]
+        while waiting:
+            with _CHANGING:
+                keys, prefixes = map(list, index.get(waiting.pop(), ((), ())))
+            yield from keys
+            waiting.extend(prefixes)
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        if self._index is None:
+            return super().list_dir(prefix)
+        with _CHANGING:
+            keys, prefixes = map(list, self._index.get(check_prefix(prefix), ((), ())))
+        return sorted(keys), sorted(prefixes)
+
+
+def _restored(cls: type[MemoryStore], data: dict[str, bytes], read_only: bool) -> MemoryStore:
+    store = cls()
+    for key, value in data.items():
+        store._put(key, value)
+    store._read_only = read_only
+    return store

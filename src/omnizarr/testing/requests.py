@@ -1,0 +1,69 @@
+"""A wrapper that takes batches apart, so that whatever is asked of the inner store passes through one method."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from omnizarr.store import Buffer, ByteRange, Store, WrapperStore
+from omnizarr.store.contract import Version, flat
+
+__all__ = ["RequestStore"]
+
+T = TypeVar("T")
+
+
+class RequestStore(WrapperStore):
+    """Hands every single request to `request`; a batch is as many requests as it has keys."""
+
+    @abstractmethod
+    def request(self, method: str, key: str, act: Callable[[], T], *, torn: Callable[[], object] | None = None) -> T:
+        """Calls `act`, which asks the inner store, and gives its answer. Of a request that writes, `torn` does half."""
+
+    # The fallbacks of the contract make single requests out of batches.
+    get_partial_values = Store.get_partial_values
+    get_each = Store.get_each
+    set_each = Store.set_each
+    set_partial_values = Store.set_partial_values
+    erase_values = Store.erase_values
+    list = Store.list
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        return self.request("get", key, lambda: self.inner.get(key, range))
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        return self.request("get_into", key, lambda: self.inner.get_into(key, start, target))
+
+    def exists(self, key: str) -> bool:
+        return self.request("exists", key, lambda: self.inner.exists(key))
+
+    def size(self, key: str) -> int | None:
+        return self.request("size", key, lambda: self.inner.size(key))
+
+    def set(self, key: str, value: Buffer) -> None:
+        data = flat(value)
+        half = data[: len(data) // 2]
+        self.request("set", key, lambda: self.inner.set(key, data), torn=lambda: self.inner.set(key, half))
+
+    def erase(self, key: str) -> None:
+        self.request("erase", key, lambda: self.inner.erase(key))
+
+    def erase_prefix(self, prefix: str) -> None:
+        def torn() -> None:
+            keys = sorted(self.inner.list_prefix(prefix))
+            self.inner.erase_values(keys[: len(keys) // 2])
+
+        self.request("erase_prefix", prefix, lambda: self.inner.erase_prefix(prefix), torn=torn)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self.request("list_prefix", prefix, lambda: self.inner.list_prefix(prefix))
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        return self.request("list_dir", prefix, lambda: self.inner.list_dir(prefix))
+
+    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        return self.request("get_versioned", key, lambda: self.inner.get_versioned(key))
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        return self.request("set_if", key, lambda: self.inner.set_if(key, value, version))

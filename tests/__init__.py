@@ -1,0 +1,1 @@
+"""The tests of omnizarr; they mirror the package, folder by folder."""

@@ -1,0 +1,150 @@
+"""Chunk key encodings: keys, their inverse, and metadata."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnizarr._json import Problems
+from omnizarr.chunk_keys import V2, ChunkKeys, Default, chunk_key_encodings, parse_chunk_keys
+from omnizarr.errors import ArgumentError
+
+EVERY = (Default("/"), Default("."), V2("/"), V2("."))
+encodings = pytest.mark.parametrize("keys", EVERY, ids=str)
+
+
+def read(value: Any) -> tuple[ChunkKeys | None, Problems]:
+    problems = Problems()
+    return parse_chunk_keys(value, "$.chunk_key_encoding", problems), problems
+
+
+def test_every_registered_name_is_tested() -> None:
+    assert set(chunk_key_encodings.names()) == {keys.name for keys in EVERY}
+
+
+def test_R73_default_keys() -> None:
+    assert Default().key((1, 23, 45)) == "c/1/23/45"
+    assert Default(".").key((1, 23, 45)) == "c.1.23.45"
+    assert Default("/").key(()) == Default(".").key(()) == "c"
+
+
+def test_R74_v2_keys() -> None:
+    assert V2().key((1, 23, 45)) == "1.23.45"
+    assert V2("/").key((1, 23, 45)) == "1/23/45"
+    assert V2("/").key(()) == V2(".").key(()) == "0"
+
+
+@encodings
+@given(coordinates=st.lists(st.integers(0, 2**63 - 1), max_size=6).map(tuple))
+def test_coordinates_is_the_inverse_of_key(keys: ChunkKeys, coordinates: tuple[int, ...]) -> None:
+    key = keys.key(coordinates)
+    assert keys.coordinates(key, len(coordinates)) == coordinates
+    assert keys.join([str(index) for index in coordinates]) == key
+    for ndim in range(8):
+        found = keys.coordinates(key, ndim)
+        assert found is None or keys.key(found) == key
+
+
+@encodings
+@given(key=st.text("c0123/.-+_ ²", max_size=6), ndim=st.integers(0, 3))
+def test_what_has_coordinates_is_their_key(keys: ChunkKeys, key: str, ndim: int) -> None:
+    found = keys.coordinates(key, ndim)
+    assert found is None or (len(found) == ndim and keys.key(found) == key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *["c/01/2", "c/1/2/3", "c/1", "c", "c/", "c//1", "c/-1/2", "c/+1/2", "c/1/2/", "/c/1/2", "c.1.2", "c/1.2"],
+        *[
+            "1/2",
+            "zarr.json",
+            "c/1/x",
+            "c/1/\uff12",
+            "c/1/2\n",
+            "c/1_0/2",
+            "c /1/2",
+            "C/1/2",
+            "",
+            "c/" + "1" * 5000 + "/2",
+        ],
+    ],
+)
+def test_keys_that_are_not_canonical_have_no_coordinates(key: str) -> None:
+    assert Default().coordinates(key, 2) is None
+
+
+@pytest.mark.parametrize("key", ["00", "", "c", "0.0", "1"])
+def test_R74_array_without_dimensions_has_one_key(key: str) -> None:
+    assert V2().coordinates(key, 0) is None
+
+
+def test_numpy_integers_are_coordinates() -> None:
+    assert Default().key(tuple(np.array([3, 4]))) == "c/3/4"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("default", Default("/")),
+        ({"name": "default"}, Default("/")),
+        ({"name": "default", "configuration": {}}, Default("/")),
+        ({"name": "default", "configuration": {"separator": "."}}, Default(".")),
+        ("v2", V2(".")),
+        ({"name": "v2", "configuration": {"separator": "/"}}, V2("/")),
+    ],
+)
+def test_R77_names_and_objects(value: Any, expected: ChunkKeys) -> None:
+    found, problems = read(value)
+    assert found == expected
+    assert not problems.warnings
+
+
+@pytest.mark.parametrize("separator", ["", "-", "//", None, 0, [], ["/"], {}])
+@pytest.mark.parametrize("name", ["default", "v2"])
+def test_R76_other_separators_are_refused(name: str, separator: Any) -> None:
+    found, problems = read({"name": name, "configuration": {"separator": separator}})
+    assert found is None
+    assert problems.found[0].path == "$.chunk_key_encoding.configuration.separator"
+
+
+def test_unknown_members_of_the_configuration_are_refused() -> None:
+    found, problems = read({"name": "default", "configuration": {"seperator": "."}})
+    assert found is None
+    assert problems.found[0].hint == "did you mean `separator`?"
+
+
+def test_R36_a_chunk_key_encoding_cannot_be_ignored() -> None:
+    found, problems = read({"name": "default", "must_understand": False})
+    assert found is None
+    assert problems.found[0].path == "$.chunk_key_encoding.must_understand"
+
+
+def test_R37_unknown_encodings_are_refused() -> None:
+    found, problems = read({"name": "defualt"})
+    assert found is None
+    assert problems.found[0].path == "$.chunk_key_encoding.name"
+    assert problems.found[0].hint == "did you mean `default`?"
+
+
+@encodings
+def test_A32_written_as_an_object_with_its_separator(keys: ChunkKeys) -> None:
+    assert keys.to_json() == {"name": keys.name, "configuration": {"separator": keys.separator}}  # type: ignore[attr-defined]
+    assert read(keys.to_json())[0] == keys
+
+
+@encodings
+def test_encodings_are_values(keys: ChunkKeys) -> None:
+    assert pickle.loads(pickle.dumps(keys)) == keys
+    assert len({keys, *EVERY}) == len(EVERY)
+
+
+@pytest.mark.parametrize("encoding", [Default, V2])
+def test_a_program_cannot_give_another_separator(encoding: Any) -> None:
+    with pytest.raises(ArgumentError, match="separator"):
+        encoding("-")

@@ -1,0 +1,46 @@
+"""What all tests share: how hard hypothesis tries, and the peers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.peers import Peer
+from tests.peers.environments import find
+
+# The same few examples every time, so that a red run is red for everybody and the whole suite stays quick;
+# `HYPOTHESIS_PROFILE=long` looks for new ones. No deadline: a slow machine is not a bug.
+settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None, database=None)
+settings.register_profile(
+    "long",
+    max_examples=1000,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+def _peer(name: str) -> Iterator[Peer]:
+    environment = find(name)
+    if environment is None:
+        pytest.skip(f"the environment `{name}` of other implementations is not there; `make peers` makes it")
+    with Peer(environment) as peer:
+        if not peer.libraries:
+            pytest.skip("; ".join(f"{library}: {reason}" for library, reason in environment.missing.items()))
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def zarr3_peer() -> Iterator[Peer]:
+    """zarr-python 3, zarrs, TensorStore and zarrista, as far as they are installed."""
+    yield from _peer("zarr3")
+
+
+@pytest.fixture(scope="session")
+def zarr2_peer() -> Iterator[Peer]:
+    """zarr-python 2."""
+    yield from _peer("zarr2")

@@ -1,0 +1,143 @@
+"""Laws of fill values that hold for every data type."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnizarr import _json
+from omnizarr._json import Problems
+from omnizarr.dtypes import DataType, Scalar, data_type_of, data_types, same_bits
+from omnizarr.dtypes.struct_ import Struct
+from omnizarr.errors import ArgumentError
+
+SIMPLE = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128", "r8", "r24", "r1024"),
+)
+INNER = [("q", "V2"), ("z", "c8")]
+EVERY = {
+    **{name: data_type_of(name) for name in SIMPLE},
+    "struct": data_type_of([(name, name.replace("r", "V") if name == "r8" else name) for name in SIMPLE[:15]]),
+    "nested": data_type_of([("a", "f2"), ("b", INNER), ("c", [("d", INNER), ("e", "u8")])]),
+}
+
+types = pytest.mark.parametrize("data_type", EVERY.values(), ids=EVERY)
+
+
+def bits_of(data_type: DataType) -> st.SearchStrategy[bytes]:
+    """Every bit pattern that an element can have."""
+    if isinstance(data_type, Struct):
+        return st.tuples(*(bits_of(kind) for _, kind in data_type.fields)).map(b"".join)
+    if data_type.name == "bool":
+        return st.sampled_from([b"\0", b"\1"])
+    size = data_type.dtype.itemsize
+    random = st.binary(min_size=size, max_size=size)
+    if data_type.name.startswith("float"):  # few random floats are NaNs or infinite
+        return random | random.map(lambda bits: bits[:-2] + bytes([bits[-2] | 0xF0, bits[-1] | 0x7F]))
+    return random
+
+
+def scalar(data_type: DataType, bits: bytes) -> Scalar:
+    return np.frombuffer(bits, data_type.dtype).reshape(())
+
+
+def test_every_registered_name_is_tested() -> None:
+    assert set(data_types.names()) <= set(EVERY)
+
+
+@types
+@given(data=st.data())
+def test_parsing_what_was_dumped_gives_the_same_bits(data_type: DataType, data: Any) -> None:
+    fill = scalar(data_type, data.draw(bits_of(data_type)))
+    document = _json.dump(data_type.dump_fill(fill))
+    problems = Problems()
+    found = data_type.parse_fill(_json.parse(document, "fill", limit=10**6), "$.fill_value", problems)
+    assert found is not None, problems.found
+    assert same_bits(found, fill)
+    assert isinstance(found, np.ndarray)
+    assert found.ndim == 0
+    assert not problems.warnings
+
+
+@types
+@given(data=st.data())
+def test_casting_a_scalar_of_the_type_keeps_its_bits(data_type: DataType, data: Any) -> None:
+    fill = scalar(data_type, data.draw(bits_of(data_type)))
+    swapped = fill.astype(fill.dtype.newbyteorder())
+    for given_value in (fill, fill[()], swapped, data_type.dump_fill(fill)):
+        found = data_type.cast_fill(given_value)
+        assert isinstance(found, np.ndarray)
+        assert same_bits(found, fill)
+
+
+@types
+def test_R16_default_fill_is_zero_and_can_be_written(data_type: DataType) -> None:
+    fill = data_type.default_fill()
+    assert fill.tobytes() == bytes(data_type.dtype.itemsize)
+    problems = Problems()
+    found = data_type.parse_fill(data_type.dump_fill(fill), "$", problems)
+    assert found is not None
+    assert same_bits(found, fill)
+
+
+@types
+def test_types_are_values(data_type: DataType) -> None:
+    again = pickle.loads(pickle.dumps(data_type))
+    assert again == data_type
+    assert hash(again) == hash(data_type)
+    assert data_type_of(data_type.to_json()) == data_type
+    assert data_type_of(data_type.dtype) == data_type
+    assert len({data_type, *EVERY.values()}) == len(EVERY)
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_R61_null_is_refused_for_core_types(name: str) -> None:
+    problems = Problems()
+    assert EVERY[name].parse_fill(None, "$.fill_value", problems) is None
+    assert problems.found[0].path == "$.fill_value"
+    with pytest.raises(ArgumentError):
+        EVERY[name].cast_fill(None)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(["NaN", "0x00"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["bool", "int8", "a", "b", "c"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@types
+@given(value=anything)
+def test_any_json_gives_a_value_or_a_problem(data_type: DataType, value: Any) -> None:
+    problems = Problems()
+    found = data_type.parse_fill(value, "$.fill_value", problems)
+    assert (found is None) == bool(problems)
+    if found is not None:
+        assert found.dtype == data_type.dtype
+
+
+@types
+@given(value=anything | st.binary(max_size=4) | st.complex_numbers() | st.tuples(st.integers(), st.floats()))
+def test_any_python_value_is_cast_or_refused_with_our_error(data_type: DataType, value: Any) -> None:
+    try:
+        found = data_type.cast_fill(value)
+    except ArgumentError:
+        return
+    assert found.dtype == data_type.dtype
+
+
+@pytest.mark.parametrize(
+    ("name", "multibyte"),
+    [("bool", False), ("int8", False), ("int16", True), ("complex64", True), ("r24", False), ("nested", True)],
+)
+def test_R85_byte_order_matters_for_multibyte_types_only(name: str, multibyte: bool) -> None:
+    assert EVERY[name].multibyte is multibyte

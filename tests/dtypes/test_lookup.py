@@ -1,0 +1,165 @@
+"""Names, objects and NumPy dtypes: which data type they mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from omnizarr._json import Problems
+from omnizarr.dtypes import DataType, data_type_of, data_types, parse_data_type
+from omnizarr.errors import ArgumentError
+
+CORE = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+
+
+def read(value: Any) -> tuple[DataType | None, Problems]:
+    problems = Problems()
+    return parse_data_type(value, "$.data_type", problems), problems
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_R52_core_types(name: str) -> None:
+    found, problems = read(name)
+    assert found is not None
+    assert found.name == name
+    assert found.dtype == np.dtype(name)
+    assert found.dtype.isnative
+    assert found.to_json() == name
+    assert not problems.warnings
+
+
+@pytest.mark.parametrize("value", [{"name": "int8"}, {"name": "int8", "configuration": {}}])
+def test_R151_object_form_of_a_type_without_configuration_is_read(value: Any) -> None:
+    """R12: a core type must be written as a string, hence the warning."""
+    found, problems = read(value)
+    assert found == data_type_of("int8")
+    assert problems.warnings[0].path == "$.data_type"
+
+
+def test_R151_such_a_type_refuses_a_configuration() -> None:
+    for name in ("int8", "r8"):
+        found, problems = read({"name": name, "configuration": {"endian": "little"}})
+        assert found is None
+        assert problems.found[0].path == "$.data_type.configuration.endian"
+
+
+def test_R144_aliases_of_complex_types_are_read() -> None:
+    for alias, name in (("complex_float32", "complex64"), ("complex_float64", "complex128")):
+        found, _ = read(alias)
+        assert found == data_type_of(name) == data_type_of(alias)
+        assert found.to_json() == name
+
+
+@pytest.mark.parametrize("value", ["floot32", {"name": "floot32"}])
+def test_R37_unknown_types_are_refused_and_the_nearest_is_named(value: Any) -> None:
+    found, problems = read(value)
+    assert found is None
+    assert problems.found[0].message == "unknown data type `floot32`"
+    assert problems.found[0].hint == "did you mean `float32`?"
+
+
+def test_R36_a_data_type_cannot_be_ignored() -> None:
+    found, problems = read({"name": "int8", "must_understand": False})
+    assert found is None
+    assert problems.found[0].path == "$.data_type.must_understand"
+
+
+@pytest.mark.parametrize(
+    "value", [None, 8, [], [["a", "<i4"]], {}, "", "<f8", "Int8", "int8 ", {"name": "int8", "x": 1}]
+)
+def test_A30_other_values_are_refused(value: Any) -> None:
+    found, problems = read(value)
+    assert found is None
+    assert problems.found
+
+
+def test_fallback_of_drafts_is_skipped() -> None:
+    found, problems = read({"name": "int8", "fallback": "r8"})
+    assert found == data_type_of("int8")
+    assert problems.warnings[0].path == "$.data_type.fallback"
+
+
+@pytest.mark.parametrize("bits", [8, 16, 24, 1024, 2**30])
+def test_R59_raw_types(bits: int) -> None:
+    found, _ = read(f"r{bits}")
+    assert found is not None
+    assert found.dtype == np.dtype(f"V{bits // 8}")
+    assert found.to_json() == f"r{bits}"
+
+
+@pytest.mark.parametrize(
+    "name", ["r0", "r7", "r12", "r08", "r008", f"r{2**30 + 8}", f"r{8 * 10**20}", "r" + "8" * 9999]
+)
+def test_R59_raw_types_have_a_positive_multiple_of_8_bits(name: str) -> None:
+    found, problems = read(name)
+    assert found is None
+    assert "multiple of 8" in problems.found[0].message
+
+
+@pytest.mark.parametrize("name", ["r", "r-8", "r+8", "r8.0", "r\uff18", "raw", "r8 "])
+def test_R59_other_names_are_not_raw_types(name: str) -> None:
+    found, problems = read(name)
+    assert found is None
+    assert problems.found[0].message.startswith("unknown data type")
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        *[(bool, "bool"), (int, "int64"), (float, "float64"), (complex, "complex128"), (np.uint8, "uint8")],
+        *[("<i2", "int16"), (">i2", "int16"), (np.dtype(">c8"), "complex64"), ("longlong", "int64")],
+        *[("V3", "r24"), ("r24", "r24"), (np.dtype("V5"), "r40"), ("f4", "float32"), ({"name": "int8"}, "int8")],
+    ],
+)
+def test_whatever_numpy_accepts_is_a_type(given: Any, name: str) -> None:
+    found = data_type_of(given)
+    assert found.name == name
+    assert found.dtype.isnative
+    assert data_type_of(found) is found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *[
+            object,
+            "O",
+            "M8[ns]",
+            "m8",
+            "S3",
+            "U5",
+            str,
+            bytes,
+            np.longdouble,
+            np.clongdouble,
+            "V",
+            "3i4",
+            "struct",
+            "r9",
+        ],
+        *[None, 3.5, [], {}, [("a", "O")], [("a", "i4", (2,))], "nothing", "i4,,", {"name": "nothing"}, {"names": 1}],
+        *[np.ones(3), b"\xff", [("a", [("b", "U1")])], {"name": "struct"}, {"name": None}],
+    ],
+)
+def test_unsupported_types_raise_an_error_that_says_what_is_supported(given: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        data_type_of(given)
+    assert caught.value.argument == "dtype"  # type: ignore[attr-defined]
+    if not isinstance(given, str) or given != "V":
+        assert "float32" in str(caught.value)
+
+
+def test_string_type_of_numpy_is_refused() -> None:
+    if not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("came with NumPy 2")
+    with pytest.raises(ArgumentError):
+        data_type_of(np.dtypes.StringDType())
+
+
+def test_names_that_are_registered() -> None:
+    assert set(data_types.names()) >= {*CORE, "struct"}

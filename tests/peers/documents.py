@@ -1,0 +1,48 @@
+"""Version 3 documents for the arrays that peers are asked to write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["array_document"]
+
+_LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
+_INDEX_CODECS = [_LITTLE, {"name": "crc32c"}]
+
+
+def array_document(
+    shape: Sequence[int],
+    dtype: Any,
+    *,
+    chunks: Sequence[int] | None = None,
+    shards: Sequence[int] | None = None,
+    codecs: Sequence[dict[str, Any]] = (_LITTLE,),
+    fill_value: Any = None,
+    separator: str = "/",
+    **members: Any,
+) -> dict[str, Any]:
+    """A `zarr.json` for an array of a core data type; `codecs` are those of the innermost chunks, `members` are added
+    or take the place of others, so that any other document can be made too."""
+    dtype = np.dtype(dtype)
+    inner = list(shape if chunks is None else chunks)
+    pipeline: list[dict[str, Any]] = list(codecs)
+    if shards is not None:
+        sharding = {"chunk_shape": inner, "codecs": pipeline, "index_codecs": _INDEX_CODECS, "index_location": "end"}
+        pipeline = [{"name": "sharding_indexed", "configuration": sharding}]
+    if fill_value is None:
+        fill_value = {"b": False, "c": [0.0, 0.0], "V": [0] * dtype.itemsize}.get(dtype.kind, 0)
+    return {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": list(shape),
+        "data_type": f"r{dtype.itemsize * 8}" if dtype.kind == "V" else dtype.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": inner if shards is None else list(shards)}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": separator}},
+        "fill_value": fill_value,
+        "codecs": pipeline,
+        "attributes": {},
+        **members,
+    }

@@ -1,0 +1,207 @@
+"""The environments of other implementations, under `.peers/`: made once, best effort, each package optional.
+
+`python tests/peers/environments.py` makes those that are not there yet; `--again` makes all of them anew. It is run as
+a file, by any Python that is supported, and so imports nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+__all__ = ["RECIPES", "ROOT", "Environment", "Recipe", "find", "make"]
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers"))
+
+# The packages whose source would take minutes and a compiler to build; a wheel or nothing.
+_ONLY_WHEELS = "--only-binary=numpy,numcodecs,tensorstore,zarrs,zarrista,ml_dtypes"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How to make an environment."""
+
+    name: str
+    libraries: dict[str, tuple[str, ...]]
+    """What each library that can be asked needs, as pip understands it."""
+    pythons: tuple[str, ...]
+    """The versions of Python to try, best first."""
+
+
+RECIPES = (
+    Recipe(
+        "zarr3",
+        {
+            "zarr": ("zarr>=3",),
+            "tensorstore": ("tensorstore", "ml_dtypes"),
+            "zarrs": ("zarr>=3", "zarrs"),
+            "zarrista": ("zarrista", "ml_dtypes"),
+        },
+        # The newest zarr-python wants 3.12; wheels of all four appear for a new Python only after months.
+        ("3.13", "3.12", "3.14", "3.11"),
+    ),
+    Recipe("zarr2", {"zarr2": ("zarr==2.18.7", "numcodecs<0.16")}, ("3.11", "3.12", "3.13")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """An environment that was made."""
+
+    name: str
+    libraries: tuple[str, ...]
+    versions: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    """The libraries that could not be had, and why."""
+    recipe: str = ""
+    """What it was made from, to notice when that changes."""
+
+    @property
+    def python(self) -> Path:
+        """Its interpreter."""
+        return _executable(PLACE / self.name)
+
+
+def find(name: str) -> Environment | None:
+    """The environment of that name, if it was made."""
+    try:
+        stored = json.loads((PLACE / name / "peer.json").read_text())
+    except FileNotFoundError:
+        return None
+    return Environment(**{**stored, "libraries": tuple(stored["libraries"])})
+
+
+def make(recipe: Recipe) -> Environment:
+    """Makes an environment: all libraries together on the first Python that has them, else those that can be had."""
+    place = PLACE / recipe.name
+    everything = sorted({package for packages in recipe.libraries.values() for package in packages})
+    pythons = list(_pythons(recipe.pythons))
+    missing: dict[str, str] = {}
+    for python in pythons:
+        if _create(python, place) is None and _install(place, everything) is None:
+            break
+    else:
+        problem = _create(pythons[0], place) if pythons else f"none of Python {', '.join(recipe.pythons)} was found"
+        for library, packages in recipe.libraries.items():
+            reason = problem or _install(place, packages)
+            if reason is not None:
+                missing[library] = reason
+    environment = Environment(
+        name=recipe.name,
+        libraries=tuple(recipe.libraries),
+        versions=_versions(place) if len(missing) < len(recipe.libraries) else {},
+        missing=missing,
+        recipe=repr(recipe),
+    )
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "peer.json").write_text(json.dumps(asdict(environment), indent=2))
+    return environment
+
+
+def _executable(place: Path) -> Path:
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _run(*command: str | Path) -> str | None:
+    """Runs a command; None if it went well, else the line that says best why not."""
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if result.returncode == 0:
+        return None
+    lines = [line for line in (result.stdout + result.stderr).splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR")]
+    return (errors or lines or [f"exit code {result.returncode}"])[-1]
+
+
+def _create(python: str, place: Path) -> str | None:
+    shutil.rmtree(place, ignore_errors=True)
+    return _run(python, "-m", "venv", place)
+
+
+def _install(place: Path, packages: Sequence[str]) -> str | None:
+    return _run(_executable(place), "-m", "pip", "install", "--prefer-binary", _ONLY_WHEELS, *packages)
+
+
+def _versions(place: Path) -> dict[str, str]:
+    command = [str(_executable(place)), "-m", "pip", "list", "--format=json"]
+    listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return {package["name"]: package["version"] for package in listed}
+
+
+def _pythons(versions: Sequence[str]) -> Iterator[str]:
+    """The interpreters of these versions that can be found, in that order."""
+    for version in versions:
+        for candidate in _candidates(version):
+            if _is(candidate, version):
+                yield candidate
+                break
+
+
+def _candidates(version: str) -> Iterator[str]:
+    """Where Python of a version may be: this one, on PATH, and among the versions of pyenv, whose shims on PATH need
+    not work."""
+    yield sys.executable
+    on_path = shutil.which(f"python{version}")
+    if on_path is not None:
+        yield on_path
+    for root in _pyenv_roots():
+        for python in sorted(root.glob(f"versions/*/bin/python{version}"), reverse=True):
+            yield str(python)
+
+
+def _pyenv_roots() -> Iterator[Path]:
+    if os.environ.get("PYENV_ROOT"):
+        yield Path(os.environ["PYENV_ROOT"])
+    pyenv = shutil.which("pyenv")
+    if pyenv is not None:
+        root = subprocess.run([pyenv, "root"], capture_output=True, text=True).stdout.strip()
+        if root:
+            yield Path(root)
+    yield Path("~/.pyenv").expanduser()
+
+
+def _is(python: str, version: str) -> bool:
+    code = "import sys, venv; print('%d.%d' % sys.version_info[:2])"
+    try:
+        result = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return result.returncode == 0 and result.stdout.strip() == version
+
+
+def _report(environment: Environment) -> None:
+    for library in environment.libraries:
+        if library in environment.missing:
+            print(f"   {library}: left out, {environment.missing[library]}")
+        else:
+            package = re.sub(r"^zarr2$", "zarr", library)
+            print(f"   {library}: {environment.versions.get(package, 'installed')}")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Makes what is missing, side by side, and says what there is."""
+    wanted = []
+    for recipe in RECIPES:
+        found = find(recipe.name)
+        if found is None or found.recipe != repr(recipe) or "--again" in arguments:
+            wanted.append(recipe)
+        for library, reason in (found.missing if found else {}).items():
+            print(f"peers: {library} was left out before ({reason}); `--again` tries anew")
+    for recipe in wanted:
+        print(f"== peers: making the environment {recipe.name}", flush=True)
+    with ThreadPoolExecutor(2) as pool:
+        for environment in pool.map(make, wanted):
+            print(f"== peers: {environment.name}")
+            _report(environment)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

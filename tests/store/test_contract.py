@@ -1,0 +1,137 @@
+"""The fallbacks of the contract: a store of four methods does everything that a store must (R116)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnizarr.errors import InvalidKeyError, ReadOnlyError
+from omnizarr.store import Buffer, ByteRange, Store
+from omnizarr.store.contract import check_key, check_prefix, cut, flat, span
+from omnizarr.testing import StoreSuite
+
+
+class SmallestStore(Store):
+    """What somebody writes who writes as little as possible."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, bytes] = {}
+
+    @property
+    def location(self) -> str:
+        return f"smallest://{id(self):x}"
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        value = self.data.get(key)
+        return None if value is None else cut(value, range)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        self.data[key] = bytes(memoryview(value))
+
+    def erase(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        self.data.pop(key, None)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = check_prefix(prefix)
+        return iter([key for key in list(self.data) if key.startswith(prefix)])
+
+
+class TestSmallestStore(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> SmallestStore:
+        return SmallestStore()
+
+
+class WriteOnceStore(SmallestStore):
+    """A store that cannot write, and gets its values in another way."""
+
+    writable = False
+
+
+class TestStoreThatCannotWrite(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> WriteOnceStore:
+        return WriteOnceStore()
+
+    def fill(self, store: Store, contents: dict[str, bytes]) -> Store:
+        assert isinstance(store, WriteOnceStore)
+        store.data.update(contents)
+        return store
+
+
+def test_a_store_that_cannot_write_is_read_only():
+    assert WriteOnceStore().read_only
+    with pytest.raises(ReadOnlyError):
+        WriteOnceStore().set("k", b"")
+
+
+@given(st.binary(max_size=12), st.integers(0, 15), st.one_of(st.none(), st.integers(0, 15)))
+def test_R112_a_range_is_a_slice(value: bytes, start: int, length: int | None):
+    expected = value[start:] if length is None else value[start : start + length]
+    assert bytes(cut(value, (start, length))) == expected
+    where, count = span((start, length), len(value))
+    assert value[where : where + count] == expected
+    assert where + count <= len(value)
+    assert bytes(cut(value, (-start, None))) == (value[-start:] if start else value)
+
+
+def test_a_cut_copies_nothing():
+    value = b"0123456789"
+    assert cut(value, None) is value
+    part = cut(value, (2, 3))
+    assert isinstance(part, memoryview)
+    assert part.obj is value
+
+
+def test_flat_counts_bytes():
+    numbers = memoryview(bytes(range(16))).cast("I")
+    assert len(flat(numbers)) == 16
+    assert len(flat(numbers[::2])) == 8
+    assert len(flat(numbers[:0])) == 0
+    assert len(flat(bytearray(3))) == 3
+    square = memoryview(bytes(range(16))).cast("B", (4, 4))
+    assert bytes(flat(square)) == bytes(range(16))
+
+
+@given(st.text(alphabet="a./\0\ud800é\n", max_size=6))
+def test_R108_check_key_looks_at_every_segment(key: str):
+    allowed = "\0" not in key and "\ud800" not in key and not {"", ".", ".."} & set(key.split("/"))
+    if allowed:
+        check_key(key)
+    else:
+        with pytest.raises(InvalidKeyError) as caught:
+            check_key(key)
+        assert caught.value.key == key
+
+
+def test_A16_check_prefix_takes_the_leading_slash_off():
+    assert [check_prefix(prefix) for prefix in ("", "/", "a/", "/a/b/")] == ["", "", "a/", "a/b/"]
+
+
+def test_locks_of_many_keys_do_not_wait_for_each_other_in_a_circle():
+    store = SmallestStore()
+    keys = [f"k{number}" for number in range(50)]
+
+    def work(order: int) -> None:
+        for _ in range(50):
+            with store.lock(keys[::order]):
+                pass
+
+    threads = [threading.Thread(target=work, args=(order,), daemon=True) for order in (1, -1, 3, -3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads)

@@ -1,0 +1,113 @@
+"""MemoryStore: the suite that every store passes, its index, and dicts that come from outside."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from omnizarr.errors import ReadOnlyError
+from omnizarr.store import MemoryStore
+from omnizarr.testing import StoreSuite
+
+
+class TestOwnDict(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> MemoryStore:
+        return MemoryStore()
+
+
+class TestGivenDict(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> MemoryStore:
+        return MemoryStore({})
+
+
+def test_a_range_is_a_view_and_no_copy():
+    store = MemoryStore()
+    value = b"0123456789"
+    store.set("k", value)
+    assert store.get("k") is value
+    part = store.get("k", (2, 3))
+    assert isinstance(part, memoryview)
+    assert part.obj is value
+
+
+def test_a_given_dict_may_be_changed_behind_our_back():
+    data = {"a/b": b"1"}
+    store = MemoryStore(data)
+    data["a/c/d"] = b"2"
+    assert store.list_dir("a/") == (["a/b"], ["a/c/"])
+    del data["a/b"]
+    assert list(store.list()) == ["a/c/d"]
+    store.set("e", bytearray(b"3"))
+    assert data["e"] == b"3"
+
+
+def test_stores_are_equal_if_they_show_one_dict():
+    data: dict[str, bytes] = {}
+    assert MemoryStore(data) == MemoryStore(data, read_only=True)
+    assert MemoryStore(data).location == MemoryStore(data).location
+    assert MemoryStore(data) != MemoryStore({})
+    assert MemoryStore() != MemoryStore()
+    assert MemoryStore(data).location.startswith("memory://")
+
+
+def test_a_key_may_also_be_a_prefix_in_memory():
+    store = MemoryStore()
+    store.set("a", b"1")
+    store.set("a/b", b"2")
+    assert store.list_dir("") == (["a"], ["a/"])
+    store.erase("a")
+    assert store.list_dir("") == ([], ["a/"])
+    store.erase("a/b")
+    assert store.list_dir("") == ([], [])
+
+
+def test_a_pickle_carries_the_data_and_the_index_along():
+    store = MemoryStore(read_only=False)
+    store.set("a/b/c", b"x")
+    copy = pickle.loads(pickle.dumps(store))
+    assert copy.list_dir("a/") == ([], ["a/b/"])
+    copy.set("a/d", b"y")
+    assert store.get("a/d") is None
+    assert copy != store
+
+
+def test_list_dir_costs_what_it_returns(monkeypatch: pytest.MonkeyPatch):
+    store = MemoryStore()
+    for number in range(1000):
+        store.set(f"group{number}/zarr.json", b"{}")
+        store.set(f"group{number}/x/y/zarr.json", b"{}")
+    assert len(store.list_dir("")[1]) == 1000
+
+    def scanned(prefix: str) -> None:
+        raise AssertionError("all keys were scanned for the listing of a few")
+
+    monkeypatch.setattr(store, "list_prefix", scanned)
+    assert store.list_dir("group7/") == (["group7/zarr.json"], ["group7/x/"])
+    monkeypatch.undo()
+    for number in range(1000):
+        store.erase_prefix(f"group{number}/")
+    assert store._index == {"": (set(), set())}
+
+
+def test_read_only():
+    data = {"a": b"1"}
+    store = MemoryStore(data, read_only=True)
+    assert store.read_only
+    with pytest.raises(ReadOnlyError):
+        store.set("a", b"2")
+    with pytest.raises(ReadOnlyError):
+        store.erase("a")
+    assert data == {"a": b"1"}
+    assert pickle.loads(pickle.dumps(store)).read_only
+
+
+def test_it_says_that_locks_and_conditional_writes_hold():
+    assert MemoryStore.conditional
+    assert MemoryStore.locking
+    assert not MemoryStore.remote

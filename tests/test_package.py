@@ -1,0 +1,113 @@
+"""The package as a whole: what importing it costs, what the wheel holds, and what no file of the project may say."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.resources
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import omnizarr
+
+ROOT = Path(__file__).resolve().parents[1]
+INSTALLED = bool(os.environ.get("OMNIZARR_INSTALLED"))  # set when the tests run against the built wheel
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after a statement."""
+    code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(result.stdout))
+
+
+@pytest.fixture(scope="module")
+def imported() -> set[str]:
+    """What `import omnizarr` loads beyond NumPy."""
+    return modules_after("import numpy, omnizarr") - modules_after("import numpy, json")
+
+
+@pytest.mark.smoke
+def test_importing_loads_no_library_but_numpy(imported: set[str]) -> None:
+    outsiders = {name.partition(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"omnizarr", "numpy"}
+    assert outsiders == set()
+
+
+@pytest.mark.smoke
+def test_importing_loads_little(imported: set[str]) -> None:
+    """Bounds, so that a heavy import is noticed when it is added and not by the users; raise them with a reason."""
+    own = {name for name in imported if name.partition(".")[0] == "omnizarr"}
+    others = imported - own
+    assert len(own) <= 110, sorted(own)
+    assert len(others) <= 24, sorted(others)
+    slow = {"argparse", "asyncio", "concurrent", "email", "http", "importlib.metadata", "inspect", "logging"}
+    assert others.isdisjoint(
+        slow | {"multiprocessing", "socket", "subprocess", "tempfile", "urllib.request", "zipfile"}
+    )
+
+
+@pytest.mark.smoke
+def test_the_distribution_is_complete() -> None:
+    try:
+        version = importlib.metadata.version("omnizarr")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("the package is on the path and not installed")
+    assert version == omnizarr.__version__
+    assert importlib.resources.files(omnizarr).joinpath("py.typed").is_file()
+    scripts = importlib.metadata.entry_points(group="console_scripts", name="omnizarr")
+    assert [script.value for script in scripts] == ["omnizarr.cli:main"]
+
+
+@pytest.mark.smoke
+@pytest.mark.skipif(not INSTALLED, reason="only asked of the built wheel")
+def test_the_wheel_is_what_is_tested() -> None:
+    assert omnizarr.__file__ is not None
+    assert ROOT / "src" not in Path(omnizarr.__file__).parents
+    files = importlib.metadata.files("omnizarr")
+    assert files is not None
+    tops = {Path(file).parts[0] for file in files}
+    assert {top for top in tops if not top.endswith(".dist-info") and top != ".."} == {"omnizarr"}
+
+
+def texts(*patterns: str) -> Iterator[tuple[str, str]]:
+    """The project's files that match, by name, with their text."""
+    for pattern in patterns:
+        found = sorted(ROOT.glob(pattern))
+        for path in found:
+            yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+
+
+CODE = ("src/**/*.py", "tests/**/*.py", "examples/*.py", "benchmarks/**/*.py", "scripts/*.py")
+PROSE = ("*.md", "docs/**/*.md", "Makefile", "pyproject.toml", ".ci/*", ".gitignore")
+
+
+def test_the_files_to_look_at_are_found() -> None:
+    assert len(list(texts(*CODE))) > 50
+    assert len(list(texts(*PROSE))) > 5
+
+
+def test_no_file_names_a_place_of_one_machine() -> None:
+    places = "|".join(["work", "root", "home", "tmp", "Users"])
+    pattern = re.compile(rf"(?<![\w.:/~*}}\])])/({places})/")
+    assert [name for name, text in texts(*CODE, *PROSE) if pattern.search(text)] == []
+
+
+def test_nothing_is_left_to_do() -> None:
+    """In Python files, ruff looks at the comments; a text of another writer may well hold such a word."""
+    pattern = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]))
+    assert [name for name, text in texts(*PROSE) if pattern.search(text)] == []
+
+
+def test_every_rule_that_is_named_is_explained() -> None:
+    page = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"^- \*\*([RA]\d+)\*\*", page, re.MULTILINE))
+    named = {
+        rule: name for name, text in texts(*CODE) for rule in re.findall(r"(?<![A-Za-z0-9%])([RA]\d{1,3})(?!\d)", text)
+    }
+    assert {rule: name for rule, name in named.items() if rule not in explained} == {}
