@@ -1,7 +1,8 @@
 """The study behind omnizarr's defaults: which compressor, and how many bytes per chunk.
 
-`python benchmarks/defaults.py` prints both halves; `--codecs` or `--chunks` one of them. It needs numpy and numcodecs
+`python -m benchmarks.defaults` prints both halves; `--codecs` or `--chunks` one of them. It needs NumPy and numcodecs
 only: codecs are called directly and chunks are plain files, so that no Zarr library's own cost stands in the figures.
+docs/defaults.md says what follows from it.
 """
 
 from __future__ import annotations
@@ -14,21 +15,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numcodecs import GZip, Zstd, blosc
-from samples import KINDS, Array, microscopy
 
-THREADS = 2
-LINKS = {"SSD 2 GB/s": 2000.0, "disk or fast network 300 MB/s": 300.0, "internet 50 MB/s": 50.0}
+from benchmarks.environment import THREADS
+from benchmarks.samples import KINDS, Array, microscopy
 
-Encode = Callable[[Array], bytes]
-Decode = Callable[[bytes, Array], None]
+LINKS = {"2 GB/s": 2000.0, "300 MB/s": 300.0, "50 MB/s": 50.0}  # an SSD, a disk or local network, the internet
+MiB = 2**20
+
+Encode: TypeAlias = Callable[[Array], bytes]
+Decode: TypeAlias = Callable[[bytes, Array], Any]
+Box: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
-def _raw() -> tuple[Encode, Decode]:
+def _uncompressed() -> tuple[Encode, Decode]:
     def decode(data: bytes, out: Array) -> None:
         out.reshape(-1).view("u1")[:] = np.frombuffer(data, "u1")
 
@@ -36,21 +41,22 @@ def _raw() -> tuple[Encode, Decode]:
 
 
 def _numcodec(codec: Any) -> tuple[Encode, Decode]:
-    return lambda array: bytes(codec.encode(array)), lambda data, out: codec.decode(data, out)
+    return lambda array: bytes(codec.encode(array)), codec.decode
 
 
 def _blosc(cname: str, level: int, shuffle: int, plane: int = 0) -> tuple[Encode, Decode]:
-    """`plane` is how many elements a block of blosc's holds; 0 leaves the block's size to blosc."""
+    """`plane` is how many elements one of blosc's blocks holds; 0 leaves the size of blocks to blosc."""
 
     def encode(array: Array) -> bytes:
-        block = min(plane * array.itemsize, 2**20)
+        block = min(plane * array.itemsize, MiB)
         return bytes(blosc.compress(array, cname.encode(), level, shuffle, block, array.itemsize))
 
-    return encode, lambda data, out: blosc.decompress(data, out)
+    return encode, blosc.decompress
 
 
+_SHUFFLES = {"shuffle": blosc.SHUFFLE, "bitshuffle": blosc.BITSHUFFLE}
 CANDIDATES: dict[str, tuple[Encode, Decode]] = {
-    "none": _raw(),
+    "none": _uncompressed(),
     "zstd 0": _numcodec(Zstd(0)),  # 0 asks for the library's default, which is 3 today
     "zstd 1": _numcodec(Zstd(1)),
     "zstd 3": _numcodec(Zstd(3)),
@@ -60,23 +66,16 @@ CANDIDATES: dict[str, tuple[Encode, Decode]] = {
     **{
         f"blosc zstd {level} {word}": _blosc("zstd", level, mode)
         for level in (1, 3, 5)
-        for word, mode in (("shuffle", blosc.SHUFFLE), ("bitshuffle", blosc.BITSHUFFLE))
+        for word, mode in _SHUFFLES.items()
     },
-    # zstd gives each 128 KiB an entropy table of its own: with blocks of 128 Ki elements every byte plane that the
-    # shuffle makes gets one, where blosc's own small blocks mix the planes in one table
-    **{f"blosc zstd {level} shuffle, large blocks": _blosc("zstd", level, blosc.SHUFFLE, 2**17) for level in (1, 3)},
+    # zstd gives every 128 KiB an entropy table of its own: in blocks of 128 Ki elements each byte plane that the
+    # shuffle makes gets one, where blosc's own, smaller blocks mix the planes under one table
+    **{
+        f"blosc zstd {level} {word}, large blocks": _blosc("zstd", level, mode, 2**17)
+        for level in (1, 3)
+        for word, mode in _SHUFFLES.items()
+    },
 }
-
-
-def cut(array: Array, target: int) -> list[Array]:
-    """Contiguous blocks of about `target` bytes: the longest side is halved until they fit."""
-    shape = list(array.shape)
-    while math.prod(shape) * array.itemsize > target:
-        longest = shape.index(max(shape))
-        shape[longest] //= 2
-    corners = itertools.product(*(range(0, n, c) for n, c in zip(array.shape, shape, strict=True)))
-    slices = ([slice(a, a + c) for a, c in zip(corner, shape, strict=True)] for corner in corners)
-    return [np.ascontiguousarray(array[tuple(block)]) for block in slices]
 
 
 def best(repeats: int, run: Callable[[], Any]) -> float:
@@ -89,150 +88,212 @@ def best(repeats: int, run: Callable[[], Any]) -> float:
     return min(times)
 
 
-def measure(blocks: Sequence[Array], codec: tuple[Encode, Decode], pool: ThreadPoolExecutor) -> dict[str, float]:
-    """Ratio, and MB (10⁶) of decoded data per second both ways."""
-    encode, decode = codec
-    megabytes = sum(block.nbytes for block in blocks) / 1e6
-    encoded = list(pool.map(encode, blocks))
-    outputs = [np.empty_like(block) for block in blocks]
-    list(pool.map(decode, encoded, outputs))
-    if not all(a.tobytes() == b.tobytes() for a, b in zip(blocks, outputs, strict=True)):
-        raise AssertionError("a codec gave back other bytes than it was given")
-    return {
-        "ratio": megabytes * 1e6 / sum(map(len, encoded)),
-        "encode": megabytes / best(2, lambda: list(pool.map(encode, blocks))),
-        "decode": megabytes / best(3, lambda: list(pool.map(decode, encoded, outputs))),
-    }
-
-
 def geometric(values: Iterable[float]) -> float:
+    """The mean that does not care in which unit, or from which kind of data, a factor comes."""
     return math.exp(float(np.mean([math.log(value) for value in values])))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints a Markdown table."""
     print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
+    print("|---|" + "---:|" * (len(head) - 1))
     for row in rows:
         print("| " + " | ".join(row) + " |", flush=True)
     print()
 
 
+# -- compressors
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How a codec does on one kind of data: MB are 10⁶ decoded bytes."""
+
+    ratio: float
+    encode: float
+    decode: float
+
+    def through(self, link: float, speed: float) -> float:
+        """MB/s when a link carries the encoded bytes before or after the codec's work, without overlap."""
+        return 1 / (1 / speed + 1 / (link * self.ratio))
+
+
+def cut(array: Array, target: int) -> list[Array]:
+    """Contiguous blocks of about `target` bytes: the longest side is halved until they fit."""
+    shape = list(array.shape)
+    while math.prod(shape) * array.itemsize > target:
+        shape[shape.index(max(shape))] //= 2
+    corners = itertools.product(*(range(0, n - c + 1, c) for n, c in zip(array.shape, shape, strict=True)))
+    boxes = (tuple(slice(a, a + c) for a, c in zip(corner, shape, strict=True)) for corner in corners)
+    return [np.ascontiguousarray(array[box]) for box in boxes]
+
+
+def measure(blocks: Sequence[Array], codec: tuple[Encode, Decode], pool: ThreadPoolExecutor) -> Figures:
+    """One codec on one kind of data; also checks that it gives back what it was given."""
+    encode, decode = codec
+    megabytes = sum(block.nbytes for block in blocks) / 1e6
+    encoded = list(pool.map(encode, blocks))
+    outputs = [np.empty_like(block) for block in blocks]
+    list(pool.map(decode, encoded, outputs))
+    if not all(a.tobytes() == b.tobytes() for a, b in zip(blocks, outputs, strict=True)):
+        raise ValueError("a codec gave back other bytes than it was given")
+    return Figures(
+        megabytes * 1e6 / sum(map(len, encoded)),
+        megabytes / best(3, lambda: list(pool.map(encode, blocks))),
+        megabytes / best(4, lambda: list(pool.map(decode, encoded, outputs))),
+    )
+
+
 def codec_study(target: int, kinds: Sequence[str]) -> None:
     """Every candidate on every kind of data, then the means that the choice is made by."""
-    results: dict[str, dict[str, dict[str, float]]] = {}
+    results: dict[str, dict[str, Figures]] = {}
+    one_byte = []
     with ThreadPoolExecutor(THREADS) as pool:
         for kind in kinds:
             blocks = cut(KINDS[kind](), target)
+            if blocks[0].itemsize == 1:
+                one_byte.append(kind)
             results[kind] = {name: measure(blocks, codec, pool) for name, codec in CANDIDATES.items()}
-    print(f"## Codecs, chunks of {target // 1024} KiB: ratio / encode MB/s / decode MB/s, {THREADS} threads\n")
-    cell = "{ratio:.2f} / {encode:.0f} / {decode:.0f}".format
-    table(["codec", *kinds], ([name, *(cell(**results[kind][name]) for kind in kinds)] for name in CANDIDATES))
-    summary(results)
+    print(f"## Chunks of {target // 1024} KiB: ratio / encode MB/s / decode MB/s, {THREADS} threads\n")
+    cells = {name: [results[kind][name] for kind in kinds] for name in CANDIDATES}
+    table(
+        ["codec", *kinds],
+        ([name, *(f"{f.ratio:.2f} / {f.encode:.0f} / {f.decode:.0f}" for f in row)] for name, row in cells.items()),
+    )
+    for title, chosen in (
+        ("elements of several bytes", [kind for kind in kinds if kind not in one_byte]),
+        ("elements of one byte", one_byte),
+    ):
+        if chosen:
+            summary(title, [results[kind] for kind in chosen])
 
 
-def summary(results: dict[str, dict[str, dict[str, float]]]) -> None:
-    """Means over the kinds, and what they come to when a link carries the encoded bytes while a core decodes."""
-    print("## Means over all kinds (geometric); the links give MB/s of decoded data, read / written\n")
+def summary(title: str, results: Sequence[dict[str, Figures]]) -> None:
+    """Means over kinds of data; for each link, MB/s of decoded data read and written through it."""
+    print(f"### Means over {title}; then read / written through a link, MB/s\n")
     rows = []
     for name in CANDIDATES:
-        cells = [result[name] for result in results.values()]
-        row = [name, *(f"{geometric(cell[what] for cell in cells):.{digits}f}" for what, digits in
-                       (("ratio", 2), ("encode", 0), ("decode", 0)))]
+        found = [result[name] for result in results]
+        row = [
+            name,
+            f"{geometric(f.ratio for f in found):.2f}",
+            f"{geometric(f.encode for f in found):.0f}",
+            f"{geometric(f.decode for f in found):.0f}",
+        ]
         for link in LINKS.values():
-            # bytes are fetched and decoded one after the other: the pessimistic reading, no overlap
-            speeds = [geometric(1 / (1 / cell[what] + 1 / (link * cell["ratio"])) for cell in cells)
-                      for what in ("decode", "encode")]
-            row.append(f"{speeds[0]:.0f} / {speeds[1]:.0f}")
+            reading = geometric(f.through(link, f.decode) for f in found)
+            writing = geometric(f.through(link, f.encode) for f in found)
+            row.append(f"{reading:.0f} / {writing:.0f}")
         rows.append(row)
     table(["codec", "ratio", "encode", "decode", *LINKS], rows)
 
 
-SIDE = 512
-CHUNKS = [(32, 32, 32), (32, 64, 64), (64, 64, 64), (64, 64, 128), (64, 128, 128), (128, 128, 128),
-          (128, 128, 256), (128, 256, 256), (256, 256, 256)]
+# -- sizes of chunks
+
+CHUNKS = (
+    (32, 32, 32),
+    (32, 64, 64),
+    (64, 64, 64),
+    (64, 64, 128),
+    (64, 128, 128),
+    (128, 128, 128),
+    (128, 128, 256),
+    (128, 256, 256),
+    (256, 256, 256),
+)
 
 
-def read_blocks(folder: str, chunk: Sequence[int], lower: Sequence[int], upper: Sequence[int],
-                decode: Decode, pool: ThreadPoolExecutor) -> Array:
-    """The box from `lower` to `upper`, read from one file per chunk by two threads that share a list."""
-    out = np.empty([b - a for a, b in zip(lower, upper, strict=True)], "u2")
-    spans = [range(a // c, -(-b // c)) for a, b, c in zip(lower, upper, chunk, strict=True)]
-    todo = list(itertools.product(*spans))
+class Files:
+    """An array in plain files, one per chunk, written and read by two threads."""
 
-    def work(_: int) -> None:
-        staging = np.empty(chunk, "u2")
-        while todo:
-            try:
-                place = todo.pop()
-            except IndexError:
-                return
-            with open(f"{folder}/{place}", "rb", buffering=0) as file:
-                decode(file.read(), staging)
-            target, source = [], []
-            for i, c, a, b in zip(place, chunk, lower, upper, strict=True):
-                first, last = max(i * c, a), min(i * c + c, b)
-                target.append(slice(first - a, last - a))
-                source.append(slice(first - i * c, last - i * c))
-            out[tuple(target)] = staging[tuple(source)]
+    def __init__(self, folder: str, chunk: tuple[int, ...], data: Array, codec: tuple[Encode, Decode]) -> None:
+        self.folder = folder
+        self.chunk = chunk
+        self.data = data
+        self.encode, self.decode = codec
+        self.places = list(itertools.product(*(range(n // c) for n, c in zip(data.shape, chunk, strict=True))))
+        self.pool = ThreadPoolExecutor(THREADS)
 
-    list(pool.map(work, range(min(THREADS, len(todo)))))
-    return out
+    def _write_one(self, place: tuple[int, ...]) -> int:
+        box = tuple(slice(i * c, i * c + c) for i, c in zip(place, self.chunk, strict=True))
+        value = self.encode(np.ascontiguousarray(self.data[box]))
+        path = f"{self.folder}/{'.'.join(map(str, place))}"
+        Path(f"{path}.new").write_bytes(value)
+        os.replace(f"{path}.new", path)
+        return len(value)
+
+    def write(self) -> int:
+        """Writes everything; how many bytes that are."""
+        return sum(self.pool.map(self._write_one, self.places))
+
+    def read(self, box: Box) -> Array:
+        """The part of the array from a lower to an upper corner."""
+        lower, upper = box
+        out = np.empty([b - a for a, b in zip(lower, upper, strict=True)], self.data.dtype)
+        spans = [range(a // c, -(-b // c)) for a, b, c in zip(lower, upper, self.chunk, strict=True)]
+        todo = list(itertools.product(*spans))
+
+        def work(_: int) -> None:
+            staging = np.empty(self.chunk, self.data.dtype)
+            while todo:
+                try:
+                    place = todo.pop()
+                except IndexError:  # the other thread took the last one
+                    return
+                self.decode(Path(f"{self.folder}/{'.'.join(map(str, place))}").read_bytes(), staging)
+                target, source = [], []
+                for i, c, a, b in zip(place, self.chunk, lower, upper, strict=True):
+                    first, last = max(i * c, a), min(i * c + c, b)
+                    target.append(slice(first - a, last - a))
+                    source.append(slice(first - i * c, last - i * c))
+                out[tuple(target)] = staging[tuple(source)]
+
+        if len(todo) == 1:
+            work(0)
+        else:
+            list(self.pool.map(work, range(THREADS)))
+        return out
+
+    def time(self, boxes: Sequence[Box]) -> float:
+        """Seconds per box."""
+        return best(4, lambda: [self.read(box) for box in boxes]) / len(boxes)
 
 
-def chunk_study(codec_name: str, side: int) -> None:
+def chunk_study(codec: str, side: int) -> None:
     """Whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB."""
-    encode, decode = CANDIDATES[codec_name]
     data = microscopy((side, side, side), seed=51)
     random = np.random.default_rng(71)
-    windows = random.integers(0, side - 32, (40, 3)).tolist()
-    points = random.integers(0, side, (40, 3)).tolist()
+    windows = [(w, [a + 32 for a in w]) for w in random.integers(0, side - 32, (40, 3)).tolist()]
+    points = [(p, [a + 1 for a in p]) for p in random.integers(0, side, (40, 3)).tolist()]
+    whole = ((0, 0, 0), data.shape)
+    middle = side // 3
+    slow = ((middle, 0, 0), (middle + 1, side, side))
+    fast = ((0, 0, middle), (side, side, middle + 1))
     rows = []
     for chunk in CHUNKS:
-        if max(chunk) > side:
-            continue
-        with ThreadPoolExecutor(THREADS) as pool, tempfile.TemporaryDirectory() as folder:
-            places = list(itertools.product(*(range(side // c) for c in chunk)))
-
-            def write(place: tuple[int, ...], chunk: tuple[int, ...] = chunk, folder: str = folder) -> int:
-                box = tuple(slice(i * c, i * c + c) for i, c in zip(place, chunk, strict=True))
-                value = encode(np.ascontiguousarray(data[box]))
-                Path(f"{folder}/{place}.new").write_bytes(value)
-                os.replace(f"{folder}/{place}.new", f"{folder}/{place}")
-                return len(value)
-
-            def read(lower: Sequence[int], upper: Sequence[int], chunk: tuple[int, ...] = chunk,
-                     folder: str = folder, pool: ThreadPoolExecutor = pool) -> Array:
-                return read_blocks(folder, chunk, lower, upper, decode, pool)
-
-            stored = sum(pool.map(write, places))
-            writing = best(2, lambda pool=pool, write=write, places=places: list(pool.map(write, places)))
-            whole = (0, 0, 0), (side, side, side)
-            if not np.array_equal(read(*whole), data):
-                raise AssertionError("the chunks do not give back the array")
-            times = [
-                writing,
-                best(3, lambda read=read: read(*whole)),
-                best(3, lambda read=read: [read(w, [a + 32 for a in w]) for w in windows]) / len(windows),
-                best(3, lambda read=read: read((side // 3, 0, 0), (side // 3 + 1, side, side))),
-                best(3, lambda read=read: read((0, 0, side // 3), (side, side, side // 3 + 1))),
-                best(3, lambda read=read: [read(p, [a + 1 for a in p]) for p in points]) / len(points),
-            ]
-            rows.append(["×".join(map(str, chunk)), f"{math.prod(chunk) * 2 / 2**20:.3g} MiB", str(len(places)),
-                         f"{data.nbytes / stored:.2f}", *(f"{1e3 * t:.3g}" for t in times)])
-    print(f"## Chunk sizes: {side}³ uint16 in plain files, {codec_name}, ms, {THREADS} threads, warm cache\n")
-    table(["chunk", "bytes", "files", "ratio", "write all", "read all", "a 32³ window", "a plane of the slowest axis",
-           "a plane of the fastest axis", "an element"], rows)
+        with tempfile.TemporaryDirectory() as folder:
+            files = Files(folder, chunk, data, CANDIDATES[codec])
+            stored = files.write()
+            if not np.array_equal(files.read(whole), data):
+                raise ValueError("the files do not give back the array")
+            times = [best(3, files.write), *(files.time(boxes) for boxes in ([whole], windows, [slow], [fast], points))]
+            files.pool.shutdown()
+        size = f"{math.prod(chunk) * data.itemsize / MiB:.3g} MiB"
+        figures = [f"{1e3 * seconds:.0f}" if seconds > 0.1 else f"{1e3 * seconds:.2g}" for seconds in times]
+        rows.append(["×".join(map(str, chunk)), size, str(len(files.places)), f"{data.nbytes / stored:.2f}", *figures])
+    print(f"## {side}³ uint16 in plain files, {codec}: ms, {THREADS} threads, warm cache\n")
+    columns = ["write all", "read all", "32³ window", "plane of slowest axis", "plane of fastest axis", "element"]
+    table(["chunk", "bytes", "files", "ratio", *columns], rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--codecs", action="store_true", help="only the compressors")
-    parser.add_argument("--chunks", action="store_true", help="only the chunk sizes")
+    parser.add_argument("--chunks", action="store_true", help="only the sizes of chunks")
     parser.add_argument("--kinds", default=",".join(KINDS), help="kinds of data, divided by commas")
-    parser.add_argument("--sizes", default="1024", help="KiB per chunk for the compressors, divided by commas")
-    parser.add_argument("--codec", default="blosc zstd 1 shuffle, large blocks", help="the compressor for the chunk sizes")
-    parser.add_argument("--side", type=int, default=SIDE, help="the cube's side for the chunk sizes")
+    parser.add_argument("--sizes", default="256,1024,4096,16384", help="KiB per chunk for the compressors")
+    parser.add_argument("--codec", default="blosc zstd 1 shuffle, large blocks", help="for the sizes of chunks")
+    parser.add_argument("--side", type=int, default=512, help="of the cube for the sizes of chunks")
     arguments = parser.parse_args()
     blosc.use_threads = False  # chunks are the unit of parallel work
     if not arguments.chunks:

@@ -27,7 +27,8 @@ def microscopy(shape: tuple[int, ...], *, seed: int) -> npt.NDArray[np.uint16]:
     """Bright and dark regions as a camera counts them: an offset, and noise that grows with the light."""
     light = 80 * np.exp(1.2 * field(shape, seed=seed))
     noise = np.random.default_rng(seed + 1).standard_normal(shape, dtype=np.float32)
-    return np.clip(100 + light + noise * np.sqrt(light), 0, 65535).astype(np.uint16)
+    counts: npt.NDArray[np.uint16] = np.clip(100 + light + noise * np.sqrt(light), 0, 65535).astype(np.uint16)
+    return counts
 
 
 def temperature(shape: tuple[int, ...], dtype: str) -> Array:
@@ -40,6 +41,24 @@ def image(shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
     """Grey values with some grain."""
     grain = np.random.default_rng(22).standard_normal(shape)
     return np.clip(128 + 45 * field(shape, seed=21, slope=2.2) + 1.5 * grain, 0, 255).astype(np.uint8)
+
+
+def colours(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """A photograph: three channels that mostly follow one another, interleaved."""
+    light = 45 * field(shape, seed=23, slope=2.2)
+    tints = [12 * field(shape, seed=seed) for seed in (24, 25, 26)]
+    grain = 1.5 * np.random.default_rng(27).standard_normal((*shape, 3))
+    return np.clip(128 + light[..., None] + np.stack(tints, -1) + grain, 0, 255).astype(np.uint8)
+
+
+def prose(length: int) -> npt.NDArray[np.uint8]:
+    """The bytes of a text: words of a vocabulary of 5,000, the frequent ones far more often than the rare."""
+    random = np.random.default_rng(28)
+    letters = np.frombuffer(b"etaoinshrdlucmwfgypbvk", "u1")
+    lengths = random.integers(2, 11, 5000)
+    words = [letters[random.geometric(0.13, count) % len(letters)].tobytes() + b" " for count in lengths]
+    picks = np.minimum(random.zipf(1.3, length // 5), len(words)) - 1
+    return np.frombuffer(b"".join(words[pick] for pick in picks.tolist())[:length], np.uint8)
 
 
 def regions(shape: tuple[int, ...], dtype: str, count: int) -> Array:
@@ -63,6 +82,9 @@ KINDS: dict[str, Callable[[], Array]] = {
     "packed int16": lambda: np.round((temperature((256, 256, 256), "f4") - 285) / 0.01).astype(np.int16),
     "microscopy uint16": lambda: microscopy((256, 256, 256), seed=51),
     "image uint8": lambda: image((256, 256, 512)),
+    "colours uint8": lambda: colours((2048, 4096)),
+    "weights int8": lambda: np.random.default_rng(3).normal(0, 25, (4096, 8192)).clip(-127, 127).astype(np.int8),
+    "text uint8": lambda: prose(2**24),
     "mask bool": lambda: field((256, 256, 512), seed=61) > 0.5,
     "categories uint8": lambda: regions((256, 256, 512), "u1", 20),
     "categories int32": lambda: regions((128, 256, 256), "i4", 20),
@@ -70,4 +92,4 @@ KINDS: dict[str, Callable[[], Array]] = {
     "sorted ids int64": lambda: sorted_ids((4 * 2**20,)),
     "random uint8": lambda: np.random.default_rng(2).integers(0, 256, (256, 256, 512), dtype=np.uint8),
 }
-"""About 32 MiB each."""
+"""16 to 32 MiB each."""

@@ -73,11 +73,9 @@ class Worker:
             self._store(f"{folder}/{name}", LAYOUTS[name], data)
         return checksum(data)
 
-    def make_large(self, path: str, side: int, chunk: int) -> None:
-        """Makes the array whose reading's memory is measured."""
-        piece = cube(chunk)
-        data = np.tile(piece, [side // chunk] * 3)
-        self._store(path, Layout("zstd", chunk), data)
+    def make_large(self, path: str, chunk: int, times: list[int]) -> None:
+        """Makes the array whose reading's memory is measured: one chunk's content, so many times along each side."""
+        self._store(path, Layout("zstd", chunk), np.tile(cube(chunk), times))
 
     def make_small(self, path: str) -> None:
         """Makes an array of one chunk for reads of a few elements."""

@@ -1,9 +1,9 @@
 """omnizarr: chunked, compressed N-dimensional arrays in the Zarr format.
 
-    import omnizarr
-    z = omnizarr.create_array("data.zarr", shape=(1000, 1000), dtype="float32")
-    z[:100] = 1.5
-    omnizarr.open("data.zarr", mode="r")[99, :3]
+import omnizarr
+z = omnizarr.create_array("data.zarr", shape=(1000, 1000), dtype="float32")
+z[:100] = 1.5
+omnizarr.open("data.zarr", mode="r")[99, :3]
 """
 
 from omnizarr import codecs, errors

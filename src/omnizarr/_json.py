@@ -94,7 +94,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 class Problems:
-    """Collects what is wrong with a document. A parser adds problems and goes on; the dialect raises them at the end."""
+    """Collects what is wrong with a document: a parser adds problems and goes on, and all are raised at the end."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []

@@ -106,6 +106,8 @@ def test_decodes_straight_into_the_room_given() -> None:
     out = memoryview(bytearray(len(CONTENT)))
     assert bound(Blosc(), len(CONTENT)).decode(frame(), out) is out
     assert out == CONTENT
+    for length in (len(CONTENT) - 1, len(CONTENT) + 1):  # no room for exactly this
+        assert bound(Blosc(), None).decode(frame(), memoryview(bytearray(length))) == CONTENT
 
 
 @pytest.mark.parametrize("cname", COMPRESSORS)

@@ -84,6 +84,15 @@ def test_decodes_straight_into_the_room_given() -> None:
         out = memoryview(bytearray(5))
         assert bound(5).decode(data, out) is out
         assert out == b"hello"
+        for length in (4, 6):  # no room for exactly this
+            assert bound(None).decode(data, memoryview(bytearray(length))) == b"hello"
+
+
+def test_skippable_frames_alone_hold_nothing() -> None:
+    assert bound(0).decode(SKIPPED * 2) == b""
+    for length in range(len(SKIPPED)):
+        with pytest.raises(CodecError):
+            bound(0).decode(SKIPPED[:length])
 
 
 FRAMES = st.lists(st.tuples(st.binary(max_size=20), st.sampled_from(["stated", "unknown", "library"])), max_size=5)

@@ -72,8 +72,8 @@ def test_R149_wrong_fields_are_problems_with_their_place(value: Any, path: str) 
 
 
 def test_all_problems_of_a_struct_are_found_at_once() -> None:
-    _, problems = read(document(("", "int9"), ("x", "int8"), ("x", "r7")))
-    assert len(problems.found) == 4
+    _, problems = read(document(("", "int9"), ("x", "int8"), ("x", "r7"), ("x", "int8")))
+    assert len(problems.found) == 5
 
 
 def test_unknown_members_of_a_field_are_problems() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +34,7 @@ __all__ = [
 
 
 @takes_array_options
-def create(
-    shape: Any = None, *, store: StoreLike = None, path: str | None = None, **options: Unpack[ArrayOptions]
-) -> Array:
+def create(shape: Any = None, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """`create_array` with the shape first; float64 if no `dtype` is given."""
     if "data" not in options:
         options.setdefault("dtype", np.float64)
@@ -46,14 +44,14 @@ def create(
 
 
 @takes_array_options
-def array(data: Any, *, store: StoreLike = None, path: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
+def array(data: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array that holds `data`."""
     return create_array(store, name=path, data=data, **options)
 
 
 @takes_array_options
 def from_array(
-    store: StoreLike, *, data: Any, name: str | None = None, write_data: bool = True, **options: Unpack[ArrayOptions]
+    store: StoreLike, *, data: Any, name: str | None = None, write_data: bool = True, **options: Any
 ) -> Array:
     """A new array like `data` (an omnizarr or a NumPy array, or anything like one), with its elements if `write_data`.
 
@@ -150,9 +148,7 @@ def save_array(
 ) -> None:
     """Stores an array; what lies there is replaced."""
     options.setdefault("overwrite", True)
-    create_array(
-        store, name=path, data=arr, zarr_format=zarr_format, storage_options=storage_options, **options
-    )
+    create_array(store, name=path, data=arr, zarr_format=zarr_format, storage_options=storage_options, **options)
 
 
 def save_group(

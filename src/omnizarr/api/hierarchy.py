@@ -53,7 +53,5 @@ def consolidate_metadata(
 
     site = group._site
     documents = gathered(site.dialect, site.path, nodes())
-    change(
-        site.store, site.dialect, site.path, lambda model: replace(model, consolidated=documents), GroupModel
-    )
+    change(site.store, site.dialect, site.path, lambda model: replace(model, consolidated=documents), GroupModel)
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)

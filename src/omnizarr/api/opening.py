@@ -14,6 +14,8 @@ from omnizarr.store import Store, as_read_only
 
 __all__ = ["Mode", "open", "open_array", "open_group"]
 
+_Kind: TypeAlias = Literal["array", "group"]
+
 Mode: TypeAlias = Literal["r", "r+", "a", "w", "w-"]
 """`r` reads; `r+` reads and writes what exists; `a` also creates; `w` replaces; `w-` creates what must not exist."""
 
@@ -33,7 +35,7 @@ def open(
     Without a `mode` what is there is opened for reading and writing, and nothing is ever created. The modes that create
     make an array if `options` give a `shape` or `data`, and a group otherwise.
     """
-    kind = "array" if "shape" in options or "data" in options else None
+    kind: _Kind | None = "array" if "shape" in options or "data" in options else None
     return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, options)
 
 
@@ -72,7 +74,7 @@ def open_group(
 
 def _open(
     place: StoreLike,
-    kind: str | None,
+    kind: _Kind | None,
     path: str | None,
     mode: Mode | None,
     zarr_format: ZarrFormat | None,
@@ -101,7 +103,7 @@ def _open(
 
 def _create(
     store: Store,
-    kind: str | None,
+    kind: _Kind | None,
     path: str,
     zarr_format: ZarrFormat | None,
     options: dict[str, Any],

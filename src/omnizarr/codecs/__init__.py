@@ -1,7 +1,7 @@
 """Codecs: one file per registered name, the chain that binds them, and the reading of codec lists.
 
-    from omnizarr.codecs import Blosc, Zstd
-    omnizarr.create_array(..., compressors=[Zstd(level=3)])
+from omnizarr.codecs import Blosc, Zstd
+omnizarr.create_array(..., compressors=[Zstd(level=3)])
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.contract import (
     ArrayCodec,
     Buffer,
-    ByteSpec,
     BytesCodec,
+    ByteSpec,
     ChunkSpec,
     Codec,
     Serializer,

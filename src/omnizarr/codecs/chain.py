@@ -14,8 +14,8 @@ from omnizarr.codecs.contract import (
     BoundBytesCodec,
     BoundSerializer,
     Buffer,
-    ByteSpec,
     BytesCodec,
+    ByteSpec,
     ChunkSpec,
     Codec,
     Serializer,
@@ -122,6 +122,10 @@ def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None
         return
     for index, codec in enumerate(codecs):
         if isinstance(codec, ArrayCodec) and index > serializers[0]:
-            problems.add(f"{path}[{index}]", f"`{codec.name}` takes arrays and cannot stand behind an array → bytes codec")
+            problems.add(
+                f"{path}[{index}]", f"`{codec.name}` takes arrays and cannot stand behind an array → bytes codec"
+            )
         elif isinstance(codec, BytesCodec) and index < serializers[0]:
-            problems.add(f"{path}[{index}]", f"`{codec.name}` takes bytes and cannot stand before an array → bytes codec")
+            problems.add(
+                f"{path}[{index}]", f"`{codec.name}` takes bytes and cannot stand before an array → bytes codec"
+            )

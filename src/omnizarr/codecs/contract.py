@@ -24,8 +24,8 @@ __all__ = [
     "BoundBytesCodec",
     "BoundSerializer",
     "Buffer",
-    "BytesCodec",
     "ByteSpec",
+    "BytesCodec",
     "ChunkSpec",
     "Codec",
     "Serializer",
@@ -129,6 +129,10 @@ class BoundBytesCodec(ABC):
 
 class ArrayCodec(Codec):
     """array → array."""
+
+    def resolved(self, ndim: int) -> ArrayCodec:
+        """The same codec for arrays of `ndim` dimensions, with nothing left to be chosen."""
+        return self
 
     @abstractmethod
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None: ...

@@ -58,15 +58,16 @@ class Transpose(ArrayCodec):
 
     def resolved(self, ndim: int) -> Transpose:
         """The same codec with `"C"` and `"F"` spelt out."""
-        return Transpose(self._permutation(ndim))
+        return Transpose(self.permutation(ndim))
 
-    def _permutation(self, ndim: int) -> tuple[int, ...]:
+    def permutation(self, ndim: int) -> tuple[int, ...]:
+        """The order, spelt out."""
         if isinstance(self.order, str):
             return tuple(range(ndim)) if self.order == "C" else tuple(reversed(range(ndim)))
         return tuple(self.order)
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundTranspose | None:
-        order = self._permutation(len(spec.shape))
+        order = self.permutation(len(spec.shape))
         if len(order) != len(spec.shape):
             problems.add(
                 f"{path}.configuration.order", f"has {len(order)} dimensions, but the array has {len(spec.shape)}"

@@ -124,7 +124,8 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
     if not isinstance(found, list) or not found:
         problems.expected(where, "a list of at least one field", found)
         return None
-    fields: dict[str, DataType] = {}
+    fields: list[tuple[str, DataType]] = []
+    seen: set[str] = set()
     for index, item in enumerate(found):
         place = f"{where}[{index}]"
         if not isinstance(item, dict):
@@ -134,17 +135,19 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
         label = item.get("name")
         if not isinstance(label, str) or not label:
             problems.expected(f"{place}.name", "a name that is not empty", label)
-        elif label in fields:
+        elif label in seen:
             problems.add(f"{place}.name", f"the field `{label}` appears twice")
+        else:
+            seen.add(label)
         kind = parse_data_type(item.get("data_type"), f"{place}.data_type", problems)
         if kind is not None and not kind.fixed_size:
             problems.add(f"{place}.data_type", f"a field must have a fixed size, and `{kind.name}` has not")
         elif kind is not None and isinstance(label, str):
-            fields[label] = kind
+            fields.append((label, kind))
     if len(problems.found) > before:
         return None
     try:
-        return Struct(tuple(fields.items()))
+        return Struct(tuple(fields))
     except ArgumentError as error:  # its size or its depth
         problems.add(path, error.message)
         return None

@@ -69,7 +69,9 @@ class Layout:
         """The shape of the part of a chunk that lies inside the array."""
         return tuple(
             min(size, axis.length - start)
-            for axis, (start, size) in ((axis, axis.bounds(index)) for axis, index in zip(self.axes, chunk, strict=True))
+            for axis, (start, size) in (
+                (axis, axis.bounds(index)) for axis, index in zip(self.axes, chunk, strict=True)
+            )
         )
 
 

@@ -44,7 +44,7 @@ _inside = threading.local()
 
 
 def _pool() -> ThreadPoolExecutor:
-    """The one pool, started when it is first needed. A forked child has none of its parent's threads and starts anew."""
+    """The one pool, started when first needed. A forked child has none of its parent's threads and starts anew."""
     global _executor, _executor_pid
     with _executor_lock:
         if _executor is None or _executor_pid != os.getpid():

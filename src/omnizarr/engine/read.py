@@ -54,7 +54,7 @@ def _unfetched(layout: Layout, projection: Projection) -> Iterator[_Job]:
 
 
 def _fetched(layout: Layout, projection: Projection) -> Iterator[_Job]:
-    """Jobs in the order in which a remote store answers. Shards are left to the worker, which may want little of each."""
+    """Jobs in the order in which a remote store answers. Shards are left to the worker, which may want only parts."""
     cells = iter(projection)
     while window := list(islice(cells, _REMOTE_WINDOW)):
         jobs = [(cell, layout.key(cell.names)) for cell in window]
@@ -112,5 +112,3 @@ class _Reader:
                     block[cell.outer] = chunk[projection.expression(cell.inner)]
             except CodecError as error:
                 raise ChunkError("read", layout.path, cell.chunk, key, error) from error
-
-

@@ -17,7 +17,5 @@ def dialect(zarr_format: object) -> Dialect:
     found = None if isinstance(zarr_format, bool) else _DIALECTS.get(zarr_format)
     if found is None:
         known = ", ".join(repr(name) for name in _DIALECTS)
-        raise ArgumentError(
-            f"`zarr_format`: expected one of {known}, found {zarr_format!r}", argument="zarr_format"
-        )
+        raise ArgumentError(f"`zarr_format`: expected one of {known}, found {zarr_format!r}", argument="zarr_format")
     return found

@@ -60,7 +60,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def prefixes(self, path: str) -> list[str]:
-        """The prefixes that hold everything of the node at `path` and of the nodes below: to erase it, or to move it."""
+        """The prefixes that hold all of the node at `path` and of the nodes below it: to erase or to move."""
 
     @abstractmethod
     def chunk_prefix(self, path: str) -> str:

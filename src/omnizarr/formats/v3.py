@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from omnizarr._extension import parse_extension
 from omnizarr._json import Json, Problems, is_integer, nearest
 from omnizarr.chunk_keys import parse_chunk_keys
-from omnizarr.codecs import parse_codecs
+from omnizarr.codecs import ArrayCodec, parse_codecs
 from omnizarr.dtypes import parse_data_type
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Dialect, Documents, Node
@@ -127,6 +127,9 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         fill = data_type.parse_fill(document["fill_value"], "$.fill_value", problems)
     if "codecs" in document:
         codecs = parse_codecs(document["codecs"], "$.codecs", problems)
+        if shape is not None:
+            rank = len(shape)
+            codecs = tuple(codec.resolved(rank) if isinstance(codec, ArrayCodec) else codec for codec in codecs)
     if len(problems.found) > before:
         return None
     assert shape is not None
@@ -303,5 +306,3 @@ def without_consolidated(document: Json) -> Json:
     if isinstance(document, dict) and "consolidated_metadata" in document:
         return {name: value for name, value in document.items() if name != "consolidated_metadata"}
     return document
-
-

@@ -60,7 +60,9 @@ class Regular(Grid):
         return {"name": self.name, "configuration": {"chunk_shape": list(self.chunk_shape)}}
 
     @classmethod
-    def parse(cls, configuration: dict[str, Json], shape: Sequence[int], path: str, problems: Problems) -> Regular | None:
+    def parse(
+        cls, configuration: dict[str, Json], shape: Sequence[int], path: str, problems: Problems
+    ) -> Regular | None:
         """Reads the configuration; a chunk length of 0 is read as 1 where the dimension's length is 0 (A35)."""
         found = configuration.get("chunk_shape")
         where = f"{path}.configuration.chunk_shape"

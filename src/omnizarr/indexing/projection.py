@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
@@ -121,7 +121,7 @@ def _index_pieces(axis: Axis, indices: _Indices) -> list[_Piece]:
     if order is not None:
         local = local[order]
     pieces: list[_Piece] = []
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         chunk = int(chunks[begin if order is None else order[begin]])
         outer: Pick = slice(begin, end, 1) if order is None else order[begin:end]
         pieces.append((str(chunk), chunk, local[begin:end], outer, False))
@@ -143,7 +143,7 @@ def _grouped(
     if order is not None:
         local = [values[order] for values in local]
     groups: list[tuple[dict[int, _Piece], Pick]] = []
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         first = begin if order is None else order[begin]
         positions: Pick = slice(begin, end, 1) if order is None else order[begin:end]
         members: dict[int, _Piece] = {}

@@ -25,7 +25,7 @@ Pick: TypeAlias = slice | npt.NDArray[np.intp]
 def pick_length(pick: Pick) -> int:
     """How many indices a pick holds."""
     if isinstance(pick, slice):
-        return max(0, -(-(pick.stop - pick.start) // pick.step))
+        return len(range(pick.start, pick.stop, pick.step))
     return len(pick)
 
 

@@ -96,7 +96,8 @@ class Array:
         shape = list(sharding.chunk_shape)
         for codec in reversed(self._model.codecs):
             if isinstance(codec, Transpose):
-                shape = [shape[codec.order.index(axis)] for axis in range(len(shape))]
+                order = codec.permutation(len(shape))
+                shape = [shape[order.index(axis)] for axis in range(len(shape))]
         return tuple(shape)
 
     @property
@@ -112,7 +113,7 @@ class Array:
     @property
     def order(self) -> str:
         """The order in which a chunk's elements are stored: `C` (the last index varies fastest) or `F` (the first)."""
-        orders = [codec.order for codec in self._inner_codecs() if isinstance(codec, Transpose)]
+        orders = [codec.permutation(self.ndim) for codec in self._inner_codecs() if isinstance(codec, Transpose)]
         return "F" if self.ndim > 1 and orders == [tuple(reversed(range(self.ndim)))] else "C"
 
     @property

@@ -70,7 +70,7 @@ class Attributes(MutableMapping[str, Json]):
             self[name] = default
         return self[name]
 
-    def update(self, other: Any = (), /, **values: Json) -> None:  # type: ignore[override]
+    def update(self, other: Any = (), /, **values: Json) -> None:
         """Adds or replaces attributes, in one write."""
         changes = dict(other, **values)
         self._owner._change_attributes(lambda attributes: attributes | changes)

@@ -106,7 +106,8 @@ def dumped(found: Dialect, path: str, node: Node) -> dict[str, bytes]:
     losses = found.losses(node)
     if losses:
         raise ArgumentError(
-            f"`{path or '/'}` cannot be written in Zarr {found.zarr_format}: {'; '.join(losses)}", argument="zarr_format"
+            f"`{path or '/'}` cannot be written in Zarr {found.zarr_format}: {'; '.join(losses)}",
+            argument="zarr_format",
         )
     return {key: _json.dump(document) for key, document in found.dump(path, node).items()}
 

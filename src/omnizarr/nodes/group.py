@@ -9,7 +9,14 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 
 from omnizarr._json import Json
-from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError, NodeTypeError, OmnizarrError, ReadOnlyError
+from omnizarr.errors import (
+    ArgumentError,
+    NodeExistsError,
+    NodeNotFoundError,
+    NodeTypeError,
+    OmnizarrError,
+    ReadOnlyError,
+)
 from omnizarr.formats import Dialect, Node, dialect
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
@@ -240,9 +247,7 @@ class Group(MutableMapping[str, Any]):
         found = dialect(options.pop("zarr_format", self.zarr_format))
         return new_array(self._site.at(self._below(name), found), known_group=self.path, **options)
 
-    def create_group(
-        self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False
-    ) -> Group:
+    def create_group(self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False) -> Group:
         """Creates a group below this one."""
         self._check_writable()
         site = self._site.at(self._below(name))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from omnizarr.errors import NodeTypeError
 from omnizarr.formats import Dialect, Node
 from omnizarr.model import ArrayModel, GroupModel
@@ -16,15 +18,21 @@ __all__ = ["open_node"]
 
 
 def open_node(
-    store: Store, path: str, *, zarr_format: object = None, use_consolidated: bool | None = None, kind: str | None = None
+    store: Store,
+    path: str,
+    *,
+    zarr_format: object = None,
+    use_consolidated: bool | None = None,
+    kind: Literal["array", "group"] | None = None,
 ) -> Array | Group:
     """What lies at `path`, of whatever kind or of the one that is asked for. Consolidated metadata is trusted if that
     is asked for, or if nothing is said and the store cannot be written: what only reads may not need the newest."""
     dialect, model = fetch(store, path, zarr_format)
     found = "array" if isinstance(model, ArrayModel) else "group"
     if kind is not None and kind != found:
+        what = "an array, not a group" if found == "array" else "a group, not an array"
         raise NodeTypeError(
-            f"{describe_place(store, path)} is {'an array, not a group' if found == 'array' else 'a group, not an array'}",
+            f"{describe_place(store, path)} is {what}",
             path=path,
             hint=f"use `open_{found}`, or `open`, which takes both",
         )

@@ -111,7 +111,7 @@ def array_model(
     dimension_names: Sequence[str | None] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> tuple[ArrayModel, npt.NDArray[Any] | None]:
-    """The model of a new array, and its data if there are any. Everything is checked here, before anything is stored."""
+    """The model of a new array, and its data if there are any. All is checked before anything is stored."""
     if storage_options:
         raise ArgumentError("`storage_options` belong to the function that opens a URL", argument="storage_options")
     if data is not None:
@@ -169,9 +169,7 @@ def _lengths(value: Any, argument: str, *, least: int) -> tuple[int, ...]:
         isinstance(length, (int, np.integer)) and not isinstance(length, bool) and least <= length < 2**63
         for length in lengths
     ):
-        raise ArgumentError(
-            f"`{argument}`: expected integers of at least {least}, found {value!r}", argument=argument
-        )
+        raise ArgumentError(f"`{argument}`: expected integers of at least {least}, found {value!r}", argument=argument)
     return tuple(int(length) for length in lengths)
 
 
@@ -250,12 +248,9 @@ def _chunk_codecs(
     else:
         middle = codec_of(serializer, "serializer")
         if not isinstance(middle, Serializer):
-            raise ArgumentError(
-                f"`serializer`: `{middle.name}` is not an array → bytes codec", argument="serializer"
-            )
-    steps = _codecs(
-        compressors, "compressors", BytesCodec, "bytes → bytes", default_compressors(data_type)  # type: ignore[type-abstract]
-    )
+            raise ArgumentError(f"`serializer`: `{middle.name}` is not an array → bytes codec", argument="serializer")
+    steps = _codecs(compressors, "compressors", BytesCodec, "bytes → bytes", default_compressors(data_type))  # type: ignore[type-abstract]
+    arrays = tuple(codec.resolved(rank) for codec in arrays)
     return (*arrays, middle, *(step.resolved(data_type.dtype.itemsize) for step in steps))
 
 
@@ -277,9 +272,7 @@ def _endian(dtype: Any) -> Literal["little", "big"]:
     return "big" if orders - {"|"} == {">"} else "little"
 
 
-def _codecs(
-    value: Codecs, argument: str, kind: type[C], what: str, default: tuple[C, ...]
-) -> tuple[C, ...]:
+def _codecs(value: Codecs, argument: str, kind: type[C], what: str, default: tuple[C, ...]) -> tuple[C, ...]:
     if isinstance(value, str) and value == "auto":
         return default
     if value is None:

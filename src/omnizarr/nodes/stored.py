@@ -39,9 +39,9 @@ def chunk_count(layout: Layout) -> int:
 
 def byte_count(site: Site) -> int:
     """How many bytes the node takes in its store, documents included."""
-    return sum(
-        site.store.size(key) or 0 for prefix in site.dialect.prefixes(site.path) for key in site.store.list_prefix(prefix)
-    )
+    store = site.store
+    keys = (key for prefix in site.dialect.prefixes(site.path) for key in store.list_prefix(prefix))
+    return sum(store.size(key) or 0 for key in keys)
 
 
 def trim(layout: Layout, shape: tuple[int, ...]) -> None:
@@ -51,10 +51,10 @@ def trim(layout: Layout, shape: tuple[int, ...]) -> None:
     if not shrunk:
         return
     for key, chunk in list(_chunks(layout)):
-        ranges = []
-        for axis, index in zip(layout.axes, chunk, strict=True):
-            start, size = axis.bounds(index)
-            ranges.append((start, min(start + size, axis.length)))
+        bounds = [axis.bounds(index) for axis, index in zip(layout.axes, chunk, strict=True)]
+        ranges = [
+            (start, min(start + size, axis.length)) for axis, (start, size) in zip(layout.axes, bounds, strict=True)
+        ]
         if any(start >= length for (start, _), length in zip(ranges, shape, strict=True)):
             layout.store.erase(key)
             continue

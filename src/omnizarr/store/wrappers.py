@@ -149,8 +149,7 @@ class PrefixStore(WrapperStore):
         place = self.inner.location
         return f"{place.removesuffix('/')}/{self.prefix[:-1]}" if self.prefix else place
 
-    def __repr__(self) -> str:
-        return f"PrefixStore({self.inner!r}, {self.prefix!r})"
+    __repr__ = Store.__repr__
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PrefixStore) and (other.inner, other.prefix) == (self.inner, self.prefix)

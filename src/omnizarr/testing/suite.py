@@ -62,6 +62,14 @@ def _contents(store: Store) -> dict[str, bytes]:
     return {key: bytes(store.get(key) or b"") for key in store.list()}
 
 
+def _refused(method: Callable[..., object], *arguments: object) -> None:
+    try:
+        method(*arguments)
+    except InvalidKeyError:
+        return
+    pytest.fail(f"{method} did not refuse {arguments}")
+
+
 class StoreSuite:
     """What a store must do. Tests of a capability that the store says it lacks are skipped."""
 
@@ -100,46 +108,38 @@ class StoreSuite:
 
     # -- keys
 
-    @pytest.mark.parametrize("key", _BAD_KEYS)
-    def test_R108_bad_keys_are_refused(self, store: Store, key: str) -> None:
-        for ask in (store.get, store.exists, store.size, store.get_versioned):
-            with pytest.raises(InvalidKeyError):
-                ask(key)
-        with pytest.raises(InvalidKeyError):
-            store.get_partial_values([(key, None)])
-        with pytest.raises(InvalidKeyError):
-            store.get_into(key, 0, memoryview(bytearray(1)))
+    def test_R108_bad_keys_are_refused(self, store: Store) -> None:
+        target = memoryview(bytearray(1))
+        for key in _BAD_KEYS:
+            _refused(store.get, key)
+            _refused(store.exists, key)
+            _refused(store.size, key)
+            _refused(store.get_versioned, key)
+            _refused(store.get_partial_values, [(key, None)])
+            _refused(store.get_into, key, 0, target)
 
-    @pytest.mark.parametrize("key", _BAD_KEYS)
-    def test_R118_bad_keys_are_not_written(self, writable: Store, key: str) -> None:
-        for act in (
-            lambda: writable.set(key, b"x"),
-            lambda: writable.set_each([(key, b"x")]),
-            lambda: writable.set_partial_values([(key, 0, b"x")]),
-            lambda: writable.set_if(key, b"x", None),
-            lambda: writable.erase(key),
-        ):
-            with pytest.raises(InvalidKeyError):
-                act()
+    def test_R118_bad_keys_are_not_written(self, writable: Store) -> None:
+        for key in _BAD_KEYS:
+            _refused(writable.set, key, b"x")
+            _refused(writable.set_each, [(key, b"x")])
+            _refused(writable.set_partial_values, [(key, 0, b"x")])
+            _refused(writable.set_if, key, b"x", None)
+            _refused(writable.erase, key)
 
-    @pytest.mark.parametrize("prefix", ["a", "a/b", "//", "a//", "../", "a/../", "./"])
-    def test_R115_bad_prefixes_are_refused(self, store: Store, prefix: str) -> None:
+    def test_R115_bad_prefixes_are_refused(self, store: Store) -> None:
         if not store.listable:
             pytest.skip("this store cannot list")
-        with pytest.raises(InvalidKeyError):
-            list(store.list_prefix(prefix))
-        with pytest.raises(InvalidKeyError):
-            store.list_dir(prefix)
-        if store.writable:
-            with pytest.raises(InvalidKeyError):
-                store.erase_prefix(prefix)
+        for prefix in ("a", "a/b", "//", "a//", "../", "a/../", "./"):
+            _refused(lambda prefix: list(store.list_prefix(prefix)), prefix)
+            _refused(store.list_dir, prefix)
+            if store.writable:
+                _refused(store.erase_prefix, prefix)
 
-    @pytest.mark.parametrize("key", _GOOD_KEYS)
-    def test_R108_any_other_key_is_kept(self, store: Store, key: str) -> None:
-        filled = self.fill(store, {key: b"value"})
-        assert _plain(filled.get(key)) == b"value"
+    def test_R108_any_other_key_is_kept(self, store: Store) -> None:
+        filled = self.fill(store, {key: key.encode() for key in _GOOD_KEYS})
+        assert [_plain(filled.get(key)) for key in _GOOD_KEYS] == [key.encode() for key in _GOOD_KEYS]
         if filled.listable:
-            assert list(filled.list()) == [key]
+            assert sorted(filled.list()) == sorted(_GOOD_KEYS)
 
     def test_R108_keys_are_case_sensitive(self, store: Store) -> None:
         if not self.case_sensitive:
@@ -179,18 +179,14 @@ class StoreSuite:
         if filled.listable:
             assert list(filled.list_prefix("a/")) == []
 
-    @pytest.mark.parametrize("range", _RANGES)
-    def test_R112_ranges_are_cut_like_slices(self, store: Store, range: ByteRange) -> None:
+    def test_R112_ranges_are_cut_like_slices(self, store: Store) -> None:
         value = b"0123456789"
-        filled = self.fill(store, {"a/k": value})
-        expected = bytes(cut(value, range))
-        assert _plain(filled.get("a/k", range)) == expected
-        assert [_plain(answer) for answer in filled.get_partial_values([("a/k", range)] * 2)] == [expected] * 2
-
-    def test_R112_a_range_of_an_empty_value_is_empty(self, store: Store) -> None:
-        filled = self.fill(store, {"k": b""})
-        for range in _RANGES:
-            assert _plain(filled.get("k", range)) == b""
+        filled = self.fill(store, {"a/k": value, "a/empty": b""})
+        expected = [bytes(cut(value, range)) for range in _RANGES]
+        assert [_plain(filled.get("a/k", range)) for range in _RANGES] == expected
+        answers = filled.get_partial_values([("a/k", range) for range in _RANGES])
+        assert [_plain(answer) for answer in answers] == expected
+        assert [_plain(filled.get("a/empty", range)) for range in _RANGES] == [b""] * len(_RANGES)
 
     def test_get_into_fills_what_it_can(self, store: Store) -> None:
         filled = self.fill(store, {"k": b"0123456789"})
@@ -231,13 +227,11 @@ class StoreSuite:
 
     # -- writing
 
-    @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-    @pytest.mark.parametrize("value", [b"", b"x", bytes(range(256)) * 1000])
-    def test_R110_what_was_set_is_there(self, writable: Store, kind: Callable[[bytes], Buffer], value: bytes) -> None:
-        writable.set("a/b/c", kind(value))
-        assert _plain(writable.get("a/b/c")) == value
-        writable.set("a/b/c", b"another")
-        assert _plain(writable.get("a/b/c")) == b"another"
+    def test_R110_what_was_set_is_there(self, writable: Store) -> None:
+        for value in (b"", b"x", bytes(range(256)) * 1000, b"again"):
+            for given in (value, bytearray(value), memoryview(value)):
+                writable.set("a/b/c", given)
+                assert _plain(writable.get("a/b/c")) == value
 
     def test_a_view_of_numbers_is_set_as_its_bytes(self, writable: Store) -> None:
         numbers = memoryview(bytes(range(24))).cast("Q")
@@ -305,24 +299,26 @@ class StoreSuite:
         writable.erase("a/b")
         assert _plain(writable.get("a/b/c")) == b"x"
 
-    @pytest.mark.parametrize("prefix", ["a/", "/a/"])
-    def test_R110_erase_prefix_removes_just_that(self, tree: Store, prefix: str) -> None:
+    def test_R110_erase_prefix_removes_just_that(self, tree: Store) -> None:
         if not tree.writable:
             pytest.skip("this store cannot write")
-        tree.erase_prefix(prefix)
+        tree.erase_prefix("a/")
         assert _contents(tree) == {key: value for key, value in _TREE.items() if not key.startswith("a/")}
         assert tree.list_dir("") == (["zarr.json"], ["ab/"])
         tree.erase_prefix("absent/")
         tree.set("a/b/zarr.json", b"again")
         assert _plain(tree.get("a/b/zarr.json")) == b"again"
 
-    @pytest.mark.parametrize("prefix", ["", "/"])
-    def test_A16_erase_prefix_of_all(self, tree: Store, prefix: str) -> None:
+    def test_A16_erase_prefix_with_a_slash_in_front(self, tree: Store) -> None:
         if not tree.writable:
             pytest.skip("this store cannot write")
-        tree.erase_prefix(prefix)
-        assert list(tree.list()) == []
-        assert tree.list_dir("") == ([], [])
+        tree.erase_prefix("/a/b/")
+        assert sorted(tree.list()) == ["a/zarr.json", "ab/zarr.json", "zarr.json"]
+        for everything in ("/", ""):
+            tree.erase_prefix(everything)
+            assert list(tree.list()) == []
+            assert tree.list_dir("") == ([], [])
+            tree.set("a/k", b"x")
 
     # -- listing
 

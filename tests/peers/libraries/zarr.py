@@ -19,7 +19,7 @@ zarr.config.set({"array.rectilinear_chunks": True})  # it has them, as an experi
 UNSUPPORTED = (
     "No Zarr data type found",
     "UnknownCodecError",
-    "Unknown chunk grid name",
+    "Unknown chunk grid",
     "Unknown chunk key encoding",
     "storage transformers are not supported",
     "Expected dict, got <class 'str'>",  # the short-hand of 3.1

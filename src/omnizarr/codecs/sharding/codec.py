@@ -136,7 +136,8 @@ class BoundSharding(BoundSerializer):
         """The index, from the bytes that lie at `index_range`."""
         if len(data) != self.index_size:
             raise CodecError(
-                Sharding.name, f"the shard is too short for its index: expected {self.index_size} bytes, found {len(data)}"
+                Sharding.name,
+                f"the shard is too short for its index: expected {self.index_size} bytes, found {len(data)}",
             )
         return Index(self._index.decode(data).reshape(-1, 2), shard_size)
 
