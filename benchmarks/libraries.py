@@ -6,6 +6,7 @@ Each adapter imports its library when it is made, so that a worker loads only th
 from __future__ import annotations
 
 import importlib
+import platform
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -23,15 +24,15 @@ class Adapter:
 
     module: ClassVar[str]
     """What is imported; what its import costs is measured too."""
-    packages: ClassVar[tuple[str, ...]] = ()
+    packages: ClassVar[tuple[str, ...]]
     """The distributions whose versions belong to the result."""
 
     def __init__(self) -> None:
         self.library: Any = importlib.import_module(self.module)
 
     def versions(self) -> dict[str, str]:
-        """The version of each distribution."""
-        return {name: version(name) for name in self.packages}
+        """The version of Python and of each distribution."""
+        return {"Python": platform.python_version(), **{name: version(name) for name in self.packages}}
 
     def open(self, path: str, *, write: bool = False) -> Any:
         """A handle on an array in a folder."""
@@ -50,9 +51,10 @@ class Adapter:
 
 class Omnizarr(Adapter):
     module = "omnizarr"
+    packages = ("numpy", "numcodecs")
 
     def versions(self) -> dict[str, str]:
-        return {"omnizarr": self.library.__version__}  # the tree itself; it need not be installed
+        return {"omnizarr": self.library.__version__, **super().versions()}  # itself, it need not be installed
 
     def open(self, path: str, *, write: bool = False) -> Any:
         return self.library.open_array(path, mode="r+" if write else "r")

@@ -27,13 +27,12 @@ OWN, LIMIT = "omnizarr", "limit"
 
 def markdown(results: Results) -> str:
     """All tables, under a paragraph that says where they come from."""
-    machine, settings = results["machine"], results["settings"]
-    versions = ", ".join(f"{name} {version}" for name, version in sorted(results["versions"].items()))
-    side = settings["side"]
+    machine, settings, versions = results["machine"], results["settings"], results["versions"]
+    own, peers = (", ".join(f"{name} {version}" for name, version in versions[side].items()) for side in versions)
     head = (
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}. {side}³ uint16, "
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}. {settings['side']}³ uint16, "
         f"{settings['threads']} threads for everybody, warm cache, best of up to {settings['rounds']} rounds.\n"
-        f"{versions}."
+        f"Here: {own or 'not measured'}. Peers: {peers or 'none'}."
     )
     return "\n\n".join([head, *(table(what, cells) for what, cells in results["cells"].items())])
 

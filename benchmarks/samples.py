@@ -48,7 +48,8 @@ def colours(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
     light = 45 * field(shape, seed=23, slope=2.2)
     tints = [12 * field(shape, seed=seed) for seed in (24, 25, 26)]
     grain = 1.5 * np.random.default_rng(27).standard_normal((*shape, 3))
-    return np.clip(128 + light[..., None] + np.stack(tints, -1) + grain, 0, 255).astype(np.uint8)
+    mixed: npt.NDArray[np.uint8] = np.clip(128 + light[..., None] + np.stack(tints, -1) + grain, 0, 255).astype("u1")
+    return mixed
 
 
 def prose(length: int) -> npt.NDArray[np.uint8]:

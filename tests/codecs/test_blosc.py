@@ -219,9 +219,14 @@ def test_any_bytes_give_bytes_or_our_error(data: bytes) -> None:
             pass
 
 
-def test_the_librarys_own_threads_are_off_and_ours_do_not_disturb_each_other() -> None:
+def test_the_librarys_own_threads_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module._library(), "use_threads", None)
+    module._library.cache_clear()
+    assert module._library().use_threads is False
+
+
+def test_many_threads_at_once() -> None:
     contents = [np.arange(part, part + 5000, dtype="u4").tobytes() for part in range(40)]
     with ThreadPoolExecutor(8) as pool:
         frames = list(pool.map(lambda part: frame(contents[part], cname=COMPRESSORS[part % 5]), range(40)))
         assert list(pool.map(bound(Blosc(), 20000).decode, frames)) == contents
-    assert module._library().use_threads is False

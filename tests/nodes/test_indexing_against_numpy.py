@@ -347,3 +347,14 @@ def test_too_many_indices() -> None:
         omnizarr.zeros((4,))[0, 0]
     with pytest.raises(SelectionError, match="only one"):
         omnizarr.zeros((4,))[..., ...]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 2)])
+@pytest.mark.parametrize("key", [(..., True), (True, ...), (..., False), True, False, (None, True, ..., None)])
+def test_lone_booleans(shape: tuple[int, ...], key: Any) -> None:
+    a = filled(shape, np.dtype("i2"))
+    z = omnizarr.array(a)
+    assert_same(z[key], a[key])
+    a[key] = 5
+    z[key] = 5
+    np.testing.assert_array_equal(z[...], a)

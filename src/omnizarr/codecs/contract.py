@@ -87,6 +87,8 @@ class Codec(ABC):
 class BoundArrayCodec(ABC):
     """An array → array codec that knows what it will meet."""
 
+    __slots__ = ()
+
     encoded: ChunkSpec
     order: tuple[int, ...] | None = None
     """If all it does is to permute the dimensions: its permutation. Partial reads see through such a codec."""
@@ -100,6 +102,8 @@ class BoundArrayCodec(ABC):
 
 class BoundSerializer(ABC):
     """An array → bytes codec that knows what it will meet."""
+
+    __slots__ = ()
 
     encoded: ByteSpec
     plain: bool = False
@@ -115,6 +119,8 @@ class BoundSerializer(ABC):
 
 class BoundBytesCodec(ABC):
     """A bytes → bytes codec that knows what it will meet."""
+
+    __slots__ = ()
 
     encoded: ByteSpec
 

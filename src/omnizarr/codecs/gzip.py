@@ -96,7 +96,7 @@ class BoundGzip(BoundBytesCodec):
             elif at == len(view):
                 break
             elif not view[at]:
-                if any(view[at:]):
+                if bytes(view[at:]).strip(b"\0"):
                     raise CodecError("gzip", f"no gzip member, nor only zeros, from byte {at} on")
                 break
             else:

@@ -67,6 +67,11 @@ def codec_of(value: Codec | str | dict[str, Json], argument: str) -> Codec:
             f"`{argument}`: expected codecs, their names or JSON objects, found {type(value).__name__}",
             argument=argument,
         )
+    if isinstance(value, str) and (known := codecs.get(value)) is not None:
+        try:
+            return known()  # a user who gives only a name wants the defaults, which documents do not have
+        except TypeError:
+            pass  # it has none; the parser says what is missing
     problems = Problems()
     codec = _parse_codec(value, "$", problems)
     if codec is None or problems:

@@ -107,33 +107,16 @@ class BoundZstd(BoundBytesCodec):
         return decoded
 
 
-def _header(data: Buffer, at: int) -> tuple[int | None, int]:
-    """The content size that the frame at `at` states, and the length of its header. IndexError if it is cut off."""
-    flags = data[at + 4]
-    single = flags >> 5 & 1
-    size_width = (single, 2, 4, 8)[flags >> 6]
-    size_at = 6 - single + (0, 1, 2, 4)[flags & 3]
-    if not size_width:
-        return None, size_at
-    end = at + size_at + size_width
-    data[end - 1]
-    size = int.from_bytes(data[at + size_at : end], "little")
-    return size + 256 if size_width == 2 else size, size_at + size_width
-
-
 def _survey(data: Buffer) -> tuple[int | None, int]:
     """The sum of the sizes that all frames state, None if one states none; and the most that their blocks can hold.
     Reads only headers. IndexError if the data are cut off."""
     total: int | None = 0
     most = at = 0
-    while at < len(data) or not at:
-        if data[at + 1 : at + 4] == _SKIPPABLE and 0x50 <= data[at] <= 0x5F:
-            data[at + 7]
-            at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
-        elif data[at : at + 4] == _MAGIC:
+    while at < len(data):
+        if data[at : at + 4] == _MAGIC:
+            has_checksum = data[at + 4] & 4
             size, length = _header(data, at)
             total = None if size is None or total is None else total + size
-            has_checksum = data[at + 4] & 4
             at += length
             last = 0
             while not last:
@@ -141,13 +124,24 @@ def _survey(data: Buffer) -> tuple[int | None, int]:
                 last, kind, length = block & 1, block >> 1 & 3, block >> 3
                 most += _LONGEST_BLOCK if kind == 2 else length  # 0 is stored as it is, 1 is one repeated byte
                 at += 3 + (1 if kind == 1 else length)
-            at += has_checksum
+            at += has_checksum  # four bytes, as it happens
+        elif data[at + 1 : at + 4] == _SKIPPABLE and 0x50 <= data[at] <= 0x5F:
+            at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         else:
-            data[at]
             raise CodecError("zstd", f"no Zstandard frame at byte {at}")
-    if at > len(data):
+    if at > len(data) or not data:
         raise IndexError
     return total, most
+
+
+def _header(data: Buffer, at: int) -> tuple[int | None, int]:
+    """The content size that the frame at `at` states, and the length of its header."""
+    flags = data[at + 4]
+    single = flags >> 5 & 1
+    width = (single, 2, 4, 8)[flags >> 6]
+    start = 6 - single + (0, 1, 2, 4)[flags & 3]
+    size = int.from_bytes(data[at + start : at + start + width], "little") + (256 if width == 2 else 0)
+    return size if width else None, start + width
 
 
 codecs.register(Zstd.name, Zstd)

@@ -52,7 +52,7 @@ def read_shard(
         if place is not None and (part is None or len(part) != place[1]):
             raise CodecError(
                 "sharding_indexed",
-                f"the shard ends before its inner chunk of {place[1]} bytes at {place[0]} does, or was replaced meanwhile",
+                f"the shard ends before its inner chunk of {place[1]} bytes at {place[0]} does, or was replaced",
             )
         parts.append(part)
     block[cell.outer] = _assembled(sharding, wanted, cells, parts, _block_shape(cell.inner, projection.points))

@@ -359,7 +359,7 @@ def _fancy(items: list[_Item], shape: tuple[int, ...], *, in_front: bool = False
         count = len(picks[points[0]])  # type: ignore[arg-type]
         folded.insert(folded_at, count)
         flips.insert(folded_at, slice(None))
-    if len(points) == 1 and folded_at == points[0]:
-        # One array, standing at its own dimension: independent of the others, and its axis stays where it is.
+    if not points or (len(points) == 1 and folded_at == points[0]):
+        # One array that stands at its own dimension is independent of the others, and its axis stays where it is.
         return Selection(tuple(picks), (), tuple(visible), tuple(folded), _needed(flips))
     return Selection(tuple(picks), tuple(points), tuple(visible), tuple(folded), _needed(flips), folded_at)

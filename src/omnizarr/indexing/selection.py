@@ -64,6 +64,7 @@ class Selection:
         while value.ndim > len(self.shape) and value.shape[0] == 1:
             value = value[0]
         try:
-            return self.block(np.broadcast_to(value, self.shape))
+            spread = np.broadcast_to(value, self.shape)
         except ValueError:
             raise BroadcastError(value.shape, self.shape) from None
+        return spread if self.empty else self.block(spread)

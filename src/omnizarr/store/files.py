@@ -109,9 +109,10 @@ def remove(path: str) -> bool:
 
 def _patiently(operation: Callable[..., None], *paths: str) -> None:
     """Calls the operation again for a while where somebody who reads a file keeps others from replacing it."""
-    for _ in range(_PATIENCE if _WINDOWS else 0):
-        try:
-            return operation(*paths)
-        except PermissionError:
-            time.sleep(0.01)
+    if _WINDOWS:
+        for _ in range(_PATIENCE):
+            try:
+                return operation(*paths)
+            except PermissionError:
+                time.sleep(0.01)
     return operation(*paths)

@@ -1,0 +1,6 @@
+"""`python -m omnizarr` is the command line."""
+
+from omnizarr.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""`omnizarr tree`: what lies below a group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from omnizarr.nodes import Tree
+
+__all__ = ["command", "draw"]
+
+
+@click.command()
+@click.argument("location")
+@click.option("--path", help="Start at this group inside the location.")
+@click.option("--level", type=click.IntRange(min=0), help="Show this many levels; all, if not given.")
+def command(location: str, path: str | None, level: int | None) -> None:
+    """Draws the arrays and groups below LOCATION.
+
+    Each array is shown with its shape and its data type. What cannot be read is shown with the reason.
+    """
+    from omnizarr.api import tree
+    from omnizarr.cli.screen import coloured, echo
+
+    found = tree(location, path=path, level=level)
+    if coloured():
+        draw(found)
+    else:
+        for line in str(found).split("\n"):
+            echo(line)
+
+
+def draw(tree: Tree) -> None:
+    """Prints a tree in colours; without them it is the text of the tree."""
+    from rich.console import Console
+    from rich.tree import Tree as Drawing
+
+    top = Drawing(_label(tree.name, tree.root), guide_style="dim")
+    branches = {"": top}
+    for path, node in tree.members:  # a group comes before its members
+        parent, _, name = path.rpartition("/")
+        branches[path] = branches[parent].add(_label(name, node))
+    console = Console()
+    # Lines that are too long are wrapped by the terminal and not here, so that they can be copied.
+    console.print(top, width=max(console.width, 10_000), crop=False, no_wrap=True, overflow="ignore")
+
+
+def _label(name: str, node: Any) -> Any:
+    from rich.text import Text
+
+    from omnizarr.cli.screen import printable
+    from omnizarr.nodes import Array, UnreadableNode
+    from omnizarr.nodes.tree import label
+
+    name = printable(name)
+    text = Text(printable(label(name, node)), style="cyan" if isinstance(node, Array) else "", end="")
+    text.stylize("red" if isinstance(node, UnreadableNode) else "bold default", 0, len(name))
+    return text
