@@ -8,6 +8,7 @@ that nobody gets credit for wrong bytes.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import shutil
 import subprocess
@@ -42,6 +43,18 @@ WHAT = ("read", "write", "windows", "plane", "points", "small", "import", "memor
 def say(text: str) -> None:
     """Progress goes to standard error, results to standard output."""
     print(text, file=sys.stderr, flush=True)
+
+
+def one_turn(measure: Callable[[str, str], float | None], row: str, name: str) -> list[float]:
+    """The times of one turn: several if they are short, since a short one is easily disturbed as a whole; none if the
+    library cannot do this at all."""
+    times: list[float] = []
+    while len(times) < 5 and sum(times) < 0.1:
+        seconds = measure(row, name)
+        if seconds is None:
+            break
+        times.append(seconds)
+    return times
 
 
 class Run:
@@ -93,47 +106,29 @@ class Run:
         others = [one for one in self.contestants.values() if one.name != name]
         return next((one for one in others if one.name in ("tensorstore", "zarrista")), (others or [self.maker])[0])
 
-    def drop(self, cells: Cells, row: str, name: str, reason: str) -> None:
-        """Notes that a library has no result in a cell."""
-        say(f"{name} has no result for {row}: {reason}")
-        cells.setdefault(row, {})[name] = None
-
     # -- rounds
 
     def take_turns(
         self, what: str, rows: Sequence[str], measure: Callable[[str, str], float | None], names: Sequence[str]
     ) -> None:
         """Asks every library for every row, round after round, and keeps the best."""
-        cells: Cells = self.results["cells"].setdefault(what, {})
-        spent: dict[tuple[str, str], float] = {}
+        times: dict[tuple[str, str], list[float]] = {(row, name): [] for row in rows for name in names}
+        failed: set[tuple[str, str]] = set()
         for turn in range(self.rounds):
             say(f"{what}: round {turn + 1} of {self.rounds}")
             # another one begins each round: who comes after a slow library may find a colder cache
             order = [*names[turn % len(names) :], *names[: turn % len(names)]]
-            for row in rows:
-                for name in order:
-                    known = cells.setdefault(row, {})
-                    if (name in known and known[name] is None) or spent.get((row, name), 0.0) > self.budget:
-                        continue
-                    try:
-                        times = self._one_turn(lambda row=row, name=name: measure(row, name))  # type: ignore[misc]
-                    except Failed as error:
-                        self.drop(cells, row, name, str(error))
-                        continue
-                    spent[row, name] = spent.get((row, name), 0.0) + sum(times)
-                    known[name] = min([*times, *([] if (best := known.get(name)) is None else [best])], default=None)
-
-    @staticmethod
-    def _one_turn(measure: Callable[[], float | None]) -> list[float]:
-        """The times of one turn: several if they are short, since a short one is easily disturbed as a whole; none if
-        the library cannot do this at all."""
-        times: list[float] = []
-        while len(times) < 5 and sum(times) < 0.1:
-            seconds = measure()
-            if seconds is None:
-                break
-            times.append(seconds)
-        return times
+            for row, name in itertools.product(rows, order):
+                if (row, name) in failed or sum(times[row, name]) > self.budget:
+                    continue
+                try:
+                    times[row, name] += one_turn(measure, row, name)
+                except Failed as error:
+                    say(f"{name} has no result for {row}: {error}")
+                    failed.add((row, name))
+        cells: Cells = self.results["cells"].setdefault(what, {})
+        for (row, name), found in times.items():
+            cells.setdefault(row, {})[name] = None if (row, name) in failed else min(found, default=None)
 
     # -- whole arrays and parts of them
 
@@ -241,7 +236,7 @@ class Run:
             try:
                 cells.setdefault(row, {})[name] = fresh.ask("memory", path=str(path))
             except Failed as error:
-                self.drop(cells, row, name, str(error))
+                say(f"{name} has no result for memory: {error}")
             finally:
                 fresh.close()
         shutil.rmtree(path)

@@ -96,6 +96,8 @@ class ArgumentError(OmnizarrError, ValueError):
 class StoreError(OmnizarrError, OSError):
     """A store could not do what it was asked; `store` and `key` say where."""
 
+    errno: int | None = None  # a field of ours, because OSError's own is lost when the error is pickled
+
 
 class InvalidKeyError(StoreError, ValueError):
     """A key that would leave the store or cannot be stored in it; `key` is the key."""

@@ -50,7 +50,7 @@ def _say(kind: str, text: str) -> None:
 
 
 @click.command(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, "-V", "--version", prog_name="omnizarr")
+@click.version_option(__version__, "-V", "--version", message="omnizarr %(version)s")
 def program() -> None:
     """Looks at Zarr arrays and groups.
 

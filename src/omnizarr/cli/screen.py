@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["coloured", "echo", "printable"]
+__all__ = ["coloured", "echo", "printable", "row"]
 
 _ASCII = str.maketrans("│├└─→×…", "||`->x.")
 
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def echo(text: str = "") -> None:
+def echo(text: str) -> None:
     """Prints one line; where the output cannot hold its characters, as near to it as ASCII comes."""
     line = printable(text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
@@ -33,3 +33,14 @@ def echo(text: str = "") -> None:
     except UnicodeEncodeError:
         line = line.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
     print(line)
+
+
+def row(title: str, text: str) -> None:
+    """Prints a title and what belongs to it, the title dimmer where there are colours."""
+    if not coloured():
+        echo(f"{title} : {text}".rstrip())
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    Console().print(Text.assemble((printable(title), "cyan"), (" : ", "dim"), printable(text)), soft_wrap=True)

@@ -42,9 +42,8 @@ def draw(tree: Tree) -> None:
     for path, node in tree.members:  # a group comes before its members
         parent, _, name = path.rpartition("/")
         branches[path] = branches[parent].add(_label(name, node))
-    console = Console()
-    # Lines that are too long are wrapped by the terminal and not here, so that they can be copied.
-    console.print(top, width=max(console.width, 10_000), crop=False, no_wrap=True, overflow="ignore")
+    # Wider than any line: those that do not fit are wrapped by the terminal and not cut off here.
+    Console(width=2**16).print(top, no_wrap=True)
 
 
 def _label(name: str, node: Any) -> Any:

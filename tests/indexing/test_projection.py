@@ -1,0 +1,79 @@
+"""Projections: every picked element lies in exactly one cell, and cells say truly what they take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnizarr.grids import Regular
+from omnizarr.indexing import Projection, numpy_selection, orthogonal_selection, whole_selection
+
+
+def gathered(a: np.ndarray, chunks: tuple[int, ...], selection: Any) -> np.ndarray:
+    """What a selection gives when it is taken chunk by chunk from a plain array."""
+    axes = Regular(chunks).axes(a.shape)
+    padded = np.full([axis.count * size for axis, size in zip(axes, chunks, strict=True)], -1)
+    padded[tuple(slice(0, n) for n in a.shape)] = a
+    result = np.full(selection.shape, -2)
+    block = selection.block(result)
+    projection = Projection(selection.picks, selection.points, axes)
+    cells = list(projection)
+    assert len(cells) == len(projection)
+    assert len({cell.chunk for cell in cells}) == len(cells)
+    for cell in cells:
+        assert cell.names == tuple(str(index) for index in cell.chunk)
+        corner = tuple(slice(i * n, (i + 1) * n) for i, n in zip(cell.chunk, chunks, strict=True))
+        chunk = padded[corner]
+        inside = a[corner]
+        taken = chunk if projection.order is None else chunk.transpose(projection.order)
+        part = taken[projection.expression(cell.inner)]
+        assert not cell.whole or part.size == inside.size
+        block[cell.outer] = part
+    return result
+
+
+@given(st.data())
+def test_cells_cover_a_selection_once(data: Any) -> None:
+    shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
+    chunks = tuple(data.draw(st.integers(1, 5)) for _ in shape)
+    a = np.arange(int(np.prod(shape))).reshape(shape)
+    np.testing.assert_array_equal(gathered(a, chunks, whole_selection(shape)), a)
+    key = tuple(
+        data.draw(
+            st.builds(
+                slice, st.none() | st.integers(-n, n), st.none() | st.integers(-n, n), st.sampled_from([1, 2, -1])
+            )
+        )
+        for n in shape
+    )
+    selection = numpy_selection(key, shape)
+    if not selection.empty:
+        np.testing.assert_array_equal(gathered(a, chunks, selection), a[key])
+    points = tuple(np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=4, max_size=4))) for n in shape)
+    np.testing.assert_array_equal(gathered(a, chunks, numpy_selection(points, shape)), a[points])
+    np.testing.assert_array_equal(gathered(a, chunks, orthogonal_selection(points, shape)), a[np.ix_(*points)])
+
+
+def test_whole_counts_what_lies_inside_the_array() -> None:
+    axes = Regular((4,)).axes((10,))
+    wholes = [cell.whole for cell in Projection((slice(0, 10, 1),), (), axes)]
+    assert wholes == [True, True, True]
+    assert [cell.whole for cell in Projection((slice(1, 10, 1),), (), axes)] == [False, True, True]
+    assert [cell.whole for cell in Projection((slice(0, 9, 1),), (), axes)] == [True, True, False]
+    assert [cell.whole for cell in Projection((slice(0, 10, 2),), (), axes)] == [False, False, False]
+
+
+def test_a_step_over_whole_chunks_does_not_visit_them() -> None:
+    axes = Regular((1,)).axes((10**12,))
+    cells = list(Projection((slice(0, 10**12, 10**11),), (), axes))
+    assert [cell.chunk for cell in cells] == [(i * 10**11,) for i in range(10)]
+
+
+def test_points_in_a_grid_with_more_chunks_than_fit_a_number() -> None:
+    axes = Regular((1, 1)).axes((2**40, 2**40))
+    picks = (np.array([5, 2**40 - 1, 5]), np.array([7, 0, 7]))
+    cells = list(Projection(picks, (0, 1), axes))
+    assert sorted(cell.chunk for cell in cells) == [(5, 7), (2**40 - 1, 0)]

@@ -1,0 +1,1 @@
+"""Other implementations read what we write, and we read what they write."""

@@ -1,0 +1,402 @@
+"""The matrix of small arrays that travel between implementations: each cell says how one is stored and what it holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import omnizarr
+from tests.peers import array_document
+
+__all__ = [
+    "BY_CHAIN",
+    "BY_FILL",
+    "BY_LAYOUT",
+    "CHAINS",
+    "FILLS",
+    "KINDS",
+    "LAYOUTS",
+    "Cell",
+    "Kind",
+    "document",
+    "fit",
+    "resized",
+    "same",
+    "write_ours",
+]
+
+Json = Any
+Region = tuple[slice, ...] | EllipsisType
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A data type: as a document names it, as NumPy does, with values that are easily damaged."""
+
+    data_type: Json
+    values: npt.NDArray[Any]
+    zero: Json
+    """The fill value that is all zero bits."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
+
+def _integers(name: str) -> Kind:
+    limits = np.iinfo(name)
+    return Kind(name, np.array([0, 1, limits.min, limits.max, 77, limits.max - 1], name), 0)
+
+
+_NAN_WITH_PAYLOAD = {"float16": 0x7E01, "float32": 0x7FC00001, "float64": 0xFFF8000000000001}
+
+
+def _special(name: str) -> npt.NDArray[Any]:
+    dtype = np.dtype(name)
+    limits = np.finfo(dtype)
+    payload = np.array([_NAN_WITH_PAYLOAD[name]], f"u{dtype.itemsize}").view(dtype)
+    plain = [0.0, -0.0, 1.5, -np.inf, np.nan, np.inf, limits.smallest_subnormal, limits.max, -2.25]
+    return np.concatenate([np.array(plain, dtype), payload])
+
+
+def _complex(name: str, part: str) -> Kind:
+    values = np.zeros(10, name)
+    values.real, values.imag = _special(part), _special(part)[::-1]
+    return Kind(name, values, [0.0, 0.0])
+
+
+_RECORD = np.dtype([("flag", "?"), ("count", "<i2"), ("value", "<f8")])
+_RECORD_TYPE = {
+    "name": "struct",
+    "configuration": {
+        "fields": [
+            {"name": "flag", "data_type": "bool"},
+            {"name": "count", "data_type": "int16"},
+            {"name": "value", "data_type": "float64"},
+        ]
+    },
+}
+
+KINDS: Mapping[str, Kind] = {
+    "bool": Kind("bool", np.array([True, False, False]), False),
+    **{name: _integers(name) for sign in ("int", "uint") for name in (f"{sign}{bits}" for bits in (8, 16, 32, 64))},
+    **{name: Kind(name, _special(name), 0.0) for name in ("float16", "float32", "float64")},
+    "complex64": _complex("complex64", "float32"),
+    "complex128": _complex("complex128", "float64"),
+    "r8": Kind("r8", np.frombuffer(bytes([0, 255, 1, 128, 7]), "V1"), [0]),
+    "r24": Kind("r24", np.frombuffer(bytes(range(27)), "V3"), [0, 0, 0]),
+    "struct": Kind(
+        _RECORD_TYPE,
+        np.array([(True, -2, 0.5), (False, 258, np.nan), (True, 0, -0.0), (False, -32768, np.inf)], _RECORD),
+        {"flag": False, "count": 0, "value": 0.0},
+    ),
+}
+"""Every data type of the core specification, and records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One array: how it is stored, and what it holds in the end."""
+
+    name: str
+    kind: str
+    data: npt.NDArray[Any]
+    chunks: tuple[int, ...]
+    codecs: Sequence[dict[str, Json]]
+    fill: Json
+    """As a document has it."""
+    fill_bits: npt.NDArray[Any]
+    """The same as an array of no dimensions."""
+    keys: Json
+    written: Sequence[Region]
+    """The regions to write; all other elements of `data` are the fill value."""
+
+
+def document(cell: Cell) -> dict[str, Any]:
+    """The document to have another implementation create the array from."""
+    return array_document(
+        cell.data.shape,
+        cell.data.dtype,
+        chunks=cell.chunks,
+        codecs=cell.codecs,
+        fill_value=cell.fill,
+        data_type=KINDS[cell.kind].data_type,
+        chunk_key_encoding=cell.keys,
+    )
+
+
+def write_ours(place: str | os.PathLike[str], cell: Cell, **options: Any) -> omnizarr.Array:
+    """Has omnizarr create the array and write its regions."""
+    names = [codec["name"] for codec in cell.codecs]
+    middle = next(index for index, name in enumerate(names) if name in ("bytes", "sharding_indexed"))
+    array = omnizarr.create_array(
+        os.fspath(place),
+        shape=cell.data.shape,
+        dtype=KINDS[cell.kind].data_type,
+        chunks=cell.chunks,
+        filters=list(cell.codecs[:middle]),
+        serializer=cell.codecs[middle],
+        compressors=list(cell.codecs[middle + 1 :]),
+        fill_value=cell.fill_bits,
+        chunk_key_encoding=cell.keys,
+        **options,
+    )
+    for region in cell.written:
+        array[region] = cell.data[region]
+    return array
+
+
+def same(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> bool:
+    """Whether two arrays have the same shape, type and bits; byte order in memory does not count."""
+    native = [one.astype(one.dtype.newbyteorder("=")) for one in (np.asarray(found), expected)]
+    return (
+        native[0].shape == native[1].shape
+        and native[0].dtype == native[1].dtype
+        and native[0].tobytes() == native[1].tobytes()
+    )
+
+
+def resized(values: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
+    """The values over and over, in an array of that shape. (`np.resize` is for shapes that hold something.)"""
+    count = int(np.prod(shape, dtype=int))
+    return np.tile(values, -(-count // len(values)))[:count].reshape(shape)
+
+
+# -- codecs
+
+LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
+BIG = {"name": "bytes", "configuration": {"endian": "big"}}
+CRC32C = {"name": "crc32c"}
+SWAPPED = {"name": "transpose", "configuration": {"order": [1, 0]}}
+BLOSC_NAMES = ("lz4", "lz4hc", "blosclz", "zlib", "zstd", "snappy")
+BLOSC_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
+
+
+def gzip(level: int) -> dict[str, Json]:
+    return {"name": "gzip", "configuration": {"level": level}}
+
+
+def zstd(level: int = 1, *, checksum: bool = False) -> dict[str, Json]:
+    return {"name": "zstd", "configuration": {"level": level, "checksum": checksum}}
+
+
+def blosc(cname: str = "lz4", shuffle: str = "shuffle", clevel: int = 5) -> dict[str, Json]:
+    # `fit` sets the real size of an element.
+    members = {"cname": cname, "clevel": clevel, "shuffle": shuffle, "typesize": 1, "blocksize": 0}
+    return {"name": "blosc", "configuration": members}
+
+
+def sharding(
+    chunks: Sequence[int],
+    *codecs: dict[str, Json],
+    index: Sequence[dict[str, Json]] = (LITTLE, CRC32C),
+    at: str = "end",
+) -> dict[str, Json]:
+    members = {
+        "chunk_shape": list(chunks),
+        "codecs": list(codecs),
+        "index_codecs": list(index),
+        "index_location": at,
+    }
+    return {"name": "sharding_indexed", "configuration": members}
+
+
+def fit(codecs: Iterable[dict[str, Json]], dtype: np.dtype[Any]) -> list[dict[str, Json]]:
+    """The codecs for elements of one type: no byte order where there is none, and the right size for blosc."""
+    fitted = []
+    for codec in codecs:
+        members = dict(codec.get("configuration", {}))
+        if codec["name"] == "bytes" and (dtype.itemsize == 1 or (dtype.kind == "V" and dtype.names is None)):
+            members = {}
+        elif codec["name"] == "blosc":
+            members["typesize"] = dtype.itemsize
+        elif codec["name"] == "sharding_indexed":
+            members["codecs"] = fit(members["codecs"], dtype)
+        fitted.append({"name": codec["name"], "configuration": members} if members else {"name": codec["name"]})
+    return fitted
+
+
+# Chunks of 4 × 6 elements; those of shards are 2 × 3.
+PLAIN_CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {
+    "little": [LITTLE],
+    "big": [BIG],
+    "gzip 1": [LITTLE, gzip(1)],
+    "gzip 9": [LITTLE, gzip(9)],
+    "gzip 0": [LITTLE, gzip(0)],
+    "zstd": [LITTLE, zstd()],
+    "zstd checksum": [LITTLE, zstd(19, checksum=True)],
+    "zstd negative": [LITTLE, zstd(-5)],
+    "crc32c": [LITTLE, CRC32C],
+    "transpose": [SWAPPED, LITTLE],
+    "transpose twice": [SWAPPED, SWAPPED, BIG],
+    "transpose big zstd crc32c": [SWAPPED, BIG, zstd(checksum=True), CRC32C],
+    "crc32c blosc gzip": [LITTLE, CRC32C, blosc("zstd", "bitshuffle"), gzip(5)],
+}
+SHARDED_CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {
+    "shards": [sharding([2, 3], LITTLE)],
+    "shards index first": [sharding([2, 3], LITTLE, zstd(), at="start")],
+    "shards index unchecked": [sharding([2, 3], LITTLE, index=[LITTLE])],
+    "shards index big": [sharding([2, 3], BIG, gzip(5), index=[BIG, CRC32C], at="start")],
+    "shards blosc": [sharding([2, 3], LITTLE, blosc())],
+    "shards crc32c": [sharding([2, 3], LITTLE, zstd(), CRC32C)],
+    "shards of one chunk": [sharding([4, 6], LITTLE, zstd())],
+    "shards compressed": [sharding([2, 3], LITTLE), zstd(), CRC32C],
+    "transpose in shards": [sharding([2, 3], SWAPPED, LITTLE, zstd())],
+    "transpose before shards": [SWAPPED, sharding([3, 2], LITTLE, zstd())],
+    "transpose everywhere": [SWAPPED, sharding([3, 2], SWAPPED, BIG, blosc("zlib"), CRC32C, at="start"), CRC32C],
+    "shards in shards": [sharding([2, 6], sharding([2, 3], LITTLE, zstd()))],
+    "shards in shards mixed": [
+        sharding([4, 3], SWAPPED, sharding([3, 2], BIG, gzip(1), at="start"), CRC32C, index=[BIG])
+    ],
+}
+BLOSC_CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {
+    f"blosc {cname} {shuffle}": [LITTLE, blosc(cname, shuffle)] for cname in BLOSC_NAMES for shuffle in BLOSC_SHUFFLES
+} | {"blosc level 0": [LITTLE, blosc("lz4", "shuffle", 0)], "blosc level 9": [LITTLE, blosc("zstd", "shuffle", 9)]}
+CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {**PLAIN_CHAINS, **SHARDED_CHAINS, **BLOSC_CHAINS}
+
+# Blosc sees bytes and a size of elements: one type of each size is enough for its many names.
+BLOSC_KINDS = ("bool", "int16", "float32", "complex128", "r24", "struct")
+
+DEFAULT_KEYS = {"name": "default", "configuration": {"separator": "/"}}
+
+
+def _fill(kind: str, fill: Json, bits: Any = None) -> tuple[str, Json, npt.NDArray[Any]]:
+    return kind, fill, np.array(fill if bits is None else bits, KINDS[kind].dtype)
+
+
+def _partly(data: npt.NDArray[Any], fill: npt.NDArray[Any], written: Sequence[Region]) -> npt.NDArray[Any]:
+    """The data in the regions that are written, the fill value elsewhere."""
+    kept = np.full(data.shape, fill, data.dtype)
+    for region in written:
+        kept[region] = data[region]
+    return kept
+
+
+SHAPE, CHUNKS = (5, 9), (4, 6)
+# Leaves out the inner chunk at (0:2, 3:6) of the first shard, and the whole chunk at the last corner.
+SOME_CHUNKS: Sequence[Region] = ((slice(0, 5), slice(0, 3)), (slice(2, 4), slice(3, 9)), (slice(0, 1), slice(6, 9)))
+# Touches two chunks, none of them everywhere.
+A_FEW_ELEMENTS: Sequence[Region] = ((slice(1, 3), slice(2, 8)),)
+
+
+def _by_chain(chain: str) -> Iterator[Cell]:
+    for name in BLOSC_KINDS if chain in BLOSC_CHAINS else KINDS:
+        kind = KINDS[name]
+        fill = np.zeros((), kind.dtype)
+        data = _partly(resized(kind.values, SHAPE), fill, SOME_CHUNKS)
+        codecs = fit(CHAINS[chain], kind.dtype)
+        yield Cell(f"{chain}, {name}", name, data, CHUNKS, codecs, kind.zero, fill, DEFAULT_KEYS, SOME_CHUNKS)
+
+
+BY_CHAIN: Mapping[str, Sequence[Cell]] = {chain: tuple(_by_chain(chain)) for chain in CHAINS}
+"""Codecs × data types; some chunks and inner chunks are missing."""
+
+
+# -- fill values
+
+
+def _float_fills() -> Iterator[tuple[str, Json, npt.NDArray[Any]]]:
+    parts = {"float32": "complex64", "float64": "complex128"}
+    for name, payload in _NAN_WITH_PAYLOAD.items():
+        dtype = KINDS[name].dtype
+        bits = np.array(payload, f"u{dtype.itemsize}").view(dtype)
+        written = f"0x{payload:0{2 * dtype.itemsize}x}"
+        yield _fill(name, "NaN", np.nan)
+        yield _fill(name, "Infinity", np.inf)
+        yield _fill(name, "-Infinity", -np.inf)
+        yield _fill(name, -0.0)
+        yield _fill(name, 1.5)
+        yield _fill(name, float(str(np.array(0.1, dtype))), 0.1)
+        yield name, written, bits
+        if name in parts:
+            both = np.zeros((), parts[name])
+            both.real, both.imag = bits, -0.0
+            yield _fill(parts[name], ["NaN", "-Infinity"], complex(np.nan, -np.inf))
+            yield _fill(parts[name], [-1.5, 0.25], complex(-1.5, 0.25))
+            yield parts[name], [written, -0.0], both
+
+
+FILLS: Sequence[tuple[str, Json, npt.NDArray[Any]]] = (
+    _fill("bool", True),
+    _fill("int8", -128),
+    _fill("int32", -7),
+    _fill("int64", -(2**63)),
+    _fill("uint8", 255),
+    _fill("uint64", 2**64 - 1),
+    _fill("uint64", 2**53 + 1),
+    *_float_fills(),
+    _fill("r8", [254], b"\xfe"),
+    _fill("r24", [1, 0, 255], b"\x01\x00\xff"),
+    _fill("struct", {"flag": True, "count": -3, "value": "NaN"}, (True, -3, np.nan)),
+)
+
+FILL_LAYOUTS: Mapping[str, Sequence[dict[str, Json]]] = {
+    "chunks": [LITTLE],
+    "shards": [sharding([2, 3], LITTLE, zstd())],
+}
+
+
+def _by_fill(layout: str) -> Iterator[Cell]:
+    for kind, fill, bits in FILLS:
+        dtype = KINDS[kind].dtype
+        data = _partly(resized(KINDS[kind].values, SHAPE), bits, A_FEW_ELEMENTS)
+        codecs = fit(FILL_LAYOUTS[layout], dtype)
+        name = f"{layout}, {kind} filled with {fill}"
+        yield Cell(name, kind, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, A_FEW_ELEMENTS)
+    # A chunk of zeros is not a chunk of the fill value when the zeros have the other sign.
+    for kind, fill, other in (("float32", -0.0, 0.0), ("float64", 0.0, -0.0), ("complex64", [-0.0, 0.0], 0.0)):
+        dtype = KINDS[kind].dtype
+        bits = np.array(complex(*fill) if isinstance(fill, list) else fill, dtype)
+        data = _partly(np.full(SHAPE, other, dtype), bits, [(slice(0, 4), slice(0, 6))])
+        codecs = fit(FILL_LAYOUTS[layout], dtype)
+        name = f"{layout}, {kind} filled with {fill} and written with {other}"
+        yield Cell(name, kind, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, [(slice(0, 4), slice(0, 6))])
+
+
+BY_FILL: Mapping[str, Sequence[Cell]] = {layout: tuple(_by_fill(layout)) for layout in FILL_LAYOUTS}
+"""Fill values × data types, few elements written."""
+
+
+# -- shapes and chunk keys
+
+SHAPES: Sequence[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = (
+    ((), (), ()),
+    ((0,), (2,), (1,)),
+    ((3, 0), (2, 4), (2, 2)),
+    ((1,), (1,), (1,)),
+    ((7,), (4,), (2,)),
+    ((3,), (10,), (5,)),
+    ((12, 2), (1, 2), (1, 1)),
+    ((3, 5, 4), (2, 4, 4), (1, 2, 4)),
+    ((2, 1, 3, 1, 2), (1, 1, 2, 1, 2), (1, 1, 1, 1, 2)),
+)
+"""Of the array, of its chunks, and of the inner chunks if it has shards."""
+
+LAYOUTS: Mapping[str, tuple[Json, bool]] = {
+    f"keys {name} {separator}{', shards' if sharded else ''}": (
+        {"name": name, "configuration": {"separator": separator}},
+        sharded,
+    )
+    for name, separator in (("default", "/"), ("default", "."), ("v2", "."), ("v2", "/"))
+    for sharded in (False, True)
+}
+
+
+def _by_layout(layout: str) -> Iterator[Cell]:
+    keys, sharded = LAYOUTS[layout]
+    kind = KINDS["int16"]
+    fill = np.array(-1, kind.dtype)
+    for shape, chunks, inner in SHAPES:
+        data = resized(np.arange(100, 160, dtype=kind.dtype), shape)
+        codecs = [sharding(inner, LITTLE)] if sharded else [LITTLE]
+        yield Cell(f"{layout}, shape {shape}", "int16", data, chunks, codecs, -1, fill, keys, [...])
+
+
+BY_LAYOUT: Mapping[str, Sequence[Cell]] = {layout: tuple(_by_layout(layout)) for layout in LAYOUTS}
+"""Chunk keys × shapes: no dimensions, no elements, chunks that hang over, chunks larger than the array."""
