@@ -6,14 +6,14 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from omnizarr.errors import ArgumentError, MetadataError, Problem
 
-__all__ = ["Json", "Problems", "describe", "dump", "is_integer", "nearest", "parse"]
+__all__ = ["Json", "Problems", "describe", "dump", "is_integer", "nearest", "parse", "plain"]
 
 Json = Any  # a value as json.loads gives it; a precise recursive alias would make every reader of a document cast
 
@@ -57,7 +57,10 @@ def dump(value: Json) -> bytes:
     """`value` as RFC 8259 JSON in UTF-8 (R153). NumPy scalars and arrays become numbers and lists."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
-        return text.encode()
+        try:
+            return text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 does not have and an escape can spell
+            return json.dumps(value, indent=2, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
         hint = None
         if "Out of range float" in str(error):
@@ -71,6 +74,41 @@ def _plain(value: object) -> Json:
     raise TypeError(f"a value of type {type(value).__name__}")
 
 
+def plain(value: Any, path: str) -> Json:
+    """A copy of a user's `value` as a document would give it back: lists for tuples and arrays, plain numbers and text.
+    ArgumentError, with the place, if it cannot be stored, or could not be read back."""
+    return _copied(value, path, _DEEPEST // 2)  # the other half is left for the documents around it
+
+
+def _copied(value: Any, path: str, levels: int) -> Json:
+    reason = None
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        if math.isfinite(value):
+            return float(value)
+        reason = f'{value} is not a number that JSON knows; write it as text such as "NaN"'
+    elif isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biufUO":
+        return _copied(value.tolist(), path, levels)
+    elif levels == 0:
+        reason = f"it is nested more than {_DEEPEST // 2} levels deep"
+    elif isinstance(value, (list, tuple)):
+        return [_copied(item, f"{path}[{index}]", levels - 1) for index, item in enumerate(value)]
+    elif isinstance(value, Mapping):
+        others = [name for name in value if not isinstance(name, str)]
+        if not others:
+            return {str.__str__(name): _copied(item, f"{path}.{name}", levels - 1) for name, item in value.items()}
+        reason = f"names are strings, and {others[0]!r} is not one"
+    else:
+        kind = f"NumPy array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        reason = f"JSON has nothing for a {kind}"
+    raise ArgumentError(f"`{path}` cannot be written as JSON: {reason}", argument=path.partition(".")[0])
+
+
 def is_integer(value: Json) -> TypeGuard[int]:
     """Whether a JSON value is an integer; `true` is not."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -82,8 +120,11 @@ def describe(value: Json) -> str:
         return str(value)
     try:
         text = json.dumps(value, default=str)
-    except (TypeError, ValueError):
-        text = repr(value)
+    except (TypeError, ValueError, RecursionError):
+        try:
+            text = repr(value)
+        except (ValueError, RecursionError):  # Python spells no integers of more than 4300 digits
+            text = f"a value of type {type(value).__name__} that is too long to show"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

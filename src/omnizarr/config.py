@@ -116,6 +116,11 @@ class Config:
             return getattr(self.current, name)
         raise AttributeError(f"unknown setting `{name}`; known are {', '.join(_NAMES)}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(f"settings are not assigned to: use `config.set({name}={value!r})`")
+        object.__setattr__(self, name, value)
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_NAMES]
 

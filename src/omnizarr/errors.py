@@ -18,6 +18,7 @@ The family::
     ├── BroadcastError (ValueError)           a value whose shape does not fit the selection
     ├── CodecError (ValueError)               a codec could not encode or decode
     │   └── ChunkError                        the same, with the array, the chunk and the key
+    ├── ExtensionError (ImportError)          an installed package offers a name and cannot be loaded
     └── MissingDependencyError (ImportError)  an optional library is needed
 
     OmnizarrWarning (UserWarning)
@@ -28,6 +29,8 @@ This file imports nothing of omnizarr.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +40,7 @@ __all__ = [
     "BroadcastError",
     "ChunkError",
     "CodecError",
+    "ExtensionError",
     "InvalidKeyError",
     "LocationError",
     "MetadataError",
@@ -52,11 +56,20 @@ __all__ = [
     "ReadOnlyError",
     "SelectionError",
     "StoreError",
+    "warn",
 ]
 
 
 class OmnizarrWarning(UserWarning):
     """Something the user may want to act on; never raised twice for one cause."""
+
+
+def warn(message: str) -> None:
+    """Warns, and names the line of the user's program that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, OmnizarrWarning, stacklevel=level)
 
 
 class OmnizarrError(Exception):
@@ -92,10 +105,14 @@ class LocationError(OmnizarrError, ValueError):
 class ArgumentError(OmnizarrError, ValueError):
     """An argument that cannot be used; `argument` names it."""
 
+    argument: str | None = None
+
 
 class StoreError(OmnizarrError, OSError):
     """A store could not do what it was asked; `store` and `key` say where."""
 
+    store: str | None = None
+    key: str | None = None
     errno: int | None = None  # a field of ours, because OSError's own is lost when the error is pickled
 
 
@@ -110,8 +127,10 @@ class ReadOnlyError(StoreError, PermissionError):
 class NodeError(OmnizarrError):
     """Something about a node of a hierarchy; `path` says which."""
 
+    path: str | None = None
 
-class NodeNotFoundError(NodeError, KeyError, FileNotFoundError):
+
+class NodeNotFoundError(NodeError, FileNotFoundError, KeyError):  # in this order it can be made anew from a pickle
     """No array or group lies at `path`."""
 
 
@@ -193,6 +212,19 @@ class ChunkError(CodecError):
             chunk=chunk,
             key=key,
             codec=error.codec,
+        )
+
+
+class ExtensionError(OmnizarrError, ImportError):
+    """An installed package offers what was asked for and cannot be loaded; `extension` and `package` say which."""
+
+    def __init__(self, kind: str, extension: str, package: str, reason: str) -> None:
+        super().__init__(
+            f"{kind} `{extension}` is offered by the package `{package}`, which cannot be loaded: {reason}",
+            hint=f"repair or uninstall `{package}`",
+            kind=kind,
+            extension=extension,
+            package=package,
         )
 
 

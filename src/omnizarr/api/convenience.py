@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy.typing as npt
 from omnizarr.api.creation import create_array, create_group
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.opening import open
+from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.errors import ArgumentError
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
+from omnizarr.store import Store
 
 __all__ = [
     "array",
@@ -36,7 +39,7 @@ __all__ = [
 @takes_array_options
 def create(shape: Any = None, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """`create_array` with the shape first; float64 if no `dtype` is given."""
-    if "data" not in options:
+    if options.get("data") is None:
         options.setdefault("dtype", np.float64)
     if shape is not None:
         options["shape"] = shape
@@ -59,7 +62,10 @@ def from_array(
     dimension names. Elements are copied a row of stored chunks at a time."""
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asarray(data)
-    made = create_array(store, name=name, **{**_like(data), **options})
+    place, where = resolve(store, options.pop("storage_options", None)), normal_path(name, "name")
+    if isinstance(data, Array) and options.get("overwrite") and _holds(place, where, data):
+        raise ArgumentError("`overwrite` would erase `data` before it is copied", argument="overwrite")
+    made = create_array(place, name=where, **{**_like(data, options), **options})
     if write_data and made.size:
         if not made.shape:
             made[...] = data[...]
@@ -71,21 +77,39 @@ def from_array(
     return made
 
 
-def _like(data: Any) -> ArrayOptions:
-    """The options that make an array like `data`."""
-    options: ArrayOptions = {"shape": data.shape, "dtype": data.dtype}
-    if isinstance(data, Array):
-        model = data.metadata
-        options["dtype"] = data.data_type
-        options["chunks"] = data.chunks  # type: ignore[typeddict-item]
-        options["shards"] = data.shards  # type: ignore[typeddict-item]
-        options["filters"] = data.filters
-        options["serializer"] = data.serializer
-        options["compressors"] = data.compressors
-        options["fill_value"] = model.fill
-        options["attributes"] = model.attributes
-        options["chunk_key_encoding"] = model.chunk_keys
-        options["dimension_names"] = model.dimension_names
+def _holds(store: Store, path: str, array: Array) -> bool:
+    """Whether an array lies at a place or below it."""
+    return store.location == array.store.location and f"{array.path}/".startswith(f"{path}/" if path else "")
+
+
+_CHUNKING = frozenset(["dtype", "chunks", "shards", "filters", "serializer", "compressors", "order"])
+
+
+def _like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
+    """The options that make an array like `data`, but for `changes`."""
+    if not isinstance(data, Array):
+        return {"shape": data.shape, "dtype": data.dtype}
+    model = data.metadata
+    options: ArrayOptions = {
+        "shape": data.shape,
+        "dtype": data.data_type,
+        "fill_value": model.fill,
+        "attributes": model.attributes,
+        "chunk_key_encoding": model.chunk_keys,
+        "dimension_names": model.dimension_names,
+    }
+    if changes.keys() & _CHUNKING:
+        # What the user changes is said of chunks, so the rest is, too.
+        options["chunks"], options["shards"] = data.chunks, data.shards  # type: ignore[typeddict-item]
+        codecs: tuple[Codec, ...] = (*data.filters, data.serializer, *data.compressors)
+        if "order" in changes:
+            codecs = tuple(codec for codec in codecs if not isinstance(codec, Transpose))
+    else:
+        options["chunks"] = model.grid.chunks  # type: ignore[typeddict-item]
+        codecs = model.codecs
+    options["filters"] = [codec for codec in codecs if isinstance(codec, ArrayCodec)]
+    options["serializer"] = next(codec for codec in codecs if isinstance(codec, Serializer))
+    options["compressors"] = [codec for codec in codecs if isinstance(codec, BytesCodec)]
     return options
 
 

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.opening import open_group
 from omnizarr.formats import dialect
-from omnizarr.model import GroupModel, ZarrFormat, normal_path
+from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, new_array, new_group, takes_array_options
 from omnizarr.nodes.site import Site
 
@@ -57,8 +57,7 @@ def create_group(
 ) -> Group:
     """Creates a group, at the root of a store or under a `path` in it; groups above it are created where missing."""
     site = Site(resolve(store, storage_options), normal_path(path), dialect(zarr_format))
-    model = GroupModel(attributes=dict(attributes or {}), zarr_format=zarr_format)
-    return new_group(site, model, overwrite=overwrite)
+    return new_group(site, attributes, overwrite=overwrite)
 
 
 def group(

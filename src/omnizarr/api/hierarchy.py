@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from omnizarr import _json
+from omnizarr._json import Json
 from omnizarr.api.location import StoreLike
 from omnizarr.api.opening import open, open_group
-from omnizarr.formats import Node
+from omnizarr.config import config
+from omnizarr.errors import OmnizarrError, warn
 from omnizarr.model import GroupModel, ZarrFormat
 from omnizarr.nodes import Array, Group, Tree, UnreadableNode
 from omnizarr.nodes.consolidated import gathered
@@ -45,13 +47,27 @@ def consolidate_metadata(
         storage_options=storage_options,
     )
 
-    def nodes() -> Iterator[tuple[str, Node]]:
-        for below, member in group.members(max_depth=None):
-            if isinstance(member, UnreadableNode):
-                raise member.error
-            yield below, member.metadata
-
     site = group._site
-    documents = gathered(site.dialect, site.path, nodes())
+    documents: dict[str, Json] = {}
+    for below, member in group.members(max_depth=None):
+        if isinstance(member, UnreadableNode):
+            document = _as_it_is(group, member)
+        else:
+            document = gathered(site.dialect, member.path, member.metadata)
+        if document is not None:
+            documents[below] = document
     change(site.store, site.dialect, site.path, lambda model: replace(model, consolidated=documents), GroupModel)
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
+
+
+def _as_it_is(group: Group, member: UnreadableNode) -> Json | None:
+    """The document of a member that cannot be read here, which others may understand; None if it is not even JSON."""
+    try:
+        for key in group._site.dialect.keys(member.path):
+            value = group.store.get(key)
+            if value is not None:
+                return _json.parse(value, f"`{key}`", limit=config.current.max_document_bytes)
+    except OmnizarrError:
+        pass
+    warn(f"`{member.path}` is left out of the consolidated metadata, for it cannot be read: {member.reason}")
+    return None

@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.errors import ArgumentError, NodeNotFoundError
 from omnizarr.formats import dialect
-from omnizarr.model import GroupModel, ZarrFormat, normal_path
-from omnizarr.nodes import Array, Group, new_array, new_group, open_node
+from omnizarr.model import ZarrFormat, normal_path
+from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
 from omnizarr.nodes.site import Site
 from omnizarr.store import Store, as_read_only
 
@@ -35,6 +35,7 @@ def open(
     Without a `mode` what is there is opened for reading and writing, and nothing is ever created. The modes that create
     make an array if `options` give a `shape` or `data`, and a group otherwise.
     """
+    check_names(options)
     kind: _Kind | None = "array" if "shape" in options or "data" in options else None
     return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, options)
 
@@ -50,6 +51,7 @@ def open_array(
     **options: Any,
 ) -> Array:
     """Opens an array. The modes that create take the `options` of `create_array`."""
+    check_names(options)
     found = _open(store, "array", path, mode, zarr_format, use_consolidated, storage_options, options)
     assert isinstance(found, Array)
     return found
@@ -89,6 +91,8 @@ def _open(
     if mode == "r" or (store.read_only and mode in (None, "a")):
         store = as_read_only(store)
         mode = "r"
+    if mode is not None and mode != "r":
+        store.check_writable()
     if mode in ("w", "w-"):
         return _create(store, kind, where, zarr_format, options, overwrite=mode == "w")
     try:
@@ -112,5 +116,11 @@ def _create(
 ) -> Array | Group:
     site = Site(store, path, dialect(3 if zarr_format is None else zarr_format))
     if kind == "array":
-        return new_array(site, **{"overwrite": overwrite, **options})
-    return new_group(site, GroupModel(zarr_format=site.dialect.zarr_format, **options), overwrite=overwrite)
+        return new_array(site, **{**options, "overwrite": overwrite})
+    if options.keys() - {"attributes"}:
+        raise ArgumentError(
+            f"a new group takes no {', '.join(sorted(options.keys() - {'attributes'}))}",
+            argument="options",
+            hint="a new array needs a `shape`, or `data`",
+        )
+    return new_group(site, options.get("attributes"), overwrite=overwrite)

@@ -1,5 +1,5 @@
-"""The program behind the command `omnizarr`: finds the subcommand that is asked for, and turns errors of the library into
-one message and an exit code."""
+"""The program behind the command `omnizarr`: finds the subcommand that is asked for, and turns an error of the library
+into one message and an exit code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from omnizarr import __version__
 from omnizarr.cli.screen import printable
-from omnizarr.errors import OmnizarrError
+from omnizarr.errors import OmnizarrError, OmnizarrWarning
 
 __all__ = ["program"]
 
@@ -33,6 +33,7 @@ class _Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         with warnings.catch_warnings():
+            warnings.simplefilter("default", OmnizarrWarning)
             warnings.showwarning = _show_warning
             try:
                 return super().invoke(ctx)
@@ -41,7 +42,7 @@ class _Program(click.Group):
                 ctx.exit(1)
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     _say("warning", str(message))
 
 

@@ -99,6 +99,8 @@ class BoundBlosc(BoundBytesCodec):
     """Decoding looks at the frame alone, never at the configuration (R92). The library believes a frame's header and
     is not told how long the data are, so the header is checked before it is called."""
 
+    pace = 3000
+
     __slots__ = ("_arguments", "_codec", "_spec", "encoded")
 
     def __init__(self, spec: ByteSpec, codec: Blosc) -> None:

@@ -23,6 +23,8 @@ from omnizarr.codecs.contract import (
 
 __all__ = ["Chain"]
 
+_COPIED = 5000  # bytes in a microsecond
+
 
 class Chain:
     """Codecs that know what they will meet, in the order in which they encode."""
@@ -43,6 +45,11 @@ class Chain:
         self.encoded: ByteSpec = bytes[-1].encoded if bytes else serializer.encoded
         self.direct = serializer.plain and not arrays
         """Whether a decoded chunk is nothing but the bytes that the last decoding step gives."""
+
+    @property
+    def microseconds(self) -> float:
+        """How long it takes to decode a chunk, roughly, beside what every chunk costs."""
+        return self.spec.nbytes * sum(1 / step.pace for step in self._bytes) + self.spec.nbytes / _COPIED
 
     @property
     def compressed(self) -> bool:

@@ -123,6 +123,8 @@ class BoundBytesCodec(ABC):
     __slots__ = ()
 
     encoded: ByteSpec
+    pace: int = 500
+    """How many bytes it decodes in a microsecond, roughly: whether it pays to decode chunks in several threads."""
 
     @abstractmethod
     def encode(self, data: Buffer) -> Buffer: ...

@@ -45,6 +45,8 @@ class Crc32c(BytesCodec):
 class BoundCrc32c(BoundBytesCodec):
     """Copies once to encode, and never to decode."""
 
+    pace = 10000
+
     __slots__ = ("_spec", "encoded")
 
     def __init__(self, spec: ByteSpec) -> None:

@@ -55,6 +55,8 @@ class Gzip(BytesCodec):
 class BoundGzip(BoundBytesCodec):
     """Reads any number of members, and zeros after the last one, as `gzip` itself does; any other rest is an error."""
 
+    pace = 300
+
     __slots__ = ("_level", "_room", "_spec", "encoded")
 
     def __init__(self, spec: ByteSpec, level: int) -> None:

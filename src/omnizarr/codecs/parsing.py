@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from omnizarr._extension import parse_extension
 from omnizarr._json import Json, Problems, describe
-from omnizarr.codecs.contract import Codec, codecs
+from omnizarr.codecs.bytes_ import Bytes
+from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, codecs
 from omnizarr.errors import ArgumentError, MetadataError
 
 __all__ = ["Skipped", "codec_of", "parse_codecs"]
@@ -41,7 +42,18 @@ def parse_codecs(value: Json, path: str, problems: Problems) -> tuple[Codec, ...
         problems.expected(path, "a list of at least one codec", value)
         return ()
     found = [_parse_codec(item, f"{path}[{index}]", problems) for index, item in enumerate(value)]
-    return tuple(codec for codec in found if codec is not None)
+    right = tuple(codec for codec in found if codec is not None)
+    return _with_serializer(right, path, problems) if len(right) == len(found) else right
+
+
+def _with_serializer(found: tuple[Codec, ...], path: str, problems: Problems) -> tuple[Codec, ...]:
+    """The same with `bytes` where it belongs, if there is no array → bytes codec at all: documents could leave it out
+    until July 2023 (§1.7). A codec that was skipped might have been one, so nothing is guessed beside it (A29)."""
+    if any(isinstance(codec, (Serializer, Skipped)) for codec in found):
+        return found
+    problems.warn(path, "there is no array → bytes codec: `bytes` is assumed, little-endian")
+    arrays = next((index for index, codec in enumerate(found) if not isinstance(codec, ArrayCodec)), len(found))
+    return (*found[:arrays], Bytes("little"), *found[arrays:])
 
 
 def _parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
@@ -74,6 +86,8 @@ def codec_of(value: Codec | str | dict[str, Json], argument: str) -> Codec:
             pass  # it has none; the parser says what is missing
     problems = Problems()
     codec = _parse_codec(value, "$", problems)
+    if isinstance(codec, Skipped):  # A29
+        problems.add("$.must_understand", "an unknown codec can be ignored in reading, not in writing")
     if codec is None or problems:
         raise MetadataError(f"`{argument}`: {describe(value)} is not a usable codec", problems.found, argument=argument)
     return codec

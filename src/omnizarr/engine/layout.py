@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
-from omnizarr.codecs import BoundSharding, Chain
+from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.config import config
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
@@ -21,7 +21,7 @@ __all__ = ["Layout", "sharding_of"]
 class Layout:
     """Where the chunks of one array lie, and how they are decoded."""
 
-    __slots__ = ("_chain", "_join", "_limit", "axes", "dtype", "fill", "model", "path", "prefix", "store")
+    __slots__ = ("_join", "axes", "dtype", "fill", "model", "path", "prefix", "sharding", "store", "uniform")
 
     def __init__(self, store: Store, path: str, prefix: str, model: ArrayModel) -> None:
         self.store = store
@@ -34,8 +34,9 @@ class Layout:
         self._join = model.chunk_keys.join
         sizes = [axis.size for axis in self.axes]
         uniform = tuple(size for size in sizes if size is not None)
-        self._chain = self._bound(uniform) if len(uniform) == len(sizes) else None
-        self._limit = 0
+        self.uniform: Chain | None = self._bound(uniform) if len(uniform) == len(sizes) else None
+        """The codecs, if all chunks have the same shape."""
+        self.sharding: Sharding | None = model.sharding
 
     def _bound(self, chunk_shape: tuple[int, ...]) -> Chain:
         problems = Problems()
@@ -45,8 +46,8 @@ class Layout:
         return chain
 
     def chain(self, chunk: tuple[int, ...]) -> Chain:
-        """The codecs for the chunk at these coordinates; refuses chunks that are too large to be held."""
-        chain = self._chain
+        """The codecs for the chunk at these coordinates."""
+        chain = self.uniform
         if chain is None:
             chain = self._bound(tuple(axis.bounds(index)[1] for axis, index in zip(self.axes, chunk, strict=True)))
         return chain

@@ -1,36 +1,34 @@
-"""Work shared out among threads: each takes a few items at a time from one feed, and the caller works with them."""
+"""Work shared out among threads: each takes an item at a time from one feed, and the caller works with them."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-__all__ = ["Feed", "run"]
+__all__ = ["run"]
 
 T = TypeVar("T")
 
 _MOST_THREADS = 256
 
 
-class Feed(Generic[T]):
-    """An iterator that several threads empty together, a batch at a time."""
+class _Feed(Generic[T]):
+    """An iterator that several threads empty together."""
 
-    def __init__(self, items: Iterable[T], batch: int) -> None:
+    def __init__(self, items: Iterable[T]) -> None:
         self._items = iter(items)
-        self._batch = batch
         self._lock = threading.Lock()
         self._stopped = False
 
-    def take(self) -> list[T]:
-        """The next few items; none when all are taken or somebody failed."""
+    def take(self) -> T | None:
+        """The next item; None when all are taken or somebody failed."""
         with self._lock:
-            return [] if self._stopped else list(islice(self._items, self._batch))
+            return None if self._stopped else next(self._items, None)
 
     def stop(self) -> None:
         """Lets nobody take any more."""
@@ -64,25 +62,36 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_new_lock_in_child)
 
 
-def run(feed: Feed[T], work: Callable[[list[T]], None], workers: int) -> None:
-    """Lets up to `workers` threads, the caller among them, work on batches until the feed is empty. The first error
-    stops all of them and is raised. Called from within such work it stays in its thread: the others are busy."""
+def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers: int, *, alone: bool = False) -> None:
+    """Works on all items, in up to `workers` threads, the caller's among them; each makes itself a worker by `start()`.
+    The first error stops all of them and is raised. Called from within such work it stays in its thread: the others are
+    busy.
+
+    With `alone` the caller works by itself until a worker answers that it had to wait. That is for items so short that
+    threads would mostly wait for the interpreter's lock, unless they really wait for a disk or a network."""
+    items = iter(items)
+    single = workers <= 1 or getattr(_inside, "pool", False)
+    if single or alone:
+        work = start()
+        for item in items:
+            if work(item) and not single:
+                break
+        else:
+            return
+    feed = _Feed(items)
 
     def loop() -> None:
         _inside.pool = True
         try:
-            while batch := feed.take():
-                work(batch)
+            work = start()
+            while (item := feed.take()) is not None:
+                work(item)
         except BaseException:
             feed.stop()
             raise
         finally:
             _inside.pool = False
 
-    if workers <= 1 or getattr(_inside, "pool", False):
-        while batch := feed.take():
-            work(batch)
-        return
     pool = _pool()
     others = [pool.submit(loop) for _ in range(workers - 1)]
     try:

@@ -1,28 +1,28 @@
-"""Reading: chunks are fetched, decoded and placed, each in one go, by as many threads as it pays to use."""
+"""Reading: chunks are fetched, decoded and placed, row by row, by as many threads as there are cores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs import Chain
+from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
 from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.pool import Feed, run
+from omnizarr.engine.pool import run
 from omnizarr.engine.shards import read_shard
+from omnizarr.engine.staging import Staging, rows_of
 from omnizarr.errors import ChunkError, CodecError
-from omnizarr.indexing import Cell, Projection, Selection
+from omnizarr.indexing import Cell, Projection, Row, Selection
 from omnizarr.store import Buffer
 
 __all__ = ["read"]
 
-_Job = tuple[Cell, str, Buffer | None, bool]
-"""A cell, its key, its bytes, and whether those were fetched already."""
-
+_SLOW = 200e-6  # seconds: a store that takes longer for a chunk is worth waiting for in several threads
 _REMOTE_WINDOW = 1024  # requests that are given to a remote store at once
 
 
@@ -30,85 +30,152 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
     """Fills `out`, which has the selection's shape, with what the selection picks."""
     if selection.empty:
         return
-    block = selection.block(out)
-    if block.size and not np.may_share_memory(block, out):
-        # `out` is not contiguous and its axes had to be folded, which made a copy.
-        whole = np.empty(selection.shape, out.dtype)
+    if not out.flags.c_contiguous and selection.folded != selection.shape:
+        whole = np.empty(selection.shape, out.dtype)  # folding the axes of `out` itself would make a copy
         read(layout, selection, whole)
         out[...] = whole
         return
+    block = selection.block(out)
     projection = Projection(selection.picks, selection.points, layout.axes)
-    reader = _Reader(layout, projection, block)
     cells = len(projection)
-    if cells == 1 and not layout.store.remote:
-        reader.work([(cell, layout.key(cell.names), None, False) for cell in projection])
+    workers = config.workers
+
+    def start() -> _Worker:
+        return _Worker(layout, projection, block)
+
+    if layout.store.remote and layout.sharding is None:
+        run(_answers(layout, projection), lambda: start().answered, min(workers, cells))
         return
-    jobs = _fetched(layout, projection) if layout.store.remote else _unfetched(layout, projection)
-    batch = 1 if layout.store.remote else max(1, min(16, cells // (4 * config.workers)))
-    run(Feed(jobs, batch), reader.work, min(config.workers, cells))
+    most, alone = rows_of(layout.uniform, cells, workers)
+    run(projection.rows(most), start, min(workers, -(-cells // most)), alone=alone)
 
 
-def _unfetched(layout: Layout, projection: Projection) -> Iterator[_Job]:
-    for cell in projection:
-        yield cell, layout.key(cell.names), None, False
-
-
-def _fetched(layout: Layout, projection: Projection) -> Iterator[_Job]:
-    """Jobs in the order in which a remote store answers. Shards are left to the worker, which may want only parts."""
+def _answers(layout: Layout, projection: Projection) -> Iterator[tuple[Cell, Buffer | None]]:
+    """Cells with their bytes, in the order in which a remote store answers."""
     cells = iter(projection)
     while window := list(islice(cells, _REMOTE_WINDOW)):
-        jobs = [(cell, layout.key(cell.names)) for cell in window]
-        if sharding_of(layout.chain(window[0].chunk)) is not None:
-            yield from ((cell, key, None, False) for cell, key in jobs)
-            continue
-        for index, data in layout.store.get_each([(key, None) for _, key in jobs]):
-            cell, key = jobs[index]
-            yield cell, key, data, True
+        for index, data in layout.store.get_each([(layout.key(cell.names), None) for cell in window]):
+            yield window[index], data
 
 
-class _Reader:
-    """What all threads of one read share."""
+class _Worker:
+    """One thread's part in a read."""
 
     def __init__(self, layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> None:
         self._layout = layout
         self._projection = projection
         self._block = block
+        self._at: Cell
+        """The chunk that is being worked on, to be named in errors."""
+        self._chain: Chain | None = None
+        self._sharding: BoundSharding | None = None
+        self._staging: Staging | None = None
+        self._room = 0
 
-    def work(self, jobs: list[_Job]) -> None:
-        layout, block, projection = self._layout, self._block, self._projection
-        store, fill, order = layout.store, layout.fill, projection.order
-        scratch: npt.NDArray[Any] | None = None
-        chain: Chain | None = None
-        for cell, key, data, fetched in jobs:
-            try:
-                bound = layout.chain(cell.chunk)
-                if bound is not chain:
-                    chain = bound
-                    layout.check_size(chain)
-                    sharding = sharding_of(chain)
-                    scratch = None
-                if sharding is not None:
-                    read_shard(layout, sharding, store, key, cell, projection, block)
-                    continue
-                if not fetched:
-                    data = store.get(key)
+    def __call__(self, row: Row) -> bool:
+        """Reads a row of chunks; whether it had to wait for the store."""
+        layout = self._layout
+        self._at = row.cells[0]
+        try:
+            chain = self._bound(row.cells[0])
+            if row.outer is not None and chain.direct and self._block.dtype == layout.dtype:
+                return self._read_row(row, chain)
+            before = perf_counter()
+            for self._at in row.cells:
+                key = layout.key(self._at.names)
+                if self._sharding is None:
+                    self._placed(self._at, layout.store.get(key))
+                else:
+                    read_shard(layout, self._sharding, layout.store, key, self._at, self._projection, self._block)
+            return perf_counter() - before > len(row.cells) * _SLOW
+        except CodecError as error:
+            raise self._named(error) from error
+
+    def answered(self, answer: tuple[Cell, Buffer | None]) -> None:
+        """Takes a chunk that was fetched already."""
+        self._at, data = answer
+        try:
+            self._bound(self._at)
+            self._placed(self._at, data)
+        except CodecError as error:
+            raise self._named(error) from error
+
+    def _named(self, error: CodecError) -> ChunkError:
+        layout, cell = self._layout, self._at
+        return ChunkError("read", layout.path, cell.chunk, layout.key(cell.names), error)
+
+    def _bound(self, cell: Cell) -> Chain:
+        chain = self._layout.chain(cell.chunk)
+        if chain is not self._chain:
+            self._layout.check_size(chain)
+            self._chain = chain
+            self._sharding = sharding_of(chain)
+            self._staging = None
+        return chain
+
+    def _room_for(self, chain: Chain, count: int) -> Staging:
+        if self._staging is None or count > self._room:
+            self._staging = Staging(chain, count)
+            self._room = count
+        return self._staging
+
+    def _placed(self, cell: Cell, data: Buffer | None) -> None:
+        """Puts one chunk where it belongs."""
+        chain, block, projection = self._chain, self._block, self._projection
+        assert chain is not None
+        if data is None:
+            block[cell.outer] = self._layout.fill
+            return
+        out = self._room_for(chain, 1).chunk(0) if chain.direct and chain.compressed else None
+        chunk = chain.decode(data, out)
+        if projection.order is not None:
+            chunk = chunk.transpose(projection.order)
+        block[cell.outer] = chunk[projection.expression(cell.inner)]
+
+    def _read_row(self, row: Row, chain: Chain) -> bool:
+        """Reads chunks that lie side by side and are taken entirely: decoded where they belong, if each is contiguous
+        there; else in a row that is placed at once."""
+        layout, block, cells = self._layout, self._block, row.cells
+        store, count = layout.store, len(cells)
+        contiguous = block[cells[0].outer].flags.c_contiguous
+        staging = None if contiguous else self._room_for(chain, count)
+        before = perf_counter()
+        if staging is not None and not chain.compressed:
+            size = chain.spec.nbytes
+            for number, self._at in enumerate(cells):
+                found = store.get_into(layout.key(self._at.names), 0, staging.bytes(number))
+                if found is None:
+                    staging.chunk(number)[...] = layout.fill
+                elif found != size:
+                    chain.decode(bytes(staging.bytes(number)[:found]))  # says what is wrong
+            waited = perf_counter() - before
+        else:
+            values = self._fetched(cells, chain)
+            waited = perf_counter() - before
+            for number, data in enumerate(values):
+                self._at = cells[number]
+                chunk = block[self._at.outer] if staging is None else staging.chunk(number)
                 if data is None:
-                    block[cell.outer] = fill
-                    continue
-                target = None
-                if chain.direct and chain.compressed:
-                    if cell.whole and order is None:
-                        part = block[cell.outer]
-                        if part.shape == chain.spec.shape and part.flags.c_contiguous and part.dtype == layout.dtype:
-                            target = part
-                    if target is None:
-                        if scratch is None:
-                            scratch = np.empty(chain.spec.shape, layout.dtype)
-                        target = scratch
-                chunk = chain.decode(data, target)
-                if chunk is not target or target is scratch:
-                    if order is not None:
-                        chunk = chunk.transpose(order)
-                    block[cell.outer] = chunk[projection.expression(cell.inner)]
-            except CodecError as error:
-                raise ChunkError("read", layout.path, cell.chunk, key, error) from error
+                    chunk[...] = layout.fill
+                elif (decoded := chain.decode(data, chunk)) is not chunk:
+                    chunk[...] = decoded
+        if staging is not None:
+            staging.place(block[row.outer], count)
+        return waited > count * _SLOW
+
+    def _fetched(self, cells: list[Cell], chain: Chain) -> list[Buffer | None]:
+        """The stored bytes of chunks. Those of files are read into memory that is used again."""
+        layout, store = self._layout, self._layout.store
+        keys = [layout.key(cell.names) for cell in cells]
+        if store.in_memory:
+            return [store.get(key) for key in keys]
+        staging = self._room_for(chain, len(cells))
+        values: list[Buffer | None] = []
+        for number, key in enumerate(keys):
+            room = staging.encoded(number)
+            found = store.get_into(key, 0, room)
+            if found is None:
+                values.append(None)
+            else:  # what fills the room may be longer than it
+                values.append(room[:found] if found < len(room) else store.get(key))
+        return values

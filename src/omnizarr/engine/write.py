@@ -11,11 +11,12 @@ import numpy.typing as npt
 from omnizarr.codecs import Chain
 from omnizarr.config import config
 from omnizarr.dtypes import is_fill
-from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.pool import Feed, run
+from omnizarr.engine.layout import Layout
+from omnizarr.engine.pool import run
 from omnizarr.engine.shards import updated
+from omnizarr.engine.staging import Staging, rows_of
 from omnizarr.errors import ChunkError, CodecError
-from omnizarr.indexing import Cell, Projection, Selection
+from omnizarr.indexing import Cell, Projection, Row, Selection
 from omnizarr.store import Buffer
 
 __all__ = ["write"]
@@ -35,14 +36,26 @@ def write(
     if selection.empty:
         return
     projection = Projection(selection.picks, selection.points, layout.axes)
-    writer = _Writer(layout, projection, block, keep_empty, fields, constant=value.ndim == 0)
     cells = len(projection)
-    workers = min(config.workers, cells)
-    run(Feed(projection, max(1, min(16, cells // (4 * workers)))), writer.work, workers)
+    workers = config.workers
+    most, _ = rows_of(layout.uniform, cells, workers)
+    constant = _Constant() if value.ndim == 0 and fields is None else None
+    run(
+        projection.rows(most),
+        lambda: _Worker(layout, projection, block, keep_empty, fields, constant),
+        min(workers, -(-cells // most)),
+    )
 
 
-class _Writer:
-    """What all threads of one write share."""
+class _Constant:
+    """One value for many chunks is encoded once for all of them."""
+
+    def __init__(self) -> None:
+        self.encoded: dict[tuple[int, ...], Buffer | None] = {}
+
+
+class _Worker:
+    """One thread's part in a write."""
 
     def __init__(
         self,
@@ -51,8 +64,7 @@ class _Writer:
         block: npt.NDArray[Any],
         keep_empty: bool,
         fields: str | list[str] | None,
-        *,
-        constant: bool,
+        constant: _Constant | None,
     ) -> None:
         self._layout = layout
         self._projection = projection
@@ -60,55 +72,80 @@ class _Writer:
         self._keep_empty = keep_empty
         self._fields = fields
         self._constant = constant
-        self._encoded: dict[int, Buffer | None] = {}
+        self._at: Cell
+        """The chunk that is being worked on, to be named in errors."""
+        self._staging: Staging | None = None
+        self._room = 0
 
-    def work(self, cells: list[Cell]) -> None:
-        layout, store = self._layout, self._layout.store
-        scratch: npt.NDArray[Any] | None = None
-        for cell in cells:
-            key = layout.key(cell.names)
-            try:
-                chain = layout.chain(cell.chunk)
-                layout.check_size(chain)
-                value = self._block[cell.outer]
-                whole = cell.whole and self._fields is None
-                if whole and value.shape == chain.spec.shape and sharding_of(chain) is None:
-                    if scratch is None or scratch.shape != value.shape:
-                        scratch = np.empty(value.shape, layout.dtype)
-                    self._store(key, self._whole(chain, value, scratch))
-                elif whole:
-                    self._store(key, self._updated(chain, cell, key, value))
-                else:
-                    with store.lock([key]):
-                        self._store(key, self._updated(chain, cell, key, value))
-            except CodecError as error:
-                raise ChunkError("write", layout.path, cell.chunk, key, error) from error
+    def __call__(self, row: Row) -> None:
+        """Writes a row of chunks."""
+        layout = self._layout
+        self._at = row.cells[0]
+        try:
+            chain = layout.chain(self._at.chunk)
+            layout.check_size(chain)
+            if row.outer is not None and self._fields is None and layout.sharding is None:
+                encoded = []
+                for cell, chunk in zip(row.cells, self._chunks(row, chain), strict=True):
+                    self._at = cell
+                    encoded.append((layout.key(cell.names), self._encoded(chain, chunk)))
+                for key, data in encoded:
+                    self._store(key, data)
+                return
+            for cell in row.cells:
+                self._at = cell
+                self._merge(cell)
+        except CodecError as error:
+            cell = self._at
+            raise ChunkError("write", layout.path, cell.chunk, layout.key(cell.names), error) from error
 
-    def _updated(self, chain: Chain, cell: Cell, key: str, value: npt.NDArray[Any]) -> Buffer | None:
+    def _chunks(self, row: Row, chain: Chain) -> list[npt.NDArray[Any]]:
+        """The chunks of a row that is written entirely, each contiguous and of the array's type."""
+        block, count = self._block, len(row.cells)
+        first = block[row.cells[0].outer]
+        if self._constant is not None and chain.spec.shape in self._constant.encoded:
+            return [first] * count
+        if first.flags.c_contiguous and first.dtype == self._layout.dtype:
+            return [block[cell.outer] for cell in row.cells]
+        if self._staging is None or count > self._room:
+            self._staging = Staging(chain, count)
+            self._room = count
+        self._staging.gather(block[row.outer], count)
+        return [self._staging.chunk(number) for number in range(count)]
+
+    def _encoded(self, chain: Chain, chunk: npt.NDArray[Any]) -> Buffer | None:
+        """A chunk as it is stored; None if it is not, since it holds nothing but the fill value."""
+        constant = self._constant
+        if constant is not None and chain.spec.shape in constant.encoded:
+            return constant.encoded[chain.spec.shape]
+        data = None if not self._keep_empty and is_fill(chunk, chain.spec.fill) else chain.encode(chunk)
+        if constant is not None:
+            data = None if data is None else bytes(data)
+            constant.encoded[chain.spec.shape] = data
+        return data
+
+    def _merge(self, cell: Cell) -> None:
+        """Writes a part of a chunk, or all of it that lies in the array."""
+        layout = self._layout
+        store, key = layout.store, layout.key(cell.names)
+        if cell.whole and self._fields is None:
+            self._store(key, self._updated(cell, key))
+        else:
+            with store.lock([key]):
+                self._store(key, self._updated(cell, key))
+
+    def _updated(self, cell: Cell, key: str) -> Buffer | None:
         layout = self._layout
         return updated(
-            chain,
+            layout.chain(cell.chunk),
             lambda: layout.store.get(key),
             cell,
             self._projection,
-            value,
+            np.asarray(self._block[cell.outer]),
             layout.clipped(cell.chunk),
             self._keep_empty,
             self._fields,
         )
-
-    def _whole(self, chain: Chain, value: npt.NDArray[Any], scratch: npt.NDArray[Any]) -> Buffer | None:
-        """A chunk that is covered wholly. One value for all chunks is encoded only once."""
-        if self._constant and id(chain) in self._encoded:
-            return self._encoded[id(chain)]
-        if value.dtype != scratch.dtype or not value.flags.c_contiguous:
-            scratch[...] = value  # memory that is used again is warm; a new copy each time would be paged in anew
-            value = scratch
-        encoded = None if not self._keep_empty and is_fill(value, chain.spec.fill) else chain.encode(value)
-        if self._constant:
-            encoded = None if encoded is None else bytes(encoded)
-            self._encoded[id(chain)] = encoded
-        return encoded
 
     def _store(self, key: str, data: Buffer | None) -> None:
         if data is None:

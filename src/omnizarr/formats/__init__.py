@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Dialect, Documents, Node
-from omnizarr.formats.detect import Verdict, candidates, detect, foreign
+from omnizarr.formats.detect import Verdict, candidates, detect, foreign, suspects
 from omnizarr.formats.v3 import V3
 
-__all__ = ["Dialect", "Documents", "Node", "Verdict", "candidates", "detect", "dialect", "foreign"]
+__all__ = ["Dialect", "Documents", "Node", "Verdict", "candidates", "detect", "dialect", "foreign", "suspects"]
 
 _DIALECTS: dict[object, Dialect] = {3: V3()}
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from omnizarr._json import Json
 from omnizarr.formats.contract import Documents
 from omnizarr.model import ZarrFormat
 
-__all__ = ["Verdict", "candidates", "detect", "foreign"]
+__all__ = ["Verdict", "candidates", "detect", "foreign", "suspects"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,17 @@ def detect(path: str, documents: Documents) -> Verdict | None:
 _FOREIGN = {".zarray": "a Zarr v2 array", ".zgroup": "a Zarr v2 group", "meta": "a Zarr v1 array"}
 
 
-def foreign(path: str, exists: Callable[[str], bool], document: Json = None) -> str | None:
-    """What lies at `path` if it is Zarr that this release cannot open: for the hint of an error."""
+def suspects(path: str) -> tuple[str, ...]:
+    """The keys that would show one of those generations at `path`."""
+    return tuple(_key(path, name) for name in _FOREIGN)
+
+
+def foreign(path: str, keys: Collection[str], document: Json = None) -> str | None:
+    """What lies at `path` if it is Zarr that this release cannot open: for the hint of an error. `keys` are those of
+    the `suspects` that exist."""
     if isinstance(document, dict) and isinstance(document.get("zarr_format"), str):
         return "a hierarchy of a draft of Zarr v3"
-    return next((what for name, what in _FOREIGN.items() if exists(_key(path, name))), None)
+    return next((what for name, what in _FOREIGN.items() if _key(path, name) in keys), None)
 
 
 def _key(path: str, name: str) -> str:

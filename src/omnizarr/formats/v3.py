@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from omnizarr._extension import parse_extension
-from omnizarr._json import Json, Problems, is_integer, nearest
-from omnizarr.chunk_keys import parse_chunk_keys
-from omnizarr.codecs import ArrayCodec, parse_codecs
-from omnizarr.dtypes import parse_data_type
+from omnizarr._json import Json, Problems, describe, is_integer, nearest
+from omnizarr.chunk_keys import ChunkKeys, Default, parse_chunk_keys
+from omnizarr.codecs import ArrayCodec, Codec, parse_codecs
+from omnizarr.dtypes import DataType, Scalar, parse_data_type
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Dialect, Documents, Node
-from omnizarr.grids import parse_grid
-from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
+from omnizarr.grids import Grid, parse_grid
+from omnizarr.model import MOST_DIMENSIONS, ArrayModel, GroupModel, ZarrFormat
 
 __all__ = ["V3"]
 
-_MOST_DIMENSIONS = 64  # NumPy's own limit
 _ARRAY_REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 _ARRAY_MEMBERS = (
     "zarr_format",
@@ -48,16 +47,23 @@ class V3(Dialect):
         if not isinstance(document, dict):
             problems.expected("$", "an object", document)
             return None
+        before = len(problems.found)
+        for name in path.split("/"):
+            if (reason := _forbidden(name)) is not None:
+                problems.warn("$", f"the node is called `{name}`, but a name {reason}")
         version = document.get("zarr_format")
         if not is_integer(version) or version != 3:
             problems.expected("$.zarr_format", "3", version)
         kind = document.get("node_type")
+        node: Node | None = None
         if kind == "array":
-            return _parse_array(document, problems)
-        if kind == "group":
-            return _parse_group(document, problems)
-        problems.expected("$.node_type", '"array" or "group"', kind)
-        return None
+            node = _parse_array(document, problems)
+        elif kind == "group":
+            node = _parse_group(document, problems)
+        else:
+            hint = nearest(kind, ("array", "group")) if isinstance(kind, str) else None
+            problems.add("$.node_type", f'expected "array" or "group", found {describe(kind)}', hint=hint)
+        return node if len(problems.found) == before else None
 
     def dump(self, path: str, node: Node) -> dict[str, Json]:
         return {self.keys(path)[0]: _dump_array(node) if isinstance(node, ArrayModel) else _dump_group(node)}
@@ -68,16 +74,9 @@ class V3(Dialect):
         return []
 
     def check_path(self, path: str) -> None:
-        for name in path.split("/") if path else ():
-            if not name.strip("."):
-                reason = "must not consist of periods only"
-            elif name.startswith("__"):
-                reason = "must not start with `__`, which is reserved"
-            elif name == "zarr.json":
-                reason = "must not be `zarr.json`"
-            else:
-                continue
-            raise ArgumentError(f"`{path}` cannot be created: the name of a node {reason}", argument="path")
+        for name in path.split("/"):
+            if (reason := _forbidden(name)) is not None:
+                raise ArgumentError(f"`{path}` cannot be created: the name of a node {reason}", argument="path")
 
     def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[str]:
         start = len(self.listing_prefix(path))
@@ -101,11 +100,19 @@ class V3(Dialect):
         return self.keys(path)[0]
 
 
+def _forbidden(name: str) -> str | None:
+    """Why a new node must not be called so (R45–R47). Old data may hold such nodes (A36)."""
+    if name and not name.strip("."):
+        return "must not consist of periods only"
+    if name.startswith("__"):
+        return "must not start with `__`, which is reserved"
+    return "must not be `zarr.json`" if name == "zarr.json" else None
+
+
 # -- arrays
 
 
 def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | None:
-    before = len(problems.found)
     for member in _ARRAY_REQUIRED:
         if member not in document:
             problems.add(f"$.{member}", "is missing")
@@ -115,34 +122,29 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
     names = _parse_dimension_names(document, shape, problems)
     transformers = _parse_transformers(document, problems)
 
-    data_type = grid = keys = fill = None
-    codecs: tuple[Any, ...] = ()
+    data_type: DataType | None = None
+    grid: Grid | None = None
+    keys: ChunkKeys | None = None
+    fill: Scalar | None = None
+    codecs: tuple[Codec, ...] | None = None
     if "data_type" in document:
         data_type = parse_data_type(document["data_type"], "$.data_type", problems)
-    if "chunk_grid" in document and shape is not None:
+    if "chunk_grid" in document:
         grid = parse_grid(document["chunk_grid"], shape, "$.chunk_grid", problems)
     if "chunk_key_encoding" in document:
         keys = parse_chunk_keys(document["chunk_key_encoding"], "$.chunk_key_encoding", problems)
     if "fill_value" in document and data_type is not None:
         fill = data_type.parse_fill(document["fill_value"], "$.fill_value", problems)
     if "codecs" in document:
-        codecs = parse_codecs(document["codecs"], "$.codecs", problems)
-        if shape is not None:
-            rank = len(shape)
-            codecs = tuple(codec.resolved(rank) if isinstance(codec, ArrayCodec) else codec for codec in codecs)
-    if len(problems.found) > before:
+        codecs = _parse_codecs(document["codecs"], shape, problems)
+    if shape is None or data_type is None or grid is None or codecs is None:
         return None
-    assert shape is not None
-    assert data_type is not None
-    assert grid is not None
-    assert keys is not None
-    assert fill is not None
     model = ArrayModel(
         shape=shape,
         data_type=data_type,
-        fill=fill,
+        fill=data_type.default_fill() if fill is None else fill,
         grid=grid,
-        chunk_keys=keys,
+        chunk_keys=keys or Default(),
         codecs=codecs,
         attributes=attributes,
         dimension_names=names,
@@ -150,10 +152,20 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         zarr_format=3,
         extra=extra,
     )
+    # What is missing so far does not matter here: whether the codecs fit the chunks belongs to the same report.
     for chunk_shape in grid.chunk_shapes(shape):
-        if model.chain(chunk_shape, "$.codecs", problems) is None:
-            return None
-    return model
+        model.chain(chunk_shape, "$.codecs", problems)
+    return model if keys is not None and fill is not None else None
+
+
+def _parse_codecs(found: Json, shape: tuple[int, ...] | None, problems: Problems) -> tuple[Codec, ...] | None:
+    before = len(problems.found)
+    codecs = parse_codecs(found, "$.codecs", problems)
+    if len(problems.found) > before:
+        return None
+    if shape is None:
+        return codecs
+    return tuple(codec.resolved(len(shape)) if isinstance(codec, ArrayCodec) else codec for codec in codecs)
 
 
 def _parse_shape(document: dict[str, Json], problems: Problems) -> tuple[int, ...] | None:
@@ -163,8 +175,8 @@ def _parse_shape(document: dict[str, Json], problems: Problems) -> tuple[int, ..
     if not isinstance(found, list) or not all(is_integer(length) and length >= 0 for length in found):
         problems.expected("$.shape", "a list of integers of at least 0", found)
         return None
-    if len(found) > _MOST_DIMENSIONS:
-        problems.add("$.shape", f"has {len(found)} dimensions, more than the {_MOST_DIMENSIONS} that NumPy can hold")
+    if len(found) > MOST_DIMENSIONS:
+        problems.add("$.shape", f"has {len(found)} dimensions, more than the {MOST_DIMENSIONS} that NumPy can hold")
         return None
     if any(length >= 2**63 for length in found):
         problems.add("$.shape", "has a length of 2^63 or more")
@@ -201,7 +213,7 @@ def _parse_transformers(document: dict[str, Json], problems: Problems) -> tuple[
         if extension is None:
             continue
         if extension.must_understand:
-            problems.unknown(path, "storage transformer", extension.name, ())
+            problems.unknown(extension.place, "storage transformer", extension.name, ())
         else:
             problems.warn(path, f"unknown storage transformer `{extension.name}` is ignored, as its metadata allows")
     return tuple(found)
@@ -229,13 +241,10 @@ def _dump_array(model: ArrayModel) -> dict[str, Json]:
 # -- groups
 
 
-def _parse_group(document: dict[str, Json], problems: Problems) -> GroupModel | None:
-    before = len(problems.found)
+def _parse_group(document: dict[str, Json], problems: Problems) -> GroupModel:
     extra = _parse_extra(document, _GROUP_MEMBERS, problems)
     attributes = _parse_attributes(document, problems)
     consolidated = _parse_consolidated(document, extra, problems)
-    if len(problems.found) > before:
-        return None
     return GroupModel(attributes=attributes, consolidated=consolidated, zarr_format=3, extra=extra)
 
 
@@ -254,6 +263,8 @@ def _parse_consolidated(
             problems.expected("$.consolidated_metadata.kind", '"inline"', found.get("kind"))
         extra["consolidated_metadata"] = found
         return None
+    if found.get("must_understand") is not False:
+        problems.warn("$.consolidated_metadata.must_understand", "should be false")
     metadata = found.get("metadata")
     if not isinstance(metadata, dict):
         problems.expected("$.consolidated_metadata.metadata", "an object", metadata)
@@ -295,14 +306,7 @@ def _parse_extra(document: dict[str, Json], known: tuple[str, ...], problems: Pr
         if isinstance(value, dict) and value.get("must_understand") is False:
             extra[member] = value
         elif member == "extensions" and value == []:
-            extra[member] = value  # left over from drafts, and says nothing
+            problems.warn("$.extensions", "a member of drafts, not used any more")
         else:
             problems.add(f"$.{member}", "unknown member that must be understood", hint=nearest(member, known))
     return extra
-
-
-def without_consolidated(document: Json) -> Json:
-    """A group's document as it stands among the consolidated ones: without consolidated metadata of its own."""
-    if isinstance(document, dict) and "consolidated_metadata" in document:
-        return {name: value for name, value in document.items() if name != "consolidated_metadata"}
-    return document

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from omnizarr._extension import find, parse_extension
 from omnizarr._json import Json, Problems
@@ -11,21 +10,14 @@ from omnizarr._registry import Registry
 from omnizarr.grids.contract import Axis, Grid
 from omnizarr.grids.regular import Regular
 
-__all__ = ["Axis", "Grid", "GridClass", "Regular", "chunk_grids", "parse_grid"]
+__all__ = ["Axis", "Grid", "Regular", "chunk_grids", "parse_grid"]
 
 
-class GridClass(Protocol):
-    """What is registered: a class of grids, of which metadata needs no more than this."""
-
-    def parse(self, configuration: dict[str, Json], shape: Sequence[int], path: str, problems: Problems) -> Grid | None:
-        """Reads the configuration of the grid at `path`; adds to `problems` and gives None if it is wrong."""
-
-
-chunk_grids: Registry[GridClass] = Registry("chunk grid", "omnizarr.chunk_grids")
+chunk_grids: Registry[type[Grid]] = Registry("chunk grid", "omnizarr.chunk_grids")
 chunk_grids.register(Regular.name, Regular)
 
 
-def parse_grid(value: Json, shape: Sequence[int], path: str, problems: Problems) -> Grid | None:
+def parse_grid(value: Json, shape: Sequence[int] | None, path: str, problems: Problems) -> Grid | None:
     """Reads a `chunk_grid` member, as a name or as an object (R13); adds to `problems` if it is wrong."""
     extension = parse_extension(value, path, problems, kind="chunk grid", ignorable=False)
     grid = extension and find(extension, chunk_grids, problems)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._json import Json
+from omnizarr._json import Json, Problems
 
 __all__ = ["Axis", "Grid"]
 
@@ -43,6 +43,14 @@ class Grid(ABC):
     """A kind of chunk grid with its configuration: a value that compares equal, hashes and never changes."""
 
     name: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def parse(
+        cls, configuration: dict[str, Json], shape: Sequence[int] | None, path: str, problems: Problems
+    ) -> Grid | None:
+        """Reads the configuration of the grid at `path`; adds to `problems` and gives None if it is wrong. Without a
+        shape, because that is wrong too, everything else is checked all the same."""
 
     @abstractmethod
     def to_json(self) -> Json:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.grids.contract import Axis, Grid
 
@@ -61,23 +62,25 @@ class Regular(Grid):
 
     @classmethod
     def parse(
-        cls, configuration: dict[str, Json], shape: Sequence[int], path: str, problems: Problems
+        cls, configuration: dict[str, Json], shape: Sequence[int] | None, path: str, problems: Problems
     ) -> Regular | None:
         """Reads the configuration; a chunk length of 0 is read as 1 where the dimension's length is 0 (A35)."""
+        before = len(problems.found)
+        check_members(configuration, ("chunk_shape",), f"{path}.configuration", problems)
         found = configuration.get("chunk_shape")
         where = f"{path}.configuration.chunk_shape"
         if not isinstance(found, list) or not all(is_integer(size) for size in found):
             problems.expected(where, "a list of integers", found)
             return None
-        if len(found) != len(shape):
+        if shape is not None and len(found) != len(shape):
             problems.add(where, f"has {len(found)} lengths, but `shape` has {len(shape)} dimensions")
             return None
         sizes = []
-        for axis, (size, length) in enumerate(zip(found, shape, strict=True)):
-            if size == 0 and length == 0:
+        for axis, size in enumerate(found):
+            if size == 0 and shape is not None and shape[axis] == 0:
                 problems.warn(f"{where}[{axis}]", "a chunk length of 0 is read as 1")
                 size = 1
-            if size < 1:
-                problems.expected(f"{where}[{axis}]", "an integer of at least 1", size)
+            if not 1 <= size < 2**63:  # no index is longer than 64 bits
+                problems.expected(f"{where}[{axis}]", "an integer from 1 to 2^63-1", size)
             sizes.append(size)
-        return cls(tuple(sizes)) if all(size > 0 for size in sizes) else None
+        return cls(tuple(sizes)) if len(problems.found) == before else None

@@ -9,13 +9,14 @@ from omnizarr.indexing.keys import (
     split_fields,
     whole_selection,
 )
-from omnizarr.indexing.projection import Cell, Projection
+from omnizarr.indexing.projection import Cell, Projection, Row
 from omnizarr.indexing.selection import Pick, Selection, pick_length
 
 __all__ = [
     "Cell",
     "Pick",
     "Projection",
+    "Row",
     "Selection",
     "block_selection",
     "coordinate_selection",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from itertools import groupby, islice, pairwise, product
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,13 +13,13 @@ import numpy.typing as npt
 from omnizarr.grids import Axis
 from omnizarr.indexing.selection import Pick
 
-__all__ = ["Cell", "Projection"]
+__all__ = ["Cell", "Projection", "Row"]
 
 _Indices = npt.NDArray[np.intp]
 
-_Piece: TypeAlias = tuple[str, int, Pick, Pick, bool]
-"""One chunk along one dimension: its index as text, its index, what is taken from it, where that goes in the block, and
-whether that is all of it that lies in the array."""
+_Piece: TypeAlias = tuple[str, int, Pick, Pick, bool, bool]
+"""One chunk along one dimension: its index as text, its index, what is taken from it, where that goes in the block,
+whether that is all of it that lies in the array, and whether it is all of it."""
 
 
 class Cell(NamedTuple):
@@ -35,6 +35,15 @@ class Cell(NamedTuple):
     """Where it goes: an index for the block."""
     whole: bool
     """Whether everything in the chunk that lies inside the array is taken."""
+
+
+class Row(NamedTuple):
+    """Cells that are worked on together."""
+
+    cells: list[Cell]
+    outer: Any
+    """If all of them are taken entirely and lie side by side along the last dimension: where they go, together. Else
+    None."""
 
 
 class Projection:
@@ -65,8 +74,31 @@ class Projection:
         else:
             meshed = self._arrays > 1  # several independent arrays: NumPy would pair them unless they form a mesh
             for pieces in product(*self._pieces):
-                names, chunk, inner, outer, wholes = zip(*pieces, strict=True)
+                names, chunk, inner, outer, wholes, _ = zip(*pieces, strict=True)
                 yield Cell(names, chunk, inner, _mesh(outer) if meshed else outer, all(wholes))
+
+    def rows(self, most: int) -> Iterator[Row]:
+        """The cells, in rows of at most `most`."""
+        if self._groups is not None or self._arrays or not self._pieces:
+            cells = iter(self)
+            while row := list(islice(cells, most)):
+                yield Row(row, None)
+            return
+        *leading, last = self._pieces
+        runs = _side_by_side(last, most)
+        for pieces in product(*leading):
+            names = tuple(piece[0] for piece in pieces)
+            chunk = tuple(piece[1] for piece in pieces)
+            inner = tuple(piece[2] for piece in pieces)
+            outer = tuple(piece[3] for piece in pieces)
+            whole = all(piece[4] for piece in pieces)
+            entire = all(piece[5] for piece in pieces)
+            for run, span in runs:
+                cells_of_run = [
+                    Cell((*names, name), (*chunk, index), (*inner, taken), (*outer, goes), whole and alone)
+                    for name, index, taken, goes, alone, _ in run
+                ]
+                yield Row(cells_of_run, (*outer, span) if entire and span is not None else None)
 
     def _point_cells(self, groups: list[tuple[dict[int, _Piece], Pick]]) -> Iterator[Cell]:
         for members, positions in groups:
@@ -74,7 +106,7 @@ class Projection:
                 by_dimension: list[_Piece] = [*pieces]
                 for dimension in self.points:  # ascending, so each lands where it belongs
                     by_dimension.insert(dimension, members[dimension])
-                names, chunk, inner, _, _ = zip(*by_dimension, strict=True)
+                names, chunk, inner, _, _, _ = zip(*by_dimension, strict=True)
                 yield Cell(names, chunk, inner, (positions, *(piece[3] for piece in pieces)), False)
 
     def expression(self, inner: tuple[Pick, ...]) -> Any:
@@ -93,6 +125,17 @@ def _pieces(axis: Axis, pick: Pick) -> list[_Piece]:
     return _slice_pieces(axis, pick) if isinstance(pick, slice) else _index_pieces(axis, pick)
 
 
+def _side_by_side(pieces: list[_Piece], most: int) -> list[tuple[list[_Piece], slice | None]]:
+    """The pieces of the last dimension, in runs; with the place of the whole run if all of it is taken entirely."""
+    runs: list[tuple[list[_Piece], slice | None]] = []
+    for entire, group in groupby(pieces, key=lambda piece: piece[5]):
+        run = iter(group)
+        while some := list(islice(run, most)):
+            span = slice(some[0][3].start, some[-1][3].stop, 1) if entire else None  # type: ignore[union-attr]
+            runs.append((some, span))
+    return runs
+
+
 def _slice_pieces(axis: Axis, pick: slice) -> list[_Piece]:
     at, stop, step = pick.start, pick.stop, pick.step
     length = axis.length
@@ -102,13 +145,13 @@ def _slice_pieces(axis: Axis, pick: slice) -> list[_Piece]:
         chunk = axis.locate(at)
         begin, size = axis.bounds(chunk)
         end = begin + size
-        whole = step == 1 and at == begin and (end <= stop or stop >= length)
+        entire = step == 1 and at == begin and end <= stop
+        whole = entire or (step == 1 and at == begin and stop >= length)
         if end > stop:
             end = stop
         count = -(-(end - at) // step)
-        pieces.append(
-            (str(chunk), chunk, slice(at - begin, end - begin, step), slice(position, position + count, 1), whole)
-        )
+        inner, outer = slice(at - begin, end - begin, step), slice(position, position + count, 1)
+        pieces.append((str(chunk), chunk, inner, outer, whole, entire))
         position += count
         at += count * step
     return pieces
@@ -124,7 +167,7 @@ def _index_pieces(axis: Axis, indices: _Indices) -> list[_Piece]:
     for begin, end in pairwise(edges):
         chunk = int(chunks[begin if order is None else order[begin]])
         outer: Pick = slice(begin, end, 1) if order is None else order[begin:end]
-        pieces.append((str(chunk), chunk, local[begin:end], outer, False))
+        pieces.append((str(chunk), chunk, local[begin:end], outer, False, False))
     return pieces
 
 
@@ -149,7 +192,7 @@ def _grouped(
         members: dict[int, _Piece] = {}
         for dimension, chunk, values in zip(points, chunks, local, strict=True):
             index = int(chunk[first])
-            members[dimension] = (str(index), index, values[begin:end], positions, False)
+            members[dimension] = (str(index), index, values[begin:end], positions, False, False)
         groups.append((members, positions))
     return groups
 

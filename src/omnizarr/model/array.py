@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Literal, TypeAlias
@@ -14,7 +15,10 @@ from omnizarr.codecs import Chain, ChunkSpec, Codec, Sharding, Skipped
 from omnizarr.dtypes import DataType, Scalar, same_bits
 from omnizarr.grids import Grid
 
-__all__ = ["ArrayModel", "ZarrFormat"]
+__all__ = ["MOST_DIMENSIONS", "ArrayModel", "ZarrFormat"]
+
+MOST_DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+"""What NumPy can hold."""
 
 ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022"]
 """The generations, as users name them."""
@@ -61,8 +65,11 @@ class ArrayModel:
     @property
     def read_only_reason(self) -> str | None:
         """Why the array can be read but not written, if that is so: parts of its metadata were ignored (R38)."""
-        if any(isinstance(codec, Skipped) for codec in self.codecs) or self.storage_transformers:
+        every = tuple(_every(self.codecs))
+        if any(isinstance(codec, Skipped) for codec in every) or self.storage_transformers:
             return "its metadata names codecs or storage transformers that are unknown here; it can only be read"
+        if any(isinstance(codec, Sharding) and codec.index_codecs is None for codec in every):
+            return "its metadata does not say how the index of a shard is encoded; it can only be read"
         return None
 
     def chain(self, chunk_shape: tuple[int, ...], path: str, problems: Problems) -> Chain | None:
@@ -71,8 +78,7 @@ class ArrayModel:
         if chain is None:
             fill = np.zeros((), self.dtype) if self.fill is None else self.fill
             spec = ChunkSpec(chunk_shape, self.dtype, fill)
-            known = tuple(codec for codec in self.codecs if not isinstance(codec, Skipped))
-            chain = Chain.bind(known, spec, path, problems)
+            chain = Chain.bind(self.codecs, spec, path, problems)
             if chain is not None:
                 self._chains[chunk_shape] = chain
         return chain
@@ -88,3 +94,11 @@ class ArrayModel:
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _every(codecs: Iterable[Codec]) -> Iterator[Codec]:
+    """Codecs, and those within them."""
+    for codec in codecs:
+        yield codec
+        if isinstance(codec, Sharding):
+            yield from _every((*codec.codecs, *(codec.index_codecs or ())))

@@ -4,7 +4,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.group import Group, new_array, new_group
 from omnizarr.nodes.opening import open_node
-from omnizarr.nodes.options import ArrayOptions, takes_array_options
+from omnizarr.nodes.options import ArrayOptions, check_names, takes_array_options
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
 
@@ -15,6 +15,7 @@ __all__ = [
     "Group",
     "Tree",
     "UnreadableNode",
+    "check_names",
     "new_array",
     "new_group",
     "open_node",

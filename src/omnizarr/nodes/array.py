@@ -14,8 +14,7 @@ from omnizarr._json import Json
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.engine import Layout, read, write
-from omnizarr.errors import ArgumentError, ReadOnlyError, SelectionError
-from omnizarr.formats import dialect
+from omnizarr.errors import ArgumentError, NodeTypeError, ReadOnlyError, SelectionError
 from omnizarr.indexing import (
     Selection,
     block_selection,
@@ -29,6 +28,7 @@ from omnizarr.nodes import stored
 from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.documents import change, describe_place, fetch, parse_node
 from omnizarr.nodes.info import ArrayInfo
+from omnizarr.nodes.lengths import as_lengths
 from omnizarr.nodes.site import Site
 from omnizarr.store import Store
 
@@ -45,7 +45,7 @@ class Array:
     def __init__(self, site: Site, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
         self._site = site
         self._model = model
-        self._layout = Layout(site.store, site.path, site.dialect.chunk_prefix(site.path), model)
+        self._layout = self._layout_of(model)
         self._write_empty_chunks = write_empty_chunks
 
     # -- what it is
@@ -360,44 +360,57 @@ class Array:
 
     def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
         site = self._site
-        model = change(site.store, site.dialect, site.path, how, ArrayModel)
-        self._adopt(model)
+        self._adopt(change(site.store, site.dialect, site.path, how, ArrayModel))
         if site.consolidated is not None:
-            document = next(iter(site.dialect.dump(site.path, model).values()))
-            site.consolidated.note(site.path, document)
+            site.consolidated.written({site.path: self._model})
 
     def _adopt(self, model: ArrayModel) -> None:
-        if model.shape != self._model.shape or model.codecs != self._model.codecs:
-            self._layout = Layout(self.store, self.path, self._layout.prefix, model)
+        if _chunking(model) != _chunking(self._model):
+            self._layout = self._layout_of(model)
         self._model = model
+
+    def _layout_of(self, model: ArrayModel) -> Layout:
+        site = self._site
+        return Layout(site.store, site.path, site.dialect.chunk_prefix(site.path), model)
 
     def resize(self, shape: int | tuple[int, ...], *lengths: int) -> None:
         """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again."""
-        wanted = (shape, *lengths) if isinstance(shape, (int, np.integer)) else tuple(shape)
-        wanted = tuple(int(length) for length in wanted)
-        if len(wanted) != self.ndim or any(length < 0 for length in wanted):
-            raise ArgumentError(
-                f"`shape`: expected {self.ndim} lengths of at least 0, found {wanted}", argument="shape"
-            )
+        wanted = as_lengths((shape, *lengths) if lengths else shape, "shape", least=0)
+        if len(wanted) != self.ndim:
+            raise ArgumentError(f"`shape`: expected {self.ndim} lengths, found {len(wanted)}", argument="shape")
+        self._resize(lambda _: wanted)
+
+    def _resize(self, how: Callable[[tuple[int, ...]], tuple[int, ...]]) -> tuple[int, ...]:
+        """Gives the array the shape that `how` makes of the stored one, which another handle may have changed; the
+        shape it had."""
         self._check_writable()
-        before = self._layout
-        self._changed(lambda model: replace(model, shape=wanted))
-        stored.trim(before, wanted)
+        before = self._model
+
+        def resized(model: ArrayModel) -> ArrayModel:
+            nonlocal before
+            before = model
+            return replace(model, shape=how(model.shape))
+
+        self._changed(resized)
+        stored.trim(self._layout_of(before), self.shape)
+        return before.shape
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Adds `data` at the end of an axis, and gives the new shape."""
-        data = self._as_value(data, self.dtype)
-        if not -self.ndim <= axis < self.ndim:
+        """Adds `data` at the end of an axis, and gives the new shape. What other handles appended before is kept."""
+        if not isinstance(axis, (int, np.integer)) or not -self.ndim <= axis < self.ndim:
             raise ArgumentError(f"`axis`: expected an axis of {self.ndim} dimensions, found {axis}", argument="axis")
-        axis %= self.ndim
-        expected = self.shape[:axis] + data.shape[axis : axis + 1] + self.shape[axis + 1 :]
-        if data.shape != expected:
-            raise ArgumentError(
-                f"`data`: expected a shape like {self.shape} except on axis {axis}, found {data.shape}", argument="data"
-            )
-        start = self.shape[axis]
-        self.resize(self.shape[:axis] + (start + data.shape[axis],) + self.shape[axis + 1 :])
-        self[(slice(None),) * axis + (slice(start, None),)] = data
+        axis = int(axis) % self.ndim
+        data = self._as_value(data, self.dtype)
+
+        def longer(shape: tuple[int, ...]) -> tuple[int, ...]:
+            if data.shape[:axis] + data.shape[axis + 1 :] != shape[:axis] + shape[axis + 1 :] or not data.ndim:
+                raise ArgumentError(
+                    f"`data`: expected a shape like {shape} except on axis {axis}, found {data.shape}", argument="data"
+                )
+            return (*shape[:axis], shape[axis] + data.shape[axis], *shape[axis + 1 :])
+
+        start = self._resize(longer)[axis]
+        self[(*[slice(None)] * axis, slice(start, start + data.shape[axis]))] = data
         return self.shape
 
     @property
@@ -422,7 +435,7 @@ class Array:
         """Takes up what others changed: the shape and the attributes as they are stored now."""
         _, model = fetch(self.store, self.path, self.zarr_format)
         if not isinstance(model, ArrayModel):
-            raise ArgumentError(f"{describe_place(self.store, self.path)} is not an array any more", argument="self")
+            raise NodeTypeError(f"{describe_place(self.store, self.path)} is not an array any more", path=self.path)
         self._adopt(model)
         return self
 
@@ -430,7 +443,9 @@ class Array:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
-            raise ValueError("an omnizarr array is not in memory: it cannot become a NumPy array without a copy")
+            raise ArgumentError(
+                "an omnizarr array is not in memory: it cannot become a NumPy array without a copy", argument="copy"
+            )
         array = self.read()
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -442,6 +457,9 @@ class Array:
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("an array without dimensions cannot be iterated over")
+        return self._rows()
+
+    def _rows(self) -> Iterator[Any]:
         axis = self._layout.axes[0]
         at = 0
         while at < axis.length:
@@ -466,8 +484,7 @@ class Array:
         return f"<Array {describe_place(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        site = self._site
-        return _unpickled, (site.store, site.path, self.zarr_format, self._documents(), self._write_empty_chunks)
+        return _unpickled, (self._site, self._documents(), self._write_empty_chunks)
 
     def _documents(self) -> dict[str, Json]:
         return self._site.dialect.dump(self._site.path, self._model)
@@ -476,13 +493,15 @@ class Array:
         return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
 
 
-def _unpickled(
-    store: Store, path: str, zarr_format: ZarrFormat, documents: dict[str, Json], write_empty_chunks: bool
-) -> Array:
-    found = dialect(zarr_format)
-    model = parse_node(found, store, path, documents)
+def _unpickled(site: Site, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
+    model = parse_node(site.dialect, site.store, site.path, documents)
     assert isinstance(model, ArrayModel)
-    return Array(Site(store, path, found), model, write_empty_chunks=write_empty_chunks)
+    return Array(site, model, write_empty_chunks=write_empty_chunks)
+
+
+def _chunking(model: ArrayModel) -> ArrayModel:
+    """What of a model decides where its chunks lie and what they are."""
+    return replace(model, attributes={}, dimension_names=None, storage_transformers=(), extra={})
 
 
 class _Indexer:

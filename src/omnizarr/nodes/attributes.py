@@ -6,11 +6,27 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, Protocol
 
+from omnizarr import _json
 from omnizarr._json import Json
+from omnizarr.errors import ArgumentError
 
-__all__ = ["Attributes"]
+__all__ = ["Attributes", "as_attributes"]
 
 _MISSING = object()
+
+
+def as_attributes(value: Any) -> dict[str, Json]:
+    """A copy of what a user gives as attributes, as it will be read back from the document."""
+    if value is None:
+        return {}
+    try:
+        found = dict(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"`attributes`: expected names and values, found {_json.describe(value)}", argument="attributes"
+        ) from None
+    attributes: dict[str, Json] = _json.plain(found, "attributes")
+    return attributes
 
 
 class _Owner(Protocol):
@@ -27,7 +43,8 @@ class Attributes(MutableMapping[str, Json]):
         self._owner = owner
 
     def __getitem__(self, name: str) -> Json:
-        return self._owner._attributes()[name]
+        """A copy: what is changed within it is not stored, so it must not look as if it were."""
+        return copy.deepcopy(self._owner._attributes()[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._owner._attributes())
@@ -72,12 +89,14 @@ class Attributes(MutableMapping[str, Json]):
 
     def update(self, other: Any = (), /, **values: Json) -> None:
         """Adds or replaces attributes, in one write."""
-        changes = dict(other, **values)
-        self._owner._change_attributes(lambda attributes: attributes | changes)
+        changes = as_attributes(other) | as_attributes(values)
+        if changes:
+            self._owner._change_attributes(lambda attributes: attributes | changes)
 
     def put(self, attributes: Mapping[str, Json]) -> None:
         """Replaces all attributes, in one write."""
-        self._owner._change_attributes(lambda _: dict(attributes))
+        new = as_attributes(attributes)
+        self._owner._change_attributes(lambda _: new)
 
     def asdict(self) -> dict[str, Json]:
         """The attributes as a plain dict, which may be changed without changing the node."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError
-from omnizarr.formats import Dialect, Node
+from dataclasses import replace
+
+from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError, StoreError
+from omnizarr.formats import Node
 from omnizarr.model import ArrayModel, GroupModel
-from omnizarr.nodes.documents import describe_place, dumped, fetch_many, save
+from omnizarr.nodes.consolidated import Consolidated
+from omnizarr.nodes.documents import describe_place, dumped, fetch_many
 from omnizarr.nodes.site import Site
 
 __all__ = ["create_node", "erase_node", "prepare"]
@@ -14,51 +17,69 @@ __all__ = ["create_node", "erase_node", "prepare"]
 def create_node(site: Site, model: Node, *, overwrite: bool = False, known_group: str | None = None) -> Site:
     """Stores a new node at `site.path`, and gives its site. `known_group` is the path of a group above it that is known
     to exist."""
-    store, path, found = site.store, site.path, site.dialect
+    store, path = site.store, site.path
     store.check_writable()
-    found.check_path(path)
-    dumped(found, path, model)  # what cannot be written is refused before anything is changed
-    missing = prepare(site, overwrite=overwrite, known_group=known_group)
-    nodes: list[tuple[Dialect, str, Node]] = [
-        (found, group, GroupModel(zarr_format=found.zarr_format)) for group in missing
-    ]
-    save(store, [*nodes, (found, path, model)])
-    for _, created, node in [*nodes, (found, path, model)]:
-        note(site, created, node)
+    site.dialect.check_path(path)
+    documents = dumped(site.dialect, path, model)  # what cannot be written is refused before anything is changed
+    site, groups = prepare(site, overwrite=overwrite, known_group=known_group)
+    for key, value in documents.items():
+        if overwrite:
+            store.set(key, value)
+        elif not store.set_if(key, value, None):
+            raise _exists(site, "a node that somebody else just created")
+    if site.consolidated is not None:
+        site.consolidated.written({**groups, path: model})
     return site
 
 
-def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> list[str]:
-    """Makes room for a node at `site.path`: erases what lies there, if that is allowed, and gives the paths of the
-    groups above it that do not exist yet."""
-    store, path, found = site.store, site.path, site.dialect
-    above = [group for group in found.ancestors(path) if known_group is None or len(group) > len(known_group)]
+def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Site, dict[str, Node]]:
+    """Makes room for a node at `site.path`: erases what lies there, if that is allowed, and creates the groups above it
+    that do not exist yet. Gives the site, with consolidated metadata above it that it was not known to have, and the
+    groups that were created."""
+    store, path, dialect = site.store, site.path, site.dialect
+    above = [group for group in dialect.ancestors(path) if known_group is None or len(group) > len(known_group)]
     missing = []
+    occupied = False
     for place, there in fetch_many(store, [*above, path]):
-        if place == path:
-            if there is not None:
-                if not overwrite:
-                    kind = "a node" if isinstance(there, OmnizarrError) else _kind(there[1])
-                    raise NodeExistsError(
-                        f"{kind} exists at {describe_place(store, path)} already",
-                        path=path,
-                        hint="`overwrite=True` replaces it, with all that lies below it",
-                    )
-                erase_node(site)
-        elif there is None:
-            missing.append(place)
-        elif isinstance(there, OmnizarrError):
+        if isinstance(there, StoreError) or (isinstance(there, OmnizarrError) and place != path):
             raise there
-        elif isinstance(there[1], ArrayModel):
+        model = there if isinstance(there, OmnizarrError) or there is None else there[1]
+        if place == path:
+            occupied = model is not None
+            if occupied and not overwrite:
+                raise _exists(site, _kind(model))
+        elif model is None:
+            missing.append(place)
+        elif isinstance(model, ArrayModel):
             raise NodeTypeError(
                 f"`{path}` cannot be created: {describe_place(store, place)} is an array, which has no members",
                 path=path,
             )
-    return missing
+        elif isinstance(model, GroupModel) and model.consolidated is not None and site.consolidated is None:
+            gathered = Consolidated(store, dialect, place, model.consolidated, trusted=False)
+            site = replace(site, consolidated=gathered)
+    if overwrite and (occupied or path):
+        # Where there is no node, chunks of a half-erased one may be; but other files at the root are not ours.
+        erase_node(site)
+    new = GroupModel(zarr_format=dialect.zarr_format)
+    for group in missing:
+        for key, value in dumped(dialect, group, new).items():
+            store.set_if(key, value, None)  # a group that somebody else just created is as good
+    return site, dict.fromkeys(missing, new)
 
 
-def _kind(model: Node) -> str:
-    return "an array" if isinstance(model, ArrayModel) else "a group"
+def _exists(site: Site, what: str) -> NodeExistsError:
+    return NodeExistsError(
+        f"{what} exists at {describe_place(site.store, site.path)} already",
+        path=site.path,
+        hint="`overwrite=True` replaces it, with all that lies below it",
+    )
+
+
+def _kind(model: object) -> str:
+    if isinstance(model, ArrayModel):
+        return "an array"
+    return "a group" if isinstance(model, GroupModel) else "a node"
 
 
 def erase_node(site: Site) -> None:
@@ -67,11 +88,5 @@ def erase_node(site: Site) -> None:
     site.store.erase_values(site.dialect.keys(site.path))
     for prefix in site.dialect.prefixes(site.path):
         site.store.erase_prefix(prefix)
-    note(site, site.path, None)
-
-
-def note(site: Site, path: str, node: Node | None) -> None:
-    """Tells the consolidated metadata that the handle came through, if there is any."""
     if site.consolidated is not None:
-        document = None if node is None else next(iter(site.dialect.dump(path, node).values()))
-        site.consolidated.note(path, document)
+        site.consolidated.moved(site.path, None)

@@ -3,8 +3,7 @@ else changed meanwhile."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from omnizarr import _json
@@ -14,15 +13,16 @@ from omnizarr.errors import (
     ArgumentError,
     MetadataError,
     NodeNotFoundError,
+    NodeTypeError,
     OmnizarrError,
-    OmnizarrWarning,
     Problem,
     StoreError,
+    warn,
 )
-from omnizarr.formats import Dialect, Documents, Node, candidates, detect, dialect, foreign
-from omnizarr.store import Buffer, Store
+from omnizarr.formats import Dialect, Documents, Node, candidates, detect, dialect, foreign, suspects
+from omnizarr.store import Buffer, ReadOnlyStore, Store
 
-__all__ = ["change", "describe_place", "fetch", "fetch_many", "parse_node", "save"]
+__all__ = ["change", "describe_place", "dumped", "fetch", "fetch_many", "parse_node"]
 
 N = TypeVar("N", bound=Node)
 
@@ -31,7 +31,8 @@ _MOST_TRIES = 100  # of changing a document that others keep changing
 
 def describe_place(store: Store, path: str) -> str:
     """`temps/daily` in LocalStore(data.zarr)"""
-    return f"`{path or '/'}` in {store!r}"
+    shown = store.inner if isinstance(store, ReadOnlyStore) else store  # how it was opened is not where it is
+    return f"`{path or '/'}` in {shown!r}"
 
 
 def fetch(store: Store, path: str, zarr_format: object = None) -> tuple[Dialect, Node]:
@@ -44,11 +45,10 @@ def fetch(store: Store, path: str, zarr_format: object = None) -> tuple[Dialect,
 def fetch_many(store: Store, paths: Sequence[str]) -> Iterator[tuple[str, tuple[Dialect, Node] | OmnizarrError | None]]:
     """What lies at each path, all asked for together: a node, the reason why it cannot be read, or nothing."""
     keys = [candidates(path) for path in paths]
-    flat = [key for group in keys for key in group]
-    values = dict(zip(flat, store.get_partial_values([(key, None) for key in flat]), strict=True))
+    values = _values(store, [key for group in keys for key in group])
     for path, group in zip(paths, keys, strict=True):
-        found = {key: values[key] for key in group}
-        if all(value is None for value in found.values()):
+        found = {key: values[key] for key in group if values[key] is not None}
+        if not found:
             yield path, None
             continue
         try:
@@ -57,23 +57,44 @@ def fetch_many(store: Store, paths: Sequence[str]) -> Iterator[tuple[str, tuple[
             yield path, error
 
 
-def _understood(store: Store, path: str, values: dict[str, Buffer | None]) -> tuple[Dialect, Node]:
-    limit = config.current.max_document_bytes
-    documents = {
-        key: _json.parse(value, f"the document `{key}` in {store!r}", limit=limit)
-        for key, value in values.items()
-        if value is not None
-    }
+def _values(store: Store, keys: Sequence[str]) -> dict[str, Buffer | OmnizarrError | None]:
+    """The values of many keys. If the store cannot give one of them, the others are still found."""
+    try:
+        return dict(zip(keys, store.get_partial_values([(key, None) for key in keys]), strict=True))
+    except StoreError:
+        values: dict[str, Buffer | OmnizarrError | None] = {}
+        for key in keys:
+            try:
+                values[key] = store.get(key)
+            except StoreError as error:
+                values[key] = error
+        return values
+
+
+def _understood(store: Store, path: str, values: Mapping[str, Buffer | OmnizarrError | None]) -> tuple[Dialect, Node]:
+    documents = {key: _parsed(store, key, value) for key, value in values.items() if value is not None}
     verdict = detect(path, documents)
     if verdict is None:
-        what = foreign(path, store.exists)
+        keys = suspects(path)
+        found = store.get_partial_values([(key, (0, 0)) for key in keys])
         raise NodeNotFoundError(
             f"there is no Zarr array or group at {describe_place(store, path)}",
             path=path,
-            hint=f"{what} lies there, which this release cannot read" if what else None,
+            hint=_foreign(path, {key for key, value in zip(keys, found, strict=True) if value is not None}),
         )
-    found = dialect(verdict.zarr_format)
-    return found, parse_node(found, store, path, documents)
+    generation = dialect(verdict.zarr_format)
+    return generation, parse_node(generation, store, path, documents)
+
+
+def _parsed(store: Store, key: str, value: Buffer | OmnizarrError) -> Json:
+    if isinstance(value, OmnizarrError):
+        raise value
+    return _json.parse(value, f"the document `{key}` in {store!r}", limit=config.current.max_document_bytes)
+
+
+def _foreign(path: str, keys: Collection[str], document: Json = None) -> str | None:
+    what = foreign(path, keys, document)
+    return f"{what} lies there, which this release cannot read" if what else None
 
 
 def parse_node(found: Dialect, store: Store, path: str, documents: Documents) -> Node:
@@ -82,18 +103,17 @@ def parse_node(found: Dialect, store: Store, path: str, documents: Documents) ->
     node = found.parse(path, documents, problems)
     kind = found.node_type(path, documents) or "node"
     place = f"{kind} {describe_place(store, path)}"
-    keys = ", ".join(f"`{key}`" for key in documents)
+    names = ", ".join(f"`{key.removeprefix(f'{path}/')}`" for key in documents)
     if node is None or problems:
-        what = foreign(path, lambda key: False, next(iter(documents.values()), None))
         raise MetadataError(
-            f"cannot open {place}: {_count(problems.found)} in {keys}",
+            f"cannot open {place}: {_count(problems.found)} in {names}",
             problems.found,
             path=path,
-            hint=f"{what} lies there, which this release cannot read" if what else None,
+            hint=_foreign(path, (), next(iter(documents.values()), None)),
         )
     if problems.warnings:
         lines = "".join(f"\n  {problem.path}: {problem.message}" for problem in problems.warnings)
-        warnings.warn(f"{place}: accepted {_count(problems.warnings)} in {keys}{lines}", OmnizarrWarning, stacklevel=6)
+        warn(f"{place}: accepted {_count(problems.warnings)} in {names}{lines}")
     return node
 
 
@@ -109,31 +129,34 @@ def dumped(found: Dialect, path: str, node: Node) -> dict[str, bytes]:
             f"`{path or '/'}` cannot be written in Zarr {found.zarr_format}: {'; '.join(losses)}",
             argument="zarr_format",
         )
-    return {key: _json.dump(document) for key, document in found.dump(path, node).items()}
-
-
-def save(store: Store, nodes: Iterable[tuple[Dialect, str, Node]]) -> None:
-    """Stores the documents of nodes, in this order."""
-    store.set_each([item for found, path, node in nodes for item in dumped(found, path, node).items()])
+    documents = {key: _json.dump(document) for key, document in found.dump(path, node).items()}
+    limit = config.current.max_document_bytes
+    for key, data in documents.items():
+        if len(data) > limit:  # nobody could read it again
+            raise ArgumentError(
+                f"the document `{key}` would be {len(data)} bytes long, more than the limit of {limit}",
+                argument="attributes",
+                hint="raise it with `omnizarr.config.set(max_document_bytes=...)`",
+            )
+    return documents
 
 
 def change(store: Store, found: Dialect, path: str, how: Callable[[N], N], kind: type[N]) -> N:
     """Changes the node at `path` as it is now, not as some handle remembers it, and gives back what was stored."""
     store.check_writable()
     keys = found.keys(path)
-    limit = config.current.max_document_bytes
     for _ in range(_MOST_TRIES):
         versions = {}
         documents: dict[str, Json] = {}
         for key in keys:
             value, versions[key] = store.get_versioned(key)
             if value is not None:
-                documents[key] = _json.parse(value, f"the document `{key}` in {store!r}", limit=limit)
+                documents[key] = _parsed(store, key, value)
         if not documents:
             raise NodeNotFoundError(f"{describe_place(store, path)} is gone", path=path)
         node = parse_node(found, store, path, documents)
         if not isinstance(node, kind):
-            raise NodeNotFoundError(f"{describe_place(store, path)} is now another kind of node", path=path)
+            raise NodeTypeError(f"{describe_place(store, path)} is another kind of node now", path=path)
         after = how(node)
         if all(store.set_if(key, value, versions.get(key)) for key, value in dumped(found, path, after).items()):
             return after

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, Unpack
 import numpy as np
 
 from omnizarr._json import Json
+from omnizarr.dtypes import data_type_of
 from omnizarr.errors import (
     ArgumentError,
     NodeExistsError,
@@ -17,13 +18,15 @@ from omnizarr.errors import (
     OmnizarrError,
     ReadOnlyError,
 )
-from omnizarr.formats import Dialect, Node, dialect
+from omnizarr.formats import Node, candidates, dialect
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.attributes import Attributes
-from omnizarr.nodes.creating import create_node, erase_node, note, prepare
-from omnizarr.nodes.documents import change, describe_place, fetch, fetch_many, parse_node, save
-from omnizarr.nodes.options import ArrayOptions, array_model, takes_array_options
+from omnizarr.nodes.attributes import Attributes, as_attributes
+from omnizarr.nodes.creating import create_node, erase_node
+from omnizarr.nodes.documents import change, describe_place, fetch, fetch_many, parse_node
+from omnizarr.nodes.lengths import as_lengths
+from omnizarr.nodes.moving import move_node
+from omnizarr.nodes.options import ArrayOptions, array_model, check_names, takes_array_options
 from omnizarr.nodes.site import Site
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
@@ -41,20 +44,21 @@ def handle(site: Site, model: Node) -> Array | Group:
 
 def new_array(site: Site, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
     """Creates an array, with its data if there are any."""
+    check_names(options)
     overwrite = options.pop("overwrite", False)
     write_empty_chunks = options.pop("write_empty_chunks", False)
     model, data = array_model(**{**options, "zarr_format": site.dialect.zarr_format})  # type: ignore[arg-type]
-    create_node(site, model, overwrite=overwrite, known_group=known_group)
+    site = create_node(site, model, overwrite=overwrite, known_group=known_group)
     array = Array(site, model, write_empty_chunks=write_empty_chunks)
     if data is not None:
         array[...] = data
     return array
 
 
-def new_group(site: Site, model: GroupModel, *, overwrite: bool = False, known_group: str | None = None) -> Group:
+def new_group(site: Site, attributes: Any = None, *, overwrite: bool = False, known_group: str | None = None) -> Group:
     """Creates a group."""
-    create_node(site, model, overwrite=overwrite, known_group=known_group)
-    return Group(site, model)
+    model = GroupModel(attributes=as_attributes(attributes), zarr_format=site.dialect.zarr_format)
+    return Group(create_node(site, model, overwrite=overwrite, known_group=known_group), model)
 
 
 class Group(MutableMapping[str, Any]):
@@ -126,15 +130,17 @@ class Group(MutableMapping[str, Any]):
         return join_path(self.path, relative)
 
     def __contains__(self, path: object) -> bool:
+        """Whether a node is there, readable or not."""
         if not isinstance(path, str):
             return False
         try:
-            self[path]
-        except (NodeNotFoundError, ArgumentError):
+            where = self._below(path)
+        except ArgumentError:
             return False
-        except OmnizarrError:
-            return True  # it is there, although it cannot be read
-        return True
+        known = self._site.consolidated
+        if known is not None and known.trusted:
+            return known.has(where)
+        return any(self.store.exists(key) for key in candidates(where))
 
     def get(self, path: str, default: Any = None) -> Any:
         """The member at `path`, or `default` if there is none."""
@@ -146,10 +152,9 @@ class Group(MutableMapping[str, Any]):
     def __delitem__(self, path: str) -> None:
         where = self._below(path)
         self._check_writable()
-        site = self._site.at(where)
-        if not any(there is not None for _, there in fetch_many(self.store, [where])):
+        if not any(self.store.exists(key) for key in candidates(where)):
             raise NodeNotFoundError(f"there is no array or group at {describe_place(self.store, where)}", path=where)
-        erase_node(site)
+        erase_node(self._site.at(where))
 
     def __setitem__(self, path: str, value: Any) -> None:
         """Stores an array of values under a name; what lies there is replaced."""
@@ -250,9 +255,7 @@ class Group(MutableMapping[str, Any]):
     def create_group(self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False) -> Group:
         """Creates a group below this one."""
         self._check_writable()
-        site = self._site.at(self._below(name))
-        model = GroupModel(attributes=dict(attributes or {}), zarr_format=self.zarr_format)
-        return new_group(site, model, overwrite=overwrite, known_group=self.path)
+        return new_group(self._site.at(self._below(name)), attributes, overwrite=overwrite, known_group=self.path)
 
     def require_group(self, name: str, *, overwrite: bool = False) -> Group:
         """The group at `name`; a new one if there is none."""
@@ -272,51 +275,22 @@ class Group(MutableMapping[str, Any]):
             return self.create_array(name, **options)
         if not isinstance(found, Array):
             raise NodeTypeError(f"{describe_place(self.store, found.path)} is a group, not an array", path=found.path)
-        shape = options.get("shape")
-        if shape is not None:
-            wanted = (shape,) if isinstance(shape, int) else tuple(shape)
-            if wanted != found.shape:
-                raise NodeExistsError(
-                    f"array {describe_place(self.store, found.path)} has the shape {found.shape}, not {wanted}",
-                    path=found.path,
-                )
-        dtype = options.get("dtype")
-        if dtype is not None:
-            fits = found.dtype == np.dtype(dtype) if exact else np.can_cast(found.dtype, np.dtype(dtype))
-            if not fits:
-                raise NodeExistsError(
-                    f"array {describe_place(self.store, found.path)} has the dtype {found.dtype}, not {np.dtype(dtype)}",
-                    path=found.path,
-                )
+        shape, dtype = options.get("shape"), options.get("dtype")
+        wanted = found.shape if shape is None else as_lengths(shape, "shape", least=0)
+        if wanted != found.shape:
+            raise self._differs(found, f"the shape {found.shape}, not {wanted}")
+        kind = found.dtype if dtype is None else data_type_of(dtype).dtype
+        if kind != found.dtype and (exact or not np.can_cast(kind, found.dtype)):
+            raise self._differs(found, f"the dtype {found.dtype}, not {kind}")
         return found
+
+    def _differs(self, array: Array, what: str) -> NodeExistsError:
+        return NodeExistsError(f"array {describe_place(self.store, array.path)} has {what}", path=array.path)
 
     def move(self, source: str, destination: str) -> None:
         """Moves a node, with all that lies below it, to another path of this group."""
         self._check_writable()
-        old, new = self._below(source), self._below(destination)
-        if new == old or new.startswith(f"{old}/"):
-            raise ArgumentError(f"`{source}` cannot be moved into itself", argument="destination")
-        node = self[source]
-        found = node._site.dialect
-        found.check_path(new)
-        site = self._site.at(new, found)
-        missing = prepare(site, overwrite=False, known_group=self.path)
-        save(self.store, [(found, group, GroupModel(zarr_format=found.zarr_format)) for group in missing])
-        moved = [("", node), *(node.members(max_depth=None) if isinstance(node, Group) else ())]
-        for before, after in zip(found.prefixes(old), found.prefixes(new), strict=True):
-            documents = [key for path, _ in moved for key in found.keys(join_path(old, path))]
-            others = (key for key in self.store.list_prefix(before) if key not in documents)
-            # Documents come last, so that a move that is broken off shows no node without its data.
-            for key in [*others, *reversed(documents)]:
-                value = self.store.get(key)
-                if value is not None:
-                    self.store.set(after + key[len(before) :], value)
-        erase_node(self._site.at(old, found))
-        for group in missing:
-            note(site, group, GroupModel(zarr_format=found.zarr_format))
-        for path, member in moved:
-            if not isinstance(member, UnreadableNode):
-                note(site, join_path(new, path), member.metadata)
+        move_node(self._site, self._below(source), self._below(destination))
 
     # -- attributes
 
@@ -337,14 +311,13 @@ class Group(MutableMapping[str, Any]):
     def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         self._check_writable()
         site = self._site
-        self._model = change(
-            site.store,
-            site.dialect,
-            site.path,
-            lambda model: replace(model, attributes=how(model.attributes)),
-            GroupModel,
-        )
-        note(site, site.path, replace(self._model, consolidated=None))
+
+        def changed(model: GroupModel) -> GroupModel:
+            return replace(model, attributes=how(model.attributes))
+
+        self._model = change(site.store, site.dialect, site.path, changed, GroupModel)
+        if site.consolidated is not None:
+            site.consolidated.written({site.path: self._model})
 
     def update_attributes(self, attributes: dict[str, Json]) -> Group:
         """Adds or replaces attributes, in one write."""
@@ -352,11 +325,14 @@ class Group(MutableMapping[str, Any]):
         return self
 
     def refresh(self) -> Group:
-        """Takes up what others changed: the attributes as they are stored now."""
+        """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
         _, model = fetch(self.store, self.path, self.zarr_format)
         if not isinstance(model, GroupModel):
-            raise ArgumentError(f"{describe_place(self.store, self.path)} is not a group any more", argument="self")
+            raise NodeTypeError(f"{describe_place(self.store, self.path)} is not a group any more", path=self.path)
         self._model = model
+        known = self._site.consolidated
+        if known is not None and known.root == self.path and model.consolidated is not None:
+            known.documents = model.consolidated
         return self
 
     # -- among Python's objects
@@ -372,12 +348,10 @@ class Group(MutableMapping[str, Any]):
         return f"<Group {describe_place(self.store, self.path)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        site = self._site
-        return _unpickled, (site.store, site.path, self.zarr_format, site.dialect.dump(site.path, self._model))
+        return _unpickled, (self._site, self._site.dialect.dump(self.path, self._model))
 
 
-def _unpickled(store: Store, path: str, zarr_format: ZarrFormat, documents: dict[str, Json]) -> Group:
-    found: Dialect = dialect(zarr_format)
-    model = parse_node(found, store, path, documents)
+def _unpickled(site: Site, documents: dict[str, Json]) -> Group:
+    model = parse_node(site.dialect, site.store, site.path, documents)
     assert isinstance(model, GroupModel)
-    return Group(Site(store, path, found), model)
+    return Group(site, model)

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 __all__ = ["ArrayInfo", "human_bytes"]
 
 
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
 def human_bytes(count: int) -> str:
     """1536 → `1.5 KiB`"""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if size < 1024 or unit == "PiB":
-            break
-        size /= 1024
-    return f"{count} B" if unit == "B" else f"{size:.1f} {unit}"
+    unit = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
+    if unit == 0:
+        return f"{count} B"
+    tenths = (10 * count + 2 ** (10 * unit - 1)) >> 10 * unit  # in integers: metadata can claim more than a float holds
+    return f"{tenths // 10}.{tenths % 10} {_UNITS[unit]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class ArrayInfo:
             stored = array.nbytes_stored()
             items.append(("Stored", f"{human_bytes(stored)} ({stored} bytes)"))
             if stored:
-                items.append(("Storage ratio", f"{array.nbytes / stored:.1f}"))
+                tenths = 10 * array.nbytes // stored
+                items.append(("Storage ratio", f"{tenths // 10}.{tenths % 10}"))
             items.append(("Chunks stored", f"{array.nchunks_initialized} of {array.nchunks}"))
         return cls(tuple(items))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from omnizarr.errors import NodeTypeError
+from omnizarr.errors import MetadataError, NodeTypeError
 from omnizarr.formats import Dialect, Node
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.array import Array
@@ -42,14 +42,15 @@ def open_node(
 def _consolidated(
     store: Store, path: str, dialect: Dialect, model: Node, use_consolidated: bool | None
 ) -> Consolidated | None:
-    documents = model.consolidated if isinstance(model, GroupModel) else None
-    if documents is None:
+    if not isinstance(model, GroupModel):
+        return None
+    if model.consolidated is None:
         if use_consolidated:
-            raise NodeTypeError(
-                f"{describe_place(store, path)} has no consolidated metadata",
+            raise MetadataError(
+                f"group {describe_place(store, path)} has no consolidated metadata",
                 path=path,
                 hint="`omnizarr.consolidate_metadata` writes it",
             )
         return None
     trusted = store.read_only if use_consolidated is None else use_consolidated
-    return Consolidated(store, dialect, path, documents, trusted=trusted)
+    return Consolidated(store, dialect, path, model.consolidated, trusted=trusted)

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from omnizarr.engine import Layout, sharding_of, write
+import numpy as np
+
+from omnizarr.codecs import BoundSharding, Chain
+from omnizarr.engine import Layout, write
 from omnizarr.indexing import Selection, pick_length
 from omnizarr.nodes.site import Site
 
@@ -23,18 +26,33 @@ def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def chunk_count(layout: Layout) -> int:
-    """How many chunks are stored that lie inside the array; in shards, inner chunks."""
+    """How many chunks are stored that lie inside the array; in shards, inner chunks. Shards that are compressed as a
+    whole are counted as one, for what is in them is not known without decoding them."""
     total = 0
     for key, chunk in _chunks(layout):
         if any(index >= axis.count for index, axis in zip(chunk, layout.axes, strict=True)):
             continue
-        sharding = sharding_of(layout.chain(chunk))
-        if sharding is None:
+        chain = layout.chain(chunk)
+        if chain.compressed or not isinstance(chain.serializer, BoundSharding):
             total += 1
-        else:
-            found = layout.store.get(key, sharding.index_range)
-            total += 0 if found is None else sum(place is not None for place in sharding.decode_index(found))
+            continue
+        sharding = chain.serializer
+        found = layout.store.get(key, sharding.index_range)
+        if found is not None:
+            full = [place is not None for place in sharding.decode_index(found)]
+            total += int(np.reshape(full, sharding.grid)[_inside(layout, chunk, chain, sharding)].sum())
     return total
+
+
+def _inside(layout: Layout, chunk: tuple[int, ...], chain: Chain, sharding: BoundSharding) -> tuple[slice, ...]:
+    """The part of a shard's grid that lies inside the array; writers may store what lies outside, too."""
+    starts = [axis.bounds(index)[0] for axis, index in zip(layout.axes, chunk, strict=True)]
+    lengths = [axis.length - start for axis, start in zip(layout.axes, starts, strict=True)]
+    for codec in chain.arrays:
+        if codec.order is None:
+            return (slice(None),) * len(sharding.grid)
+        lengths = [lengths[axis] for axis in codec.order]
+    return tuple(slice(-(-length // size)) for length, size in zip(lengths, sharding.inner.spec.shape, strict=True))
 
 
 def byte_count(site: Site) -> int:

@@ -117,6 +117,8 @@ class Store(ABC):
     """Whether `set_if` is atomic for everybody who uses the place, not only for this process."""
     locking: bool = False
     """Whether `lock` holds for everybody who uses the place, not only for this process."""
+    in_memory: bool = False
+    """Whether `get` hands out what is in memory already, so that there is nothing to gain from `get_into`."""
     remote: bool = False
     """Whether a request costs so much time that requests should be sent together; else a worker that decodes a value
     also gets it."""

@@ -198,6 +198,29 @@ class LocalStore(Store):
             os.close(file)
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        # Whole chunks in directories that are known, which is nearly every read, take the short way: no more calls
+        # than the system asks for. Whatever is out of the ordinary there takes the long way again.
+        cut = key.rfind("/") + 1
+        name = key[cut:]
+        if range is None and name.isalnum() and name.isascii() and not self._looks_for_links and not _WINDOWS:
+            folder = self._folders.get(key[:cut])
+            if folder is not None:
+                try:
+                    file = os.open(folder + name, self._flags)
+                except FileNotFoundError:
+                    return None
+                except OSError:
+                    pass
+                else:
+                    try:
+                        size = os.fstat(file).st_size
+                        data = os.read(file, size)
+                        if data and len(data) == size:
+                            return data
+                    except OSError:
+                        pass
+                    finally:
+                        os.close(file)
         found = self._load(key, range)
         return None if found is None else found[0]
 

@@ -33,6 +33,7 @@ class MemoryStore(Store):
     of the pickle is a copy that no longer hears of changes.
     """
 
+    in_memory = True
     conditional = True  # nobody outside this process can come here
     locking = True
 

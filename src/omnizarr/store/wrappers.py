@@ -24,6 +24,7 @@ class WrapperStore(Store):
         self.conditional = inner.conditional
         self.locking = inner.locking
         self.remote = inner.remote
+        self.in_memory = inner.in_memory
 
     @property
     def read_only(self) -> bool:

@@ -3,7 +3,7 @@ fetches nothing itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -12,10 +12,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._json import Json, Problems, is_integer, nearest
+from omnizarr._extension import check_members
+from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_ import Bytes
 from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.contract import (
+    ArrayCodec,
     BoundSerializer,
     Buffer,
     ByteSpec,
@@ -31,29 +33,39 @@ from omnizarr.config import config
 from omnizarr.dtypes import is_fill
 from omnizarr.errors import ArgumentError, CodecError
 
-__all__ = ["BoundSharding", "Sharding"]
+__all__ = ["INDEX_CODECS", "BoundSharding", "Sharding"]
+
+INDEX_CODECS: tuple[Codec, ...] = (Bytes("little"), Crc32c())
+"""What the specification recommends for the index (R98)."""
 
 _MEMBERS = ("chunk_shape", "codecs", "index_codecs", "index_location")
 
 
 @dataclass(frozen=True, slots=True)
 class Sharding(Serializer):
-    """Inner chunks of `chunk_shape`, encoded by `codecs`, with an index encoded by `index_codecs` at one end."""
+    """Inner chunks of `chunk_shape`, encoded by `codecs`, with an index encoded by `index_codecs` at one end.
+
+    `index_codecs` is None in documents of before July 2023, which did not name them (§1.7): shards of those can be
+    read, with a checksum behind the index or without.
+    """
 
     name: ClassVar[str] = "sharding_indexed"
     chunk_shape: tuple[int, ...]
     codecs: tuple[Codec, ...] = (Bytes("little"),)
-    index_codecs: tuple[Codec, ...] = (Bytes("little"), Crc32c())
+    index_codecs: tuple[Codec, ...] | None = INDEX_CODECS
     index_location: Literal["start", "end"] = "end"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chunk_shape", tuple(int(length) for length in self.chunk_shape))
-        object.__setattr__(self, "codecs", tuple(codec_of(codec, "codecs") for codec in self.codecs))
-        object.__setattr__(self, "index_codecs", tuple(codec_of(codec, "index_codecs") for codec in self.index_codecs))
-        if any(length < 1 for length in self.chunk_shape):
+        shape = self.chunk_shape
+        numbers = shape if isinstance(shape, (tuple, list)) else (shape,)
+        if not all(isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size > 0 for size in numbers):
             raise ArgumentError(
-                f"`chunk_shape`: expected lengths of at least 1, found {self.chunk_shape}", argument="chunk_shape"
+                f"`chunk_shape`: expected integers of at least 1, found {shape!r}", argument="chunk_shape"
             )
+        object.__setattr__(self, "chunk_shape", tuple(int(size) for size in numbers))
+        object.__setattr__(self, "codecs", _codecs(self.codecs, "codecs", len(numbers)))
+        if self.index_codecs is not None:
+            object.__setattr__(self, "index_codecs", _codecs(self.index_codecs, "index_codecs", len(numbers) + 1))
         if self.index_location not in ("start", "end"):
             raise ArgumentError(
                 f'`index_location`: expected "start" or "end", found {self.index_location!r}', argument="index_location"
@@ -63,31 +75,37 @@ class Sharding(Serializer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Sharding | None:
         before = len(problems.found)
         where = f"{path}.configuration"
-        for member in configuration:
-            if member not in _MEMBERS:
-                problems.add(f"{where}.{member}", "unknown member", hint=nearest(member, _MEMBERS))
-        shape = configuration.get("chunk_shape")
-        if not isinstance(shape, list) or not all(is_integer(length) and length > 0 for length in shape):
+        check_members(configuration, _MEMBERS, where, problems)
+        for member in ("chunk_shape", "codecs"):
+            if member not in configuration:
+                problems.add(f"{where}.{member}", "is missing")
+        shape = configuration.get("chunk_shape", [])
+        if not isinstance(shape, list) or not all(is_integer(size) and 0 < size < 2**63 for size in shape):
             problems.expected(f"{where}.chunk_shape", "a list of integers of at least 1", shape)
-        inner = parse_codecs(configuration.get("codecs"), f"{where}.codecs", problems)
-        index = parse_codecs(configuration.get("index_codecs"), f"{where}.index_codecs", problems)
+        inner: tuple[Codec, ...] = ()
+        if "codecs" in configuration:
+            inner = parse_codecs(configuration["codecs"], f"{where}.codecs", problems)
+        index = None
+        if "index_codecs" in configuration:
+            index = parse_codecs(configuration["index_codecs"], f"{where}.index_codecs", problems)
+        else:
+            problems.warn(f"{where}.index_codecs", "is missing: the index is read with a checksum or without")
         location = configuration.get("index_location", "end")
         if location not in ("start", "end"):
             problems.expected(f"{where}.index_location", '"start" or "end"', location)
-        if len(problems.found) > before:
-            return None
-        assert isinstance(shape, list)
-        return cls(tuple(shape), inner, index, location)
+        return cls(tuple(shape), inner, index, location) if len(problems.found) == before else None
 
     def configuration(self) -> dict[str, Json]:
-        return {
+        found: dict[str, Json] = {
             "chunk_shape": list(self.chunk_shape),
             "codecs": [codec.to_json() for codec in self.codecs],
-            "index_codecs": [codec.to_json() for codec in self.index_codecs],
-            "index_location": self.index_location,
         }
+        if self.index_codecs is not None:
+            found["index_codecs"] = [codec.to_json() for codec in self.index_codecs]
+        return {**found, "index_location": self.index_location}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSharding | None:
+        before = len(problems.found)
         where = f"{path}.configuration"
         if len(self.chunk_shape) != len(spec.shape):
             problems.add(
@@ -98,29 +116,47 @@ class Sharding(Serializer):
         for axis, (inner, outer) in enumerate(zip(self.chunk_shape, spec.shape, strict=True)):
             if outer % inner:
                 problems.add(f"{where}.chunk_shape[{axis}]", f"{inner} does not divide the shard's length {outer}")
-                return None
         grid = tuple(outer // inner for inner, outer in zip(self.chunk_shape, spec.shape, strict=True))
         chain = Chain.bind(self.codecs, ChunkSpec(self.chunk_shape, spec.dtype, spec.fill), f"{where}.codecs", problems)
-        empty = np.array(2**64 - 1, np.uint64)
-        entries = ChunkSpec((*grid, 2), np.dtype(np.uint64), empty)
-        index = Chain.bind(self.index_codecs, entries, f"{where}.index_codecs", problems)
-        if index is not None and index.encoded.size is None:
-            problems.add(f"{where}.index_codecs", "the index must have a fixed size, so no codec may compress it (R97)")
+        entries = ChunkSpec((*grid, 2), np.dtype(np.uint64), np.array(2**64 - 1, np.uint64))
+        index_codecs = INDEX_CODECS if self.index_codecs is None else self.index_codecs
+        index = Chain.bind(index_codecs, entries, f"{where}.index_codecs", problems)
+        if index is not None and index.encoded.size is None:  # R97
+            problems.add(f"{where}.index_codecs", "the index must have a fixed size, so no codec may compress it")
+        if len(problems.found) > before or chain is None or index is None:
             return None
-        if chain is None or index is None:
-            return None
-        return BoundSharding(spec, grid, chain, index, at_start=self.index_location == "start")
+        bare = Chain.bind(INDEX_CODECS[:1], entries, where, problems) if self.index_codecs is None else None
+        return BoundSharding(spec, grid, chain, index, at_start=self.index_location == "start", bare_index=bare)
+
+
+def _codecs(value: Any, argument: str, ndim: int) -> tuple[Codec, ...]:
+    """Codecs as a user may give them, with nothing left to be chosen that the number of dimensions decides."""
+    if isinstance(value, (Codec, str, dict)) or not isinstance(value, Iterable):
+        raise ArgumentError(f"`{argument}`: expected a list of codecs, found {value!r}", argument=argument)
+    found = [codec_of(codec, argument) for codec in value]
+    return tuple(codec.resolved(ndim) if isinstance(codec, ArrayCodec) else codec for codec in found)
 
 
 class BoundSharding(BoundSerializer):
     """A sharding codec that knows its shards."""
 
-    def __init__(self, spec: ChunkSpec, grid: tuple[int, ...], inner: Chain, index: Chain, *, at_start: bool) -> None:
+    def __init__(
+        self,
+        spec: ChunkSpec,
+        grid: tuple[int, ...],
+        inner: Chain,
+        index: Chain,
+        *,
+        at_start: bool,
+        bare_index: Chain | None = None,
+    ) -> None:
+        """`bare_index` is how an index is read that does not fit `index`: without a checksum."""
         self.spec = spec
         self.grid = grid
         """How many inner chunks a shard has along each dimension."""
         self.inner = inner
         self._index = index
+        self._bare_index = bare_index
         assert index.encoded.size is not None
         self.index_size: int = index.encoded.size
         self.at_start = at_start
@@ -134,12 +170,27 @@ class BoundSharding(BoundSerializer):
 
     def decode_index(self, data: Buffer, shard_size: int | None = None) -> Index:
         """The index, from the bytes that lie at `index_range`."""
-        if len(data) != self.index_size:
-            raise CodecError(
-                Sharding.name,
-                f"the shard is too short for its index: expected {self.index_size} bytes, found {len(data)}",
-            )
+        if self._bare_index is not None:
+            return Index(self._guessed(data).reshape(-1, 2), shard_size)
+        self._check_length(data, self.index_size)
         return Index(self._index.decode(data).reshape(-1, 2), shard_size)
+
+    def _guessed(self, data: Buffer) -> npt.NDArray[Any]:
+        """The entries of an index that ends in a checksum, or else of one that has none."""
+        assert self._bare_index is not None
+        size = self._bare_index.spec.nbytes
+        self._check_length(data, size)
+        try:
+            return self._index.decode(data)
+        except CodecError:
+            return self._bare_index.decode(data[:size] if self.at_start else data[len(data) - size :])
+
+    @staticmethod
+    def _check_length(data: Buffer, size: int) -> None:
+        if len(data) < size:
+            raise CodecError(
+                Sharding.name, f"the shard is too short for its index: expected {size} bytes, found {len(data)}"
+            )
 
     def split(self, data: Buffer) -> list[Buffer | None]:
         """A shard's inner chunks as views, in C order; None for the empty ones."""

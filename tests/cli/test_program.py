@@ -1,0 +1,107 @@
+"""The program: what it loads, how it is started, and how errors and warnings of the library come out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import omnizarr
+from omnizarr.cli.program import _COMMANDS
+
+Run = Callable[..., Result]
+
+
+def python(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter."""
+    command = [sys.executable, *(str(argument) for argument in arguments)]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after some code."""
+    shown = python("-c", f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))")
+    assert shown.returncode == 0, shown.stderr
+    modules: list[str] = json.loads(shown.stdout.splitlines()[-1])
+    return set(modules)
+
+
+def test_help_and_version_load_nothing_but_click() -> None:
+    """Beyond what `import omnizarr` itself loads: no rich, no json, none of the library's work."""
+    calls = "import omnizarr.cli\nfor option in ('--help', '--version'):\n"
+    calls += "    try: omnizarr.cli.main([option])\n    except SystemExit: pass"
+    extra = loaded_by(calls) - loaded_by("import omnizarr, click.shell_completion")
+    own = {name.removeprefix("omnizarr.") for name in extra if name.startswith("omnizarr.")}
+    assert own <= {"errors", "cli", "cli.program", "cli.screen", *(f"cli.{name}" for name in _COMMANDS)}
+    assert not {name for name in extra if name.partition(".")[0] in ("rich", "numpy", "json", "numcodecs")}
+
+
+@pytest.mark.smoke
+def test_python_m_runs_the_same_program(tmp_path: Path) -> None:
+    """And a failure is no traceback."""
+    shown = python("-m", "omnizarr", "tree", tmp_path / "absent")
+    assert shown.returncode == 1
+    assert shown.stdout == ""
+    assert shown.stderr.startswith("error: there is no Zarr array or group at ")
+    assert "Traceback" not in shown.stderr
+
+
+@pytest.mark.smoke
+def test_the_version(run: Run) -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"omnizarr {omnizarr.__version__}\n")
+
+
+@pytest.mark.smoke
+def test_help_names_every_command(run: Run) -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for name in _COMMANDS:
+        assert f"\n  {name}  " in result.output
+        assert run(name, "--help").output.startswith(f"Usage: omnizarr {name} [OPTIONS] LOCATION")
+
+
+def test_an_error_of_the_library_is_one_message_and_exit_code_1(run: Run, tmp_path: Path) -> None:
+    result = run("info", tmp_path / "absent")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: there is no Zarr array or group at `/` in ")
+    assert "Traceback" not in result.stderr
+
+
+def test_every_problem_of_a_document_is_in_the_message(run: Run, place: Path) -> None:
+    result = run("info", place, "--path", "inner/broken")
+    assert result.exit_code == 1
+    assert "$.chunk_grid.name: unknown chunk grid `reguler`" in result.stderr
+    assert "unknown codec `zstt`" in result.stderr
+    assert "hint: did you mean `regular`?" in result.stderr
+
+
+def test_a_mistake_in_the_command_line_is_exit_code_2(run: Run) -> None:
+    assert run("tre").exit_code == 2
+    assert run("tree").exit_code == 2
+    assert run("tree", "x", "--level", "-1").exit_code == 2
+
+
+def test_a_warning_of_the_library_is_one_line_and_no_error(run: Run, tmp_path: Path) -> None:
+    omnizarr.create_array(tmp_path / "a", shape=2, dtype="int8")
+    document = tmp_path / "a" / "zarr.json"
+    told = json.loads(document.read_text())
+    told["data_type"] = {"name": "int8"}  # a reader accepts it, a writer should not write it
+    document.write_text(json.dumps(told))
+    result = run("info", tmp_path / "a")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: array `/` in ")
+    assert "documents.py" not in result.stderr
+
+
+def test_messages_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+    result = run("info", tmp_path, "--path", "a\x1b[2Jb")
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stderr
+    assert "a\\x1b[2Jb" in result.stderr

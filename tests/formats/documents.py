@@ -1,0 +1,75 @@
+"""Documents of v3 as the tests need them: canonical ones, with changes, and how they are read."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from omnizarr._json import Problems
+from omnizarr.formats import Node, dialect
+
+__all__ = ["LITTLE", "array_document", "dumped", "group_document", "parsed", "places", "sharding", "warned"]
+
+LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
+
+
+def array_document(*without: str, **changes: Any) -> dict[str, Any]:
+    """A canonical document of an array, with changed members and `without` some."""
+    document: dict[str, Any] = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [10, 6],
+        "data_type": "int16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 3]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 7,
+        "codecs": [copy.deepcopy(LITTLE), {"name": "gzip", "configuration": {"level": 1}}],
+        "attributes": {"a": 1},
+        "storage_transformers": [],
+        **changes,
+    }
+    return {name: value for name, value in document.items() if name not in without}
+
+
+def group_document(*without: str, **changes: Any) -> dict[str, Any]:
+    """A canonical document of a group."""
+    document: dict[str, Any] = {"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}, **changes}
+    return {name: value for name, value in document.items() if name not in without}
+
+
+def sharding(**changes: Any) -> dict[str, Any]:
+    """A sharding codec that fits the array of `array_document`."""
+    configuration = {
+        "chunk_shape": [2, 3],
+        "codecs": [copy.deepcopy(LITTLE)],
+        "index_codecs": [copy.deepcopy(LITTLE), {"name": "crc32c"}],
+        "index_location": "end",
+        **changes,
+    }
+    return {"name": "sharding_indexed", "configuration": configuration}
+
+
+def parsed(document: Any, path: str = "") -> tuple[Node | None, Problems]:
+    """The node that a document describes, and what is wrong or odd about it."""
+    v3 = dialect(3)
+    problems = Problems()
+    return v3.parse(path, {v3.keys(path)[0]: document}, problems), problems
+
+
+def dumped(node: Node, path: str = "") -> Any:
+    (document,) = dialect(3).dump(path, node).values()
+    return document
+
+
+def places(document: Any) -> list[str]:
+    """The JSON paths of a document's problems; none if it can be read."""
+    node, problems = parsed(document)
+    assert (node is None) == bool(problems)
+    return [problem.path for problem in problems.found]
+
+
+def warned(document: Any, path: str = "") -> list[str]:
+    """The JSON paths of what is odd about a document that can be read."""
+    node, problems = parsed(document, path)
+    assert node is not None, problems.found
+    return [problem.path for problem in problems.warnings]

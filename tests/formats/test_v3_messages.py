@@ -1,0 +1,78 @@
+"""What a user reads when a document is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import omnizarr
+from omnizarr.errors import MetadataError, NodeNotFoundError
+from tests.formats.documents import LITTLE, array_document
+
+
+def put(folder: Path, path: str, document: Any) -> None:
+    (folder / path).mkdir(parents=True)
+    (folder / path / "zarr.json").write_text(json.dumps(document))
+
+
+def test_the_message_says_what_and_where_with_every_problem_and_a_hint(tmp_path: Path) -> None:
+    document = array_document(
+        codecs=[LITTLE, {"name": "gzip", "configuration": {"level": 12}}],
+        chunk_grid={"name": "reguler", "configuration": {"chunk_shape": [4, 3]}},
+    )
+    put(tmp_path / "data.zarr", "temps/daily", document)
+    with pytest.raises(MetadataError) as caught:
+        omnizarr.open(tmp_path / "data.zarr", path="temps/daily", mode="r")
+    text = str(caught.value).replace(f"{tmp_path}{os.sep}", "")
+    assert text == (
+        "cannot open array `temps/daily` in LocalStore(data.zarr): 2 problems in `zarr.json`\n"
+        "  $.chunk_grid.name: unknown chunk grid `reguler`\n"
+        "  $.codecs[1].configuration.level: expected an integer from 0 to 9, found 12\n"
+        "\n"
+        "hint: did you mean `regular`?"
+    )
+    assert caught.value.path == "temps/daily"  # type: ignore[attr-defined]
+    assert len(caught.value.problems) == 2
+
+
+def test_one_problem_is_one_problem(tmp_path: Path) -> None:
+    put(tmp_path, "a", array_document("shape"))
+    with pytest.raises(MetadataError, match=r"cannot open array `a` in .*: 1 problem in `zarr.json`\n  \$.shape: is missing"):
+        omnizarr.open(tmp_path, path="a")
+
+
+def test_a_document_that_is_no_json_is_named() -> None:
+    store = omnizarr.MemoryStore()
+    store.set("a/zarr.json", b"{")
+    with pytest.raises(MetadataError, match="the document `a/zarr.json` in MemoryStore.* is not valid JSON"):
+        omnizarr.open(store, path="a")
+
+
+@pytest.mark.parametrize(
+    ("key", "what"), [(".zarray", "Zarr v2 array"), (".zgroup", "Zarr v2 group"), ("meta", "Zarr v1 array")]
+)
+def test_what_this_release_cannot_read_is_recognised(key: str, what: str) -> None:
+    store = omnizarr.MemoryStore()
+    store.set(f"a/{key}", b"{}")
+    with pytest.raises(NodeNotFoundError) as caught:
+        omnizarr.open(store, path="a")
+    assert what in (caught.value.hint or "")
+
+
+def test_drafts_are_recognised() -> None:
+    store = omnizarr.MemoryStore()
+    store.set("zarr.json", b'{"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0"}')
+    with pytest.raises(MetadataError) as caught:
+        omnizarr.open(store)
+    assert "a draft of Zarr v3" in (caught.value.hint or "")
+
+
+def test_a_missing_node_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(NodeNotFoundError, match="there is no Zarr array or group at `a/b` in LocalStore") as caught:
+        omnizarr.open(tmp_path, path="a/b", mode="r")
+    assert caught.value.path == "a/b"
+    assert caught.value.hint is None

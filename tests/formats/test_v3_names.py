@@ -1,0 +1,207 @@
+"""Where the nodes of v3 lie, and what they may be called."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import omnizarr
+from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrWarning
+from omnizarr.formats import dialect
+from tests.formats.documents import group_document, warned
+
+V3 = dialect(3)
+
+
+def test_R1_R2_the_keys_of_documents() -> None:
+    assert V3.keys("") == ("zarr.json",)
+    assert V3.keys("foo/bar") == ("foo/bar/zarr.json",)
+
+
+def test_R3_everything_of_an_array_lies_under_its_path() -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, name="foo/bar", shape=(2, 2), dtype="int8", chunks=1)[...] = 1
+    assert V3.chunk_prefix("foo/bar") == "foo/bar/"
+    assert V3.chunk_prefix("") == ""
+    assert sorted(store.list()) == [
+        "foo/bar/c/0/0",
+        "foo/bar/c/0/1",
+        "foo/bar/c/1/0",
+        "foo/bar/c/1/1",
+        "foo/bar/zarr.json",
+        "foo/zarr.json",
+        "zarr.json",
+    ]
+
+
+def test_R3_a_root_array_has_the_empty_prefix() -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, shape=3, dtype="int8", chunks=2)[...] = 1
+    assert sorted(store.list()) == ["c/0", "c/1", "zarr.json"]
+
+
+def test_R4_the_root_may_be_an_array_or_a_group() -> None:
+    assert isinstance(omnizarr.open(omnizarr.create_array(shape=3, dtype="i1").store), omnizarr.Array)
+    assert isinstance(omnizarr.open(omnizarr.create_group().store), omnizarr.Group)
+
+
+@pytest.mark.parametrize("name", ["a/b", "a/b/c"])
+def test_R4_an_array_has_no_children(name: str) -> None:
+    group = omnizarr.create_group()
+    group.create_array("a", shape=3, dtype="int8")
+    with pytest.raises(NodeTypeError, match="`a` in .* is an array"):
+        group.create_array(name, shape=3, dtype="int8")
+    with pytest.raises(NodeTypeError):
+        group.create_group(name)
+    with pytest.raises(NodeTypeError):
+        omnizarr.create_group(group.store, path=name)
+    with pytest.raises(NodeTypeError):
+        omnizarr.create_array(omnizarr.create_array(shape=1, dtype="i1").store, name=name, shape=3, dtype="int8")
+
+
+def test_R5_siblings_have_different_names() -> None:
+    group = omnizarr.create_group()
+    group.create_array("a", shape=3, dtype="int8")
+    for create in (group.create_group, lambda name: group.create_array(name, shape=1, dtype="int8")):
+        with pytest.raises(FileExistsError, match="exists at `a`"):
+            create("a")
+
+
+def test_R6_paths_and_names() -> None:
+    root = omnizarr.create_group()
+    array = root.create_array("foo/bar", shape=3, dtype="int8")
+    assert (root.path, root.name, root.basename) == ("", "/", "")
+    assert (array.path, array.name, array.basename) == ("foo/bar", "/foo/bar", "bar")
+    group = root["foo"]
+    assert isinstance(group, omnizarr.Group)
+    assert (group.path, group.name, group.basename) == ("foo", "/foo", "foo")
+
+
+@pytest.mark.parametrize("spelling", ["foo/bar", "/foo/bar", "foo/bar/", "//foo//bar//"])
+def test_R6_users_may_spell_slashes_as_they_like(spelling: str) -> None:
+    root = omnizarr.create_group()
+    root.create_array(spelling, shape=3, dtype="int8")
+    assert root[spelling] == root["foo/bar"] == omnizarr.open(root.store, path=spelling)
+
+
+@pytest.mark.parametrize("name", ["", "/", "//"])
+def test_R43_a_name_is_not_empty(name: str) -> None:
+    group = omnizarr.create_group()
+    with pytest.raises(ArgumentError, match="empty"):
+        group.create_group(name)
+    with pytest.raises(ArgumentError, match="empty"):
+        group.create_array(name, shape=1, dtype="int8")
+    with pytest.raises(ArgumentError, match="empty"):
+        group[name]
+
+
+def test_R44_a_slash_parts_names() -> None:
+    group = omnizarr.create_group()
+    group.create_group("a/b")
+    assert list(group) == ["a"]
+
+
+@pytest.mark.parametrize("name", [".", "..", "...", "a/..", "a/./b", "....", "a/.../b"])
+def test_R45_a_name_does_not_consist_of_periods(name: str) -> None:
+    group = omnizarr.create_group()
+    with pytest.raises(ArgumentError):
+        group.create_group(name)
+    with pytest.raises(ArgumentError):
+        omnizarr.create_array(group.store, name=name, shape=1, dtype="int8")
+    assert list(group.store.list()) == ["zarr.json"]
+
+
+@pytest.mark.parametrize("name", ["__a", "__", "__zarr", "a/__b", "__a/b"])
+def test_R46_a_name_does_not_start_with_two_underscores(name: str) -> None:
+    group = omnizarr.create_group()
+    with pytest.raises(ArgumentError, match="reserved"):
+        group.create_group(name)
+    assert list(group.store.list()) == ["zarr.json"]
+
+
+@pytest.mark.parametrize("name", ["zarr.json", "a/zarr.json", "zarr.json/a"])
+def test_R47_a_name_is_not_that_of_the_document(name: str) -> None:
+    group = omnizarr.create_group()
+    with pytest.raises(ArgumentError, match="zarr.json"):
+        group.create_group(name)
+    group.create_group("x")
+    with pytest.raises(ArgumentError, match="zarr.json"):
+        group.move("x", name)
+
+
+@pytest.mark.parametrize("name", ["a.b", ".a", "_a", "a__b", "a b", "é", "日本", "c", "0.0", "A" * 200, ".zarray", "Zarr.json"])
+def test_other_names_are_fine(name: str) -> None:
+    group = omnizarr.create_group()
+    group.create_array(name, shape=3, dtype="int8")[...] = 4
+    assert list(group) == [name]
+    assert group[name][0] == 4  # type: ignore[index]
+
+
+def test_R48_case_matters() -> None:
+    group = omnizarr.create_group()
+    group.create_group("a")
+    group.create_array("A", shape=1, dtype="int8")
+    assert list(group) == ["A", "a"]
+    assert isinstance(group["a"], omnizarr.Group)
+
+
+def test_R49_R50_names_are_kept_as_they_are_and_stored_as_utf8(tmp_path: object) -> None:
+    composed, decomposed = "\u00e9", "e\u0301"
+    group = omnizarr.create_group()
+    group.create_group(composed)
+    group.create_group(decomposed)
+    assert set(group) == {composed, decomposed}
+
+
+def test_R51_listings_pass_over_reserved_names() -> None:
+    group = omnizarr.create_group()
+    group.create_group("a")
+    group.store.set("__reserved/zarr.json", json.dumps(group_document()).encode())
+    assert list(group) == ["a"]
+    assert len(group) == 1
+
+
+@pytest.mark.parametrize("path", ["__old", "zarr.json", "a/__old", "..."])
+def test_A36_old_nodes_with_such_names_are_read_by_their_path_with_a_warning(path: str) -> None:
+    group = omnizarr.create_group()
+    group.store.set(f"{path}/zarr.json", json.dumps(group_document()).encode())
+    assert warned(group_document(), path) == ["$"]
+    with pytest.warns(OmnizarrWarning, match="the node is called"):
+        assert isinstance(group[path], omnizarr.Group)
+    assert path in group
+
+
+def test_R119_creating_an_array_creates_the_groups_above() -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, name="a/b/c", shape=1, dtype="int8")
+    for path in ("", "a", "a/b"):
+        assert isinstance(omnizarr.open(store, path=path), omnizarr.Group)
+    assert V3.ancestors("a/b/c") == ["", "a", "a/b"]
+    assert V3.ancestors("") == []
+
+
+def test_A31_groups_that_exist_are_left_as_they_are() -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_group(store, path="a", attributes={"x": 1})
+    omnizarr.create_array(store, name="a/b", shape=1, dtype="int8")
+    assert omnizarr.open_group(store, path="a", mode="r").attrs == {"x": 1}
+
+
+def test_R119_erasing_takes_the_whole_prefix_and_nothing_else() -> None:
+    group = omnizarr.create_group()
+    for name in ("a/x", "ab", "a.b"):
+        group.create_array(name, shape=2, dtype="int8")[...] = 1
+    del group["a"]
+    assert list(group) == ["a.b", "ab"]
+    assert not any(key.startswith("a/") for key in group.store.list())
+
+
+def test_R120_a_prefix_without_a_document_is_no_node() -> None:
+    group = omnizarr.create_group()
+    group.store.set("stray/file", b"x")
+    group.store.set("stray/c/0", b"x")
+    assert list(group) == []
+    assert "stray" not in group
+    with pytest.raises(NodeNotFoundError):
+        group["stray"]

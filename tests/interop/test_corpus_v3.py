@@ -1,0 +1,86 @@
+"""We read the stored corpus of what other implementations wrote, also where none of them can be installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.errors import MetadataError
+from tests.interop.cells import same
+
+CORPUS = Path(__file__).parents[1] / "corpora" / "v3"
+EXPECTED = CORPUS / "expected"
+WRITERS = sorted(place.name for place in CORPUS.iterdir() if place.is_dir() and place != EXPECTED)
+ZARR = [writer for writer in WRITERS if writer.startswith("zarr-")]
+NAMES = sorted(place.relative_to(EXPECTED).with_suffix("").as_posix() for place in EXPECTED.rglob("*.npy"))
+ARRAYS = [(writer, name) for writer in WRITERS for name in NAMES if (CORPUS / writer / name / "zarr.json").exists()]
+CORE = [(writer, name) for writer, name in ARRAYS if not name.startswith("more/")]
+MORE = [(writer, name) for writer, name in ARRAYS if name.startswith("more/")]
+
+
+def test_the_corpus_is_whole() -> None:
+    assert {writer.rpartition("-")[0] for writer in WRITERS} == {"zarr", "tensorstore", "zarrista"}
+    assert [writer[:8] for writer in ZARR] == ["zarr-3.0", "zarr-3.1", "zarr-3.4"]
+    text = (CORPUS / "PROVENANCE.md").read_text(encoding="utf-8")
+    for writer in WRITERS:
+        arrays = {name for found, name in ARRAYS if found == writer}
+        left_out = {name for name in NAMES if f"- `{writer}` `{name}`:" in text}
+        of_zarr = {name for name in NAMES if name.split("/")[0] in ("defaults", "more", "hierarchy", "consolidated")}
+        assert arrays == set(NAMES) - left_out - (of_zarr if writer not in ZARR else set())
+        assert len(arrays) >= 56
+    assert sum(file.stat().st_size for file in CORPUS.rglob("*") if file.is_file()) < 2**20
+
+
+def check(writer: str, name: str) -> None:
+    expected = np.load(EXPECTED / f"{name}.npy")
+    array = omnizarr.open_array(CORPUS / writer / name, mode="r")
+    part = tuple(slice(length // 3, length, 2) for length in expected.shape)
+    if array.dtype.kind in "OT":  # text of any length, of which NumPy's files know nothing
+        assert array[...].tolist() == expected.tolist()
+        assert array[part].tolist() == expected[part].tolist()
+    else:
+        assert same(array[...], expected)
+        assert same(array[part], expected[part])
+
+
+@pytest.mark.parametrize(("writer", "name"), CORE)
+def test_we_read_the_core(writer: str, name: str) -> None:
+    check(writer, name)
+
+
+@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # some spell a fill value in ways of their own
+@pytest.mark.parametrize(("writer", "name"), MORE)
+def test_we_read_extensions_or_say_that_they_are_unknown(writer: str, name: str) -> None:
+    try:
+        check(writer, name)
+    except MetadataError as error:
+        unknown = [line.strip() for line in str(error).splitlines() if "unknown data type" in line]
+        if not unknown:
+            raise
+        pytest.skip(unknown[0])
+
+
+@pytest.mark.parametrize("writer", ZARR)
+def test_we_read_names_and_attributes(writer: str) -> None:
+    array = omnizarr.open_array(CORPUS / writer / "defaults/named", mode="r")
+    assert array.dimension_names == ("y", None)
+    assert array.attrs.asdict() == {"unit": "K", "ü": [1, None]}
+
+
+@pytest.mark.parametrize("writer", ZARR)
+@pytest.mark.parametrize(
+    ("kind", "use_consolidated"), [("hierarchy", None), ("consolidated", False), ("consolidated", True)]
+)
+def test_we_read_hierarchies(writer: str, kind: str, use_consolidated: bool | None) -> None:
+    root = omnizarr.open_group(CORPUS / writer / kind, mode="r", use_consolidated=use_consolidated)
+    members: dict[str, Any] = dict(root.members(max_depth=None))
+    assert sorted(members) == ["below", "below/further", "below/further/values", "empty", "numbers"]
+    assert root.attrs.asdict() == {"title": "a hierarchy", "of": [1, 2.5, None]}
+    assert members["below"].attrs.asdict() == {"deep": {"er": True}}
+    for path in ("numbers", "below/further/values"):
+        assert members[path].attrs.asdict() == {"path": path}
+        assert same(members[path][...], np.load(EXPECTED / kind / f"{path}.npy"))

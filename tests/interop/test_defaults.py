@@ -1,0 +1,64 @@
+"""What is written without any option is read by everybody, in every data type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from tests.interop.cells import KINDS, Cell, resized
+from tests.interop.verdict import judge, need, reads
+from tests.peers import LIBRARIES, Peer
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "shards": {"shards": "auto"},
+    "columns first": {"order": "F"},
+    "big-endian": {"serializer": {"name": "bytes", "configuration": {"endian": "big"}}},
+}
+
+
+def cell(kind: str, shape: tuple[int, ...], name: str) -> Cell:
+    """An array of which nothing is said but its type and shape; what else a cell says is for the gaps."""
+    values = KINDS[kind]
+    codecs = [OPTIONS[name]["serializer"]] if name == "big-endian" else []
+    return Cell(f"{name}, {kind}", kind, resized(values.values, shape), (), codecs, values.zero, np.zeros(()), None, ())
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_what_is_written_by_default_is_read_by_all(zarr3_peer: Peer, tmp_path: Path, library: str, name: str) -> None:
+    need(zarr3_peer, library)
+
+    def handed(cell: Cell) -> bool:
+        place = tmp_path / cell.name
+        omnizarr.create_array(place, shape=cell.data.shape, dtype=KINDS[cell.kind].data_type, **OPTIONS[name])[...] = (
+            cell.data
+        )
+        return reads(zarr3_peer, library, place, cell)
+
+    kinds = [kind for kind, known in KINDS.items() if name != "big-endian" or known.dtype.itemsize > 1]
+    judge(library, "read", [cell(kind, (9, 14), name) for kind in kinds], handed)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("kind", ["int16", "struct"])
+def test_chunks_of_many_blosc_blocks_are_read_by_all(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
+    """Elements of 11 bytes do not fill a block evenly."""
+    need(zarr3_peer, library)
+    many = cell(kind, (1200, 300), "nothing")
+    omnizarr.create_array(tmp_path, dtype=KINDS[kind].data_type, shape=many.data.shape, chunks=-1)[...] = many.data
+    judge(library, "read", [many], lambda cell: reads(zarr3_peer, library, tmp_path, cell))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_nobody_wrote_is_zero_for_all(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
+    need(zarr3_peer, library)
+    values = KINDS[kind]
+    empty = Cell(kind, kind, np.zeros((3, 2), values.dtype), (), [], values.zero, np.zeros(()), None, ())
+    omnizarr.create_array(tmp_path, shape=(3, 2), dtype=values.data_type)
+    judge(library, "read", [empty], lambda cell: reads(zarr3_peer, library, tmp_path, cell))

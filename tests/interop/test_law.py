@@ -1,0 +1,100 @@
+"""A law: whatever array we write, another implementation reads the same; and the other way round."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import omnizarr
+from tests.interop.cells import (
+    BIG,
+    BLOSC_NAMES,
+    BLOSC_SHUFFLES,
+    CRC32C,
+    FILLS,
+    KINDS,
+    LITTLE,
+    Cell,
+    blosc,
+    document,
+    fit,
+    gzip,
+    same,
+    sharding,
+    write_ours,
+    zstd,
+)
+from tests.interop.gaps import DIFFERS, Action, gap
+from tests.interop.verdict import reads
+from tests.peers import LIBRARIES, Peer, PeerError, Unsupported
+
+COMPRESSORS = st.one_of(
+    st.builds(gzip, st.integers(0, 9)),
+    st.builds(zstd, st.integers(-3, 5), checksum=st.booleans()),
+    st.builds(blosc, st.sampled_from(BLOSC_NAMES), st.sampled_from(BLOSC_SHUFFLES), st.integers(0, 9)),
+    st.just(CRC32C),
+)
+
+
+@st.composite
+def chains(draw: st.DrawFn, shape: tuple[int, ...], depth: int = 2) -> list[dict[str, Any]]:
+    """Codecs for chunks of a shape; shards lie at most `depth` deep."""
+    codecs: list[dict[str, Any]] = []
+    if draw(st.booleans()) and shape:
+        order = draw(st.permutations(range(len(shape))))
+        codecs.append({"name": "transpose", "configuration": {"order": order}})
+        shape = tuple(shape[axis] for axis in order)
+    if depth and draw(st.booleans()):
+        inner = [draw(st.sampled_from([d for d in range(1, length + 1) if length % d == 0])) for length in shape]
+        index = draw(st.sampled_from([[LITTLE], [BIG], [LITTLE, CRC32C], [BIG, CRC32C]]))
+        at = draw(st.sampled_from(["start", "end"]))
+        return [*codecs, sharding(inner, *draw(chains(tuple(inner), depth - 1)), index=index, at=at)]
+    return [*codecs, draw(st.sampled_from([LITTLE, BIG])), *draw(st.lists(COMPRESSORS, max_size=2))]
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> Cell:
+    """An array of any kind, partly written, with random bits."""
+    name = draw(st.sampled_from(sorted(KINDS)))
+    kind = KINDS[name]
+    fills = [(kind.zero, np.zeros((), kind.dtype)), *((fill, bits) for other, fill, bits in FILLS if other == name)]
+    fill, bits = draw(st.sampled_from(fills))
+    shape = tuple(draw(st.lists(st.integers(0, 7), max_size=3)))
+    chunks = tuple(draw(st.integers(1, 6)) for _ in shape)
+    data = np.full(shape, bits, kind.dtype)
+    written = tuple(slice(draw(st.integers(0, 2)), draw(st.integers(3, 7))) for _ in shape)
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    part = np.frombuffer(random.bytes(data[written].nbytes), kind.dtype).reshape(data[written].shape).copy()
+    for flags in (part, part["flag"]) if kind.dtype.names else (part,):
+        if flags.dtype == bool:
+            flags[...] = flags.view("u1") & 1
+    data[written] = part
+    codecs = fit(draw(chains(chunks)), kind.dtype)
+    keys = {
+        "name": draw(st.sampled_from(["default", "v2"])),
+        "configuration": {"separator": draw(st.sampled_from("./"))},
+    }
+    return Cell("any", name, data, chunks, codecs, fill, bits, keys, [written])
+
+
+@given(cell=cells(), library=st.sampled_from(LIBRARIES), action=st.sampled_from(["read", "write"]))
+def test_what_one_writes_the_other_reads(zarr3_peer: Peer, cell: Cell, library: str, action: Action) -> None:
+    assume(library in zarr3_peer.libraries)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "array"
+        try:
+            if action == "read":
+                write_ours(place, cell)
+                equal = reads(zarr3_peer, library, place, cell)
+            else:
+                zarr3_peer.write(library, place, cell.data, document=document(cell))
+                equal = same(omnizarr.open_array(place, mode="r")[...], cell.data)
+            complaint = None if equal else DIFFERS
+        except (Unsupported, PeerError) as error:
+            complaint = str(error)
+    assert complaint is None or gap(library, action, cell, complaint) is not None, complaint

@@ -1,0 +1,85 @@
+"""Other implementations read what we write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from tests.interop.cells import BLOSC_CHAINS, BY_BLOSC, BY_CHAIN, BY_FILL, BY_LAYOUT, Cell, same, write_ours
+from tests.interop.verdict import judge, need, reads
+from tests.peers import LIBRARIES, Peer
+
+Written: TypeAlias = Callable[[Cell], Path]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """Gives the place of an array of ours; it is written once, for all peers."""
+    root = tmp_path_factory.mktemp("ours")
+    places: dict[str, Path] = {}
+
+    def write(cell: Cell) -> Path:
+        if cell.name not in places:
+            place = root / str(len(places))
+            array = write_ours(place, cell)
+            assert same(array[...], cell.data), cell.name
+            places[cell.name] = place
+        return places[cell.name]
+
+    return write
+
+
+def show(peer: Peer, library: str, written: Written, cells: Sequence[Cell]) -> None:
+    need(peer, library)
+    judge(library, "read", cells, lambda cell: reads(peer, library, written(cell), cell))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("chain", BY_CHAIN)
+def test_codecs_of_every_data_type(zarr3_peer: Peer, written: Written, library: str, chain: str) -> None:
+    show(zarr3_peer, library, written, BY_CHAIN[chain])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("chain", BY_BLOSC)
+def test_R92_blosc_with_every_compressor_and_shuffle(
+    zarr3_peer: Peer, written: Written, library: str, chain: str
+) -> None:
+    show(zarr3_peer, library, written, BY_BLOSC[chain])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("layout", BY_FILL)
+def test_fill_values(zarr3_peer: Peer, written: Written, library: str, layout: str) -> None:
+    show(zarr3_peer, library, written, BY_FILL[layout])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("layout", BY_LAYOUT)
+def test_shapes_and_chunk_keys(zarr3_peer: Peer, written: Written, library: str, layout: str) -> None:
+    show(zarr3_peer, library, written, BY_LAYOUT[layout])
+
+
+# -- that the arrays above are what they are meant to be
+
+
+@pytest.mark.parametrize("chain", BLOSC_CHAINS)
+def test_chunks_of_blosc_are_compressed(written: Written, chain: str) -> None:
+    compressed = "level 0" not in chain
+    for cell in BY_BLOSC[chain]:
+        stored = (written(cell) / "c/0/0").stat().st_size
+        assert (stored < cell.data.nbytes / 2) == compressed, cell.name
+
+
+TABLES: Mapping[str, Mapping[str, Sequence[Cell]]] = {"chains": BY_CHAIN, "fills": BY_FILL}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_chunks_that_nobody_wrote_are_missing(written: Written, table: str) -> None:
+    for cells in TABLES[table].values():
+        for cell in cells:
+            assert (written(cell) / "c/0/0").exists(), cell.name
+            assert not (written(cell) / "c/1/1").exists(), cell.name

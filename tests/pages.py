@@ -1,0 +1,96 @@
+"""The examples of a page of documentation, found and run: each `python` block with the `text` block of its output, and
+each `omnizarr` command of a `console` block with what follows it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from omnizarr.cli.program import program
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: what it is, its text, the line it starts on, and what stands between it and the one before."""
+
+    kind: str
+    text: str
+    line: int
+    between: str
+
+
+def read(page: str) -> str:
+    """The text of a page, by its path from the root of the project."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blocks(page: str) -> list[Block]:
+    """All fenced blocks of a page, in order."""
+    text = read(page)
+    found, end = [], 0
+    for match in _FENCE.finditer(text):
+        line = text.count("\n", 0, match.start(2)) + 1
+        found.append(Block(match[1], match[2], line, text[end : match.start()]))
+        end = match.end()
+    return found
+
+
+def run_python(page: str) -> Iterator[tuple[int, str, str]]:
+    """Runs the `python` blocks of a page one after the other, as one program in the current directory; for each the
+    line, what it should print, and what it printed."""
+    names: dict[str, object] = {"__name__": "page"}
+    found = blocks(page)
+    for block, after in zip(found, [*found[1:], None], strict=True):
+        if block.kind != "python":
+            continue
+        printed = io.StringIO()
+        code = compile("\n" * (block.line - 1) + block.text, page, "exec")  # a traceback names the page's own lines
+        with contextlib.redirect_stdout(printed):
+            exec(code, names)
+        shown = after.text if after is not None and after.kind == "text" and not after.between.strip() else ""
+        yield block.line, shown, here_as_data(printed.getvalue())
+
+
+def classes(page: str) -> types.ModuleType:
+    """A module with the classes that a page defines, which can be pickled as those of any module can."""
+    module = types.ModuleType("classes_of_" + re.sub(r"\W", "_", page))
+    sys.modules[module.__name__] = module
+    for block in blocks(page):
+        if block.kind == "python" and re.search(r"^class ", block.text, re.MULTILINE):
+            exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), module.__dict__)
+    return module
+
+
+def run_console(page: str) -> Iterator[tuple[str, str, str]]:
+    """Runs every `$ omnizarr` command of a page in the current directory; for each the command, what it should print,
+    and what it printed. Other commands (pip, make) are left alone."""
+    for block in blocks(page):
+        if block.kind != "console":
+            continue
+        for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            line, _, shown = part.partition("\n")
+            command = shlex.split(line, comments=True)
+            if command[0] == "omnizarr":
+                result = CliRunner().invoke(program, command[1:], prog_name="omnizarr")
+                if result.exception is not None and not isinstance(result.exception, SystemExit):
+                    raise result.exception
+                yield line, shown.strip("\n"), here_as_data(result.output).strip("\n")
+
+
+def here_as_data(text: str) -> str:
+    """`text` with the current directory written as `/data`, which it is in the pages."""
+    return text.replace(os.getcwd(), "/data")

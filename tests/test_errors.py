@@ -1,0 +1,153 @@
+"""The family of errors: what catches them, what they carry, and that they survive a pickle."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import warnings
+
+import pytest
+
+from omnizarr import errors
+from omnizarr.errors import (
+    ArgumentError,
+    BroadcastError,
+    ChunkError,
+    CodecError,
+    ExtensionError,
+    InvalidKeyError,
+    LocationError,
+    MetadataError,
+    MissingDependencyError,
+    NodeError,
+    NodeExistsError,
+    NodeNotFoundError,
+    NodeTypeError,
+    OmnizarrError,
+    OmnizarrWarning,
+    OutOfBoundsError,
+    Problem,
+    ReadOnlyError,
+    SelectionError,
+    StoreError,
+    warn,
+)
+
+EXAMPLES: dict[type[OmnizarrError], OmnizarrError] = {
+    OmnizarrError: OmnizarrError("it failed", hint="try again"),
+    LocationError: LocationError("not a place", location="x"),
+    ArgumentError: ArgumentError("not usable", argument="chunks", hint="give integers"),
+    StoreError: StoreError("cannot read", store="MemoryStore()", key="a/b", errno=5),
+    InvalidKeyError: InvalidKeyError("not a key", key="../a"),
+    ReadOnlyError: ReadOnlyError("read-only", store="MemoryStore()"),
+    NodeError: NodeError("odd", path="a"),
+    NodeNotFoundError: NodeNotFoundError("nothing there", path="a/b", hint="look elsewhere"),
+    NodeExistsError: NodeExistsError("there already", path="a"),
+    NodeTypeError: NodeTypeError("a group", path="a"),
+    MetadataError: MetadataError("bad", [Problem("$.a", "is missing", "add it"), Problem("$.b", "wrong")], path="x"),
+    SelectionError: SelectionError("cannot be selected"),
+    OutOfBoundsError: OutOfBoundsError(1, 7, 5),
+    BroadcastError: BroadcastError((2, 3), (4,)),
+    CodecError: CodecError("gzip", "not gzip", hint="look at it", found=3),
+    ChunkError: ChunkError("read", "a", (0, 1), "a/c/0/1", CodecError("gzip", "not gzip")),
+    ExtensionError: ExtensionError("codec", "lz77", "some-package", "ImportError: no module"),
+    MissingDependencyError: MissingDependencyError("reading", "obstore"),
+}
+
+BUILTINS: list[tuple[type[OmnizarrError], type[Exception]]] = [
+    (LocationError, ValueError),
+    (ArgumentError, ValueError),
+    (StoreError, OSError),
+    (InvalidKeyError, ValueError),
+    (ReadOnlyError, PermissionError),
+    (NodeNotFoundError, KeyError),
+    (NodeNotFoundError, FileNotFoundError),
+    (NodeExistsError, FileExistsError),
+    (NodeTypeError, TypeError),
+    (MetadataError, ValueError),
+    (SelectionError, IndexError),
+    (OutOfBoundsError, IndexError),
+    (BroadcastError, ValueError),
+    (CodecError, ValueError),
+    (ChunkError, CodecError),
+    (ExtensionError, ImportError),
+    (MissingDependencyError, ImportError),
+]
+
+
+def test_every_error_of_the_module_has_an_example_here() -> None:
+    family = {
+        item for _, item in inspect.getmembers(errors, inspect.isclass) if issubclass(item, OmnizarrError)
+    }
+    assert family == set(EXAMPLES)
+    assert {item.__name__ for item in family} <= set(errors.__all__)
+
+
+def test_the_tree_in_the_docstring_names_them_all() -> None:
+    assert errors.__doc__ is not None
+    for cls in EXAMPLES:
+        assert cls.__name__ in errors.__doc__
+
+
+@pytest.mark.parametrize("error", EXAMPLES.values(), ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_errors_pickle_with_their_fields(error: OmnizarrError, protocol: int) -> None:
+    again = pickle.loads(pickle.dumps(error, protocol))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert again.__dict__ == error.__dict__
+    assert again.args == error.args
+
+
+@pytest.mark.parametrize("error", EXAMPLES.values(), ids=lambda error: type(error).__name__)
+def test_errors_can_be_copied(error: OmnizarrError) -> None:
+    assert str(copy.copy(error)) == str(error)
+
+
+def test_notes_survive_a_pickle() -> None:
+    error = ArgumentError("no")
+    error.add_note("while doing something")
+    assert pickle.loads(pickle.dumps(error)).__notes__ == ["while doing something"]
+
+
+@pytest.mark.parametrize(("cls", "builtin"), BUILTINS)
+def test_errors_are_caught_by_what_users_write(cls: type[OmnizarrError], builtin: type[Exception]) -> None:
+    with pytest.raises(builtin):
+        raise EXAMPLES[cls]
+    assert issubclass(cls, OmnizarrError)
+
+
+@pytest.mark.parametrize("error", EXAMPLES.values(), ids=lambda error: type(error).__name__)
+def test_the_text_is_the_message_and_the_hint(error: OmnizarrError) -> None:
+    expected = error.message if error.hint is None else f"{error.message}\n\nhint: {error.hint}"
+    assert str(error) == expected
+
+
+def test_fields_that_nobody_set_are_none() -> None:
+    assert ArgumentError("no").argument is None
+    assert StoreError("no").store is None
+    assert StoreError("no").key is None
+    assert StoreError("no").errno is None
+    assert NodeNotFoundError("no").path is None
+
+
+def test_metadata_errors_list_every_problem_and_every_hint_once() -> None:
+    problems = [Problem("$.a", "is missing", "add it"), Problem("$.b", "wrong"), Problem("$.c", "is missing", "add it")]
+    error = MetadataError("2 problems", problems, hint="it is old")
+    assert error.problems == tuple(problems)
+    assert str(error) == (
+        "2 problems\n  $.a: is missing\n  $.b: wrong\n  $.c: is missing\n\nhint: it is old; add it"
+    )
+
+
+def test_chunk_errors_say_where() -> None:
+    error = EXAMPLES[ChunkError]
+    assert (error.array, error.chunk, error.key, error.codec) == ("a", (0, 1), "a/c/0/1", "gzip")  # type: ignore[attr-defined]
+
+
+def test_warnings_name_the_line_of_the_user() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn("look here")
+    assert [(item.category, item.filename) for item in caught] == [(OmnizarrWarning, __file__)]

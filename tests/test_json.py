@@ -1,0 +1,209 @@
+"""JSON in and out, and the collector of problems."""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from omnizarr import _json
+from omnizarr._json import Problems
+from omnizarr.errors import ArgumentError, MetadataError
+
+LIMIT = 10**6
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
+    max_leaves=12,
+)
+
+
+def parse(data: bytes, limit: int = LIMIT) -> Any:
+    return _json.parse(data, "the document", limit=limit)
+
+
+@given(JSON)
+def test_R153_what_is_written_is_read_back(value: Any) -> None:
+    data = _json.dump(value)
+    assert parse(data) == value
+    assert json.loads(data.decode("utf-8")) == value
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_give_a_value_or_our_own_error(data: bytes) -> None:
+    try:
+        parse(data)
+    except MetadataError:
+        pass
+
+
+@pytest.mark.parametrize("value", [2**64 - 1, -(2**63), 2**200])
+def test_R153_integers_survive(value: int) -> None:
+    assert parse(_json.dump({"a": value})) == {"a": value}
+
+
+def test_R153_writes_utf8_without_escapes_or_a_mark() -> None:
+    assert _json.dump({"é": "Ω"}) == '{\n  "é": "Ω"\n}'.encode()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [1.0, math.nan]])
+def test_A60_never_writes_numbers_that_json_does_not_have(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="JSON") as caught:
+        _json.dump(value)
+    assert caught.value.hint is not None
+
+
+def test_A60_reads_what_python_wrote() -> None:
+    found = parse(b"[NaN, Infinity, -Infinity]")
+    assert math.isnan(found[0])
+    assert found[1:] == [math.inf, -math.inf]
+
+
+def test_R154_of_repeated_members_the_last_counts() -> None:
+    assert parse(b'{"a": 1, "a": 2}') == {"a": 2}
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert parse(b"\xef\xbb\xbf{}") == {}
+
+
+def test_half_a_surrogate_pair_survives() -> None:
+    assert parse(_json.dump({"a": "\ud800"})) == {"a": "\ud800"}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not valid JSON"),
+        (b"{", "not valid JSON"),
+        (b"{'a': 1}", "not valid JSON"),
+        (b'{"a": 1,}', "not valid JSON"),
+        (b"\xff", "not UTF-8"),
+        (b"1" * 5000, "not valid JSON"),
+        (b"[" * 201 + b"]" * 201, "nested more than 200 levels"),
+        (b"[" * 100_000, "nested too deeply|not valid JSON"),
+    ],
+)
+def test_what_is_not_json_is_our_own_error(data: bytes, message: str) -> None:
+    with pytest.raises(MetadataError, match=message):
+        parse(data)
+
+
+def test_the_size_of_a_document_is_limited() -> None:
+    with pytest.raises(MetadataError, match="more than the limit of 3"):
+        parse(b"[1,2]", limit=3)
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Word(str):
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ((1, [2, (3,)]), [1, [2, [3]]]),
+        (np.float32(1.5), 1.5),
+        (np.int8(-3), -3),
+        (np.bool_(True), True),
+        (np.longdouble(2.5), 2.5),
+        (np.arange(3), [0, 1, 2]),
+        (np.array([[True], [False]]), [[True], [False]]),
+        (np.array("text"), "text"),
+        (np.array([{"a": 1}, None], object), [{"a": 1}, None]),
+        (Colour.RED, 1),
+        (Word("w"), "w"),
+        ({Word("w"): {"x": None}}, {"w": {"x": None}}),
+    ],
+)
+def test_plain_gives_what_will_be_read_back(value: Any, expected: Any) -> None:
+    found = _json.plain(value, "x")
+    assert found == expected
+    assert parse(_json.dump(found)) == expected
+    assert type(found) in (bool, int, float, str, list, dict)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({1: "a"}, "`x`"),
+        ({"a": {None: 1}}, "`x.a`"),
+        ({"a": [1, {2, 3}]}, "`x.a\\[1\\]`"),
+        (math.nan, "`x`"),
+        ({"a": np.float64("inf")}, "`x.a`"),
+        ([b"bytes"], "`x\\[0\\]`"),
+        (np.array(["2001-01-01"], "M8[ns]"), "`x`"),
+        (np.array([1j]), "`x`"),
+        (object(), "`x`"),
+    ],
+)
+def test_plain_names_the_place_of_what_json_cannot_hold(value: Any, place: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{place} cannot be written as JSON") as caught:
+        _json.plain(value, "x")
+    assert caught.value.argument is not None
+    assert caught.value.argument.startswith("x")
+
+
+def test_plain_refuses_what_could_not_be_read_back() -> None:
+    deep: list[Any] = []
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(ArgumentError, match="levels deep"):
+        _json.plain(deep, "x")
+    circle: list[Any] = []
+    circle.append(circle)
+    with pytest.raises(ArgumentError, match="levels deep"):
+        _json.plain(circle, "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ("a", '"a"'),
+        ([1, 2], "[1, 2]"),
+        (math.nan, "nan"),
+        ("x" * 100, '"' + "x" * 56 + "..."),
+        pytest.param(10**5000, "a value of type int that is too long to show", id="too many digits for Python"),
+        ([10**5000], "a value of type list that is too long to show"),
+        ({1, 2}, '"{1, 2}"'),
+    ],
+)
+def test_describe_is_short_and_never_fails(value: Any, text: str) -> None:
+    assert _json.describe(value) == text
+
+
+def test_describe_survives_what_holds_itself() -> None:
+    circle: list[Any] = []
+    circle.append(circle)
+    assert _json.describe(circle)
+
+
+def test_nearest_suggests_what_is_like_a_name_and_nothing_else() -> None:
+    assert _json.nearest("reguler", ["regular", "rectilinear"]) == "did you mean `regular`?"
+    assert _json.nearest("zzz", ["regular"]) is None
+
+
+def test_problems_are_collected_with_their_places() -> None:
+    problems = Problems()
+    assert not problems
+    problems.expected("$.a", "an integer", "x")
+    problems.unknown("$.b", "codec", "gzap", ["gzip"])
+    problems.warn("$.c", "odd")
+    assert problems
+    assert [(problem.path, problem.message, problem.hint) for problem in problems.found] == [
+        ("$.a", 'expected an integer, found "x"', None),
+        ("$.b", "unknown codec `gzap`", "did you mean `gzip`?"),
+    ]
+    assert [problem.path for problem in problems.warnings] == ["$.c"]
