@@ -77,9 +77,7 @@ BUILTINS: list[tuple[type[OmnizarrError], type[Exception]]] = [
 
 
 def test_every_error_of_the_module_has_an_example_here() -> None:
-    family = {
-        item for _, item in inspect.getmembers(errors, inspect.isclass) if issubclass(item, OmnizarrError)
-    }
+    family = {item for _, item in inspect.getmembers(errors, inspect.isclass) if issubclass(item, OmnizarrError)}
     assert family == set(EXAMPLES)
     assert {item.__name__ for item in family} <= set(errors.__all__)
 
@@ -136,9 +134,7 @@ def test_metadata_errors_list_every_problem_and_every_hint_once() -> None:
     problems = [Problem("$.a", "is missing", "add it"), Problem("$.b", "wrong"), Problem("$.c", "is missing", "add it")]
     error = MetadataError("2 problems", problems, hint="it is old")
     assert error.problems == tuple(problems)
-    assert str(error) == (
-        "2 problems\n  $.a: is missing\n  $.b: wrong\n  $.c: is missing\n\nhint: it is old; add it"
-    )
+    assert str(error) == ("2 problems\n  $.a: is missing\n  $.b: wrong\n  $.c: is missing\n\nhint: it is old; add it")
 
 
 def test_chunk_errors_say_where() -> None:

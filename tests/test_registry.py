@@ -62,7 +62,9 @@ def test_a_package_offers_a_name(things: Registry[str], folder: Path) -> None:
 
 
 def test_a_broken_package_breaks_only_its_own_name(things: Registry[str], folder: Path) -> None:
-    install(folder, "broken-package", {"plum": "broken_module:thing"}, {"broken_module": "raise RuntimeError('rotten')"})
+    install(
+        folder, "broken-package", {"plum": "broken_module:thing"}, {"broken_module": "raise RuntimeError('rotten')"}
+    )
     install(folder, "other-package", {"pear": "other_module:thing"}, {"other_module": "thing = 'p'"})
     assert things.get("cherry") is None
     assert things.get("pear") == "p"

@@ -239,10 +239,11 @@ def inside(library: str, place: Path) -> None:
 
 
 def provenance(parts: list[tuple[str, str, dict[str, str], dict[str, str]]]) -> str:
+    today = datetime.datetime.now(datetime.UTC).date()
     lines = [
         "# Where this corpus comes from",
         "",
-        f"Made by `tests/corpora/make_v3.py` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, each part in an environment",
+        f"Made by `tests/corpora/make_v3.py` on {today}, each part in an environment",
         "of its own by the unmodified library that its folder is named after.",
         "What an array holds lies under the same name in `expected`. The contents are invented for this purpose.",
         "",

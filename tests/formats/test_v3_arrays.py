@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.documents import LITTLE, array_document, dumped, parsed, places, sharding, warned
 
 from omnizarr.model import MOST_DIMENSIONS, ArrayModel
-from tests.formats.documents import LITTLE, array_document, dumped, parsed, places, sharding, warned
 
 
 def read(document: Any) -> ArrayModel:
@@ -103,7 +103,10 @@ def test_R12_an_unknown_data_type_suggests_the_nearest() -> None:
         ({"name": "regular", "configuration": {}}, "$.chunk_grid.configuration.chunk_shape"),
         ({"name": "regular", "configuration": {"chunk_shape": 4}}, "$.chunk_grid.configuration.chunk_shape"),
         ({"name": "regular", "configuration": {"chunk_shape": [4, 0]}}, "$.chunk_grid.configuration.chunk_shape[1]"),
-        ({"name": "regular", "configuration": {"chunk_shape": [4, 2**63]}}, "$.chunk_grid.configuration.chunk_shape[1]"),
+        (
+            {"name": "regular", "configuration": {"chunk_shape": [4, 2**63]}},
+            "$.chunk_grid.configuration.chunk_shape[1]",
+        ),
         ({"name": "regular", "configuration": {"chunk_shape": [4, 3], "x": 1}}, "$.chunk_grid.configuration.x"),
         ({"name": "reguler", "configuration": {"chunk_shape": [4, 3]}}, "$.chunk_grid.name"),
     ],

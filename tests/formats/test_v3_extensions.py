@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.formats.documents import LITTLE, array_document, dumped, group_document, parsed, places, sharding, warned
 
 import omnizarr
 from omnizarr.codecs import Skipped
 from omnizarr.errors import OmnizarrWarning, ReadOnlyError
 from omnizarr.model import ArrayModel
-from tests.formats.documents import LITTLE, array_document, dumped, group_document, parsed, places, sharding, warned
 
 UNKNOWN = {"name": "mystery", "configuration": {"x": 1}, "must_understand": False}
 URI = "https://example.org/codecs/mystery"
@@ -101,7 +101,9 @@ def stored(document: Any) -> omnizarr.MemoryStore:
 @pytest.mark.parametrize(
     "document",
     [
-        array_document(codecs=[LITTLE, UNKNOWN], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [4, 3]}}),
+        array_document(
+            codecs=[LITTLE, UNKNOWN], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [4, 3]}}
+        ),
         array_document(codecs=[LITTLE], storage_transformers=[UNKNOWN]),
         array_document(codecs=[sharding(codecs=[LITTLE, UNKNOWN])]),
         array_document(codecs=[sharding(codecs=[sharding(codecs=[LITTLE, UNKNOWN])])]),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.formats.documents import array_document, dumped, group_document, parsed, places, warned
 
 from omnizarr.model import ArrayModel, GroupModel
-from tests.formats.documents import array_document, dumped, group_document, parsed, places, warned
 
 
 def read(document: Any) -> GroupModel:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.documents import LITTLE, array_document, dumped, group_document, parsed, places, sharding, warned
 
 import omnizarr
 from omnizarr.codecs import Bytes, Transpose
 from omnizarr.errors import ChunkError, OmnizarrWarning, ReadOnlyError
 from omnizarr.model import ArrayModel
-from tests.formats.documents import LITTLE, array_document, dumped, group_document, parsed, places, sharding, warned
 
 
 def read(document: Any) -> ArrayModel:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.formats.documents import LITTLE, array_document
 
 import omnizarr
 from omnizarr.errors import MetadataError, NodeNotFoundError
-from tests.formats.documents import LITTLE, array_document
 
 
 def put(folder: Path, path: str, document: Any) -> None:
@@ -41,7 +41,9 @@ def test_the_message_says_what_and_where_with_every_problem_and_a_hint(tmp_path:
 
 def test_one_problem_is_one_problem(tmp_path: Path) -> None:
     put(tmp_path, "a", array_document("shape"))
-    with pytest.raises(MetadataError, match=r"cannot open array `a` in .*: 1 problem in `zarr.json`\n  \$.shape: is missing"):
+    with pytest.raises(
+        MetadataError, match=r"cannot open array `a` in .*: 1 problem in `zarr.json`\n  \$.shape: is missing"
+    ):
         omnizarr.open(tmp_path, path="a")
 
 

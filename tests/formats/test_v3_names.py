@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.formats.documents import group_document, warned
 
 import omnizarr
 from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrWarning
 from omnizarr.formats import dialect
-from tests.formats.documents import group_document, warned
 
 V3 = dialect(3)
 
@@ -130,7 +130,9 @@ def test_R47_a_name_is_not_that_of_the_document(name: str) -> None:
         group.move("x", name)
 
 
-@pytest.mark.parametrize("name", ["a.b", ".a", "_a", "a__b", "a b", "é", "日本", "c", "0.0", "A" * 200, ".zarray", "Zarr.json"])
+@pytest.mark.parametrize(
+    "name", ["a.b", ".a", "_a", "a__b", "a b", "é", "日本", "c", "0.0", "A" * 200, ".zarray", "Zarr.json"]
+)
 def test_other_names_are_fine(name: str) -> None:
     group = omnizarr.create_group()
     group.create_array(name, shape=3, dtype="int8")[...] = 4

@@ -70,7 +70,10 @@ def _compressed_shards(cell: Cell) -> bool:
 
 def _transposed_shards(cell: Cell) -> bool:
     return any(
-        codecs[index]["name"] == "sharding_indexed" and index > 0 and codecs[index - 1]["name"] == "transpose"
+        codecs[index]["name"] == "sharding_indexed"
+        and index > 0
+        and codecs[index - 1]["name"] == "transpose"
+        and len(set(codecs[index]["configuration"]["chunk_shape"])) > 1  # those of equal sides fit either way
         for codecs, index in _codecs(cell.codecs)
     )
 

@@ -51,7 +51,7 @@ def chains(draw: st.DrawFn, shape: tuple[int, ...], depth: int = 2) -> list[dict
         shape = tuple(shape[axis] for axis in order)
     if depth and draw(st.booleans()):
         inner = [draw(st.sampled_from([d for d in range(1, length + 1) if length % d == 0])) for length in shape]
-        index = draw(st.sampled_from([[LITTLE], [BIG], [LITTLE, CRC32C], [BIG, CRC32C]]))
+        index: list[dict[str, Any]] = draw(st.sampled_from([[LITTLE], [BIG], [LITTLE, CRC32C], [BIG, CRC32C]]))
         at = draw(st.sampled_from(["start", "end"]))
         return [*codecs, sharding(inner, *draw(chains(tuple(inner), depth - 1)), index=index, at=at)]
     return [*codecs, draw(st.sampled_from([LITTLE, BIG])), *draw(st.lists(COMPRESSORS, max_size=2))]

@@ -1,0 +1,294 @@
+"""The array that a user holds: what it says about itself, and how it behaves among Python's objects."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.codecs import Bytes, Gzip, Sharding, Transpose
+from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrError
+from omnizarr.nodes.info import human_bytes
+from omnizarr.testing import RecordingStore
+
+
+def create(**options: Any) -> omnizarr.Array:
+    return omnizarr.create_array(
+        options.pop("store", None), **{"shape": (10, 6), "dtype": "int16", "chunks": (4, 3), **options}
+    )
+
+
+def test_what_an_array_says_about_itself() -> None:
+    z = create(name="a/b", fill_value=3, attributes={"x": 1}, dimension_names=["y", None], compressors="gzip")
+    assert (z.shape, z.ndim, z.size, z.dtype, z.itemsize, z.nbytes) == ((10, 6), 2, 60, np.dtype("int16"), 2, 120)
+    assert (z.chunks, z.shards, z.cdata_shape, z.nchunks) == ((4, 3), None, (3, 2), 6)
+    assert (z.path, z.name, z.basename) == ("a/b", "/a/b", "b")
+    assert (z.fill_value, z.order, z.zarr_format, z.read_only) == (3, "C", 3, False)
+    assert (z.filters, z.serializer, z.compressors) == ((), Bytes("little"), (Gzip(),))
+    assert z.dimension_names == ("y", None)
+    assert z.attrs == {"x": 1}
+    assert z.metadata.shape == (10, 6)
+    assert z.data_type.name == "int16"
+    assert repr(z) == f"<Array `a/b` in {z.store!r} shape=(10, 6) dtype=int16>"
+
+
+def test_a_sharded_array_speaks_of_its_inner_chunks() -> None:
+    z = create(chunks=(2, 3), shards=(4, 6), compressors="gzip", order="F")
+    assert (z.chunks, z.shards, z.cdata_shape, z.nchunks) == ((2, 3), (4, 6), (5, 2), 10)
+    assert (z.filters, z.serializer, z.compressors, z.order) == ((Transpose((1, 0)),), Bytes("little"), (Gzip(),), "F")
+
+
+@pytest.mark.parametrize(("shape", "count"), [((), 1), ((0,), 0), ((5, 0), 0), ((1,), 1)])
+def test_R66_chunks_of_small_arrays(shape: tuple[int, ...], count: int) -> None:
+    z = create(shape=shape, chunks=1)
+    assert z.nchunks == count
+    assert z.size == np.zeros(shape).size
+
+
+def test_nchunks_initialized() -> None:
+    z = create()
+    assert z.nchunks_initialized == 0
+    z[0, 0] = 1
+    z[9, 5] = 1
+    assert z.nchunks_initialized == 2
+    z.store.set("c/7/7", b"outside")
+    z.store.set("c/x", b"not a chunk")
+    assert z.nchunks_initialized == 2
+    z[...] = 1
+    assert z.nchunks_initialized == z.nchunks
+
+
+def test_nchunks_initialized_of_shards_counts_inner_chunks_inside_the_array() -> None:
+    z = create(chunks=(2, 3), shards=(4, 6))
+    z[0, 0] = 1
+    assert z.nchunks_initialized == 1
+    z[...] = 1
+    assert z.nchunks_initialized == z.nchunks == 10
+    wide = create(chunks=(2, 3), shards=(4, 6), write_empty_chunks=True)
+    larger = create(shape=(12, 6), chunks=(2, 3), shards=(4, 6))
+    larger[...] = 1
+    wide.store.set("c/2/0", larger.store.get("c/2/0") or b"")  # another writer stored what lies outside, too
+    assert wide.nchunks_initialized == 2
+
+
+def test_nchunks_initialized_behind_a_transpose() -> None:
+    z = create(chunks=(4, 6), filters=[Transpose((1, 0))], serializer=Sharding((3, 2)), compressors=None)
+    z[...] = 1
+    assert z.chunks == (2, 3)
+    assert z.nchunks_initialized == z.nchunks == 10
+
+
+def test_nbytes_stored() -> None:
+    z = create(compressors=None)
+    empty = z.nbytes_stored()
+    z[...] = 1
+    assert z.nbytes_stored() == empty + 6 * 24
+    group = omnizarr.create_group(None)
+    group.create_array("a", data=[1])
+    b = group.create_array("b", data=np.zeros(0))
+    assert b.nbytes_stored() == len(b.store.get("b/zarr.json") or b"")
+
+
+def test_info_is_made_from_the_metadata_alone() -> None:
+    store = RecordingStore(omnizarr.MemoryStore())
+    z = create(store=store, chunks=(2, 3), shards=(4, 6), dimension_names=["y", "x"], order="F")
+    store.reset()
+    text = str(z.info)
+    assert store.calls == []
+    for part in ("int16", "(10, 6)", "Chunk shape", "Shard shape", "y, x", "blosc", "transpose", "120 B"):
+        assert part in text
+    z[...] = 1
+    complete = str(z.info_complete())
+    assert "10 of 10" in complete
+    assert "Stored" in complete
+    assert repr(z.info) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
+        (2**20, "1.0 MiB"),
+        (5 * 2**30 + 2**29, "5.5 GiB"),
+        (3 * 2**60, "3.0 EiB"),
+        (2**4000, f"{2**3940}.0 EiB"),
+    ],
+)
+def test_human_bytes(count: int, text: str) -> None:
+    assert human_bytes(count) == text
+
+
+# -- among Python's objects
+
+
+def test_len_and_iteration() -> None:
+    values = np.arange(60, dtype="int16").reshape(10, 6)
+    for options in ({}, {"shards": (8, 6)}):
+        z = create(data=values, **options)
+        assert len(z) == 10
+        rows = list(z)
+        assert len(rows) == 10
+        np.testing.assert_array_equal(rows, values)
+    assert list(omnizarr.create_array(None, data=[5, 6, 7], chunks=2)) == [5, 6, 7]
+    assert list(create(shape=(0, 3))) == []
+
+
+def test_iteration_decodes_every_chunk_once() -> None:
+    store = RecordingStore(omnizarr.MemoryStore())
+    z = create(store=store, data=np.ones((10, 6), "int16"))
+    store.reset()
+    assert len(list(z)) == 10
+    assert store.requests == z.nchunks
+
+
+def test_an_array_without_dimensions_has_no_length_and_no_rows() -> None:
+    z = create(shape=(), chunks=())
+    with pytest.raises(TypeError):
+        len(z)
+    with pytest.raises(TypeError):
+        iter(z)
+
+
+def test_numpy_takes_it_for_an_array() -> None:
+    values = np.arange(60, dtype="int16").reshape(10, 6)
+    z = create(data=values)
+    np.testing.assert_array_equal(np.asarray(z), values)
+    assert np.asarray(z, dtype="float32").dtype == "float32"
+    assert np.array(z, dtype="int16").dtype == "int16"
+    np.testing.assert_array_equal(np.add(z, 1), values + 1)
+    assert np.sum(z) == values.sum()
+    with pytest.raises(ValueError, match="without a copy") as caught:
+        z.__array__(copy=False)
+    assert isinstance(caught.value, OmnizarrError)
+    assert z.__array__(copy=True).flags.writeable
+    assert z.__array__("int32").dtype == "int32"
+
+
+def test_truth_is_numpys_where_that_has_one() -> None:
+    assert bool(omnizarr.create_array(None, data=[5]))
+    assert not bool(omnizarr.create_array(None, data=0))
+    assert not bool(create(shape=(0, 3)))
+
+
+def test_equality_is_that_of_place_and_metadata() -> None:
+    z = create(name="a")
+    assert z == omnizarr.open_array(z.store, path="a")
+    assert z != create(name="a")
+    assert z != omnizarr.create_array(z.store, name="b", shape=(10, 6), dtype="int16", chunks=(4, 3))
+    other = omnizarr.open_array(z.store, path="a")
+    other.attrs["x"] = 1
+    assert z != other
+    assert z.refresh() == other
+    assert z != "text"
+    with pytest.raises(TypeError):
+        hash(z)
+
+
+def test_equality_of_nan_fill_values() -> None:
+    z = create(dtype="float32", fill_value=np.nan)
+    assert z == omnizarr.open_array(z.store)
+    assert create(store=z.store, dtype="float32", fill_value=0.0, overwrite=True) != z
+
+
+def test_pickling_asks_the_store_for_nothing(tmp_path: Path) -> None:
+    store = RecordingStore(omnizarr.LocalStore(tmp_path))
+    z = create(store=store, name="a", chunks=(2, 3), shards=(4, 6), write_empty_chunks=True)
+    z[...] = 7
+    store.reset()
+    again = pickle.loads(pickle.dumps(z))
+    assert store.calls == []
+    assert again.store.calls == []
+    assert again == z
+    assert (again[...] == 7).all()
+    again[...] = 0
+    assert again.nchunks_initialized == 10  # it still writes empty chunks
+
+
+def test_pickles_and_copies_of_read_only_arrays_stay_read_only(tmp_path: Path) -> None:
+    create(store=tmp_path)
+    z = omnizarr.open_array(tmp_path, mode="r")
+    for again in (pickle.loads(pickle.dumps(z)), copy.copy(z), copy.deepcopy(z)):
+        assert again.read_only
+        with pytest.raises(PermissionError):
+            again[...] = 1
+
+
+def test_dask_tokens_are_deterministic(tmp_path: Path) -> None:
+    z = create(store=tmp_path, name="a", attributes={"b": 1, "a": 2})
+    token = z.__dask_tokenize__()
+    assert token == omnizarr.open_array(tmp_path, path="a").__dask_tokenize__()
+    assert token == pickle.loads(pickle.dumps(z)).__dask_tokenize__()
+    z.attrs["c"] = 1
+    assert z.__dask_tokenize__() != token
+    assert create(store=tmp_path, name="b").__dask_tokenize__() != token
+
+
+# -- refresh
+
+
+def test_refresh_takes_up_what_another_handle_changed() -> None:
+    z = create()
+    other = omnizarr.open_array(z.store)
+    other.resize((3, 3))
+    other.attrs["x"] = 1
+    assert z.shape == (10, 6)
+    assert z.refresh() is z
+    assert z.shape == (3, 3)
+    assert z.attrs == {"x": 1}
+    assert z[...].shape == (3, 3)
+
+
+def test_refresh_notices_another_array_in_its_place() -> None:
+    z = create(compressors=None)
+    omnizarr.create_array(z.store, shape=4, dtype="float32", chunks=2, fill_value=1.5, overwrite=True)
+    z.refresh()
+    assert z[...].tolist() == [1.5] * 4
+    omnizarr.create_array(z.store, shape=4, dtype="float32", chunks=2, fill_value=2.5, overwrite=True)
+    assert z.refresh()[...].tolist() == [2.5] * 4
+
+
+def test_refresh_notices_that_the_array_is_gone() -> None:
+    z = create(name="a")
+    del omnizarr.open_group(z.store)["a"]
+    with pytest.raises(NodeNotFoundError):
+        z.refresh()
+    with pytest.raises(NodeNotFoundError):
+        z.attrs["x"] = 1
+    omnizarr.create_group(z.store, path="a")
+    with pytest.raises(NodeTypeError):
+        z.refresh()
+    with pytest.raises(NodeTypeError):
+        z.attrs["x"] = 1
+    with pytest.raises(NodeTypeError):
+        z.resize((1, 1))
+
+
+# -- reading into a caller's array
+
+
+def test_read_into_out() -> None:
+    values = np.arange(60, dtype="int16").reshape(10, 6)
+    z = create(data=values)
+    out = np.zeros((3, 6), "int32")
+    assert z.read(slice(2, 5), out=out) is out
+    np.testing.assert_array_equal(out, values[2:5])
+    assert z.read((1, 1)).shape == ()
+    assert isinstance(z.read((1, 1)), np.ndarray)
+    np.testing.assert_array_equal(z.read(), values)
+
+
+@pytest.mark.parametrize(
+    "out", [np.zeros((3, 5), "int16"), [[1, 2]], np.zeros((10, 6), "bool"), np.broadcast_to(np.int16(1), (10, 6))]
+)
+def test_an_out_that_does_not_fit_is_refused(out: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create().read(out=out)
+    assert caught.value.argument == "out"

@@ -1,0 +1,484 @@
+"""Creating arrays: every option in every spelling, and what the document then says."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.chunk_keys import V2, Default
+from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Sharding, Transpose, Zstd
+from omnizarr.errors import ArgumentError, MetadataError, NodeExistsError, OmnizarrError
+from omnizarr.model import MOST_DIMENSIONS
+
+
+def create(**options: Any) -> omnizarr.Array:
+    return omnizarr.create_array(None, **{"shape": (100, 60), "dtype": "int16", **options})
+
+
+def document(z: omnizarr.Array) -> Any:
+    return json.loads(bytes(z.store.get(f"{z.path}/zarr.json" if z.path else "zarr.json") or b""))
+
+
+def test_the_options_are_shown_by_help() -> None:
+    names = list(inspect.signature(omnizarr.create_array).parameters)
+    assert names[:4] == ["store", "name", "shape", "dtype"]
+    for name in ("data", "chunks", "shards", "filters", "compressors", "serializer", "fill_value", "order"):
+        assert name in names
+    for name in ("zarr_format", "attributes", "chunk_key_encoding", "dimension_names", "storage_options", "overwrite"):
+        assert name in names
+    assert "write_empty_chunks" in names
+    assert list(inspect.signature(omnizarr.Group.create_array).parameters)[:3] == ["self", "name", "shape"]
+
+
+# -- shape, data type, data
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [(5, (5,)), ((), ()), ([2, 3], (2, 3)), (np.array([2, 3]), (2, 3)), (np.int8(4), (4,)), (0, (0,))],
+)
+def test_shapes_as_users_give_them(shape: Any, expected: tuple[int, ...]) -> None:
+    z = create(shape=shape)
+    assert z.shape == expected
+    assert all(type(length) is int for length in z.shape)
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -1), 2.5, (2.0, 3), "23", ("2",), True, (2, None), 2**63, {3: 4}.items()])
+def test_shapes_that_are_none(shape: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create(shape=shape)
+    assert caught.value.argument == "shape"
+
+
+def test_more_dimensions_than_numpy_holds() -> None:
+    with pytest.raises(ArgumentError, match="dimensions"):
+        create(shape=(1,) * (MOST_DIMENSIONS + 1))
+    z = create(shape=(1,) * 32, chunks=1)
+    z[...] = 4
+    assert omnizarr.open_array(z.store)[(0,) * 32] == 4
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [
+        ("int16", "int16"),
+        (np.int16, "int16"),
+        (">i2", "int16"),
+        (np.dtype("f4"), "float32"),
+        (float, "float64"),
+        (bool, "bool"),
+        ("complex128", "complex128"),
+        ("r24", "r24"),
+        ("V3", "r24"),
+        ({"name": "int8"}, "int8"),
+    ],
+)
+def test_data_types_as_users_give_them(dtype: Any, name: str) -> None:
+    assert document(create(dtype=dtype))["data_type"] == name
+
+
+def test_structured_types() -> None:
+    z = create(dtype=[("a", ">i2"), ("b", [("c", "f4")])], fill_value={"a": 1, "b": {"c": 2.5}})
+    assert document(z)["data_type"]["name"] == "struct"
+    assert document(z)["fill_value"] == {"a": 1, "b": {"c": 2.5}}
+
+
+@pytest.mark.parametrize("dtype", ["int61", "O", object, "U5", 3, "M8[ns]", [("a", "O")]])
+def test_data_types_that_cannot_be_stored(dtype: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create(dtype=dtype)
+    assert caught.value.argument == "dtype"
+
+
+def test_what_is_missing_is_said() -> None:
+    with pytest.raises(ArgumentError, match="`shape` is missing"):
+        omnizarr.create_array(None, dtype="int8")
+    with pytest.raises(ArgumentError, match="`dtype` is missing"):
+        omnizarr.create_array(None, shape=3)
+
+
+@pytest.mark.parametrize("data", [[[1, 2], [3, 4]], np.arange(4.0).reshape(2, 2), 5, np.float32(2.5)])
+def test_data_give_shape_and_type_and_are_written(data: Any) -> None:
+    z = omnizarr.create_array(None, data=data)
+    assert (z.shape, z.dtype) == (np.asarray(data).shape, np.asarray(data).dtype)
+    np.testing.assert_array_equal(z[...], data)
+
+
+def test_data_may_be_another_array_of_ours_and_be_converted() -> None:
+    source = omnizarr.create_array(None, data=[1, 2, 3])
+    z = omnizarr.create_array(None, data=source, dtype="float32")
+    assert z.dtype == "float32"
+    assert z[...].tolist() == [1, 2, 3]
+
+
+def test_data_must_have_the_shape() -> None:
+    with pytest.raises(ArgumentError, match="`data` has the shape"):
+        create(data=np.zeros((2, 2)))
+
+
+def test_nothing_is_stored_when_an_option_is_wrong() -> None:
+    store = omnizarr.MemoryStore()
+    for wrong in ({"chunks": 0}, {"fill_value": "x"}, {"attributes": {"a": {1}}}, {"compressors": "gzap"}):
+        with pytest.raises(OmnizarrError):
+            omnizarr.create_array(store, name="a/b", shape=4, dtype="int8", **wrong)
+    assert list(store.list()) == []
+
+
+# -- chunks and shards
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [
+        (10, (10, 10)),
+        ((10, 20), (10, 20)),
+        ([10, -1], (10, 60)),
+        ((None, 7), (100, 7)),
+        (-1, (100, 60)),
+        (False, (100, 60)),
+        (None, (100, 60)),
+        (np.int64(3), (3, 3)),
+        (np.array([3, 4]), (3, 4)),
+        ((200, 60), (200, 60)),
+    ],
+)
+def test_chunks_as_users_give_them(chunks: Any, expected: tuple[int, ...]) -> None:
+    z = create(chunks=chunks)
+    assert z.chunks == expected
+    assert z.shards is None
+    assert document(z)["chunk_grid"] == {"name": "regular", "configuration": {"chunk_shape": list(expected)}}
+
+
+@pytest.mark.parametrize(
+    "chunks", [0, (10, 0), (10,), (1, 2, 3), (10, -2), "large", (1.5, 2), 2.5, object(), {"a": 1}, ("a", 1)]
+)
+def test_chunks_that_are_none(chunks: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create(chunks=chunks)
+    assert caught.value.argument == "chunks"
+
+
+@pytest.mark.parametrize("shape", [(), 0, (0, 5), 1, (3, 4), (10**7,), (4000, 4000), (10**12, 3)])
+@pytest.mark.parametrize("shards", [None, "auto"])
+def test_automatic_chunks_fit(shape: Any, shards: Any) -> None:
+    z = create(shape=shape, chunks="auto", shards=shards)
+    assert len(z.chunks) == z.ndim
+    assert all(isinstance(size, int) and size >= 1 for size in z.chunks)
+    if shards:
+        assert z.shards is not None
+        assert all(outer % inner == 0 for outer, inner in zip(z.shards, z.chunks, strict=True))  # type: ignore[operator]
+    assert create(shape=shape, chunks=True, shards=shards).chunks == z.chunks
+
+
+def test_a_zero_length_dimension_has_chunks_of_one() -> None:
+    z = create(shape=(0, 4), chunks=(-1, 2))
+    assert z.chunks == (1, 2)
+    assert z.nchunks == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "chunks", "shards"),
+    [
+        ({"chunks": (10, 10), "shards": (50, 60)}, (10, 10), (50, 60)),
+        ({"chunks": 10, "shards": 20}, (10, 10), (20, 20)),
+        ({"chunks": (10, 10), "shards": (-1, 20)}, (10, 10), (100, 20)),
+        ({"chunks": (10, 10), "shards": [20, 20]}, (10, 10), (20, 20)),
+        ({"chunks": -1, "shards": (200, 60)}, (100, 60), (200, 60)),
+    ],
+)
+def test_shards_as_users_give_them(options: Any, chunks: Any, shards: Any) -> None:
+    z = create(**options)
+    assert (z.chunks, z.shards) == (chunks, shards)
+
+
+def test_chunks_are_chosen_to_divide_given_shards() -> None:
+    z = create(shape=(6000, 6000), shards=(3000, 3000))
+    assert z.shards == (3000, 3000)
+    assert all(3000 % size == 0 for size in z.chunks)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("shards", [(15, 60), (50,), "large", 0, (50.0, 60), 2.5])
+def test_shards_that_are_none(shards: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create(chunks=(10, 10), shards=shards)
+    assert caught.value.argument == "shards"
+
+
+# -- codecs
+
+
+@pytest.mark.parametrize(
+    ("compressors", "expected"),
+    [
+        (None, ()),
+        ([], ()),
+        ("zstd", (Zstd(),)),
+        (Gzip(1), (Gzip(1),)),
+        (["gzip", Crc32c()], (Gzip(), Crc32c())),
+        ({"name": "gzip", "configuration": {"level": 2}}, (Gzip(2),)),
+        ((codec for codec in [Gzip(2)]), (Gzip(2),)),
+    ],
+)
+def test_compressors_as_users_give_them(compressors: Any, expected: Any) -> None:
+    z = create(compressors=compressors)
+    assert z.compressors == expected
+
+
+@pytest.mark.parametrize(
+    "compressors", ["gzap", 3, "bytes", [3], Transpose((1, 0)), Gzip, {"name": "gzip", "level": 3}]
+)
+def test_compressors_that_are_none(compressors: Any) -> None:
+    with pytest.raises(OmnizarrError) as caught:
+        create(compressors=compressors)
+    assert caught.value.argument == "compressors"  # type: ignore[attr-defined]
+
+
+def test_filters_and_serializers() -> None:
+    z = create(filters=[Transpose("F")], serializer="bytes", compressors=None)
+    assert z.filters == (Transpose((1, 0)),)
+    assert z.serializer == Bytes("little")
+    with pytest.raises(ArgumentError, match="filters"):
+        create(filters="gzip")
+    with pytest.raises(ArgumentError, match="serializer"):
+        create(serializer="gzip")
+
+
+def test_R85_A39_endian_is_written_where_it_means_something_and_nowhere_else() -> None:
+    assert create(serializer="bytes").serializer == Bytes("little")
+    assert create(dtype="uint8", serializer=Bytes("big")).serializer == Bytes()
+    assert create(dtype="bool").serializer == Bytes()
+    assert create(dtype="r24", serializer=Bytes("little")).serializer == Bytes()
+    inner = create(dtype="uint8", chunks=(10, 10), serializer=Sharding((5, 5)))
+    assert inner.serializer == Bytes()
+
+
+def test_a_sharding_codec_is_given_what_it_leaves_open() -> None:
+    z = create(chunks=(10, 10), serializer=Sharding((5, 5), ("bytes", "crc32c"), ("bytes",)))  # type: ignore[arg-type]
+    assert z.metadata.codecs == (Sharding((5, 5), (Bytes("little"), Crc32c()), (Bytes("little"),)),)
+    z[...] = 3
+    assert (z[...] == 3).all()
+
+
+@pytest.mark.parametrize("dtype", [">i2", ">f8", [("a", ">i2"), ("b", "u1")], [("a", [("b", ">f4")])]])
+def test_a_big_endian_type_is_stored_big_endian(dtype: Any) -> None:
+    z = create(dtype=dtype, shape=4, chunks=4, compressors=None)
+    assert z.serializer == Bytes("big")
+    assert z.dtype == np.dtype(dtype).newbyteorder("=")
+    data = np.ones(4, dtype)
+    z[...] = data
+    assert bytes(z.store.get("c/0") or b"") == data.tobytes()
+    np.testing.assert_array_equal(z[...], data)
+
+
+def test_mixed_byte_orders_become_little() -> None:
+    assert create(dtype=[("a", ">i2"), ("b", "<i2")]).serializer == Bytes("little")
+
+
+def test_order_F_is_a_transpose_and_only_where_it_matters() -> None:
+    z = create(order="F", shape=(3, 4, 5), chunks=(3, 4, 5), compressors=None)
+    assert z.metadata.codecs[0] == Transpose((2, 1, 0))
+    assert z.order == "F"
+    values = np.arange(60, dtype="int16").reshape(3, 4, 5)
+    z[...] = values
+    assert bytes(z.store.get("c/0/0/0") or b"") == values.tobytes("F")
+    assert create(order="F", shape=5).filters == ()
+    assert create(order="F", shape=5).order == "C"
+    sharded = create(order="F", chunks=(10, 10), shards=(50, 60))
+    assert (sharded.order, sharded.filters) == ("F", (Transpose((1, 0)),))
+    with pytest.raises(ArgumentError, match="order"):
+        create(order="A")
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int16", "float64", "complex128", "r24", [("a", "i2"), ("b", "f8")]]
+)
+def test_the_default_compression_round_trips(dtype: Any) -> None:
+    data = np.zeros((30, 20), dtype if dtype != "r24" else "V3")
+    data.view("u1").reshape(30, -1)[3:7] = 1
+    z = create(shape=(30, 20), dtype=dtype, chunks=(7, 6))
+    assert z.compressors
+    z[...] = data
+    assert z[...].tobytes() == data.tobytes()
+
+
+def test_R91_what_was_chosen_is_recorded() -> None:
+    (codec,) = create(compressors=Blosc("lz4", 1, "shuffle")).compressors
+    assert isinstance(codec, Blosc)
+    assert codec.typesize == 2
+
+
+def test_codecs_that_do_not_fit_the_chunks_are_refused() -> None:
+    with pytest.raises(MetadataError, match="does not divide"):
+        create(chunks=(10, 10), serializer=Sharding((3, 3)))
+    with pytest.raises(MetadataError, match="order"):
+        create(filters=[Transpose((0, 1, 2))])
+
+
+# -- fill values
+
+
+def test_R16_a_fill_value_that_nobody_gave_is_recorded() -> None:
+    assert document(create())["fill_value"] == 0
+    assert document(create(dtype="bool"))["fill_value"] is False
+    assert document(create(dtype="r16"))["fill_value"] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "stored"),
+    [
+        ("int16", 7, 7),
+        ("int16", np.int64(7), 7),
+        ("float32", np.nan, "NaN"),
+        ("float32", "NaN", "NaN"),
+        ("float32", -np.inf, "-Infinity"),
+        ("float32", 1, 1.0),
+        ("float32", "0x7fc00001", "0x7fc00001"),
+        ("bool", True, True),
+        ("complex64", 1 + 2j, [1.0, 2.0]),
+        ("r16", b"\x01\x02", [1, 2]),
+    ],
+)
+def test_fill_values_as_users_give_them(dtype: str, value: Any, stored: Any) -> None:
+    z = create(dtype=dtype, fill_value=value)
+    assert document(z)["fill_value"] == stored
+    again = omnizarr.open_array(z.store)
+    assert np.asarray(again.fill_value).tobytes() == np.asarray(z.fill_value).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("int8", 300), ("int8", 1.5), ("int8", "x"), ("bool", 7), ("r16", b"x"), ("int8", [1])]
+)
+def test_fill_values_that_are_none(dtype: str, value: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create(dtype=dtype, fill_value=value)
+    assert caught.value.argument == "fill_value"
+    assert caught.value.message.count("fill") == 1
+
+
+# -- the rest
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, Default("/")),
+        ("/", Default("/")),
+        (".", Default(".")),
+        ("default", Default("/")),
+        ("v2", V2(".")),
+        ({"name": "v2", "separator": "/"}, V2("/")),
+        ({"name": "v2", "configuration": {"separator": "/"}}, V2("/")),
+        (V2("."), V2(".")),
+    ],
+)
+def test_chunk_key_encodings_as_users_give_them(value: Any, expected: Any) -> None:
+    assert create(chunk_key_encoding=value).metadata.chunk_keys == expected
+
+
+@pytest.mark.parametrize("value", ["defalt", ":", 3, {"name": "v2", "separator": ":"}, {}])
+def test_chunk_key_encodings_that_are_none(value: Any) -> None:
+    with pytest.raises(MetadataError, match="chunk_key_encoding"):
+        create(chunk_key_encoding=value)
+
+
+def test_R22_dimension_names() -> None:
+    assert create(dimension_names=["y", None]).dimension_names == ("y", None)
+    assert create(shape=3, dimension_names="x").dimension_names == ("x",)
+    for wrong in (["x"], ["x", 1], "xyz", 5):
+        with pytest.raises(ArgumentError) as caught:
+            create(dimension_names=wrong)
+        assert caught.value.argument == "dimension_names"
+
+
+def test_attributes_are_stored_as_they_will_be_read() -> None:
+    given: dict[str, Any] = {"a": (1, 2), "b": np.float32(0.5), "c": {"d": np.arange(2)}}
+    z = create(attributes=given)
+    assert z.attrs.asdict() == {"a": [1, 2], "b": 0.5, "c": {"d": [0, 1]}} == document(z)["attributes"]
+    given["c"]["d"] = 5
+    assert z.attrs["c"] == {"d": [0, 1]}
+
+
+@pytest.mark.parametrize("attributes", [{1: 2}, {"a": {1, 2}}, {"a": np.nan}, 5, "text", [1]])
+def test_attributes_that_cannot_be_stored(attributes: Any) -> None:
+    with pytest.raises(ArgumentError, match="attributes"):
+        create(attributes=attributes)
+
+
+def test_an_unknown_option_is_refused_with_the_one_that_may_be_meant() -> None:
+    with pytest.raises(ArgumentError, match="there is no option `compressor`") as caught:
+        create(compressor="gzip")
+    assert caught.value.hint == "did you mean `compressors`?"
+    with pytest.raises(ArgumentError, match="there is no option `fill`"):
+        omnizarr.create_group(None).create_array("a", shape=3, dtype="i1", fill=3)  # type: ignore[call-arg]
+
+
+def test_an_unknown_generation_is_refused() -> None:
+    for wrong in (7, True, "3", None):
+        with pytest.raises(ArgumentError, match="zarr_format"):
+            create(zarr_format=wrong)
+
+
+def test_overwrite_replaces_everything(tmp_path: Path) -> None:
+    for store in (omnizarr.MemoryStore(), omnizarr.LocalStore(tmp_path)):
+        group = omnizarr.create_group(store)
+        group.create_array("a/b/c", shape=4, dtype="int8", chunks=1)[...] = 1
+        with pytest.raises(NodeExistsError) as caught:
+            group.create_array("a", shape=4, dtype="int8")
+        assert "overwrite" in (caught.value.hint or "")
+        z = group.create_array("a", shape=4, dtype="int8", chunks=1, overwrite=True)
+        assert z[...].tolist() == [0, 0, 0, 0]
+        assert sorted(store.list()) == ["a/zarr.json", "zarr.json"]
+
+
+def test_overwrite_brings_nothing_back_that_a_half_erased_array_left() -> None:
+    z = omnizarr.create_array(None, name="a", shape=4, dtype="int8", chunks=1)
+    z[...] = 1
+    z.store.erase("a/zarr.json")
+    again = omnizarr.create_array(z.store, name="a", shape=4, dtype="int8", chunks=1, overwrite=True)
+    assert again[...].tolist() == [0, 0, 0, 0]
+
+
+def test_overwrite_of_the_root_leaves_other_files_alone_where_there_was_no_node(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    omnizarr.create_group(tmp_path, overwrite=True)
+    assert (tmp_path / "letter.txt").read_text() == "dear"
+
+
+def test_overwrite_erases_nothing_when_an_option_or_an_ancestor_is_wrong() -> None:
+    group = omnizarr.create_group(None)
+    group.create_array("a", data=[1, 2])
+    with pytest.raises(ArgumentError):
+        group.create_array("a", shape=4, dtype="int8", fill_value="x", overwrite=True)
+    with pytest.raises(TypeError):
+        group.create_array("a/b", shape=4, dtype="int8", overwrite=True)
+    assert group["a"][...].tolist() == [1, 2]  # type: ignore[union-attr]
+
+
+def test_write_empty_chunks() -> None:
+    z = create(chunks=(50, 60))
+    z[...] = 0
+    assert z.nchunks_initialized == 0
+    z = create(chunks=(50, 60), write_empty_chunks=True)
+    z[...] = 0
+    assert z.nchunks_initialized == 2
+
+
+def test_what_was_created_is_what_is_opened() -> None:
+    z = create(
+        chunks=(10, 10),
+        shards=(20, 20),
+        order="F",
+        compressors=["zstd", "crc32c"],
+        attributes={"a": 1},
+        dimension_names=("y", "x"),
+        fill_value=3,
+    )
+    again = omnizarr.open_array(z.store)
+    assert again == z
+    assert again.metadata == z.metadata
