@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -226,6 +227,7 @@ class Files:
         self.encode, self.decode = codec
         self.places = list(itertools.product(*(range(n // c) for n, c in zip(data.shape, chunk, strict=True))))
         self.pool = ThreadPoolExecutor(THREADS)
+        os.makedirs(folder)
 
     def _write_one(self, place: tuple[int, ...]) -> int:
         box = tuple(slice(i * c, i * c + c) for i, c in zip(place, self.chunk, strict=True))
@@ -267,36 +269,46 @@ class Files:
             list(self.pool.map(work, range(THREADS)))
         return out
 
-    def time(self, boxes: Sequence[Box]) -> float:
-        """Seconds per box."""
-        return best(4, lambda: [self.read(box) for box in boxes]) / len(boxes)
+    def read_all(self, boxes: Sequence[Box]) -> None:
+        """Reads several parts, one after the other."""
+        for box in boxes:
+            self.read(box)
 
 
-def chunk_study(codec: str, side: int) -> None:
-    """Whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB."""
+def chunk_study(codec: str, side: int, rounds: int = 6) -> None:
+    """Whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB. All sizes take
+    turns, so that a disturbance does not fall on one of them alone."""
     data = microscopy((side, side, side), seed=51)
     random = np.random.default_rng(71)
-    windows = [(w, [a + 32 for a in w]) for w in random.integers(0, side - 32, (40, 3)).tolist()]
-    points = [(p, [a + 1 for a in p]) for p in random.integers(0, side, (40, 3)).tolist()]
-    whole = ((0, 0, 0), data.shape)
     middle = side // 3
-    slow = ((middle, 0, 0), (middle + 1, side, side))
-    fast = ((0, 0, middle), (side, side, middle + 1))
-    rows = []
-    for chunk in CHUNKS:
-        with tempfile.TemporaryDirectory() as folder:
-            files = Files(folder, chunk, data, CANDIDATES[codec])
-            stored = files.write()
-            if not np.array_equal(files.read(whole), data):
+    parts: dict[str, list[Box]] = {
+        "read all": [((0, 0, 0), data.shape)],
+        "32³ window": [(w, [a + 32 for a in w]) for w in random.integers(0, side - 32, (40, 3)).tolist()],
+        "plane of slowest axis": [((middle, 0, 0), (middle + 1, side, side))],
+        "plane of fastest axis": [((0, 0, middle), (side, side, middle + 1))],
+        "element": [(p, [a + 1 for a in p]) for p in random.integers(0, side, (40, 3)).tolist()],
+    }
+    times: dict[tuple[str, Files], list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        study = {Files(f"{folder}/{math.prod(chunk)}", chunk, data, CANDIDATES[codec]): 0 for chunk in CHUNKS}
+        for files in study:
+            study[files] = files.write()
+            if not np.array_equal(files.read(parts["read all"][0]), data):
                 raise ValueError("the files do not give back the array")
-            times = [best(3, files.write), *(files.time(boxes) for boxes in ([whole], windows, [slow], [fast], points))]
-            files.pool.shutdown()
-        size = f"{math.prod(chunk) * data.itemsize / MiB:.3g} MiB"
-        figures = [f"{1e3 * seconds:.0f}" if seconds > 0.1 else f"{1e3 * seconds:.2g}" for seconds in times]
-        rows.append(["×".join(map(str, chunk)), size, str(len(files.places)), f"{data.nbytes / stored:.2f}", *figures])
+        for _ in range(rounds):
+            for files in study:
+                times.setdefault(("write all", files), []).append(best(1, files.write))
+                for name, boxes in parts.items():
+                    seconds = best(2, partial(files.read_all, boxes)) / len(boxes)
+                    times.setdefault((name, files), []).append(seconds)
+    rows = []
+    for files, stored in study.items():
+        size = f"{math.prod(files.chunk) * data.itemsize // 1024} KiB"
+        head = ["×".join(map(str, files.chunk)), size, str(len(files.places)), f"{data.nbytes / stored:.2f}"]
+        found = [1e3 * min(times[name, files]) for name in ("write all", *parts)]
+        rows.append([*head, *(f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in found)])
     print(f"## {side}³ uint16 in plain files, {codec}: ms, {THREADS} threads, warm cache\n")
-    columns = ["write all", "read all", "32³ window", "plane of slowest axis", "plane of fastest axis", "element"]
-    table(["chunk", "bytes", "files", "ratio", *columns], rows)
+    table(["chunk", "bytes", "files", "ratio", "write all", *parts], rows)
 
 
 def main() -> None:

@@ -613,7 +613,7 @@ def test_a_child_is_not_held_up_by_locks_of_its_parents_threads(store: LocalStor
         "done.set()\n"
         "sys.exit(status)\n"
     )
-    subprocess.run([sys.executable, "-c", program, store.location], check=True, timeout=30)
+    subprocess.run([sys.executable, "-c", program, store.location], check=True, timeout=120)
     assert store.get("k") == b"x"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
@@ -71,6 +72,7 @@ class Group(MutableMapping[str, Any]):
     def __init__(self, site: Site, model: GroupModel) -> None:
         self._site = site
         self._model = model
+        self._listed: weakref.ref[_Names] | None = None
 
     # -- what it is and where
 
@@ -161,10 +163,14 @@ class Group(MutableMapping[str, Any]):
         self.create_array(path, data=np.asarray(value), overwrite=True)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name, _ in self._children())
+        names = _Names([name for name, _ in self._children()])
+        self._listed = weakref.ref(names)
+        return names
 
     def __len__(self) -> int:
-        return self.nmembers()
+        # `list(group)` takes an iterator, asks for the length and only then begins: one listing must do for both.
+        names = self._listed and self._listed()
+        return len(names.all) if names is not None and not names.begun else self.nmembers()
 
     def _children(self) -> Iterator[tuple[str, Member]]:
         """The direct members by name, in order: one listing, and all their documents together."""
@@ -236,7 +242,7 @@ class Group(MutableMapping[str, Any]):
 
     def keys(self) -> Any:
         """The names of the direct members."""
-        return tuple(self)
+        return tuple(name for name, _ in self._children())
 
     def tree(self, level: int | None = None) -> Tree:
         """Everything below, drawn as a tree; `level` is how many levels are shown."""
@@ -349,6 +355,19 @@ class Group(MutableMapping[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self._site, self._site.dialect.dump(self.path, self._model))
+
+
+class _Names(Iterator[str]):
+    """Names that are known, and whether anybody has taken one."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.all = names
+        self.begun = False
+        self._rest = iter(names)
+
+    def __next__(self) -> str:
+        self.begun = True
+        return next(self._rest)
 
 
 def _unpickled(site: Site, documents: dict[str, Json]) -> Group:

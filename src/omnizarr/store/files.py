@@ -64,18 +64,22 @@ def read(file: int, size: int, range: ByteRange | None) -> bytes:
     return b"".join(pieces)
 
 
+_MOST_READ = 2**30  # every system gives at least so much at once
+
+
 def read_into(file: int, start: int, target: memoryview) -> int:
     """Fills `target` from an open file; how many bytes there were."""
     if _preadv is None:
         data = read(file, os.fstat(file).st_size, (start, len(target)))
         target[: len(data)] = data
         return len(data)
-    done = 0
-    while True:
+    done: int = _preadv(file, [target], start)
+    while _MOST_READ <= done < len(target):  # less than the system gives at once means that the file ended
         count = _preadv(file, [target[done:]], start + done)
+        if not count:
+            break
         done += count
-        if not count or done == len(target):
-            return done
+    return done
 
 
 def write(folder: str, name: str, data: bytes | memoryview) -> None:

@@ -197,30 +197,31 @@ class LocalStore(Store):
         finally:
             os.close(file)
 
-    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        # Whole chunks in directories that are known, which is nearly every read, take the short way: no more calls
-        # than the system asks for. Whatever is out of the ordinary there takes the long way again.
+    def _open_known(self, key: str) -> int | None:
+        """An open file, if `key` is an ordinary name in a directory that is known: which nearly every chunk is, and
+        then no more is done than the system asks for. None leaves it to `_open` to find out what is the matter."""
         cut = key.rfind("/") + 1
         name = key[cut:]
-        if range is None and name.isalnum() and name.isascii() and not self._looks_for_links and not _WINDOWS:
-            folder = self._folders.get(key[:cut])
-            if folder is not None:
-                try:
-                    file = os.open(folder + name, self._flags)
-                except FileNotFoundError:
-                    return None
-                except OSError:
-                    pass
-                else:
-                    try:
-                        size = os.fstat(file).st_size
-                        data = os.read(file, size)
-                        if data and len(data) == size:
-                            return data
-                    except OSError:
-                        pass
-                    finally:
-                        os.close(file)
+        folder = self._folders.get(key[:cut])
+        if folder is None or not (name.isalnum() and name.isascii()) or self._looks_for_links or _WINDOWS:
+            return None
+        try:
+            return os.open(folder + name, self._flags)
+        except OSError:
+            return None
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        file = self._open_known(key) if range is None else None
+        if file is not None:
+            try:
+                size = os.fstat(file).st_size
+                data = os.read(file, size)
+                if data and len(data) == size:
+                    return data
+            except OSError:
+                pass  # the long way says what is wrong
+            finally:
+                os.close(file)
         found = self._load(key, range)
         return None if found is None else found[0]
 
@@ -237,7 +238,7 @@ class LocalStore(Store):
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if not target:
             return 0 if self.exists(key) else None  # a read of nothing would not notice a directory
-        file = self._open(key)
+        file = self._open_known(key) or self._open(key)
         if file is None:
             return None
         try:
