@@ -139,7 +139,7 @@ def undisturbed(repeats: int, pool: ThreadPoolExecutor, run: Callable[..., Any],
         return time.perf_counter() - start
 
     rounds = [list(pool.map(timed, *arguments)) for _ in range(repeats)]
-    return sum(map(min, zip(*rounds, strict=True))) / THREADS
+    return math.fsum(min(times) for times in zip(*rounds, strict=True)) / THREADS
 
 
 def measure(blocks: Sequence[Array], codec: tuple[Encode, Decode], pool: ThreadPoolExecutor) -> Figures:

@@ -11,6 +11,7 @@ import argparse
 import itertools
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -64,7 +65,7 @@ class Run:
         self.folder = folder
         self.side = 256 if options.quick else 512
         self.rounds = options.rounds or (2 if options.quick else 5)
-        self.budget = 0.5 if options.quick else 4.0  # seconds after which a cell is not measured again
+        self.budget = 0.5 if options.quick else 2.0  # seconds after which a cell is not measured again
         self.quick = options.quick
         self.layouts = options.only
         self.contestants: dict[str, Contestant] = {}
@@ -285,6 +286,9 @@ def main() -> None:
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
     options = parser.parse_args()
 
+    # a run that is told to stop still ends its workers and deletes its files, which are more than a gigabyte
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda *_: sys.exit("stopped"))
     started = time.time()
     with tempfile.TemporaryDirectory(prefix="omnizarr-bench-", dir=options.folder) as folder:
         run = Run(options, Path(folder))

@@ -61,6 +61,15 @@ def test_a_block_holds_for_its_own_thread_only() -> None:
         assert _seen_elsewhere() == before
 
 
+def test_a_block_holds_in_the_threads_that_work_for_it() -> None:
+    z = omnizarr.create_array(None, shape=(64, 10_000), dtype="int32", chunks=(1, 10_000), compressors="gzip")
+    z[...] = 1
+    config.set(max_chunk_bytes=100, threads=4)
+    with config(max_chunk_bytes=10**6):
+        for _ in range(5):
+            assert z[...].sum() == z.size
+
+
 def _seen_elsewhere() -> int:
     seen: list[int] = []
     thread = threading.Thread(target=lambda: seen.append(config.threads))

@@ -55,9 +55,8 @@ def test_R153_writes_utf8_without_escapes_or_a_mark() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [1.0, math.nan]])
 def test_A60_never_writes_numbers_that_json_does_not_have(value: Any) -> None:
-    with pytest.raises(ArgumentError, match="JSON") as caught:
+    with pytest.raises(ArgumentError, match=r"`\$.*` cannot be written as JSON: -?(nan|inf) .* text such as"):
         _json.dump(value)
-    assert caught.value.hint is not None
 
 
 def test_A60_reads_what_python_wrote() -> None:
@@ -207,3 +206,9 @@ def test_problems_are_collected_with_their_places() -> None:
         ("$.b", "unknown codec `gzap`", "did you mean `gzip`?"),
     ]
     assert [problem.path for problem in problems.warnings] == ["$.c"]
+
+
+def test_same_takes_nan_for_nan() -> None:
+    assert _json.same({"a": [math.nan, 1]}, {"a": [math.nan, 1]})
+    assert not _json.same({"a": math.nan}, {"a": math.inf})
+    assert _json.same({"a": 1, "b": 2}, {"b": 2, "a": 1})

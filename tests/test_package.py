@@ -29,8 +29,28 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def imported() -> set[str]:
-    """What `import omnizarr` loads beyond NumPy and what hardly any program does without."""
-    return modules_after("import numpy, omnizarr") - modules_after("import numpy, json, dataclasses")
+    """What omnizarr loads when it is first used, beyond NumPy and what hardly any program does without."""
+    return modules_after("import numpy, omnizarr; omnizarr.open") - modules_after("import numpy, json, dataclasses")
+
+
+@pytest.mark.smoke
+def test_the_package_by_itself_loads_not_even_numpy() -> None:
+    assert "numpy" not in modules_after("import omnizarr")
+
+
+@pytest.mark.smoke
+def test_the_public_names_are_these() -> None:
+    """Pinned: a name that goes missing is noticed here and not by the users."""
+    names = """
+        Array Attributes Group LocalStore MemoryStore OmnizarrError OmnizarrWarning Store UnreadableNode __version__
+        array codecs config consolidate_metadata create create_array create_group empty empty_like errors from_array
+        full full_like group load ones ones_like open open_array open_group save save_array save_group tree zeros
+        zeros_like
+    """
+    assert sorted(omnizarr.__all__) == sorted(names.split())
+    assert dir(omnizarr) == sorted(names.split())
+    for name in omnizarr.__all__:
+        assert getattr(omnizarr, name) is not None
 
 
 @pytest.mark.smoke

@@ -1,41 +1,49 @@
 """omnizarr: chunked, compressed N-dimensional arrays in the Zarr format.
 
-import omnizarr
-z = omnizarr.create_array("data.zarr", shape=(1000, 1000), dtype="float32")
-z[:100] = 1.5
-omnizarr.open("data.zarr", mode="r")[99, :3]
+    import omnizarr
+    z = omnizarr.create_array("data.zarr", shape=(1000, 1000), dtype="float32")
+    z[:100] = 1.5
+    omnizarr.open("data.zarr", mode="r")[99, :3]
+
+What stands here is loaded when it is first used, so that `omnizarr --help` need not wait for NumPy.
 """
 
-from omnizarr import codecs, errors
-from omnizarr.api import (
-    array,
-    consolidate_metadata,
-    create,
-    create_array,
-    create_group,
-    empty,
-    empty_like,
-    from_array,
-    full,
-    full_like,
-    group,
-    load,
-    ones,
-    ones_like,
-    open,
-    open_array,
-    open_group,
-    save,
-    save_array,
-    save_group,
-    tree,
-    zeros,
-    zeros_like,
-)
-from omnizarr.config import config
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from omnizarr import errors
+from omnizarr.config import config  # at once: else the submodule of that name would stand in its place
 from omnizarr.errors import OmnizarrError, OmnizarrWarning
-from omnizarr.nodes import Array, Attributes, Group, UnreadableNode
-from omnizarr.store import LocalStore, MemoryStore, Store
+
+if TYPE_CHECKING:
+    from omnizarr import codecs
+    from omnizarr.api import (
+        array,
+        consolidate_metadata,
+        create,
+        create_array,
+        create_group,
+        empty,
+        empty_like,
+        from_array,
+        full,
+        full_like,
+        group,
+        load,
+        ones,
+        ones_like,
+        open,
+        open_array,
+        open_group,
+        save,
+        save_array,
+        save_group,
+        tree,
+        zeros,
+        zeros_like,
+    )
+    from omnizarr.nodes import Array, Attributes, Group, UnreadableNode
+    from omnizarr.store import LocalStore, MemoryStore, Store
 
 __version__ = "0.1.0"
 
@@ -77,3 +85,22 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+_HOMES = {
+    "nodes": ("Array", "Attributes", "Group", "UnreadableNode"),
+    "store": ("LocalStore", "MemoryStore", "Store"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module `omnizarr` has no attribute `{name}`")
+    if name == "codecs":
+        return import_module("omnizarr.codecs")
+    home = next((home for home, names in _HOMES.items() if name in names), "api")
+    value = globals()[name] = getattr(import_module(f"omnizarr.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -3,7 +3,6 @@ collector that finds every problem of a document before anything is raised."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,7 @@ import numpy as np
 
 from omnizarr.errors import ArgumentError, MetadataError, Problem
 
-__all__ = ["Json", "Problems", "describe", "dump", "is_integer", "nearest", "parse", "plain"]
+__all__ = ["Json", "Problems", "describe", "dump", "is_integer", "nearest", "parse", "plain", "same"]
 
 Json = Any  # a value as json.loads gives it; a precise recursive alias would make every reader of a document cast
 
@@ -62,10 +61,8 @@ def dump(value: Json) -> bytes:
         except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 does not have and an escape can spell
             return json.dumps(value, indent=2, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        hint = None
-        if "Out of range float" in str(error):
-            hint = 'JSON has no NaN or Infinity: write them as strings such as "NaN"'
-        raise ArgumentError(f"cannot be written as JSON: {error}", argument="attributes", hint=hint) from None
+        plain(value, "$")  # raises with the place, if it finds one
+        raise ArgumentError(f"cannot be written as JSON: {error}", argument="attributes") from None
 
 
 def _plain(value: object) -> Json:
@@ -109,6 +106,11 @@ def _copied(value: Any, path: str, levels: int) -> Json:
     raise ArgumentError(f"`{path}` cannot be written as JSON: {reason}", argument=path.partition(".")[0])
 
 
+def same(a: Json, b: Json) -> bool:
+    """Whether two values are equal; unlike Python's comparison it takes NaN for equal to NaN."""
+    return bool(a == b) or json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
+
+
 def is_integer(value: Json) -> TypeGuard[int]:
     """Whether a JSON value is an integer; `true` is not."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -130,6 +132,8 @@ def describe(value: Json) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """A hint that names the known word most like `name`, if one is like it."""
+    import difflib  # needed only for mistakes
+
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"did you mean `{found[0]}`?" if found else None
 

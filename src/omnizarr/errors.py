@@ -158,10 +158,14 @@ class MetadataError(OmnizarrError, ValueError):
 
     def __init__(self, what: str, problems: Iterable[Problem] = (), *, hint: str | None = None, **fields: Any) -> None:
         problems = tuple(problems)
-        lines = [f"  {problem.path}: {problem.message}" for problem in problems]
-        hints = list(dict.fromkeys([hint] + [problem.hint for problem in problems]))
-        joined = "; ".join(text for text in hints if text is not None)
-        super().__init__("\n".join([what, *lines]), hint=joined or None, problems=problems, **fields)
+        hints = list(dict.fromkeys(problem.hint for problem in problems if problem.hint is not None))
+        if hint is None and len(hints) == 1:
+            hint, hints = hints[0], []  # a single hint stands at the end; several each beside what they are for
+        lines = [
+            f"  {problem.path}: {problem.message}" + (f" ({problem.hint})" if problem.hint in hints else "")
+            for problem in problems
+        ]
+        super().__init__("\n".join([what, *lines]), hint=hint, problems=problems, **fields)
 
 
 class SelectionError(OmnizarrError, IndexError):
@@ -206,7 +210,7 @@ class ChunkError(CodecError):
     def __init__(self, action: str, array: str, chunk: tuple[int, ...], key: str, error: CodecError) -> None:
         OmnizarrError.__init__(
             self,
-            f"cannot {action} chunk {chunk} of array `{array}` (key `{key}`): {error.message}",
+            f"cannot {action} chunk {chunk} of array `{array or '/'}` (key `{key}`): {error.message}",
             hint=error.hint,
             array=array,
             chunk=chunk,

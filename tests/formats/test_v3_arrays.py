@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.formats.documents import LITTLE, array_document, dumped, parsed, places, sharding, warned
 
+import omnizarr
 from omnizarr.model import MOST_DIMENSIONS, ArrayModel
 
 
@@ -173,6 +174,17 @@ def test_A60_a_bare_nan_is_a_fill_value_and_written_as_text() -> None:
     assert dumped(read(document))["fill_value"] == "NaN"
 
 
+def test_R17_an_extension_type_says_how_its_fill_values_are_spelt() -> None:
+    fields = [{"name": "a", "data_type": "int16"}, {"name": "b", "data_type": "float32"}]
+    struct = {"name": "struct", "configuration": {"fields": fields}}
+    document = array_document(data_type=struct, fill_value={"a": 3, "b": "NaN"})
+    assert dumped(read(document)) == document
+    assert places(array_document(data_type=struct, fill_value={"a": 1.5, "b": "x"})) == [
+        "$.fill_value.a",
+        "$.fill_value.b",
+    ]
+
+
 @pytest.mark.parametrize("value", [None, [], {}, "bytes", 3])
 def test_R18_codecs_is_a_list_of_at_least_one(value: Any) -> None:
     assert places(array_document(codecs=value)) == ["$.codecs"]
@@ -233,6 +245,20 @@ def test_R22_R23_names_may_be_null_empty_or_equal(value: Any) -> None:
     node = read(array_document(dimension_names=value))
     assert node.dimension_names == tuple(value)
     assert dumped(node)["dimension_names"] == value
+
+
+def test_R24_arrays_may_use_one_name_for_different_lengths() -> None:
+    group = omnizarr.create_group(None)
+    for length in (3, 5):
+        group.create_array(f"a{length}", shape=length, dtype="int8", dimension_names=["x"])
+    assert [array.dimension_names for array in group.array_values()] == [("x",), ("x",)]
+
+
+def test_R31_R41_what_we_write_has_no_members_of_our_own_and_only_the_major_version() -> None:
+    z = omnizarr.create_array(None, shape=3, dtype="int8", dimension_names=["x"])
+    assert set(dumped(z.metadata)) == {*array_document(), "dimension_names"}
+    assert dumped(z.metadata)["zarr_format"] == 3
+    assert set(dumped(omnizarr.create_group(None).metadata)) == {"zarr_format", "node_type", "attributes"}
 
 
 def test_R22_absent_dimension_names_stay_absent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.formats.documents import group_document, warned
@@ -85,6 +86,12 @@ def test_R6_users_may_spell_slashes_as_they_like(spelling: str) -> None:
     assert root[spelling] == root["foo/bar"] == omnizarr.open(root.store, path=spelling)
 
 
+@pytest.mark.parametrize("name", ["data.zarr", "data", "data.v1"])
+def test_R7_any_directory_will_do(tmp_path: Path, name: str) -> None:
+    omnizarr.create_array(tmp_path / name, shape=2, dtype="int8")
+    assert isinstance(omnizarr.open(tmp_path / name), omnizarr.Array)
+
+
 @pytest.mark.parametrize("name", ["", "/", "//"])
 def test_R43_a_name_is_not_empty(name: str) -> None:
     group = omnizarr.create_group()
@@ -148,7 +155,7 @@ def test_R48_case_matters() -> None:
     assert isinstance(group["a"], omnizarr.Group)
 
 
-def test_R49_R50_names_are_kept_as_they_are_and_stored_as_utf8(tmp_path: object) -> None:
+def test_R49_R50_names_are_kept_as_they_are_and_stored_as_utf8() -> None:
     composed, decomposed = "\u00e9", "e\u0301"
     group = omnizarr.create_group()
     group.create_group(composed)

@@ -1,4 +1,4 @@
-"""Chunk lengths chosen for the user: bounded work, about the target size, near cubic, no slivers."""
+"""Chunk and shard lengths chosen for the user: bounded work, about the target size, near cubic, no slivers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from omnizarr.grids.auto import auto_chunks, target_bytes
+from omnizarr.grids.auto import auto_chunks, auto_shards, target_bytes
 
 MiB = 2**20
 SHAPES = st.lists(st.one_of(st.integers(0, 3000), st.integers(0, 2**62)), max_size=12)
@@ -85,3 +85,20 @@ def test_elements_larger_than_the_target_get_a_chunk_each() -> None:
 def test_the_target_grows_with_the_array_between_its_limits() -> None:
     sizes = {power: target_bytes(2**power) for power in (0, 20, 30, 32, 36, 62)}
     assert sizes == {0: MiB, 20: MiB, 30: MiB, 32: 2 * MiB, 36: 8 * MiB, 62: 8 * MiB}
+
+
+@given(SHAPES, SIZES)
+@example([], 8)
+@example([2**62] * 32, 1)
+def test_a_shard_is_a_whole_number_of_chunks_and_no_more_than_there_are(shape: list[int], itemsize: int) -> None:
+    chunks = auto_chunks(shape, itemsize)
+    shards = auto_shards(shape, chunks, itemsize)
+    assert math.prod(shards) * itemsize <= max(32 * MiB, math.prod(chunks) * itemsize)
+    for shard, chunk, length in zip(shards, chunks, shape, strict=True):
+        assert shard % chunk == 0
+        assert shard < length + chunk or shard == chunk
+
+
+def test_a_shard_grows_to_32_mib_where_there_is_enough_to_hold() -> None:
+    assert auto_shards((4096, 4096, 4096), (64, 64, 64), 4) == (256, 256, 128)
+    assert auto_shards((100,), (100,), 8) == (100,)

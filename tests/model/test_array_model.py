@@ -91,6 +91,12 @@ def test_problems_with_codecs_are_told_by_their_place_in_the_document() -> None:
     assert problems.found[0].path == "$.codecs[1].configuration"
 
 
+def test_A60_nan_in_attributes_is_equal_to_itself() -> None:
+    assert replace(model(), attributes={"a": float("nan")}) == replace(model(), attributes={"a": float("nan")})
+    assert GroupModel({"a": float("nan")}) == GroupModel({"a": float("nan")})
+
+
 def test_groups_are_values() -> None:
+    assert GroupModel() != "group"
     assert GroupModel({"a": 1}) == GroupModel({"a": 1})
     assert GroupModel(consolidated={}) != GroupModel()

@@ -173,6 +173,14 @@ def test_A34_a_handle_that_was_pickled_renews_it_too(store: RecordingStore) -> N
     assert_fresh(store)
 
 
+def test_a_pickled_array_does_not_carry_the_documents_of_the_others(store: RecordingStore) -> None:
+    root = omnizarr.open_group(store, mode="r+", use_consolidated=True)
+    for number in range(50):
+        root.create_group(f"n{number}")
+    alone = len(pickle.dumps(omnizarr.open_array(store, path="x")))
+    assert len(pickle.dumps(root["x"])) < alone + 300
+
+
 def test_A34_creating_by_path_renews_it_too(store: RecordingStore) -> None:
     z = omnizarr.create_array(store, name="g/new", shape=3, dtype="int8")
     assert_fresh(store)

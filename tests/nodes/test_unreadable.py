@@ -86,6 +86,11 @@ def test_it_can_be_deleted_replaced_and_moved(group: omnizarr.Group, name: str) 
     assert name not in group
 
 
+def test_it_does_not_keep_a_group_from_being_cleared(group: omnizarr.Group) -> None:
+    group.clear()
+    assert list(group.store.list()) == ["zarr.json"]
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_nothing_is_created_below_it(group: omnizarr.Group, name: str) -> None:
     with pytest.raises(MetadataError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from omnizarr.errors import LocationError
@@ -27,7 +26,7 @@ def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None) -> 
         return store
     if isinstance(store, dict):
         return MemoryStore(store)
-    if isinstance(store, (str, PurePath, os.PathLike)):
+    if isinstance(store, (str, os.PathLike)):
         return _from_text(os.fspath(store), storage_options)
     raise LocationError(
         f"a {type(store).__name__} is not a place for arrays",

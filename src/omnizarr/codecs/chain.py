@@ -49,7 +49,8 @@ class Chain:
     @property
     def microseconds(self) -> float:
         """How long it takes to decode a chunk, roughly, beside what every chunk costs."""
-        return self.spec.nbytes * sum(1 / step.pace for step in self._bytes) + self.spec.nbytes / _COPIED
+        size = min(self.spec.nbytes, 2**62)  # a document may state sizes that no float holds
+        return size * sum(1 / step.pace for step in self._bytes) + size / _COPIED
 
     @property
     def compressed(self) -> bool:

@@ -62,6 +62,11 @@ class Layout:
                 hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
             )
 
+    @property
+    def name(self) -> str:
+        """The array's path, as messages call it."""
+        return self.path or "/"
+
     def key(self, names: tuple[str, ...]) -> str:
         """The store key of the chunk whose coordinates are these, as text."""
         return self.prefix + self._join(names)

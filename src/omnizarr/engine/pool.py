@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -93,7 +94,8 @@ def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers:
             _inside.pool = False
 
     pool = _pool()
-    others = [pool.submit(loop) for _ in range(workers - 1)]
+    # Each works in the caller's context, in which a `with omnizarr.config(...)` block may hold.
+    others = [pool.submit(copy_context().run, loop) for _ in range(workers - 1)]
     try:
         loop()
     finally:

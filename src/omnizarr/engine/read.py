@@ -102,7 +102,7 @@ class _Worker:
 
     def _named(self, error: CodecError) -> ChunkError:
         layout, cell = self._layout, self._at
-        return ChunkError("read", layout.path, cell.chunk, layout.key(cell.names), error)
+        return ChunkError("read", layout.name, cell.chunk, layout.key(cell.names), error)
 
     def _bound(self, cell: Cell) -> Chain:
         chain = self._layout.chain(cell.chunk)

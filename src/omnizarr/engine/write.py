@@ -97,7 +97,7 @@ class _Worker:
                 self._merge(cell)
         except CodecError as error:
             cell = self._at
-            raise ChunkError("write", layout.path, cell.chunk, layout.key(cell.names), error) from error
+            raise ChunkError("write", layout.name, cell.chunk, layout.key(cell.names), error) from error
 
     def _chunks(self, row: Row, chain: Chain) -> list[npt.NDArray[Any]]:
         """The chunks of a row that is written entirely, each contiguous and of the array's type."""

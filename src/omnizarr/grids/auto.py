@@ -1,4 +1,4 @@
-"""Chunk lengths for those who ask for `chunks="auto"`: a pure function of the array's shape and element size.
+"""Chunk and shard lengths for those who ask for "auto": pure functions of the array's shape and element size.
 
 The target sizes are measured; docs/defaults.md has the figures.
 """

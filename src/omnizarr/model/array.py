@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, same
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.codecs import Chain, ChunkSpec, Codec, Sharding, Skipped
 from omnizarr.dtypes import DataType, Scalar, same_bits
@@ -90,7 +90,9 @@ class ArrayModel:
             return False
         if self.fill is not None and other.fill is not None and not same_bits(self.fill, other.fill):
             return False
-        names = [name for name in self.__dataclass_fields__ if name not in ("fill", "_chains")]
+        if not same([self.attributes, self.extra], [other.attributes, other.extra]):
+            return False
+        names = [name for name in self.__dataclass_fields__ if name not in ("fill", "attributes", "extra", "_chains")]
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnizarr._json import Json
+from omnizarr._json import Json, same
 from omnizarr.model.array import ZarrFormat
 
 __all__ = ["GroupModel"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupModel:
     """Attributes, and what a writer gathered of the nodes below."""
 
@@ -20,3 +20,10 @@ class GroupModel:
     zarr_format: ZarrFormat = 3
     extra: dict[str, Json] = field(default_factory=dict)
     """Members that we do not know and may ignore; they are written back as they were (R32)."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GroupModel):
+            return NotImplemented
+        return same(list(vars(self).values()), list(vars(other).values()))
+
+    __hash__ = None  # type: ignore[assignment]

@@ -14,10 +14,18 @@ def normal_path(path: str | None, argument: str = "path") -> str:
     if not isinstance(path, str):
         raise ArgumentError(f"`{argument}`: expected a string, found {type(path).__name__}", argument=argument)
     segments = [segment for segment in path.split("/") if segment]
-    for segment in segments:
-        if segment in (".", "..") or "\0" in segment:
-            raise ArgumentError(f"`{argument}`: `{path}` is not a path inside a hierarchy", argument=argument)
+    if any(segment in (".", "..") for segment in segments) or "\0" in path or not _is_text(path):
+        raise ArgumentError(f"`{argument}`: {path!r} is not a path inside a hierarchy", argument=argument)
     return "/".join(segments)
+
+
+def _is_text(path: str) -> bool:
+    """Whether keys can hold it: half a surrogate pair has no bytes in UTF-8 (R50)."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def join_path(parent: str, child: str) -> str:

@@ -26,6 +26,7 @@ from omnizarr.indexing import (
 from omnizarr.model import ArrayModel, ZarrFormat
 from omnizarr.nodes import stored
 from omnizarr.nodes.attributes import Attributes
+from omnizarr.nodes.brackets import Indexer, as_mask, has_ellipsis, only_basic
 from omnizarr.nodes.documents import change, describe_place, fetch, parse_node
 from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.lengths import as_lengths
@@ -212,7 +213,7 @@ class Array:
         fields, key = split_fields(key)
         selection = numpy_selection(key, self.shape)
         result = self._read(selection, None, fields)
-        if selection.shape == () and not _has_ellipsis(key):
+        if selection.shape == () and not has_ellipsis(key):
             return result[()]  # NumPy gives a scalar where every dimension was indexed by an integer
         return result
 
@@ -245,7 +246,8 @@ class Array:
             raise ArgumentError(
                 f"`out`: expected the selection's shape {selection.shape}, found {out.shape}", argument="out"
             )
-        if not np.can_cast(self.dtype, out.dtype, "same_kind"):
+        numbers = self.dtype.kind in "biufc" and out.dtype.kind in "biufc"
+        if out.dtype != self.dtype and not (numbers and np.can_cast(self.dtype, out.dtype, "same_kind")):
             raise ArgumentError(f"`out`: elements of type {self.dtype} cannot be put into {out.dtype}", argument="out")
 
     def _checked(self, fields: str | list[str]) -> str | list[str]:
@@ -258,7 +260,7 @@ class Array:
 
     def get_basic_selection(self, selection: Any = ..., *, out: Any = None, fields: Any = None) -> Any:
         """What integers, slices, `...` and `newaxis` select."""
-        return self._got(numpy_selection(_only_basic(selection), self.shape), out, fields)
+        return self._got(numpy_selection(only_basic(selection), self.shape), out, fields)
 
     def get_orthogonal_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
         """What each dimension selects by itself: an integer, a slice, or an array of indices or booleans."""
@@ -270,7 +272,7 @@ class Array:
 
     def get_mask_selection(self, mask: Any, *, out: Any = None, fields: Any = None) -> Any:
         """The elements where a mask of the array's shape is true."""
-        return self._got(coordinate_selection(_as_mask(mask, self.shape), self.shape), out, fields)
+        return self._got(coordinate_selection(as_mask(mask, self.shape), self.shape), out, fields)
 
     def get_block_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
         """Whole chunks (whole shards, if the array is sharded), by their place in the grid."""
@@ -323,7 +325,7 @@ class Array:
 
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes where integers, slices and `...` say."""
-        self._write(numpy_selection(_only_basic(selection), self.shape), value, fields)
+        self._write(numpy_selection(only_basic(selection), self.shape), value, fields)
 
     def set_orthogonal_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes where each dimension selects by itself."""
@@ -335,26 +337,26 @@ class Array:
 
     def set_mask_selection(self, mask: Any, value: Any, *, fields: Any = None) -> None:
         """Writes where a mask of the array's shape is true."""
-        self._write(coordinate_selection(_as_mask(mask, self.shape), self.shape), value, fields)
+        self._write(coordinate_selection(as_mask(mask, self.shape), self.shape), value, fields)
 
     def set_block_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes whole chunks, by their place in the grid."""
         self._write(block_selection(selection, self._layout.axes), value, fields)
 
     @property
-    def oindex(self) -> _Indexer:
+    def oindex(self) -> Indexer:
         """Orthogonal selection: `z.oindex[[1, 5], :, mask]`."""
-        return _Indexer(self.get_orthogonal_selection, self.set_orthogonal_selection)
+        return Indexer(self.get_orthogonal_selection, self.set_orthogonal_selection)
 
     @property
-    def vindex(self) -> _Indexer:
+    def vindex(self) -> Indexer:
         """Pointwise selection: `z.vindex[[1, 5], [2, 7]]`, or `z.vindex[mask]`."""
-        return _Indexer(self.get_coordinate_selection, self.set_coordinate_selection)
+        return Indexer(self.get_coordinate_selection, self.set_coordinate_selection)
 
     @property
-    def blocks(self) -> _Indexer:
+    def blocks(self) -> Indexer:
         """Whole chunks by their place in the grid: `z.blocks[0, 1:3]`."""
-        return _Indexer(self.get_block_selection, self.set_block_selection)
+        return Indexer(self.get_block_selection, self.set_block_selection)
 
     # -- changing it
 
@@ -484,7 +486,10 @@ class Array:
         return f"<Array {describe_place(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self._site, self._documents(), self._write_empty_chunks)
+        site = self._site
+        if site.consolidated is not None:  # a pickle for each task of a large computation must not carry it all
+            site = replace(site, consolidated=site.consolidated.bare())
+        return _unpickled, (site, self._documents(), self._write_empty_chunks)
 
     def _documents(self) -> dict[str, Json]:
         return self._site.dialect.dump(self._site.path, self._model)
@@ -502,44 +507,3 @@ def _unpickled(site: Site, documents: dict[str, Json], write_empty_chunks: bool)
 def _chunking(model: ArrayModel) -> ArrayModel:
     """What of a model decides where its chunks lie and what they are."""
     return replace(model, attributes={}, dimension_names=None, storage_transformers=(), extra={})
-
-
-class _Indexer:
-    """Brackets for another kind of selection."""
-
-    __slots__ = ("_get", "_set")
-
-    def __init__(self, get: Callable[..., Any], set: Callable[..., None]) -> None:
-        self._get = get
-        self._set = set
-
-    def __getitem__(self, key: Any) -> Any:
-        fields, key = split_fields(key)
-        return self._get(key, fields=fields)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        fields, key = split_fields(key)
-        self._set(key, value, fields=fields)
-
-
-def _has_ellipsis(key: Any) -> bool:
-    return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
-
-
-def _only_basic(selection: Any) -> Any:
-    for item in selection if isinstance(selection, tuple) else (selection,):
-        if not (item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer))):
-            raise SelectionError(
-                "a basic selection takes integers, slices, `...` and `newaxis`",
-                hint="for arrays of indices use `z[...]`, `z.oindex` or `z.vindex`",
-            )
-    return selection
-
-
-def _as_mask(mask: Any, shape: tuple[int, ...]) -> Any:
-    if isinstance(mask, tuple) and len(mask) == 1:
-        mask = mask[0]
-    array = np.asarray(mask)
-    if array.dtype != bool or array.shape != shape:
-        raise SelectionError(f"expected a boolean mask of shape {shape}, found {array.dtype} of shape {array.shape}")
-    return array

@@ -28,6 +28,10 @@ class Consolidated:
         self._store = store
         self._dialect = dialect
 
+    def bare(self) -> Consolidated:
+        """The same for a handle that only keeps it up to date, which needs none of the documents."""
+        return Consolidated(self._store, self._dialect, self.root, {}, trusted=False)
+
     def _relative(self, path: str) -> str:
         return path[len(self.root) + 1 :] if self.root else path
 

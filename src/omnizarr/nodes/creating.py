@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError, StoreError
-from omnizarr.formats import Node
+from omnizarr.formats import Node, foreign, suspects
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.consolidated import Consolidated
 from omnizarr.nodes.documents import describe_place, dumped, fetch_many
 from omnizarr.nodes.site import Site
+from omnizarr.store import Store
 
 __all__ = ["create_node", "erase_node", "prepare"]
 
@@ -39,15 +40,15 @@ def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Si
     store, path, dialect = site.store, site.path, site.dialect
     above = [group for group in dialect.ancestors(path) if known_group is None or len(group) > len(known_group)]
     missing = []
-    occupied = False
+    occupant = None
     for place, there in fetch_many(store, [*above, path]):
         if isinstance(there, StoreError) or (isinstance(there, OmnizarrError) and place != path):
             raise there
         model = there if isinstance(there, OmnizarrError) or there is None else there[1]
         if place == path:
-            occupied = model is not None
-            if occupied and not overwrite:
-                raise _exists(site, _kind(model))
+            occupant = _occupant(store, path, model)
+            if occupant is not None and not overwrite:
+                raise _exists(site, occupant)
         elif model is None:
             missing.append(place)
         elif isinstance(model, ArrayModel):
@@ -58,7 +59,7 @@ def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Si
         elif isinstance(model, GroupModel) and model.consolidated is not None and site.consolidated is None:
             gathered = Consolidated(store, dialect, place, model.consolidated, trusted=False)
             site = replace(site, consolidated=gathered)
-    if overwrite and (occupied or path):
+    if overwrite and (occupant or path):
         # Where there is no node, chunks of a half-erased one may be; but other files at the root are not ours.
         erase_node(site)
     new = GroupModel(zarr_format=dialect.zarr_format)
@@ -76,7 +77,10 @@ def _exists(site: Site, what: str) -> NodeExistsError:
     )
 
 
-def _kind(model: object) -> str:
+def _occupant(store: Store, path: str, model: object) -> str | None:
+    """What a new node would take the place of: also what this release cannot read."""
+    if model is None:
+        return foreign(path, [key for key in suspects(path) if store.exists(key)])
     if isinstance(model, ArrayModel):
         return "an array"
     return "a group" if isinstance(model, GroupModel) else "a node"

@@ -109,7 +109,7 @@ class Group(MutableMapping[str, Any]):
 
     # -- members
 
-    def __getitem__(self, path: str) -> Array | Group:
+    def __getitem__(self, path: str) -> Any:  # an Array or a Group: a union would make every user of a member cast
         where = self._below(path)
         known = self._site.consolidated
         if known is not None and known.trusted:
@@ -160,6 +160,8 @@ class Group(MutableMapping[str, Any]):
 
     def __setitem__(self, path: str, value: Any) -> None:
         """Stores an array of values under a name; what lies there is replaced."""
+        if isinstance(value, Group):
+            raise ArgumentError("a group cannot be assigned to a name; `move` moves one", argument="value")
         self.create_array(path, data=np.asarray(value), overwrite=True)
 
     def __iter__(self) -> Iterator[str]:
@@ -169,7 +171,7 @@ class Group(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         # `list(group)` takes an iterator, asks for the length and only then begins: one listing must do for both.
-        names = self._listed and self._listed()
+        names = None if self._listed is None else self._listed()
         return len(names.all) if names is not None and not names.begun else self.nmembers()
 
     def _children(self) -> Iterator[tuple[str, Member]]:
@@ -243,6 +245,11 @@ class Group(MutableMapping[str, Any]):
     def keys(self) -> Any:
         """The names of the direct members."""
         return tuple(name for name, _ in self._children())
+
+    def clear(self) -> None:
+        """Removes all members, readable or not."""
+        for name in self.keys():  # a tuple of now, not a view that changes meanwhile
+            del self[name]
 
     def tree(self, level: int | None = None) -> Tree:
         """Everything below, drawn as a tree; `level` is how many levels are shown."""

@@ -72,7 +72,7 @@ def takes_array_options(function: F) -> F:
     signature = inspect.signature(function)
     own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     added = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation.__forward_arg__)
         for (name, default), annotation in zip(defaults.items(), ArrayOptions.__annotations__.values(), strict=True)
         if name not in signature.parameters
     ]

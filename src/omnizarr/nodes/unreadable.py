@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnizarr.errors import OmnizarrError
+from omnizarr.errors import MetadataError, OmnizarrError
 
 __all__ = ["UnreadableNode"]
 
@@ -24,7 +24,9 @@ class UnreadableNode:
 
     @property
     def reason(self) -> str:
-        """Why it cannot be read, in one line."""
+        """Why it cannot be read, in one line; where it lies is not said again."""
+        if isinstance(self.error, MetadataError) and self.error.problems:
+            return "; ".join(f"{problem.path}: {problem.message}" for problem in self.error.problems)
         return "; ".join(line.strip() for line in self.error.message.splitlines())
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
 from omnizarr.store.local import LocalStore
 from omnizarr.store.memory import MemoryStore
 from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, WrapperStore, as_read_only
@@ -18,4 +18,7 @@ __all__ = [
     "Store",
     "WrapperStore",
     "as_read_only",
+    "check_key",
+    "check_prefix",
+    "cut",
 ]

@@ -64,9 +64,6 @@ def read(file: int, size: int, range: ByteRange | None) -> bytes:
     return b"".join(pieces)
 
 
-_MOST_READ = 2**30  # every system gives at least so much at once
-
-
 def read_into(file: int, start: int, target: memoryview) -> int:
     """Fills `target` from an open file; how many bytes there were."""
     if _preadv is None:
@@ -74,7 +71,7 @@ def read_into(file: int, start: int, target: memoryview) -> int:
         target[: len(data)] = data
         return len(data)
     done: int = _preadv(file, [target], start)
-    while _MOST_READ <= done < len(target):  # less than the system gives at once means that the file ended
+    while done < len(target):  # the file ended, or it is one of those that give less at a time
         count = _preadv(file, [target[done:]], start + done)
         if not count:
             break

@@ -29,7 +29,6 @@ from omnizarr.codecs.contract import (
 from omnizarr.codecs.crc32c import Crc32c
 from omnizarr.codecs.parsing import codec_of, parse_codecs
 from omnizarr.codecs.sharding.index import Index
-from omnizarr.config import config
 from omnizarr.dtypes import is_fill
 from omnizarr.errors import ArgumentError, CodecError
 
@@ -161,7 +160,8 @@ class BoundSharding(BoundSerializer):
         self.index_size: int = index.encoded.size
         self.at_start = at_start
         self.count = prod(grid)
-        self.encoded = ByteSpec(None, config.max_chunk_bytes)
+        # Twice what a writer without gaps needs: gaps are allowed (R103), but a shard made of them is hostile.
+        self.encoded = ByteSpec(None, 2 * (self.count * inner.encoded.limit + self.index_size))
 
     @property
     def index_range(self) -> tuple[int, int | None]:
