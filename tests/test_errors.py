@@ -130,11 +130,17 @@ def test_fields_that_nobody_set_are_none() -> None:
     assert NodeNotFoundError("no").path is None
 
 
-def test_metadata_errors_list_every_problem_and_every_hint_once() -> None:
-    problems = [Problem("$.a", "is missing", "add it"), Problem("$.b", "wrong"), Problem("$.c", "is missing", "add it")]
-    error = MetadataError("2 problems", problems, hint="it is old")
+def test_metadata_errors_list_every_problem_and_its_hint() -> None:
+    problems = [Problem("$.a", "is missing", "add it"), Problem("$.b", "wrong"), Problem("$.c", "old", "renew it")]
+    error = MetadataError("3 problems", problems)
     assert error.problems == tuple(problems)
-    assert str(error) == ("2 problems\n  $.a: is missing\n  $.b: wrong\n  $.c: is missing\n\nhint: it is old; add it")
+    assert str(error) == "3 problems\n  $.a: is missing (add it)\n  $.b: wrong\n  $.c: old (renew it)"
+    assert str(MetadataError("2 problems", problems[:2])) == (
+        "2 problems\n  $.a: is missing\n  $.b: wrong\n\nhint: add it"
+    )
+    assert str(MetadataError("2 problems", problems[:2], hint="all is old")) == (
+        "2 problems\n  $.a: is missing (add it)\n  $.b: wrong\n\nhint: all is old"
+    )
 
 
 def test_chunk_errors_say_where() -> None:

@@ -193,3 +193,20 @@ def test_generations_that_can_be_asked_for(store: omnizarr.Store, zarr_format: A
     assert omnizarr.open(store, zarr_format=zarr_format).zarr_format == 3
     with pytest.raises(ArgumentError, match="zarr_format"):
         omnizarr.open(store, zarr_format=4)  # type: ignore[arg-type]
+
+
+def test_what_this_release_cannot_read_is_not_written_over_unasked(tmp_path: Path) -> None:
+    """A v2 hierarchy keeps its place until somebody asks for it to be replaced."""
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    for create in (
+        lambda: omnizarr.create_array(tmp_path, shape=3, dtype="i4"),
+        lambda: omnizarr.create_group(tmp_path),
+        lambda: omnizarr.open_group(tmp_path, mode="w-"),
+        lambda: omnizarr.open_group(tmp_path, mode="a"),
+        lambda: omnizarr.create_array(tmp_path, name="a/b", shape=3, dtype="i4"),
+    ):
+        with pytest.raises(omnizarr.OmnizarrError, match="Zarr v2 group"):
+            create()
+    assert [file.name for file in tmp_path.iterdir()] == [".zgroup"]
+    omnizarr.create_group(tmp_path, overwrite=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["zarr.json"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from omnizarr.errors import InvalidKeyError
+from omnizarr.errors import InvalidKeyError, ReadOnlyError
 from omnizarr.store import LocalStore, MemoryStore, PrefixStore, ReadOnlyStore, Store, WrapperStore, as_read_only
 from omnizarr.testing import StoreSuite
 
@@ -116,11 +116,22 @@ def test_equality_and_names():
     assert repr(ReadOnlyStore(inner)) == f"ReadOnlyStore({inner!r})"
 
 
-def test_as_read_only_wraps_only_what_can_write():
-    closed = as_read_only(MemoryStore())
-    assert isinstance(closed, ReadOnlyStore)
-    assert as_read_only(closed) is closed
-    assert closed.writable, "the place can be written, this object does not"
+def test_as_read_only_wraps_only_what_can_write(tmp_path: Path):
+    for store in (MemoryStore(), LocalStore(tmp_path)):
+        store.set("k", b"x")
+        closed = as_read_only(store)
+        assert closed.read_only
+        assert not store.read_only
+        assert type(closed) is type(store)  # a twin: no way leads from it to the one that writes
+        assert closed == store
+        assert closed.get("k") == b"x"
+        with pytest.raises(ReadOnlyError):
+            closed.set("k", b"y")
+        store.set("k", b"z")
+        assert closed.get("k") == b"z"
+        assert as_read_only(closed) is closed
+    other = WrapperStore(MemoryStore())
+    assert isinstance(as_read_only(other), ReadOnlyStore)
 
 
 def test_a_prefix_store_stays_below_its_prefix():

@@ -41,24 +41,32 @@ def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Si
     above = [group for group in dialect.ancestors(path) if known_group is None or len(group) > len(known_group)]
     missing = []
     occupant = None
+    inside = known_group is not None  # below a group of ours there is nothing of other generations
     for place, there in fetch_many(store, [*above, path]):
         if isinstance(there, StoreError) or (isinstance(there, OmnizarrError) and place != path):
             raise there
         model = there if isinstance(there, OmnizarrError) or there is None else there[1]
         if place == path:
-            occupant = _occupant(store, path, model)
+            occupant = _foreign(store, path) if model is None and not inside else _kind(model)
             if occupant is not None and not overwrite:
                 raise _exists(site, occupant)
         elif model is None:
+            what = None if inside else _foreign(store, place)
+            if what is not None:
+                raise NodeTypeError(
+                    f"`{path}` cannot be created: {what} lies at {describe_place(store, place)}", path=path
+                )
             missing.append(place)
         elif isinstance(model, ArrayModel):
             raise NodeTypeError(
                 f"`{path}` cannot be created: {describe_place(store, place)} is an array, which has no members",
                 path=path,
             )
-        elif isinstance(model, GroupModel) and model.consolidated is not None and site.consolidated is None:
-            gathered = Consolidated(store, dialect, place, model.consolidated, trusted=False)
-            site = replace(site, consolidated=gathered)
+        elif isinstance(model, GroupModel):
+            inside = True
+            if model.consolidated is not None and site.consolidated is None:
+                gathered = Consolidated(store, dialect, place, model.consolidated, trusted=False)
+                site = replace(site, consolidated=gathered)
     if overwrite and (occupant or path):
         # Where there is no node, chunks of a half-erased one may be; but other files at the root are not ours.
         erase_node(site)
@@ -77,13 +85,17 @@ def _exists(site: Site, what: str) -> NodeExistsError:
     )
 
 
-def _occupant(store: Store, path: str, model: object) -> str | None:
-    """What a new node would take the place of: also what this release cannot read."""
-    if model is None:
-        return foreign(path, [key for key in suspects(path) if store.exists(key)])
+def _kind(model: object) -> str | None:
     if isinstance(model, ArrayModel):
         return "an array"
+    if model is None:
+        return None
     return "a group" if isinstance(model, GroupModel) else "a node"
+
+
+def _foreign(store: Store, path: str) -> str | None:
+    """What lies at `path` of the generations that this release cannot read, and must not write over unasked."""
+    return foreign(path, [key for key in suspects(path) if store.exists(key)])
 
 
 def erase_node(site: Site) -> None:

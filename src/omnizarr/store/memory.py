@@ -53,6 +53,12 @@ class MemoryStore(Store):
     def __hash__(self) -> int:
         return id(self._data)
 
+    def __copy__(self) -> MemoryStore:
+        """Another store that shows the same dict; what pickle makes is a copy of the data."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
     def __reduce__(self) -> tuple[Any, ...]:
         with _CHANGING:
             return _restored, (type(self), dict(self._data), self._read_only)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NoReturn
 
 from omnizarr.errors import ReadOnlyError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, check_prefix
+from omnizarr.store.local import LocalStore
+from omnizarr.store.memory import MemoryStore
 
 __all__ = ["PrefixStore", "ReadOnlyStore", "WrapperStore", "as_read_only"]
 
@@ -134,8 +137,15 @@ class ReadOnlyStore(WrapperStore):
 
 
 def as_read_only(store: Store) -> Store:
-    """`store` itself if it refuses to write, else a wrapper that does."""
-    return store if store.read_only else ReadOnlyStore(store)
+    """The same place, for reading only: one of our own stores as a twin that refuses to write, which costs nothing and
+    leads nobody back to the one that writes; others behind a `ReadOnlyStore`."""
+    if store.read_only:
+        return store
+    if type(store) in (LocalStore, MemoryStore):
+        twin = copy.copy(store)
+        twin._read_only = True
+        return twin
+    return ReadOnlyStore(store)
 
 
 class PrefixStore(WrapperStore):
