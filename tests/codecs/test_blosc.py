@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from omnizarr._json import Problems
 from omnizarr.codecs import blosc as module
 from omnizarr.codecs.blosc import Blosc, BoundBlosc
 from omnizarr.codecs.contract import ByteSpec
-from omnizarr.errors import CodecError
+from omnizarr.errors import ArgumentError, CodecError
 
 COMPRESSORS = ["lz4", "lz4hc", "blosclz", "zlib", "zstd"]
 SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
@@ -230,3 +231,12 @@ def test_many_threads_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         frames = list(pool.map(lambda part: frame(contents[part], cname=COMPRESSORS[part % 5]), range(40)))
         assert list(pool.map(bound(Blosc(), 20000).decode, frames)) == contents
+
+
+def test_snappy_is_refused_when_an_array_is_created_if_the_library_lacks_it() -> None:
+    """What cannot be written is refused at once, and not at the first chunk; what exists is opened all the same."""
+    if "snappy" in import_module("numcodecs.blosc").list_compressors():
+        pytest.skip("this build of the library has snappy")
+    with pytest.raises(ArgumentError, match="without snappy"):
+        Blosc("snappy").resolved(4)
+    assert Blosc("snappy").bind(ByteSpec(8, 8, 4), "$", Problems()) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import struct
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -244,3 +245,15 @@ def test_many_threads_at_once() -> None:
     with ThreadPoolExecutor(8) as pool:
         encoded = list(pool.map(lambda content: bound(len(content)).encode(content), contents))
         assert list(pool.map(lambda content, data: bound(len(content)).decode(data), contents, encoded)) == contents
+
+
+@pytest.mark.parametrize("difference", [-1, 1, 100])
+def test_a_frame_that_states_a_wrong_size_is_noticed(difference: int) -> None:
+    """The usual case takes the frame's word for its size; the library finds out if that is not true."""
+    content = bytes(range(250)) * 8
+    frame = bytearray(bound(len(content)).encode(content))
+    assert frame[4] >> 5 == 3  # the size stands in two bytes, and nothing before it
+    struct.pack_into("<H", frame, 5, len(content) - 256 + difference)
+    size = len(content) + difference
+    with pytest.raises(CodecError):
+        bound(size).decode(bytes(frame), memoryview(bytearray(size)))

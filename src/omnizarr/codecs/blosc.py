@@ -14,7 +14,7 @@ from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
 from omnizarr.codecs.members import check, choice, integer, read
 from omnizarr.codecs.sizes import check_size, compressed
-from omnizarr.errors import CodecError
+from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["Blosc", "BoundBlosc"]
 
@@ -88,11 +88,16 @@ class Blosc(BytesCodec):
     def resolved(self, itemsize: int) -> Blosc:
         """The same codec with nothing left to choose, for elements of `itemsize` bytes: bits are shuffled where bytes
         would stay where they are, at a type size of 1."""
+        if self.cname == "snappy" and "snappy" not in _library().list_compressors():
+            raise ArgumentError("the blosc library here is built without snappy", argument="cname")
+        return self._completed(itemsize)
+
+    def _completed(self, itemsize: int) -> Blosc:
         typesize = self.typesize or max(1, itemsize)
         return replace(self, typesize=typesize, shuffle=self.shuffle or ("bitshuffle" if typesize == 1 else "shuffle"))
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBlosc:
-        return BoundBlosc(spec, self.resolved(spec.itemsize))
+        return BoundBlosc(spec, self._completed(spec.itemsize))
 
 
 class BoundBlosc(BoundBytesCodec):

@@ -104,21 +104,24 @@ class Chain:
     def decode(self, data: Buffer, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """A stored chunk. It may come back in `out` (contiguous, of the chunk's shape and type), as a view of `data`,
         or as a new array; whoever wants to change it copies it, unless it is `out`."""
-        steps = self._bytes
-        if steps:
-            for step in steps[:0:-1]:
-                data = step.decode(data)
-            if out is not None and self.direct:
-                target = out.reshape(-1).view("u1").data
-                data = steps[0].decode(data, target)
-                if data is target:
-                    return out
-            else:
-                data = steps[0].decode(data)
+        if out is not None and self.direct and self._bytes:
+            self.decode_into(data, out, out.reshape(-1).view("u1").data)
+            return out
+        for step in self._bytes[::-1]:
+            data = step.decode(data)
         array = self.serializer.decode(data)
         for codec in self.arrays[::-1]:
             array = codec.decode(array)
         return array
+
+    def decode_into(self, data: Buffer, out: npt.NDArray[Any], memory: memoryview) -> None:
+        """The same for a chain that is `direct`: the chunk comes to lie in `out`, whose bytes `memory` are."""
+        steps = self._bytes
+        for step in steps[:0:-1]:
+            data = step.decode(data)
+        decoded = steps[0].decode(data, memory) if steps else data
+        if decoded is not memory:
+            out[...] = self.serializer.decode(decoded)
 
 
 def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None:

@@ -20,6 +20,7 @@ __all__ = ["BoundZstd", "Zstd"]
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 0x50 to 0x5f
 _LONGEST_BLOCK = 2**17
+_LONGEST_HEADER = 18
 _HARMLESS = 2**20
 """How much a stream of unknown length may decode to before its length is compared with the limit."""
 
@@ -78,6 +79,9 @@ class BoundZstd(BoundBytesCodec):
         return frame
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
+        if out is not None and self._fills(data, len(out)):
+            # It can fill no more than `out`, and the library checks that it fills what it states: the usual case.
+            return self._decoded_into(data, out)
         try:
             total, most = _survey(data)
         except IndexError:
@@ -93,18 +97,38 @@ class BoundZstd(BoundBytesCodec):
             raise CodecError("zstd", f"may decode to {most} bytes, more than the limit of {self._spec.limit}")
         try:
             if size is not None and out is not None and len(out) == size:
-                _library().decompress(data, np.frombuffer(out, np.uint8))
-                return out
+                return self._decoded_into(data, out)
             if size is not None and total is None:
                 fresh = np.empty(size, np.uint8)
                 _library().decompress(data, fresh)
                 return fresh.data
             decoded: bytes = _library().decompress(data)
         except (RuntimeError, ValueError) as error:
-            raise CodecError("zstd", str(error).removeprefix("Zstd decompression error: ")) from None
+            raise CodecError("zstd", _reason(error)) from None
         if size is None:
             check_size("zstd", self._spec, len(decoded))
         return decoded
+
+    def _fills(self, data: Buffer, size: int) -> bool:
+        """Whether the first frame states that it holds all that is expected, which is `size` bytes."""
+        return (
+            0 < size == self._spec.size
+            and len(data) > _LONGEST_HEADER
+            and data[:4] == _MAGIC
+            and (_header(data, 0)[0] == size)
+        )
+
+    def _decoded_into(self, data: Buffer, out: memoryview) -> memoryview:
+        try:
+            _library().decompress(data, np.frombuffer(out, np.uint8))
+        except (RuntimeError, ValueError) as error:
+            raise CodecError("zstd", _reason(error)) from None
+        return out
+
+
+def _reason(error: Exception) -> str:
+    """What the library says, without what it says every time; it shows bytes as Python writes them."""
+    return str(error).removeprefix("Zstd decompression error: ").removeprefix("b'").removesuffix("'")
 
 
 def _survey(data: Buffer) -> tuple[int | None, int]:

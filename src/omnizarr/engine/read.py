@@ -154,11 +154,15 @@ class _Worker:
             waited = perf_counter() - before
             for number, data in enumerate(values):
                 self._at = cells[number]
-                chunk = block[self._at.outer] if staging is None else staging.chunk(number)
+                if staging is None:
+                    chunk = block[self._at.outer]
+                    memory = chunk.reshape(-1).view(np.uint8).data
+                else:
+                    chunk, memory = staging.chunk(number), staging.memory(number)
                 if data is None:
                     chunk[...] = layout.fill
-                elif (decoded := chain.decode(data, chunk)) is not chunk:
-                    chunk[...] = decoded
+                else:
+                    chain.decode_into(data, chunk, memory)
         if staging is not None:
             staging.place(block[row.outer], count)
         return waited > count * _SLOW

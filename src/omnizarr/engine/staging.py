@@ -49,6 +49,7 @@ class Staging:
             for number in range(count)
         ]
         self._bytes = [memory[number, : size + 1].data for number in range(count)]
+        self._exact = [room[:size] for room in self._bytes]
         self._encoded: list[memoryview] = []
         rank = len(spec.shape)
         self._row = (*range(1, rank), 0)
@@ -59,8 +60,12 @@ class Staging:
         """Room for one chunk, contiguous."""
         return self._chunk_list[number]
 
+    def memory(self, number: int) -> memoryview:
+        """The bytes of that room."""
+        return self._exact[number]
+
     def bytes(self, number: int) -> memoryview:
-        """The same room as bytes, with one more, which a chunk that is too long would fill."""
+        """The same with one byte more, which a chunk that is too long would fill."""
         return self._bytes[number]
 
     def encoded(self, number: int) -> memoryview:
