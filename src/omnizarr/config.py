@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +15,7 @@ from omnizarr.errors import ArgumentError
 __all__ = ["Config", "Settings", "config"]
 
 
+@cache
 def _cores() -> int:
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only; it respects containers and taskset
     return len(affinity(0)) if affinity else (os.cpu_count() or 1)

@@ -12,9 +12,10 @@ from omnizarr.api.creation import create_array, create_group
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.opening import open
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
-from omnizarr.errors import ArgumentError
+from omnizarr.errors import ArgumentError, NodeNotFoundError
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
+from omnizarr.nodes.lengths import as_lengths
 from omnizarr.store import Store
 
 __all__ = [
@@ -43,7 +44,7 @@ def create(shape: Any = None, *, store: StoreLike = None, path: str | None = Non
         options.setdefault("dtype", np.float64)
     if shape is not None:
         options["shape"] = shape
-    return create_array(store, name=path, **options)
+    return create_array(store, name=options.pop("name", path), **options)
 
 
 @takes_array_options
@@ -62,6 +63,11 @@ def from_array(
     dimension names. Elements are copied a row of stored chunks at a time."""
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asarray(data)
+    if write_data and options.get("shape") is not None and as_lengths(options["shape"], "shape", least=0) != data.shape:
+        raise ArgumentError(
+            f"`shape`: `data` has the shape {tuple(data.shape)}; `write_data=False` makes an array of another",
+            argument="shape",
+        )
     place, where = resolve(store, options.pop("storage_options", None)), normal_path(name, "name")
     if isinstance(data, Array) and options.get("overwrite") and _holds(place, where, data):
         raise ArgumentError("`overwrite` would erase `data` before it is copied", argument="overwrite")
@@ -113,52 +119,60 @@ def _like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
     return options
 
 
-@takes_array_options
-def empty(shape: Any, **options: Any) -> Array:
+def _filled(options: dict[str, Any], fill_value: Any) -> dict[str, Any]:
+    """The options of an array that is all one value, which says itself what that is."""
+    for name in ("data", "fill_value"):
+        if name in options:
+            raise ArgumentError(f"an array that is all one value takes no `{name}`", argument=name)
+    return {**options, "fill_value": fill_value}
+
+
+@takes_array_options(without=("data",))
+def empty(shape: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array whose elements nobody wrote: they are the fill value."""
-    return create(shape, **options)
+    return create(shape, store=store, path=path, **options)
 
 
-@takes_array_options
-def zeros(shape: Any, **options: Any) -> Array:
+@takes_array_options(without=("data", "fill_value"))
+def zeros(shape: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of zeros, which take no space."""
-    return create(shape, **{**options, "fill_value": None})
+    return create(shape, store=store, path=path, **_filled(options, None))
 
 
-@takes_array_options
-def ones(shape: Any, **options: Any) -> Array:
+@takes_array_options(without=("data", "fill_value"))
+def ones(shape: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of ones, which take no space."""
-    return create(shape, **{**options, "fill_value": 1})
+    return create(shape, store=store, path=path, **_filled(options, 1))
 
 
-@takes_array_options
-def full(shape: Any, fill_value: Any, **options: Any) -> Array:
+@takes_array_options(without=("data",))
+def full(shape: Any, fill_value: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of one value, which takes no space."""
-    return create(shape, **{**options, "fill_value": fill_value})
+    return create(shape, store=store, path=path, **_filled(options, fill_value))
 
 
-@takes_array_options
-def empty_like(a: Any, **options: Any) -> Array:
+@takes_array_options(without=("data",))
+def empty_like(a: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array with the shape, type, chunks and codecs of another, and none of its elements."""
-    return from_array(options.pop("store", None), data=a, name=options.pop("path", None), write_data=False, **options)
+    return from_array(store, data=a, name=path, write_data=False, **options)
 
 
-@takes_array_options
-def zeros_like(a: Any, **options: Any) -> Array:
+@takes_array_options(without=("data", "fill_value"))
+def zeros_like(a: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of zeros that is otherwise like another."""
-    return empty_like(a, **{**options, "fill_value": None})
+    return empty_like(a, store=store, path=path, **_filled(options, None))
 
 
-@takes_array_options
-def ones_like(a: Any, **options: Any) -> Array:
+@takes_array_options(without=("data", "fill_value"))
+def ones_like(a: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of ones that is otherwise like another."""
-    return empty_like(a, **{**options, "fill_value": 1})
+    return empty_like(a, store=store, path=path, **_filled(options, 1))
 
 
-@takes_array_options
-def full_like(a: Any, fill_value: Any, **options: Any) -> Array:
+@takes_array_options(without=("data",))
+def full_like(a: Any, fill_value: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of one value that is otherwise like another."""
-    return empty_like(a, **{**options, "fill_value": fill_value})
+    return empty_like(a, store=store, path=path, **_filled(options, fill_value))
 
 
 def save_array(
@@ -170,9 +184,17 @@ def save_array(
     storage_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> None:
-    """Stores an array; what lies there is replaced."""
-    options.setdefault("overwrite", True)
-    create_array(store, name=path, data=arr, zarr_format=zarr_format, storage_options=storage_options, **options)
+    """Stores an array, in place of one that lies there. A group is replaced only if `overwrite=True` says so."""
+    place = resolve(store, storage_options)
+    options.setdefault("overwrite", isinstance(_existing(place, path), Array))
+    create_array(place, name=path, data=arr, zarr_format=zarr_format, **options)
+
+
+def _existing(store: Store, path: str | None) -> Array | Group | None:
+    try:
+        return open(store, path=path, mode="r")
+    except NodeNotFoundError:
+        return None
 
 
 def save_group(
@@ -183,13 +205,13 @@ def save_group(
     storage_options: dict[str, Any] | None = None,
     **kwargs: npt.ArrayLike,
 ) -> None:
-    """Stores arrays in a group: `args` as `arr_0`, `arr_1`, …, `kwargs` under their names. What lies there is
-    replaced."""
+    """Stores arrays in a group: `args` as `arr_0`, `arr_1`, …, `kwargs` under their names. An array or a group that
+    lies there is replaced, with all its members."""
     arrays: dict[str, Any] = {f"arr_{number}": arr for number, arr in enumerate(args)} | kwargs
     if not arrays:
         raise ArgumentError("there is no array to save", argument="args")
     place = resolve(store, storage_options)
-    group = create_group(place, path=path, zarr_format=zarr_format, overwrite=True)
+    group = create_group(place, path=path, zarr_format=zarr_format, overwrite=_existing(place, path) is not None)
     for name, arr in arrays.items():
         group.create_array(name, data=arr)
 
@@ -202,7 +224,7 @@ def save(
     storage_options: dict[str, Any] | None = None,
     **kwargs: npt.ArrayLike,
 ) -> None:
-    """Stores one array as an array, several as a group of arrays. What lies there is replaced."""
+    """Stores one array as `save_array` does, several as `save_group` does."""
     if len(args) == 1 and not kwargs:
         save_array(store, args[0], path=path, zarr_format=zarr_format, storage_options=storage_options)
     else:

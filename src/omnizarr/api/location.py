@@ -47,7 +47,7 @@ def _from_text(text: str, storage_options: dict[str, Any] | None) -> Store:
     if scheme == "file":
         return LocalStore.from_url(text)
     if scheme == "memory":
-        return _memory.setdefault(rest, MemoryStore())
+        return _memory.setdefault(rest, MemoryStore(name=rest))
     raise LocationError(
         f"`{scheme}://` is not a place that this release can reach", hint="use a path, `file://` or `memory://`"
     )

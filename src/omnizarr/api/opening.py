@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 from omnizarr.api.location import StoreLike, resolve
-from omnizarr.errors import ArgumentError, NodeNotFoundError
+from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import dialect
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
@@ -94,9 +94,16 @@ def _open(
     if mode is not None and mode != "r":
         store.check_writable()
     if mode in ("w", "w-"):
-        return _create(store, kind, where, zarr_format, options, overwrite=mode == "w")
+        try:
+            return _create(store, kind, where, zarr_format, options, overwrite=mode == "w")
+        except NodeExistsError as error:
+            error.hint = 'mode="w" replaces it, with all that lies below it'
+            raise
     try:
-        return open_node(store, where, zarr_format=zarr_format, use_consolidated=use_consolidated, kind=kind)
+        found = open_node(store, where, zarr_format=zarr_format, use_consolidated=use_consolidated, kind=kind)
+        if isinstance(found, Array) and options.get("write_empty_chunks"):
+            found._write_empty_chunks = True
+        return found
     except NodeNotFoundError as error:
         if mode != "a":
             raise

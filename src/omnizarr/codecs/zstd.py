@@ -79,9 +79,10 @@ class BoundZstd(BoundBytesCodec):
         return frame
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        if out is not None and self._fills(data, len(out)):
-            # It can fill no more than `out`, and the library checks that it fills what it states: the usual case.
-            return self._decoded_into(data, out)
+        size = self._spec.size
+        if size and self._states(data, size) and (out is None or len(out) == size):
+            # The usual case: it can fill no more than it is given, and the library checks that it fills what it states.
+            return self._decoded_into(data, np.empty(size, np.uint8).data if out is None else out)
         try:
             total, most = _survey(data)
         except IndexError:
@@ -109,14 +110,10 @@ class BoundZstd(BoundBytesCodec):
             check_size("zstd", self._spec, len(decoded))
         return decoded
 
-    def _fills(self, data: Buffer, size: int) -> bool:
-        """Whether the first frame states that it holds all that is expected, which is `size` bytes."""
-        return (
-            0 < size == self._spec.size
-            and len(data) > _LONGEST_HEADER
-            and data[:4] == _MAGIC
-            and (_header(data, 0)[0] == size)
-        )
+    @staticmethod
+    def _states(data: Buffer, size: int) -> bool:
+        """Whether the first frame states that it holds `size` bytes."""
+        return len(data) > _LONGEST_HEADER and data[:4] == _MAGIC and _header(data, 0)[0] == size
 
     def _decoded_into(self, data: Buffer, out: memoryview) -> memoryview:
         try:

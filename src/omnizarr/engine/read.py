@@ -38,6 +38,9 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
     block = selection.block(out)
     projection = Projection(selection.picks, selection.points, layout.axes)
     cells = len(projection)
+    if cells == 1 and not layout.store.remote:
+        _Worker(layout, projection, block).read_one(next(iter(projection)))
+        return
     workers = config.workers
 
     def start() -> _Worker:
@@ -91,6 +94,20 @@ class _Worker:
         except CodecError as error:
             raise self._named(error) from error
 
+    def read_one(self, cell: Cell) -> None:
+        """Reads the only chunk there is: no threads, no rows."""
+        self._at = cell
+        try:
+            chain = self._bound(cell)
+            if cell.whole and chain.direct and self._block.shape == chain.spec.shape and self._projection.order is None:
+                self(Row([cell], cell.outer))
+            elif self._sharding is not None:
+                self(Row([cell], None))
+            else:
+                self._placed(cell, self._layout.store.get(self._layout.key(cell.names)), reuse=False)
+        except CodecError as error:
+            raise self._named(error) from error
+
     def answered(self, answer: tuple[Cell, Buffer | None]) -> None:
         """Takes a chunk that was fetched already."""
         self._at, data = answer
@@ -119,14 +136,14 @@ class _Worker:
             self._room = count
         return self._staging
 
-    def _placed(self, cell: Cell, data: Buffer | None) -> None:
-        """Puts one chunk where it belongs."""
+    def _placed(self, cell: Cell, data: Buffer | None, *, reuse: bool = True) -> None:
+        """Puts one chunk where it belongs; `reuse` decodes it in memory that serves the next one, too."""
         chain, block, projection = self._chain, self._block, self._projection
         assert chain is not None
         if data is None:
             block[cell.outer] = self._layout.fill
             return
-        out = self._room_for(chain, 1).chunk(0) if chain.direct and chain.compressed else None
+        out = self._room_for(chain, 1).chunk(0) if reuse and chain.direct and chain.compressed else None
         chunk = chain.decode(data, out)
         if projection.order is not None:
             chunk = chunk.transpose(projection.order)

@@ -204,6 +204,8 @@ def _expand(key: tuple[Any, ...], shape: tuple[int, ...], masks: str = "n-d") ->
             if item.ndim == 0:
                 items.append(_Fancy(np.zeros(int(item), np.intp), None))
                 continue
+            if masks == "1-d" and item.ndim > 1:
+                raise SelectionError("an orthogonal selection takes masks of one dimension, one for each dimension")
             for axis, length in enumerate(item.shape):
                 if length and length != shape[dimension + axis]:  # NumPy lets an empty mask pass
                     raise SelectionError(

@@ -31,6 +31,7 @@ from omnizarr.nodes.documents import change, describe_place, fetch, parse_node
 from omnizarr.nodes.info import ArrayInfo
 from omnizarr.nodes.lengths import as_lengths
 from omnizarr.nodes.site import Site
+from omnizarr.nodes.values import as_value
 from omnizarr.store import Store
 
 __all__ = ["Array"]
@@ -72,6 +73,7 @@ class Array:
 
     @property
     def ndim(self) -> int:
+        """How many dimensions there are."""
         return len(self._model.shape)
 
     @property
@@ -81,6 +83,7 @@ class Array:
 
     @property
     def itemsize(self) -> int:
+        """How many bytes an element takes in memory."""
         return self.dtype.itemsize
 
     @property
@@ -119,6 +122,7 @@ class Array:
 
     @property
     def dimension_names(self) -> tuple[str | None, ...] | None:
+        """A name, or None, for each dimension; None if no dimension is named."""
         return self._model.dimension_names
 
     def _inner_codecs(self) -> tuple[Codec, ...]:
@@ -147,6 +151,7 @@ class Array:
 
     @property
     def zarr_format(self) -> ZarrFormat:
+        """The generation of the format, as `create_array` takes it."""
         return self._model.zarr_format
 
     @property
@@ -167,6 +172,7 @@ class Array:
 
     @property
     def store(self) -> Store:
+        """Where its bytes lie."""
         return self._site.store
 
     @property
@@ -181,10 +187,12 @@ class Array:
 
     @property
     def basename(self) -> str:
+        """The last part of its path."""
         return self._site.path.rpartition("/")[2]
 
     @property
     def read_only(self) -> bool:
+        """Whether this handle refuses to write."""
         return self._site.store.read_only
 
     # -- what is stored
@@ -229,26 +237,27 @@ class Array:
             whole = self._read(selection, None)[self._checked(fields)]
             if out is None:
                 return whole
-            self._check_out(out, selection)
+            self._check_out(out, selection, whole.dtype)
             out[...] = whole
             return out
         if out is None:
             out = np.empty(selection.shape, self.dtype)
         else:
-            self._check_out(out, selection)
+            self._check_out(out, selection, self.dtype)
         read(self._layout, selection, out)
         return out
 
-    def _check_out(self, out: npt.NDArray[Any], selection: Selection) -> None:
+    @staticmethod
+    def _check_out(out: npt.NDArray[Any], selection: Selection, dtype: np.dtype[Any]) -> None:
         if not isinstance(out, np.ndarray) or not out.flags.writeable:
             raise ArgumentError("`out`: expected a writable NumPy array", argument="out")
         if out.shape != selection.shape:
             raise ArgumentError(
                 f"`out`: expected the selection's shape {selection.shape}, found {out.shape}", argument="out"
             )
-        numbers = self.dtype.kind in "biufc" and out.dtype.kind in "biufc"
-        if out.dtype != self.dtype and not (numbers and np.can_cast(self.dtype, out.dtype, "same_kind")):
-            raise ArgumentError(f"`out`: elements of type {self.dtype} cannot be put into {out.dtype}", argument="out")
+        numbers = dtype.kind in "biufc" and out.dtype.kind in "biufc"
+        if out.dtype != dtype and not (numbers and np.can_cast(dtype, out.dtype, "same_kind")):
+            raise ArgumentError(f"`out`: elements of type {dtype} cannot be put into {out.dtype}", argument="out")
 
     def _checked(self, fields: str | list[str]) -> str | list[str]:
         known = self.dtype.names or ()
@@ -294,25 +303,10 @@ class Array:
         write(
             self._layout,
             selection,
-            self._as_value(value, dtype),
+            as_value(value, dtype),
             keep_empty=self._write_empty_chunks,
             fields=fields,
         )
-
-    @staticmethod
-    def _as_value(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """A value as NumPy would take it for assignment. What is not an array yet is converted at once, so that a
-        number that does not fit is refused before anything is written."""
-        if isinstance(value, (np.ndarray, np.generic)):
-            array = np.asarray(value)
-            if array.dtype == dtype or (array.dtype.kind in "biufc" and dtype.kind in "biufc"):
-                return array
-            return array.astype(dtype)
-        if isinstance(value, Array):
-            return np.asarray(value[...])
-        if hasattr(value, "__array__"):
-            return np.asarray(value)
-        return np.asarray(value, dtype)
 
     def _check_writable(self) -> None:
         if self.read_only:
@@ -402,7 +396,7 @@ class Array:
         if not isinstance(axis, (int, np.integer)) or not -self.ndim <= axis < self.ndim:
             raise ArgumentError(f"`axis`: expected an axis of {self.ndim} dimensions, found {axis}", argument="axis")
         axis = int(axis) % self.ndim
-        data = self._as_value(data, self.dtype)
+        data = as_value(data, self.dtype)
 
         def longer(shape: tuple[int, ...]) -> tuple[int, ...]:
             if data.shape[:axis] + data.shape[axis + 1 :] != shape[:axis] + shape[axis + 1 :] or not data.ndim:

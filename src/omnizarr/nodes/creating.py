@@ -15,25 +15,32 @@ from omnizarr.store import Store
 __all__ = ["create_node", "erase_node", "prepare"]
 
 
-def create_node(site: Site, model: Node, *, overwrite: bool = False, known_group: str | None = None) -> Site:
+_REPLACE = "`overwrite=True` replaces it, with all that lies below it"
+
+
+def create_node(
+    site: Site, model: Node, *, overwrite: bool = False, known_group: str | None = None, hint: str | None = _REPLACE
+) -> Site:
     """Stores a new node at `site.path`, and gives its site. `known_group` is the path of a group above it that is known
-    to exist."""
+    to exist; `hint` says how what is there can be replaced."""
     store, path = site.store, site.path
     store.check_writable()
     site.dialect.check_path(path)
     documents = dumped(site.dialect, path, model)  # what cannot be written is refused before anything is changed
-    site, groups = prepare(site, overwrite=overwrite, known_group=known_group)
+    site, groups = prepare(site, overwrite=overwrite, known_group=known_group, hint=hint)
     for key, value in documents.items():
         if overwrite:
             store.set(key, value)
         elif not store.set_if(key, value, None):
-            raise _exists(site, "a node that somebody else just created")
+            raise _exists(site, "a node that somebody else just created", hint)
     if site.consolidated is not None:
         site.consolidated.written({**groups, path: model})
     return site
 
 
-def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Site, dict[str, Node]]:
+def prepare(
+    site: Site, *, overwrite: bool, known_group: str | None, hint: str | None = None
+) -> tuple[Site, dict[str, Node]]:
     """Makes room for a node at `site.path`: erases what lies there, if that is allowed, and creates the groups above it
     that do not exist yet. Gives the site, with consolidated metadata above it that it was not known to have, and the
     groups that were created."""
@@ -49,7 +56,7 @@ def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Si
         if place == path:
             occupant = _foreign(store, path) if model is None and not inside else _kind(model)
             if occupant is not None and not overwrite:
-                raise _exists(site, occupant)
+                raise _exists(site, occupant, hint)
         elif model is None:
             what = None if inside else _foreign(store, place)
             if what is not None:
@@ -77,11 +84,9 @@ def prepare(site: Site, *, overwrite: bool, known_group: str | None) -> tuple[Si
     return site, dict.fromkeys(missing, new)
 
 
-def _exists(site: Site, what: str) -> NodeExistsError:
+def _exists(site: Site, what: str, hint: str | None) -> NodeExistsError:
     return NodeExistsError(
-        f"{what} exists at {describe_place(site.store, site.path)} already",
-        path=site.path,
-        hint="`overwrite=True` replaces it, with all that lies below it",
+        f"{what} exists at {describe_place(site.store, site.path)} already", path=site.path, hint=hint
     )
 
 

@@ -78,6 +78,7 @@ class Group(MutableMapping[str, Any]):
 
     @property
     def store(self) -> Store:
+        """Where its bytes lie."""
         return self._site.store
 
     @property
@@ -92,14 +93,17 @@ class Group(MutableMapping[str, Any]):
 
     @property
     def basename(self) -> str:
+        """The last part of its path."""
         return self._site.path.rpartition("/")[2]
 
     @property
     def read_only(self) -> bool:
+        """Whether this handle refuses to write."""
         return self.store.read_only
 
     @property
     def zarr_format(self) -> ZarrFormat:
+        """The generation of the format, as `create_group` takes it."""
         return self._model.zarr_format
 
     @property
@@ -223,15 +227,19 @@ class Group(MutableMapping[str, Any]):
         return ((name, node) for name, node in self._children() if isinstance(node, Group))
 
     def array_keys(self) -> Iterator[str]:
+        """The names of the arrays among the direct members."""
         return (name for name, _ in self.arrays())
 
     def array_values(self) -> Iterator[Array]:
+        """The arrays among the direct members."""
         return (array for _, array in self.arrays())
 
     def group_keys(self) -> Iterator[str]:
+        """The names of the groups among the direct members."""
         return (name for name, _ in self.groups())
 
     def group_values(self) -> Iterator[Group]:
+        """The groups among the direct members."""
         return (group for _, group in self.groups())
 
     def items(self) -> Any:
@@ -283,12 +291,15 @@ class Group(MutableMapping[str, Any]):
     def require_array(self, name: str, *, exact: bool = False, **options: Unpack[ArrayOptions]) -> Array:
         """The array at `name`, if it has the shape and (a type that can hold) the dtype that are asked for; a new one
         if there is none. `exact` asks for the very dtype."""
+        check_names(options)
         found = None if options.get("overwrite") else self.get(name)
         if found is None:
             return self.create_array(name, **options)
         if not isinstance(found, Array):
             raise NodeTypeError(f"{describe_place(self.store, found.path)} is a group, not an array", path=found.path)
-        shape, dtype = options.get("shape"), options.get("dtype")
+        data = options.get("data")
+        shape = options.get("shape") if data is None else np.shape(data)
+        dtype = options.get("dtype") if data is None else np.asarray(data).dtype
         wanted = found.shape if shape is None else as_lengths(shape, "shape", least=0)
         if wanted != found.shape:
             raise self._differs(found, f"the shape {found.shape}, not {wanted}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Literal, TypedDict, TypeVar
+from functools import partial
+from typing import Any, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from omnizarr.model import MOST_DIMENSIONS, ArrayModel, ZarrFormat
 from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.lengths import as_lengths, chunk_shapes
 from omnizarr.nodes.pipeline import CodecLike, Codecs, chunk_codecs
+from omnizarr.nodes.values import as_value
 
 __all__ = ["ArrayOptions", "array_model", "check_names", "takes_array_options"]
 
@@ -48,8 +50,19 @@ class ArrayOptions(TypedDict, total=False):
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def takes_array_options(function: F) -> F:
-    """Shows the options of a new array in `help(function)`, with their defaults, in place of `**options`."""
+@overload
+def takes_array_options(function: F) -> F: ...
+@overload
+def takes_array_options(*, without: Collection[str]) -> Callable[[F], F]: ...
+def takes_array_options(function: Any = None, *, without: Collection[str] = ()) -> Any:
+    """Shows the options of a new array in `help(function)`, with their defaults, in place of `**options`; but not those
+    `without` which it does."""
+    if function is None:
+        return partial(_with_options, without=without)
+    return _with_options(function, without)
+
+
+def _with_options(function: F, without: Collection[str]) -> F:
     defaults: dict[str, Any] = {
         "shape": None,
         "dtype": None,
@@ -74,7 +87,7 @@ def takes_array_options(function: F) -> F:
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation.__forward_arg__)
         for (name, default), annotation in zip(defaults.items(), ArrayOptions.__annotations__.values(), strict=True)
-        if name not in signature.parameters
+        if name not in signature.parameters and name not in without
     ]
     function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     return function
@@ -109,7 +122,7 @@ def array_model(
     if storage_options:
         raise ArgumentError("`storage_options` belong to the function that opens a URL", argument="storage_options")
     if data is not None:
-        data = np.asarray(data)
+        data = np.asarray(data) if dtype is None else as_value(data, data_type_of(dtype).dtype)
         shape = data.shape if shape is None else shape
         dtype = data.dtype if dtype is None else dtype
     if shape is None:

@@ -238,7 +238,9 @@ class LocalStore(Store):
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if not target:
             return 0 if self.exists(key) else None  # a read of nothing would not notice a directory
-        file = self._open_known(key) or self._open(key)
+        file = self._open_known(key)
+        if file is None:
+            file = self._open(key)
         if file is None:
             return None
         try:

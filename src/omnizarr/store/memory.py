@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
@@ -18,6 +19,8 @@ _CHANGING = threading.Lock()
 if hasattr(os, "register_at_fork"):
     # A fork waits until no dict is half changed, and the child finds the lock free.
     os.register_at_fork(before=_CHANGING.acquire, after_in_parent=_CHANGING.release, after_in_child=_CHANGING.release)
+
+_NUMBERS = count(1)
 
 _Children: TypeAlias = tuple[set[str], set[str]]  # the keys and the prefixes directly under a prefix, all in full
 
@@ -37,15 +40,20 @@ class MemoryStore(Store):
     conditional = True  # nobody outside this process can come here
     locking = True
 
-    def __init__(self, data: dict[str, bytes] | None = None, *, read_only: bool = False) -> None:
+    def __init__(
+        self, data: dict[str, bytes] | None = None, *, name: str | None = None, read_only: bool = False
+    ) -> None:
         self._data: dict[str, bytes] = {} if data is None else data
         # A dict that came from outside may be changed behind our back, which an index would not see: it is scanned.
         self._index: dict[str, _Children] | None = {"": (set(), set())} if data is None else None
         self._read_only = read_only
+        # A dict that is gone may have left its address to another one; a number is never used again. But two stores
+        # that show a dict from outside must say the same place.
+        self._name = name or (f"unnamed-{next(_NUMBERS)}" if data is None else f"dict-{id(data):x}")
 
     @property
     def location(self) -> str:
-        return f"memory://{id(self._data):x}"
+        return f"memory://{self._name}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryStore) and other._data is self._data

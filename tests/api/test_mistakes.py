@@ -1,0 +1,115 @@
+"""What a user gets wrong is refused before anything is stored, and nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.errors import ArgumentError, NodeExistsError, SelectionError
+from omnizarr.store import MemoryStore
+
+
+class Words:
+    """Something like an array whose elements are no numbers."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(["1", "2", "x", "4"])
+
+
+def test_values_that_are_no_numbers_leave_nothing_behind(tmp_path: Path) -> None:
+    z = omnizarr.zeros(4, dtype="i4", chunks=1)
+    with pytest.raises(ValueError, match="invalid literal"):
+        z[...] = Words()
+    assert z.nchunks_initialized == 0
+    with pytest.raises(ValueError, match="invalid literal"):
+        z.append(Words())
+    assert z.shape == (4,)
+    with pytest.raises(ValueError, match="invalid literal"):
+        omnizarr.create_array(tmp_path / "new", data=["a"], dtype="i4")
+    with pytest.raises(OverflowError):
+        omnizarr.create_array(tmp_path / "new", data=[300], dtype="i1")
+    with pytest.raises(ArgumentError, match="`data` has the shape"):
+        omnizarr.from_array(tmp_path / "new", data=np.arange(10), shape=(4,), chunks=3)
+    assert not (tmp_path / "new").exists()
+
+
+def test_orthogonal_selection_refuses_masks_of_several_dimensions() -> None:
+    z = omnizarr.zeros((2, 3, 4))
+    with pytest.raises(SelectionError, match="one dimension"):
+        z.oindex[np.ones((2, 3), bool)]
+
+
+def test_a_field_is_read_into_an_array_of_its_own_type() -> None:
+    s = omnizarr.array(np.array([(1, 2.5), (3, 4.5)], [("x", "i2"), ("y", "f4")]))
+    out = np.zeros(2, "f4")
+    assert s.read("y", out=out) is out
+    assert out.tolist() == [2.5, 4.5]
+    with pytest.raises(ArgumentError, match="cannot be put into"):
+        s.read("y", out=np.zeros(2, s.dtype))
+
+
+def test_options_that_cannot_be_meant_are_refused() -> None:
+    for call in (
+        lambda: omnizarr.zeros(3, fill_value=5),
+        lambda: omnizarr.ones(3, data=[1, 2, 3]),
+        lambda: omnizarr.zeros_like(np.ones(3), fill_value=5),
+    ):
+        with pytest.raises(ArgumentError, match="all one value takes no"):
+            call()
+    group = omnizarr.group()
+    group.create_array("a", shape=3, dtype="i4")
+    with pytest.raises(ArgumentError, match="no option `shpe`"):
+        group.require_array("a", shpe=4)
+    with pytest.raises(NodeExistsError, match="shape"):
+        group.require_array("a", data=np.arange(5))
+
+
+def test_empty_chunks_are_kept_by_a_handle_that_was_opened_so() -> None:
+    store = MemoryStore()
+    omnizarr.create_array(store, shape=4, dtype="i4", chunks=2)
+    omnizarr.open_array(store)[...] = 0
+    assert omnizarr.open_array(store).nchunks_initialized == 0
+    omnizarr.open_array(store, write_empty_chunks=True)[...] = 0
+    assert omnizarr.open_array(store).nchunks_initialized == 2
+
+
+def test_saving_does_not_erase_a_group_unasked(tmp_path: Path) -> None:
+    omnizarr.save(tmp_path, a=[1], b=[2])
+    with pytest.raises(NodeExistsError, match="a group exists"):
+        omnizarr.save(tmp_path, [1, 2, 3])
+    omnizarr.save_array(tmp_path, [1, 2, 3], overwrite=True)
+    omnizarr.save(tmp_path, [4, 5])
+    assert omnizarr.load(tmp_path).tolist() == [4, 5]
+
+
+def test_hints_can_be_followed() -> None:
+    store = MemoryStore()
+    group = omnizarr.create_group(store)
+    group.create_group("a")
+    group.create_group("b")
+    with pytest.raises(NodeExistsError, match='mode="w" replaces it'):
+        omnizarr.open_group(store, mode="w-")
+    with pytest.raises(NodeExistsError) as caught:
+        group.move("a", "b")
+    assert caught.value.hint is None
+
+
+def test_memory_that_is_gone_is_not_taken_for_memory_that_is_new() -> None:
+    """Tokens of dask tell arrays apart, also those in memory that was used before."""
+    tokens = {repr(omnizarr.zeros(3).__dask_tokenize__()) for _ in range(50)}
+    assert len(tokens) == 50
+    named = omnizarr.create_group("memory://somewhere")
+    assert named.store.location == "memory://somewhere"
+    assert omnizarr.open_group(named.store.location) == named
+
+
+def test_help_shows_what_a_function_takes() -> None:
+    import inspect
+
+    assert "store" in inspect.signature(omnizarr.zeros).parameters
+    assert "data" not in inspect.signature(omnizarr.zeros).parameters
+    assert "ForwardRef" not in str(inspect.signature(omnizarr.create_array))
