@@ -103,7 +103,7 @@ def texts(*patterns: str) -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
-CODE = ("src/**/*.py", "tests/**/*.py", "examples/*.py", "benchmarks/**/*.py", "scripts/*.py")
+CODE = ("src/**/*.py", "tests/**/*.py", "examples/*.py", "benchmarks/**/*.py")
 PROSE = ("*.md", "docs/**/*.md", "Makefile", "pyproject.toml", ".ci/*", ".gitignore")
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import omnizarr
 from omnizarr._json import Problems
 from omnizarr.chunk_keys import V2, ChunkKeys, Default, chunk_key_encodings, parse_chunk_keys
 from omnizarr.errors import ArgumentError
@@ -148,3 +149,7 @@ def test_encodings_are_values(keys: ChunkKeys) -> None:
 def test_a_program_cannot_give_another_separator(encoding: Any) -> None:
     with pytest.raises(ArgumentError, match="separator"):
         encoding("-")
+
+
+def test_R75_new_arrays_do_not_get_the_encoding_of_v2() -> None:
+    assert omnizarr.zeros((2, 2)).metadata.chunk_keys == Default("/")

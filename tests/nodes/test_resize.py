@@ -96,7 +96,7 @@ def test_shapes_that_are_none(shape: Any) -> None:
     z, values = create(chunks=(4, 3))
     with pytest.raises(ArgumentError) as caught:
         z.resize(shape)
-    assert caught.value.argument == "shape"
+    assert caught.value.argument == "new_shape"
     np.testing.assert_array_equal(z[...], values)
 
 

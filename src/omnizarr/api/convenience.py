@@ -233,8 +233,8 @@ def save(
 
 def load(
     store: StoreLike,
-    *,
     path: str | None = None,
+    *,
     zarr_format: ZarrFormat | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:

@@ -369,11 +369,11 @@ class Array:
         site = self._site
         return Layout(site.store, site.path, site.dialect.chunk_prefix(site.path), model)
 
-    def resize(self, shape: int | tuple[int, ...], *lengths: int) -> None:
+    def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
         """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again."""
-        wanted = as_lengths((shape, *lengths) if lengths else shape, "shape", least=0)
+        wanted = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
         if len(wanted) != self.ndim:
-            raise ArgumentError(f"`shape`: expected {self.ndim} lengths, found {len(wanted)}", argument="shape")
+            raise ArgumentError(f"`new_shape`: expected {self.ndim} lengths, found {len(wanted)}", argument="new_shape")
         self._resize(lambda _: wanted)
 
     def _resize(self, how: Callable[[tuple[int, ...]], tuple[int, ...]]) -> tuple[int, ...]:
@@ -422,9 +422,9 @@ class Array:
             self._check_writable()
         self._changed(lambda model: replace(model, attributes=how(model.attributes)))
 
-    def update_attributes(self, attributes: dict[str, Json]) -> Array:
+    def update_attributes(self, new_attributes: dict[str, Json]) -> Array:
         """Adds or replaces attributes, in one write."""
-        self.attrs.update(attributes)
+        self.attrs.update(new_attributes)
         return self
 
     def refresh(self) -> Array:

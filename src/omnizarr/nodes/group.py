@@ -311,10 +311,10 @@ class Group(MutableMapping[str, Any]):
     def _differs(self, array: Array, what: str) -> NodeExistsError:
         return NodeExistsError(f"array {describe_place(self.store, array.path)} has {what}", path=array.path)
 
-    def move(self, source: str, destination: str) -> None:
+    def move(self, source: str, dest: str) -> None:
         """Moves a node, with all that lies below it, to another path of this group."""
         self._check_writable()
-        move_node(self._site, self._below(source), self._below(destination))
+        move_node(self._site, self._below(source), self._below(dest))
 
     # -- attributes
 
@@ -343,9 +343,9 @@ class Group(MutableMapping[str, Any]):
         if site.consolidated is not None:
             site.consolidated.written({site.path: self._model})
 
-    def update_attributes(self, attributes: dict[str, Json]) -> Group:
+    def update_attributes(self, new_attributes: dict[str, Json]) -> Group:
         """Adds or replaces attributes, in one write."""
-        self.attrs.update(attributes)
+        self.attrs.update(new_attributes)
         return self
 
     def refresh(self) -> Group:

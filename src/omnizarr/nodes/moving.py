@@ -18,7 +18,7 @@ def move_node(group: Site, old: str, new: str) -> None:
     store, dialect = group.store, group.dialect
     store.check_writable()
     if new == old or new.startswith(f"{old}/"):
-        raise ArgumentError(f"`{old}` cannot be moved into itself", argument="destination")
+        raise ArgumentError(f"`{old}` cannot be moved into itself", argument="dest")
     dialect.check_path(new)
     if not any(store.exists(key) for key in candidates(old)):
         raise NodeNotFoundError(f"there is no array or group at {describe_place(store, old)}", path=old)
