@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from omnizarr._json import Json, Problems, nearest
+from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
 
 __all__ = ["Extension", "check_members", "find", "parse_extension"]
@@ -81,4 +81,4 @@ def check_members(found: dict[str, Json], known: Collection[str], path: str, pro
     """Adds a problem for each member of the object at `path` that is not among the `known` ones."""
     for member in found:
         if member not in known:
-            problems.add(f"{path}.{member}", "unknown member", hint=nearest(member, known))
+            problems.add(f"{path}.{member}", "unknown member", hint=problems.nearest(member, known))

@@ -138,6 +138,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean `{found[0]}`?" if found else None
 
 
+_MOST_HINTS = 50
+
+
 class Problems:
     """Collects what is wrong with a document: a parser adds problems and goes on, and all are raised at the end."""
 
@@ -156,9 +159,13 @@ class Problems:
         """The commonest problem: one thing was expected and another found."""
         self.add(path, f"expected {what}, found {describe(found)}")
 
+    def nearest(self, name: str, known: Iterable[str]) -> str | None:
+        """A hint as `nearest` gives it; none any more where there are very many problems, for each takes its time."""
+        return nearest(name, known) if len(self.found) < _MOST_HINTS else None
+
     def unknown(self, path: str, kind: str, name: str, known: Iterable[str]) -> None:
         """A name that nobody registered; suggests the nearest one that somebody did."""
-        self.add(path, f"unknown {kind} `{name}`", hint=nearest(name, known))
+        self.add(path, f"unknown {kind} `{name}`", hint=self.nearest(name, known))
 
     def warn(self, path: str, message: str) -> None:
         """Something a strict writer would not have written, and a tolerant reader accepts."""

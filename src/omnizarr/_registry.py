@@ -3,7 +3,6 @@ offer through entry points, each of which is loaded only when its own name is me
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from omnizarr.errors import ArgumentError, ExtensionError
@@ -65,6 +64,3 @@ class Registry(Generic[T]):
     def names(self) -> tuple[str, ...]:
         """All names that are known by now, in order; those that packages offer are, once an unknown one was met."""
         return tuple(sorted({*self._items, *(self._points or ())}))
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._items.values())

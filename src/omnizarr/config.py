@@ -17,7 +17,7 @@ __all__ = ["Config", "Settings", "config"]
 
 @cache
 def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only; it respects containers and taskset
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only; it respects taskset and cpusets
     return len(affinity(0)) if affinity else (os.cpu_count() or 1)
 
 

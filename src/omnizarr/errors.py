@@ -151,6 +151,9 @@ class Problem:
     hint: str | None = None
 
 
+_MOST_SHOWN = 50  # problems of a document; whoever wrote more of them did not do so by mistake
+
+
 class MetadataError(OmnizarrError, ValueError):
     """A document that breaks the format; `problems` holds every one that was found."""
 
@@ -163,8 +166,10 @@ class MetadataError(OmnizarrError, ValueError):
             hint, hints = hints[0], []  # a single hint stands at the end; several each beside what they are for
         lines = [
             f"  {problem.path}: {problem.message}" + (f" ({problem.hint})" if problem.hint in hints else "")
-            for problem in problems
+            for problem in problems[:_MOST_SHOWN]
         ]
+        if len(problems) > _MOST_SHOWN:
+            lines.append(f"  and {len(problems) - _MOST_SHOWN} more")
         super().__init__("\n".join([what, *lines]), hint=hint, problems=problems, **fields)
 
 

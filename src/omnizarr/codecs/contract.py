@@ -91,7 +91,7 @@ class BoundArrayCodec(ABC):
 
     encoded: ChunkSpec
     order: tuple[int, ...] | None = None
-    """If all it does is to permute the dimensions: its permutation. Partial reads see through such a codec."""
+    """If all it does is to permute the dimensions: its permutation."""
 
     @abstractmethod
     def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]: ...

@@ -96,13 +96,11 @@ class BoundZstd(BoundBytesCodec):
                 return b""  # the library takes it for an error
         elif size is None and most > max(self._spec.limit, _HARMLESS):
             raise CodecError("zstd", f"may decode to {most} bytes, more than the limit of {self._spec.limit}")
+        if size is not None and out is not None and len(out) == size:
+            return self._decoded_into(data, out)
+        if size is not None and total is None:
+            return self._decoded_into(data, np.empty(size, np.uint8).data)
         try:
-            if size is not None and out is not None and len(out) == size:
-                return self._decoded_into(data, out)
-            if size is not None and total is None:
-                fresh = np.empty(size, np.uint8)
-                _library().decompress(data, fresh)
-                return fresh.data
             decoded: bytes = _library().decompress(data)
         except (RuntimeError, ValueError) as error:
             raise CodecError("zstd", _reason(error)) from None

@@ -13,7 +13,7 @@ from omnizarr.config import config
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
 from omnizarr.model import ArrayModel
-from omnizarr.store import Store
+from omnizarr.store import Buffer, Store
 
 __all__ = ["Layout", "sharding_of"]
 
@@ -53,8 +53,13 @@ class Layout:
         return chain
 
     def check_size(self, chain: Chain) -> None:
-        """Refuses chunks that are too large to be held, before memory is taken for one."""
+        """Refuses chunks, and indexes of shards, that are too large to be held, before memory is taken for one."""
         limit = config.current.max_chunk_bytes
+        sharding = sharding_of(chain)
+        if sharding is not None and sharding.index_size > limit:
+            raise CodecError(
+                Sharding.name, f"the index of a shard has {sharding.index_size} bytes, more than the limit of {limit}"
+            )
         if chain.spec.nbytes > limit:
             raise CodecError(
                 "chunk",
@@ -66,6 +71,16 @@ class Layout:
     def name(self) -> str:
         """The array's path, as messages call it."""
         return self.path or "/"
+
+    def get(self, key: str) -> Buffer | None:
+        """What is stored under a chunk's key; no more of it than a chunk can have."""
+        if self.uniform is None or self.store.in_memory:
+            return self.store.get(key)
+        limit = self.uniform.encoded.limit
+        data = self.store.get(key, (0, limit + 1))
+        if data is not None and len(data) > limit:
+            raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
+        return data
 
     def key(self, names: tuple[str, ...]) -> str:
         """The store key of the chunk whose coordinates are these, as text."""

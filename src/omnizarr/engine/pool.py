@@ -9,7 +9,7 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 __all__ = ["run"]
 
@@ -93,11 +93,19 @@ def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers:
         finally:
             _inside.pool = False
 
-    pool = _pool()
-    # Each works in the caller's context, in which a `with omnizarr.config(...)` block may hold.
-    others = [pool.submit(copy_context().run, loop) for _ in range(workers - 1)]
+    others: list[Future[None]] = []
     try:
+        pool = _pool()
+        for _ in range(workers - 1):
+            try:
+                # In the caller's context, in which a `with omnizarr.config(...)` block may hold.
+                others.append(pool.submit(copy_context().run, loop))
+            except RuntimeError:  # the interpreter ends, or the system gives no more threads: then with those there are
+                break
         loop()
+    except BaseException:
+        feed.stop()
+        raise
     finally:
         for other in others:
             other.cancel()

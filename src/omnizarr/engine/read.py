@@ -74,9 +74,11 @@ class _Worker:
         self._sharding: BoundSharding | None = None
         self._staging: Staging | None = None
         self._room = 0
+        self._reuse = True
+        """Whether memory in which a chunk is decoded serves the next one, too."""
 
     def __call__(self, row: Row) -> bool:
-        """Reads a row of chunks; whether it had to wait for the store."""
+        """Reads a row of chunks; whether that took so long that the store must have kept it waiting."""
         layout = self._layout
         self._at = row.cells[0]
         try:
@@ -87,7 +89,7 @@ class _Worker:
             for self._at in row.cells:
                 key = layout.key(self._at.names)
                 if self._sharding is None:
-                    self._placed(self._at, layout.store.get(key))
+                    self._placed(self._at, layout.get(key))
                 else:
                     read_shard(layout, self._sharding, layout.store, key, self._at, self._projection, self._block)
             return perf_counter() - before > len(row.cells) * _SLOW
@@ -96,17 +98,13 @@ class _Worker:
 
     def read_one(self, cell: Cell) -> None:
         """Reads the only chunk there is: no threads, no rows."""
-        self._at = cell
-        try:
-            chain = self._bound(cell)
-            if cell.whole and chain.direct and self._block.shape == chain.spec.shape and self._projection.order is None:
-                self(Row([cell], cell.outer))
-            elif self._sharding is not None:
-                self(Row([cell], None))
-            else:
-                self._placed(cell, self._layout.store.get(self._layout.key(cell.names)), reuse=False)
-        except CodecError as error:
-            raise self._named(error) from error
+        chain = self._layout.chain(cell.chunk)
+        order = self._projection.order
+        if cell.whole and chain.direct and order is None and self._block.shape == chain.spec.shape:
+            self(Row([cell], cell.outer))
+        else:
+            self._reuse = False
+            self(Row([cell], None))
 
     def answered(self, answer: tuple[Cell, Buffer | None]) -> None:
         """Takes a chunk that was fetched already."""
@@ -136,14 +134,14 @@ class _Worker:
             self._room = count
         return self._staging
 
-    def _placed(self, cell: Cell, data: Buffer | None, *, reuse: bool = True) -> None:
-        """Puts one chunk where it belongs; `reuse` decodes it in memory that serves the next one, too."""
+    def _placed(self, cell: Cell, data: Buffer | None) -> None:
+        """Puts one chunk where it belongs."""
         chain, block, projection = self._chain, self._block, self._projection
         assert chain is not None
         if data is None:
             block[cell.outer] = self._layout.fill
             return
-        out = self._room_for(chain, 1).chunk(0) if reuse and chain.direct and chain.compressed else None
+        out = self._room_for(chain, 1).chunk(0) if self._reuse and chain.direct and chain.compressed else None
         chunk = chain.decode(data, out)
         if projection.order is not None:
             chunk = chunk.transpose(projection.order)
@@ -198,5 +196,5 @@ class _Worker:
             if found is None:
                 values.append(None)
             else:  # what fills the room may be longer than it
-                values.append(room[:found] if found < len(room) else store.get(key))
+                values.append(room[:found] if found < len(room) else layout.get(key))
         return values

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs import BoundSharding, Chain
+from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.dtypes import is_fill
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.errors import CodecError
@@ -18,6 +18,8 @@ from omnizarr.indexing import Cell, Pick, Projection, pick_length
 from omnizarr.store import Buffer, Store
 
 __all__ = ["read_shard", "updated"]
+
+_MOST_TRIES = 100  # of reading parts of a shard that others keep replacing
 
 
 def read_shard(
@@ -33,29 +35,50 @@ def read_shard(
     wanted = Projection(cell.inner, projection.points, _inner_axes(sharding, layout.clipped(cell.chunk)))
     cells = list(wanted)
     if 2 * len(cells) > sharding.count:
-        data = store.get(key)
+        data = layout.get(key)
         if data is None:
             block[cell.outer] = layout.fill
         else:
             block[cell.outer] = _picked(sharding, data, cell.inner, projection.points, layout.clipped(cell.chunk))
         return
-    found = store.get(key, sharding.index_range)
-    if found is None:
+    parts = _fetched(sharding, store, key, _numbers(sharding, cells))
+    if parts is None:
         block[cell.outer] = layout.fill
-        return
-    index = sharding.decode_index(found)
-    places = [index[number] for number in _numbers(sharding, cells)]
-    answers = iter(store.get_partial_values([(key, place) for place in places if place is not None]))
+    else:
+        block[cell.outer] = _assembled(sharding, wanted, cells, parts, _block_shape(cell.inner, projection.points))
+
+
+def _fetched(sharding: BoundSharding, store: Store, key: str, numbers: list[int]) -> list[Buffer | None] | None:
+    """Some inner chunks of a shard, all from one state of it; None if there is no shard."""
+    found = store.get(key, sharding.index_range)
+    for _ in range(_MOST_TRIES):
+        if found is None:
+            return None
+        index = sharding.decode_index(found)
+        places = [index[number] for number in numbers]
+        # The index is asked for once more, behind the chunks: if a writer has replaced the shard meanwhile, its old
+        # index would lead to anything in the new one.
+        *answers, again = store.get_partial_values(
+            [*((key, place) for place in places if place is not None), (key, sharding.index_range)]
+        )
+        if again is not None and bytes(again) == bytes(found):
+            return _matched(places, answers)
+        found = again
+    raise CodecError(Sharding.name, "the shard is replaced by others all the time")
+
+
+def _matched(places: list[tuple[int, int] | None], answers: list[Buffer | None]) -> list[Buffer | None]:
+    """The bytes at each place, None for an empty one."""
     parts: list[Buffer | None] = []
+    given = iter(answers)
     for place in places:
-        part = None if place is None else next(answers)
+        part = None if place is None else next(given)
         if place is not None and (part is None or len(part) != place[1]):
             raise CodecError(
-                "sharding_indexed",
-                f"the shard ends before its inner chunk of {place[1]} bytes at {place[0]} does, or was replaced",
+                Sharding.name, f"the shard ends before its inner chunk of {place[1]} bytes at {place[0]} does"
             )
         parts.append(part)
-    block[cell.outer] = _assembled(sharding, wanted, cells, parts, _block_shape(cell.inner, projection.points))
+    return parts
 
 
 def _picked(

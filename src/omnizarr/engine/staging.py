@@ -54,7 +54,7 @@ class Staging:
         rank = len(spec.shape)
         self._row = (*range(1, rank), 0)
         self._width = spec.dtype.itemsize * (spec.shape[-1] if rank else 1)
-        self._void = np.dtype((np.void, self._width)) if rank > 1 and spec.dtype.kind != "O" else None
+        self._void = np.dtype((np.void, self._width)) if rank > 1 and self._width < 2**31 else None
 
     def chunk(self, number: int) -> npt.NDArray[Any]:
         """Room for one chunk, contiguous."""

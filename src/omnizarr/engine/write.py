@@ -90,7 +90,8 @@ class _Worker:
                     self._at = cell
                     encoded.append((layout.key(cell.names), self._encoded(chain, chunk)))
                 for key, data in encoded:
-                    self._store(key, data)
+                    with layout.store.lock([key]):  # lest a writer of a part, who read before, undoes it
+                        self._store(key, data)
                 return
             for cell in row.cells:
                 self._at = cell
@@ -128,11 +129,8 @@ class _Worker:
         """Writes a part of a chunk, or all of it that lies in the array."""
         layout = self._layout
         store, key = layout.store, layout.key(cell.names)
-        if cell.whole and self._fields is None:
+        with store.lock([key]):
             self._store(key, self._updated(cell, key))
-        else:
-            with store.lock([key]):
-                self._store(key, self._updated(cell, key))
 
     def _updated(self, cell: Cell, key: str) -> Buffer | None:
         layout = self._layout

@@ -65,9 +65,3 @@ class Dialect(ABC):
     @abstractmethod
     def chunk_prefix(self, path: str) -> str:
         """What the keys of the chunks of the array at `path` begin with."""
-
-    # -- consolidated metadata
-
-    @abstractmethod
-    def consolidated_key(self, path: str) -> str:
-        """The key of the document that holds the consolidated metadata of the hierarchy below `path`."""

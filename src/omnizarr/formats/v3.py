@@ -96,9 +96,6 @@ class V3(Dialect):
     def chunk_prefix(self, path: str) -> str:
         return self.listing_prefix(path)
 
-    def consolidated_key(self, path: str) -> str:
-        return self.keys(path)[0]
-
 
 def _forbidden(name: str) -> str | None:
     """Why a new node must not be called so (R45–R47). Old data may hold such nodes (A36)."""
@@ -176,7 +173,7 @@ def _parse_shape(document: dict[str, Json], problems: Problems) -> tuple[int, ..
         problems.expected("$.shape", "a list of integers of at least 0", found)
         return None
     if len(found) > MOST_DIMENSIONS:
-        problems.add("$.shape", f"has {len(found)} dimensions, more than the {MOST_DIMENSIONS} that NumPy can hold")
+        problems.add("$.shape", f"has {len(found)} dimensions, more than {MOST_DIMENSIONS}")
         return None
     if any(length >= 2**63 for length in found):
         problems.add("$.shape", "has a length of 2^63 or more")
@@ -308,5 +305,5 @@ def _parse_extra(document: dict[str, Json], known: tuple[str, ...], problems: Pr
         elif member == "extensions" and value == []:
             problems.warn("$.extensions", "a member of drafts, not used any more")
         else:
-            problems.add(f"$.{member}", "unknown member that must be understood", hint=nearest(member, known))
+            problems.add(f"$.{member}", "unknown member that must be understood", hint=problems.nearest(member, known))
     return extra

@@ -17,7 +17,7 @@ from omnizarr.grids import Grid
 
 __all__ = ["MOST_DIMENSIONS", "ArrayModel", "ZarrFormat"]
 
-MOST_DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
+MOST_DIMENSIONS = 63  # NumPy holds 64; rows of chunks and indexes of shards have one more than the array
 """What NumPy can hold."""
 
 ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022"]

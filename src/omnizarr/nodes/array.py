@@ -234,11 +234,13 @@ class Array:
         self, selection: Selection, out: npt.NDArray[Any] | None, fields: str | list[str] | None = None
     ) -> npt.NDArray[Any]:
         if fields is not None:
-            whole = self._read(selection, None)[self._checked(fields)]
+            fields = self._checked(fields)
+            if out is not None:
+                self._check_out(out, selection, self.dtype[fields])
+            part = self._read(selection, None)[fields]
             if out is None:
-                return whole
-            self._check_out(out, selection, whole.dtype)
-            out[...] = whole
+                return part
+            out[...] = part
             return out
         if out is None:
             out = np.empty(selection.shape, self.dtype)

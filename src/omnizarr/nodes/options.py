@@ -132,7 +132,7 @@ def array_model(
     lengths = as_lengths(shape, "shape", least=0)
     if len(lengths) > MOST_DIMENSIONS:
         raise ArgumentError(
-            f"`shape`: NumPy can hold {MOST_DIMENSIONS} dimensions, not {len(lengths)}", argument="shape"
+            f"`shape`: expected at most {MOST_DIMENSIONS} dimensions, found {len(lengths)}", argument="shape"
         )
     if data is not None and data.shape != lengths:
         raise ArgumentError(f"`data` has the shape {data.shape}, but `shape` is {lengths}", argument="shape")

@@ -36,7 +36,8 @@ __all__ = ["LocalStore"]
 
 _WINDOWS = os.name == "nt"
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+# Not to wait for the other end of a pipe: nobody should find one in a store, but whoever does must not hang.
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _LINK = frozenset({errno.ELOOP, errno.EMLINK})  # what O_NOFOLLOW answers: the first of them, on FreeBSD the second
@@ -199,22 +200,29 @@ class LocalStore(Store):
 
     def _open_known(self, key: str) -> int | None:
         """An open file, if `key` is an ordinary name in a directory that is known: which nearly every chunk is, and
-        then no more is done than the system asks for. None leaves it to `_open` to find out what is the matter."""
+        then no more is done than the system asks for. -1 if there is no such file; None leaves it to `_open` to find
+        out what is the matter."""
         cut = key.rfind("/") + 1
         name = key[cut:]
         folder = self._folders.get(key[:cut])
-        if folder is None or not (name.isalnum() and name.isascii()) or self._looks_for_links or _WINDOWS:
+        if folder is None or not _is_plain(name) or self._looks_for_links:
             return None
         try:
             return os.open(folder + name, self._flags)
+        except FileNotFoundError:
+            return -1
         except OSError:
             return None
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        file = self._open_known(key) if range is None else None
+        file = self._open_known(key) if range is None or (range[0] == 0 and range[1] is not None) else None
+        if file == -1:
+            return None
         if file is not None:
             try:
                 size = os.fstat(file).st_size
+                if range is not None and range[1] is not None:
+                    size = min(size, range[1])
                 data = os.read(file, size)
                 if data and len(data) == size:
                     return data
@@ -241,12 +249,12 @@ class LocalStore(Store):
         file = self._open_known(key)
         if file is None:
             file = self._open(key)
-        if file is None:
+        if file is None or file == -1:
             return None
         try:
             return files.read_into(file, start, target)
         except OSError as error:
-            if error.errno == errno.EISDIR:
+            if error.errno in (errno.EISDIR, errno.ESPIPE):  # a directory, a pipe: no value
                 return None
             self._fail("read", key, error)
         finally:
@@ -331,6 +339,7 @@ class LocalStore(Store):
     def erase_prefix(self, prefix: str) -> None:
         self.check_writable()
         prefix = check_prefix(prefix)
+        self._folders = {"": self._top}  # what was a directory may be a link now, and must not be emptied
         try:
             top = self._enter_prefix(prefix)
             found = [] if top is None else [top]
@@ -441,7 +450,8 @@ class LocalStore(Store):
     # -- agreement between writers
 
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        return process_lock(self._place, keys)
+        # By where files really are: one of them may be reached through several roots.
+        return process_lock("", [f"{self._place}/{key}" for key in keys])
 
 
 def _absolute(root: str | os.PathLike[str]) -> str:

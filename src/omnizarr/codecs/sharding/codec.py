@@ -171,9 +171,9 @@ class BoundSharding(BoundSerializer):
     def decode_index(self, data: Buffer, shard_size: int | None = None) -> Index:
         """The index, from the bytes that lie at `index_range`."""
         if self._bare_index is not None:
-            return Index(self._guessed(data).reshape(-1, 2), shard_size)
+            return Index(self._guessed(data).reshape(-1, 2), shard_size, self.inner.encoded.limit)
         self._check_length(data, self.index_size)
-        return Index(self._index.decode(data).reshape(-1, 2), shard_size)
+        return Index(self._index.decode(data).reshape(-1, 2), shard_size, self.inner.encoded.limit)
 
     def _guessed(self, data: Buffer) -> npt.NDArray[Any]:
         """The entries of an index that ends in a checksum, or else of one that has none."""

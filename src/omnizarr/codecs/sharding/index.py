@@ -18,29 +18,37 @@ _EMPTY = 2**64 - 1
 class Index:
     """(offset, nbytes) of each inner chunk in C order; both 2⁶⁴-1 for an empty one."""
 
-    __slots__ = ("_places",)
+    __slots__ = ("_entries",)
 
-    def __init__(self, entries: npt.NDArray[Any], shard_size: int | None) -> None:
-        """`shard_size`, where it is known, is what no entry may reach beyond."""
+    def __init__(self, entries: npt.NDArray[Any], shard_size: int | None, largest: int) -> None:
+        """`shard_size`, where it is known, is what no entry may reach beyond; `largest` is how long the stored form of
+        an inner chunk can be."""
         offsets, sizes = entries[:, 0], entries[:, 1]
         empty = offsets == np.uint64(_EMPTY)
         if (empty != (sizes == np.uint64(_EMPTY))).any():
             raise CodecError("sharding_indexed", "the index has an entry with an offset or a size, but not both")
         limit = np.uint64(2**63 - 1 if shard_size is None else shard_size)
         outside = ~empty & ((offsets > limit) | (sizes > limit - np.minimum(offsets, limit)))
-        if outside.any():
-            number = int(np.flatnonzero(outside)[0])
+        self._refuse(
+            entries,
+            outside,
+            "which no shard can have" if shard_size is None else f"but the shard has {shard_size} bytes",
+        )
+        self._refuse(entries, ~empty & (sizes > np.uint64(min(largest, 2**63))), f"more than the {largest} it can have")
+        self._entries = entries
+
+    @staticmethod
+    def _refuse(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], why: str) -> None:
+        if wrong.any():
+            number = int(np.flatnonzero(wrong)[0])
+            offset, size = entries[number].tolist()
             raise CodecError(
-                "sharding_indexed",
-                f"the index says that inner chunk {number} has {int(sizes[number])} bytes at {int(offsets[number])}, "
-                + ("which no shard can have" if shard_size is None else f"but the shard has {shard_size} bytes"),
+                "sharding_indexed", f"the index says that inner chunk {number} has {size} bytes at {offset}, {why}"
             )
-        self._places: list[tuple[int, int] | None] = [
-            None if offset == _EMPTY else (offset, size) for offset, size in entries.tolist()
-        ]
 
     def __getitem__(self, number: int) -> tuple[int, int] | None:
-        return self._places[number]
+        offset, size = self._entries[number].tolist()
+        return None if offset == _EMPTY else (offset, size)
 
     def __iter__(self) -> Iterator[tuple[int, int] | None]:
-        return iter(self._places)
+        return (None if offset == _EMPTY else (offset, size) for offset, size in self._entries.tolist())
