@@ -213,8 +213,11 @@ class Run:
         self.take_turns("small", ["memory", "local"], measure, list(self.contestants))
 
     def imports(self) -> None:
-        """What an import costs after NumPy's own."""
-        code = "import time, numpy; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+        """What an import costs after NumPy's own, with what is only loaded when a name is first used."""
+        code = (
+            "import time, numpy; start = time.perf_counter(); import {0}; getattr({0}, 'open', None); "
+            "print(time.perf_counter() - start)"
+        )
 
         def measure(row: str, name: str) -> float | None:
             command = [self.contestants[name].python, "-s", "-c", code.format(name)]

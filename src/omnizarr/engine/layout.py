@@ -55,7 +55,7 @@ class Layout:
     def check_size(self, chain: Chain) -> None:
         """Refuses chunks, and indexes of shards, that are too large to be held, before memory is taken for one."""
         limit = config.current.max_chunk_bytes
-        sharding = sharding_of(chain)
+        sharding = None if self.sharding is None else sharding_of(chain)
         if sharding is not None and sharding.index_size > limit:
             raise CodecError(
                 Sharding.name, f"the index of a shard has {sharding.index_size} bytes, more than the limit of {limit}"

@@ -39,7 +39,7 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
     projection = Projection(selection.picks, selection.points, layout.axes)
     cells = len(projection)
     if cells == 1 and not layout.store.remote:
-        _Worker(layout, projection, block).read_one(next(iter(projection)))
+        _read_one(layout, projection, block)
         return
     workers = config.workers
 
@@ -51,6 +51,40 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
         return
     most, alone = rows_of(layout.uniform, cells, workers)
     run(projection.rows(most), start, min(workers, -(-cells // most)), alone=alone)
+
+
+def _read_one(layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> None:
+    """Reads the only chunk there is: no threads, no rows, nothing that is made for the next one."""
+    cell = next(iter(projection))
+    chain = layout.chain(cell.chunk)
+    if layout.sharding is not None or (cell.whole and block.shape == chain.spec.shape):
+        _Worker(layout, projection, block)(next(projection.rows(1)))
+        return
+    key = layout.key(cell.names)
+    try:
+        layout.check_size(chain)
+        _place(layout, chain, projection, block, cell, layout.get(key), None)
+    except CodecError as error:
+        raise ChunkError("read", layout.name, cell.chunk, key, error) from error
+
+
+def _place(
+    layout: Layout,
+    chain: Chain,
+    projection: Projection,
+    block: npt.NDArray[Any],
+    cell: Cell,
+    data: Buffer | None,
+    out: npt.NDArray[Any] | None,
+) -> None:
+    """Puts what a cell takes from its chunk, whose bytes `data` are, where it belongs; decoded in `out`, if given."""
+    if data is None:
+        block[cell.outer] = layout.fill
+        return
+    chunk = chain.decode(data, out)
+    if projection.order is not None:
+        chunk = chunk.transpose(projection.order)
+    block[cell.outer] = chunk[projection.expression(cell.inner)]
 
 
 def _answers(layout: Layout, projection: Projection) -> Iterator[tuple[Cell, Buffer | None]]:
@@ -74,8 +108,6 @@ class _Worker:
         self._sharding: BoundSharding | None = None
         self._staging: Staging | None = None
         self._room = 0
-        self._reuse = True
-        """Whether memory in which a chunk is decoded serves the next one, too."""
 
     def __call__(self, row: Row) -> bool:
         """Reads a row of chunks; whether that took so long that the store must have kept it waiting."""
@@ -95,16 +127,6 @@ class _Worker:
             return perf_counter() - before > len(row.cells) * _SLOW
         except CodecError as error:
             raise self._named(error) from error
-
-    def read_one(self, cell: Cell) -> None:
-        """Reads the only chunk there is: no threads, no rows."""
-        chain = self._layout.chain(cell.chunk)
-        order = self._projection.order
-        if cell.whole and chain.direct and order is None and self._block.shape == chain.spec.shape:
-            self(Row([cell], cell.outer))
-        else:
-            self._reuse = False
-            self(Row([cell], None))
 
     def answered(self, answer: tuple[Cell, Buffer | None]) -> None:
         """Takes a chunk that was fetched already."""
@@ -136,16 +158,10 @@ class _Worker:
 
     def _placed(self, cell: Cell, data: Buffer | None) -> None:
         """Puts one chunk where it belongs."""
-        chain, block, projection = self._chain, self._block, self._projection
+        chain = self._chain
         assert chain is not None
-        if data is None:
-            block[cell.outer] = self._layout.fill
-            return
-        out = self._room_for(chain, 1).chunk(0) if self._reuse and chain.direct and chain.compressed else None
-        chunk = chain.decode(data, out)
-        if projection.order is not None:
-            chunk = chunk.transpose(projection.order)
-        block[cell.outer] = chunk[projection.expression(cell.inner)]
+        out = self._room_for(chain, 1).chunk(0) if chain.direct and chain.compressed else None
+        _place(self._layout, chain, self._projection, self._block, cell, data, out)
 
     def _read_row(self, row: Row, chain: Chain) -> bool:
         """Reads chunks that lie side by side and are taken entirely: decoded where they belong, if each is contiguous
