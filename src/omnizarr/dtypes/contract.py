@@ -49,11 +49,6 @@ class DataType(ABC):
     """Whether the core specification defines it; such a type is written as a plain string (R12)."""
 
     @property
-    def multibyte(self) -> bool:
-        """Whether byte order matters, so that the `bytes` codec must state it (R85)."""
-        return self.dtype.itemsize > 1
-
-    @property
     def fixed_size(self) -> bool:
         """Whether every element has the same number of bytes."""
         return not self.dtype.hasobject

@@ -36,10 +36,6 @@ class Raw(DataType):
         object.__setattr__(self, "name", f"r{8 * self.size}")
         object.__setattr__(self, "dtype", np.dtype(f"V{self.size}"))
 
-    @property
-    def multibyte(self) -> bool:
-        return False  # raw bytes have no order to swap (R86)
-
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         """A list with an integer for each byte; base64 text is accepted, as some writers store it (A12)."""
         data: bytes | None = None

@@ -50,10 +50,6 @@ class Struct(DataType):
         """How many structs lie within each other, this one counted."""
         return 1 + max((kind.depth for _, kind in self.fields if isinstance(kind, Struct)), default=0)
 
-    @property
-    def multibyte(self) -> bool:
-        return any(kind.multibyte for _, kind in self.fields)
-
     def to_json(self) -> Json:
         fields = [{"name": name, "data_type": kind.to_json()} for name, kind in self.fields]
         return {"name": self.name, "configuration": {"fields": fields}}

@@ -15,7 +15,7 @@ from omnizarr.config import config
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.pool import run
 from omnizarr.engine.shards import read_shard
-from omnizarr.engine.staging import Staging, rows_of
+from omnizarr.engine.staging import Staging, rows_of, staged
 from omnizarr.errors import ChunkError, CodecError
 from omnizarr.indexing import Cell, Projection, Row, Selection
 from omnizarr.store import Buffer
@@ -107,7 +107,6 @@ class _Worker:
         self._chain: Chain | None = None
         self._sharding: BoundSharding | None = None
         self._staging: Staging | None = None
-        self._room = 0
 
     def __call__(self, row: Row) -> bool:
         """Reads a row of chunks; whether that took so long that the store must have kept it waiting."""
@@ -147,13 +146,10 @@ class _Worker:
             self._layout.check_size(chain)
             self._chain = chain
             self._sharding = sharding_of(chain)
-            self._staging = None
         return chain
 
     def _room_for(self, chain: Chain, count: int) -> Staging:
-        if self._staging is None or count > self._room:
-            self._staging = Staging(chain, count)
-            self._room = count
+        self._staging = staged(self._staging, chain, count)
         return self._staging
 
     def _placed(self, cell: Cell, data: Buffer | None) -> None:

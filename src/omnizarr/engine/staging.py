@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs import Chain
 
-__all__ = ["Staging", "rows_of"]
+__all__ = ["Staging", "rows_of", "staged"]
 
 _ROW_BYTES = 2**20  # larger rows fall out of the processor's cache between the steps
 _ROW_CHUNKS = 64
@@ -34,6 +34,8 @@ class Staging:
     """Room for a row of chunks."""
 
     def __init__(self, chain: Chain, count: int) -> None:
+        self.chain = chain
+        self.count = count
         spec = chain.spec
         size = spec.nbytes
         step = -(-size // _GUARD) * _GUARD + _GUARD
@@ -95,3 +97,8 @@ class Staging:
             return block.view(self._void), chunks.view(self._void)[..., 0].transpose(self._row)
         split = block.reshape(*block.shape[:-1], count, block.shape[-1] // count)
         return split, chunks.transpose(*self._row, chunks.ndim - 1)
+
+
+def staged(room: Staging | None, chain: Chain, count: int) -> Staging:
+    """The room that there is, if it serves for `count` such chunks; else a new one."""
+    return room if room is not None and room.chain is chain and room.count >= count else Staging(chain, count)

@@ -14,7 +14,7 @@ from omnizarr.dtypes import is_fill
 from omnizarr.engine.layout import Layout
 from omnizarr.engine.pool import run
 from omnizarr.engine.shards import updated
-from omnizarr.engine.staging import Staging, rows_of
+from omnizarr.engine.staging import Staging, rows_of, staged
 from omnizarr.errors import ChunkError, CodecError
 from omnizarr.indexing import Cell, Projection, Row, Selection
 from omnizarr.store import Buffer
@@ -75,7 +75,6 @@ class _Worker:
         self._at: Cell
         """The chunk that is being worked on, to be named in errors."""
         self._staging: Staging | None = None
-        self._room = 0
 
     def __call__(self, row: Row) -> None:
         """Writes a row of chunks."""
@@ -108,9 +107,7 @@ class _Worker:
             return [first] * count
         if first.flags.c_contiguous and first.dtype == self._layout.dtype:
             return [block[cell.outer] for cell in row.cells]
-        if self._staging is None or count > self._room:
-            self._staging = Staging(chain, count)
-            self._room = count
+        self._staging = staged(self._staging, chain, count)
         self._staging.gather(block[row.outer], count)
         return [self._staging.chunk(number) for number in range(count)]
 

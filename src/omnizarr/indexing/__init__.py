@@ -7,7 +7,6 @@ from omnizarr.indexing.keys import (
     numpy_selection,
     orthogonal_selection,
     split_fields,
-    whole_selection,
 )
 from omnizarr.indexing.projection import Cell, Projection, Row
 from omnizarr.indexing.selection import Pick, Selection, pick_length
@@ -24,5 +23,4 @@ __all__ = [
     "orthogonal_selection",
     "pick_length",
     "split_fields",
-    "whole_selection",
 ]

@@ -21,15 +21,9 @@ __all__ = [
     "numpy_selection",
     "orthogonal_selection",
     "split_fields",
-    "whole_selection",
 ]
 
 _Indices = npt.NDArray[np.intp]
-
-
-def whole_selection(shape: tuple[int, ...]) -> Selection:
-    """Everything."""
-    return Selection(tuple(slice(0, length, 1) for length in shape), (), shape, shape)
 
 
 def split_fields(key: Any) -> tuple[str | list[str] | None, Any]:
@@ -58,8 +52,8 @@ def numpy_selection(key: Any, shape: tuple[int, ...]) -> Selection:
     """What `a[key]` means for a NumPy array of that shape."""
     items = _expand(key if isinstance(key, tuple) else (key,), shape)
     if any(isinstance(item, _Fancy) for item in items):
-        return _fancy(items, shape)
-    return _basic(items, shape)
+        return _fancy(items)
+    return _basic(items)
 
 
 def orthogonal_selection(key: Any, shape: tuple[int, ...]) -> Selection:
@@ -103,7 +97,7 @@ def coordinate_selection(key: Any, shape: tuple[int, ...]) -> Selection:
         return numpy_selection((), shape)
     if not any(isinstance(item, _Fancy) for item in items):
         raise SelectionError("a pointwise selection needs at least one array of indices, or a mask")
-    return _fancy(items, shape, in_front=True)
+    return _fancy(items, in_front=True)
 
 
 def block_selection(key: Any, axes: Sequence[Axis]) -> Selection:
@@ -294,7 +288,7 @@ def _needed(flips: list[slice]) -> tuple[slice, ...] | None:
     return tuple(flips) if any(flip.step == -1 for flip in flips) else None
 
 
-def _basic(items: list[_Item], shape: tuple[int, ...]) -> Selection:
+def _basic(items: list[_Item]) -> Selection:
     picks: list[Pick] = []
     visible: list[int] = []
     folded: list[int] = []
@@ -312,7 +306,7 @@ def _basic(items: list[_Item], shape: tuple[int, ...]) -> Selection:
     return Selection(tuple(picks), (), tuple(visible), tuple(folded), _needed(flips))
 
 
-def _fancy(items: list[_Item], shape: tuple[int, ...], *, in_front: bool = False) -> Selection:
+def _fancy(items: list[_Item], *, in_front: bool = False) -> Selection:
     """Arrays among the items: they are broadcast together, integers with them, and their axes stand where the first of
     them stood, or in front if something stands between them."""
     together = [isinstance(item, (_Fancy, _Integer)) for item in items]
