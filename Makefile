@@ -24,7 +24,7 @@ BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 JOBS ?= 2
 
-.PHONY: help demo test test-source test-wheel peers check format bench bench-quick clean
+.PHONY: help demo test test-source test-wheel peers servers check format tables bench bench-quick bench-remote clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -34,7 +34,7 @@ demo: .venv/.runtime ## install the runtime and run the example, in under a minu
 
 test: test-source test-wheel ## all tests on the source tree, then a smoke test of the built wheel
 
-test-source: .venv/.tools peers
+test-source: .venv/.tools peers servers
 	@echo "== tests on the source tree"
 	@$(BIN)/python -m pytest -n $(JOBS)
 
@@ -44,6 +44,9 @@ test-wheel: .venv-wheel/.installed
 
 peers: .venv/.made ## environments of other implementations, which the tests compare with
 	@$(BIN)/python tests/peers/environments.py
+
+servers: .venv/.made ## real servers for buckets and web addresses, which the tests start
+	@$(BIN)/python tests/servers/install.py
 
 check: .venv/.tools ## style, types and the import contracts
 	@echo "== ruff"; $(BIN)/ruff check .
@@ -55,11 +58,24 @@ format: .venv/.tools ## put the code into the house style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: .venv/.runtime peers ## the speed of this library and of its peers, on this machine
-	@$(BIN)/python -m benchmarks
+fuzz: .venv/.tools ## hostile bytes for every parser, for SECONDS (600)
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-bench-quick: .venv/.runtime peers ## the same with little data, in a minute or two
-	@$(BIN)/python -m benchmarks --quick
+soak: .venv/.tools ## many writers, kills and checks, for SECONDS (600); then a kill at every system call
+	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
+	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py
+
+tables: .venv/.tools ## write anew what the documentation takes from the code: the table of extensions
+	@$(BIN)/python docs/make_extensions.py
+
+bench: .venv/.runtime peers ## the speed of this library and of its peers; tables and chart go to docs/benchmarks.*
+	@$(BIN)/python -m benchmarks --write-docs
+
+bench-quick: .venv/.runtime peers ## the same with little data, in under two minutes; to docs/quick/
+	@$(BIN)/python -m benchmarks --quick --write-docs
+
+bench-remote: .venv/.tools peers ## reading over a network, from a server that takes 20 ms for every request
+	@$(BIN)/python -m benchmarks.remote
 
 clean: ## remove environments, builds and caches
 	rm -rf .venv .venv-wheel .peers build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.environment import THREADS
+from benchmarks.layouts import Layout
 
 Selection: TypeAlias = tuple[slice, ...]
 
@@ -38,6 +40,11 @@ class Adapter:
         """A handle on an array in a folder."""
         raise NotImplementedError
 
+    def find(self, path: str, generation: str) -> Any:
+        """A handle on whatever lies in a folder, which the library has to find out as far as it can;
+        NotImplementedError if it knows no such generation."""
+        raise NotImplementedError
+
     def in_memory(self, values: dict[str, bytes]) -> Any:
         """A handle on an array whose keys and values are in memory; NotImplementedError if the library has none."""
         raise NotImplementedError
@@ -45,19 +52,80 @@ class Adapter:
     def read(self, array: Any, selection: Selection) -> npt.NDArray[Any]:
         return np.asarray(array[selection])
 
+    def take(self, array: Any, brackets: str, key: Any) -> npt.NDArray[Any]:
+        """What `array[key]`, or `array.oindex[key]`, or `array.vindex[key]` gives; `brackets` says which."""
+        return np.asarray((array if brackets == "[]" else getattr(array, brackets))[key])
+
     def write(self, array: Any, data: npt.NDArray[Any]) -> None:
         array[...] = data
 
+    def assign(self, array: Any, selection: Selection, data: npt.NDArray[Any]) -> None:
+        """Writes a part."""
+        array[selection] = data
 
-class Omnizarr(Adapter):
+    def stored_chunks(self, array: Any) -> int:
+        """How many chunks are stored."""
+        raise NotImplementedError
+
+    def resize(self, array: Any, length: int) -> None:
+        """Makes an array of one dimension longer or shorter."""
+        raise NotImplementedError
+
+    def members(self, path: str, names: list[str]) -> Iterator[Any]:
+        """Handles on arrays of a group, each made when it is asked for."""
+        raise NotImplementedError
+
+    def create_members(self, path: str, names: list[str], length: int) -> None:
+        """Creates a group with arrays of uint16 that have one, uncompressed chunk each."""
+        raise NotImplementedError
+
+    def keys(self, path: str) -> list[str]:
+        """The names of a group's members."""
+        raise NotImplementedError
+
+    def items(self, path: str) -> int:
+        """Opens all members of a group; how many there are."""
+        raise NotImplementedError
+
+
+class NumPyLike(Adapter):
+    """omnizarr and zarr-python have the same names for most things."""
+
+    def open(self, path: str, *, write: bool = False) -> Any:
+        return self.library.open_array(path, mode="r+" if write else "r")
+
+    def stored_chunks(self, array: Any) -> int:
+        count: int = array.nchunks_initialized
+        return count
+
+    def resize(self, array: Any, length: int) -> None:
+        array.resize((length,))
+
+    def members(self, path: str, names: list[str]) -> Iterator[Any]:
+        group = self.library.open_group(path, mode="r")
+        return (group[name] for name in names)
+
+    def create_members(self, path: str, names: list[str], length: int) -> None:
+        group = self.library.create_group(path)
+        for name in names:
+            group.create_array(name, shape=(length,), dtype="uint16", chunks=(length,), compressors=None)
+
+    def keys(self, path: str) -> list[str]:
+        return list(self.library.open_group(path, mode="r").keys())
+
+    def items(self, path: str) -> int:
+        return len(self.library.open_group(path, mode="r").members())
+
+
+class Omnizarr(NumPyLike):
     module = "omnizarr"
     packages = ("numpy", "numcodecs")
 
     def versions(self) -> dict[str, str]:
         return {"omnizarr": self.library.__version__, **super().versions()}  # itself, it need not be installed
 
-    def open(self, path: str, *, write: bool = False) -> Any:
-        return self.library.open_array(path, mode="r+" if write else "r")
+    def find(self, path: str, generation: str) -> Any:
+        return self.library.open(path, mode="r")
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
         from omnizarr.store.memory import MemoryStore
@@ -65,7 +133,7 @@ class Omnizarr(Adapter):
         return self.library.open_array(MemoryStore(values))
 
 
-class Zarr(Adapter):
+class Zarr(NumPyLike):
     """zarr-python with the pipeline that it takes by itself."""
 
     module = "zarr"
@@ -80,8 +148,10 @@ class Zarr(Adapter):
             getattr(importlib.import_module(place), name)  # fails here, with the reason, where it does not exist
             self.library.config.set({"codec_pipeline.path": self.pipeline, "codec_pipeline.max_workers": THREADS})
 
-    def open(self, path: str, *, write: bool = False) -> Any:
-        return self.library.open_array(path, mode="r+" if write else "r")
+    def find(self, path: str, generation: str) -> Any:
+        if generation not in ("v2", "v3"):
+            raise NotImplementedError
+        return self.library.open(path, mode="r")
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
         buffer = self.library.core.buffer.default_buffer_prototype().buffer
@@ -114,6 +184,13 @@ class TensorStore(Adapter):
         spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": path}, "context": self.limits}
         return self.library.open(spec, read=True, write=write, open=True).result()
 
+    def find(self, path: str, generation: str) -> Any:
+        drivers = {"v2": "zarr", "v3": "zarr3"}  # it has to be told
+        if generation not in drivers:
+            raise NotImplementedError
+        spec = {"driver": drivers[generation], "kvstore": {"driver": "file", "path": path}}
+        return self.library.open(spec, read=True, open=True).result()
+
     def in_memory(self, values: dict[str, bytes]) -> Any:
         context = self.library.Context(self.limits)
         store = self.library.KvStore.open({"driver": "memory"}, context=context).result()
@@ -125,8 +202,35 @@ class TensorStore(Adapter):
         data: npt.NDArray[Any] = array[selection].read().result()
         return data
 
+    def take(self, array: Any, brackets: str, key: Any) -> npt.NDArray[Any]:
+        part = (array if brackets == "[]" else getattr(array, brackets))[key]
+        data: npt.NDArray[Any] = part.read().result()
+        return data
+
     def write(self, array: Any, data: npt.NDArray[Any]) -> None:
         array.write(data).result()
+
+    def assign(self, array: Any, selection: Selection, data: npt.NDArray[Any]) -> None:
+        array[selection].write(data).result()
+
+    def resize(self, array: Any, length: int) -> None:
+        array.resize(exclusive_max=[length]).result()
+
+    def members(self, path: str, names: list[str]) -> Iterator[Any]:
+        context = self.library.Context(self.limits)  # it has no groups, and one context serves all arrays
+        for name in names:
+            spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{path}/{name}"}}
+            yield self.library.open(spec, context=context, read=True, open=True).result()
+
+    def create_members(self, path: str, names: list[str], length: int) -> None:
+        context = self.library.Context(self.limits)
+        for name in names:
+            spec = {
+                "driver": "zarr3",
+                "kvstore": {"driver": "file", "path": f"{path}/{name}"},
+                "metadata": Layout("raw", length).document((length,)),
+            }
+            self.library.open(spec, context=context, create=True).result()
 
 
 class Zarrista(Adapter):
@@ -140,8 +244,28 @@ class Zarrista(Adapter):
         data: npt.NDArray[Any] = array.retrieve_array_subset(selection).to_numpy()
         return data
 
+    def take(self, array: Any, brackets: str, key: Any) -> npt.NDArray[Any]:
+        if brackets != "[]" or not isinstance(key, slice):
+            raise NotImplementedError  # it has basic indexing only
+        return self.read(array, (key,))
+
     def write(self, array: Any, data: npt.NDArray[Any]) -> None:
         array.store_chunks(..., data)
+
+    def assign(self, array: Any, selection: Selection, data: npt.NDArray[Any]) -> None:
+        array.store_array_subset(selection, data)
+
+    def members(self, path: str, names: list[str]) -> Iterator[Any]:
+        store = importlib.import_module("zarrista.store").FilesystemStore(path)
+        return (self.library.Array.open(store, f"/{name}") for name in names)
+
+    def keys(self, path: str) -> list[str]:
+        names = self.library.Group.open(importlib.import_module("zarrista.store").FilesystemStore(path)).array_keys()
+        return [name.strip("/") for name in names]
+
+    def items(self, path: str) -> int:
+        group = self.library.Group.open(importlib.import_module("zarrista.store").FilesystemStore(path))
+        return len(group.child_arrays()) + len(group.child_groups())
 
 
 ADAPTERS: dict[str, type[Adapter]] = {

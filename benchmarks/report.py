@@ -1,28 +1,47 @@
-"""Turns results into Markdown: for the terminal, and for docs/benchmarks.md between its markers."""
+"""Turns results into Markdown: for the terminal, and for the pages in docs/."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from benchmarks.chart import svg
 
 Cells: TypeAlias = dict[str, dict[str, float | None]]
 """A table: row, library, and seconds (or bytes); None where a library has no result."""
 Results: TypeAlias = dict[str, Any]
 
-DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of results -->"
+OWN, REFERENCE = "omnizarr", "zarr"
+LIMIT, PROMISE = "limit", "promise"  # columns that are no libraries
+
+
+class Title(NamedTuple):
+    """What stands over a table, and how its figures are written."""
+
+    text: str
+    unit: str
+    factor: float
+    reference: bool = False
+    """Whether the ratio to zarr-python alone is of interest, too."""
+
 
 TITLES = {
-    "read": ("Read everything", "ms", 1e3),
-    "write": ("Write everything into a fresh folder", "ms", 1e3),
-    "windows": ("60 random windows of 32³", "ms", 1e3),
-    "plane": ("One plane", "ms", 1e3),
-    "points": ("60 single elements", "ms", 1e3),
-    "small": ("Five elements out of one chunk, per call", "µs", 1e6),
-    "import": ("Import, beyond NumPy's own", "ms", 1e3),
-    "memory": ("Most memory added by reading a whole array", "MiB", 2.0**-20),
+    "read": Title("Read everything", "ms", 1e3),
+    "write": Title("Write everything into a fresh folder", "ms", 1e3),
+    "windows": Title("60 random windows of 32³", "ms", 1e3),
+    "plane": Title("One plane", "ms", 1e3),
+    "points": Title("60 single elements", "ms", 1e3),
+    "lines": Title("Out of one dimension in chunks of 1 MiB", "ms", 1e3),
+    "many": Title("Many small arrays in a group", "ms", 1e3, reference=True),
+    "element": Title("One element out of few or many chunks, per call", "µs", 1e6),
+    "growth": Title("Few stored chunks of many possible ones", "ms", 1e3, reference=True),
+    "small": Title("Five elements out of one chunk, per call", "µs", 1e6),
+    "open": Title("Open a small array in a folder, per call", "µs", 1e6),
+    "import": Title("Import, beyond NumPy's own", "ms", 1e3),
+    "memory": Title("Most memory added", "MiB", 2.0**-20),
 }
-OWN, LIMIT = "omnizarr", "limit"
 
 
 def markdown(results: Results) -> str:
@@ -30,37 +49,41 @@ def markdown(results: Results) -> str:
     machine, settings, versions = results["machine"], results["settings"], results["versions"]
     own, peers = (", ".join(f"{name} {version}" for name, version in versions[side].items()) for side in versions)
     head = (
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}. {settings['side']}³ uint16, "
-        f"{settings['threads']} threads for everybody, warm cache, best of up to {settings['rounds']} rounds.\n"
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}. {settings['side']}³ and "
+        f"{settings['line']:,} uint16, {settings['threads']} threads for everybody, warm cache, best of up to "
+        f"{settings['rounds']} rounds.\n"
         f"Here: {own or 'not measured'}. Peers: {peers or 'none'}."
     )
     return "\n\n".join([head, *(table(what, cells) for what, cells in results["cells"].items())])
 
 
 def table(what: str, cells: Cells) -> str:
-    """One measurement: a row per layout, a column per library, then the two ratios that matter."""
-    title, unit, factor = TITLES[what]
+    """One measurement: a row per layout, a column per library, then the ratios that matter."""
+    title = TITLES[what]
     libraries = list(dict.fromkeys(library for row in cells.values() for library in row))
-    peers = [library for library in libraries if library not in (OWN, LIMIT)]
-    columns = [library for library in (OWN, *peers, LIMIT) if library in libraries]
-    ratios = {}
-    if OWN in libraries and peers:
-        ratios["best peer / omnizarr"] = peers
-    lines = [f"### {title} ({unit})", ""]
-    with_limit = OWN in libraries and LIMIT in libraries
-    names = ["", *columns, *ratios, *(["omnizarr / limit"] if with_limit else [])]
+    peers = [library for library in libraries if library not in (OWN, LIMIT, PROMISE)]
+    columns = [library for library in (OWN, *peers, LIMIT, PROMISE) if library in libraries]
+    # above the line, below it, and whose best counts
+    ratios: list[tuple[str, list[str], list[str]]] = []
+    if OWN in libraries:
+        if peers:
+            ratios.append(("best peer / omnizarr", peers, [OWN]))
+        if title.reference and REFERENCE in libraries:
+            ratios.append((f"{REFERENCE} / omnizarr", [REFERENCE], [OWN]))
+        ratios += [(f"omnizarr / {bound}", [OWN], [bound]) for bound in (LIMIT, PROMISE) if bound in libraries]
+    names = ["", *columns, *(name for name, _, _ in ratios)]
+    lines = [f"### {title.text} ({title.unit})", ""]
     lines += ["| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 1)]
     for row, found in cells.items():
-        values = [_number(found.get(column), factor) for column in columns]
-        own = found.get(OWN)
-        if ratios:
-            others = [value for peer in peers if (value := found.get(peer)) is not None]
-            values.append(f"{min(others) / own:.2f}" if own and others else "–")
-        if with_limit:
-            limit = found.get(LIMIT)
-            values.append(f"{own / limit:.2f}" if own and limit else "–")
+        values = [_number(found.get(column), title.factor) for column in columns]
+        values += [_ratio(found, above, below) for _, above, below in ratios]
         lines.append("| " + " | ".join([row, *values]) + " |")
     return "\n".join(lines)
+
+
+def _ratio(found: dict[str, float | None], above: list[str], below: list[str]) -> str:
+    best = [min((v for name in names if (v := found.get(name))), default=None) for names in (above, below)]
+    return f"{best[0] / best[1]:.2f}" if best[0] and best[1] else "–"
 
 
 def _number(value: float | None, factor: float) -> str:
@@ -70,9 +93,15 @@ def _number(value: float | None, factor: float) -> str:
     return f"{scaled:.0f}" if scaled >= 100 else f"{scaled:.3g}"
 
 
-def write_docs(text: str) -> None:
-    """Replaces what stands between the markers."""
-    page = DOCUMENT.read_text()
-    before, _, rest = page.partition(BEGIN)
+def write_docs(results: Results, *, quick: bool) -> None:
+    """Replaces the tables of the page about benchmarks, and its chart. A quick run has a page of its own, which is not
+    kept: its figures are for whoever asked for them."""
+    page = DOCS / ("quick/benchmarks.md" if quick else "benchmarks.md")
+    page.parent.mkdir(exist_ok=True)
+    times = {TITLES[what].text: cells for what, cells in results["cells"].items() if what != "memory"}
+    page.with_suffix(".svg").write_text(svg(times, OWN, (LIMIT, PROMISE)), encoding="utf-8")
+    shown = f"![times of all libraries, relative to omnizarr's](benchmarks.svg)\n\n{markdown(results)}"
+    text = f"# A quick look\n\n{BEGIN}\n{END}\n" if quick else page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    DOCUMENT.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{shown}\n\n{END}{after}", encoding="utf-8")

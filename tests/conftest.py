@@ -44,3 +44,9 @@ def zarr3_peer() -> Iterator[Peer]:
 def zarr2_peer() -> Iterator[Peer]:
     """zarr-python 2."""
     yield from _peer("zarr2")
+
+
+@pytest.fixture(scope="session")
+def zarr1_peer() -> Iterator[Peer]:
+    """zarr-python 1."""
+    yield from _peer("zarr1")

@@ -49,6 +49,11 @@ def blocks(page: str) -> list[Block]:
     return found
 
 
+def compiled(block: Block, page: str) -> types.CodeType:
+    """A block as a program of its own; a traceback names the page's own lines."""
+    return compile("\n" * (block.line - 1) + block.text, page, "exec", dont_inherit=True)
+
+
 def run_python(page: str) -> Iterator[tuple[int, str, str]]:
     """Runs the `python` blocks of a page one after the other, as one program in the current directory; for each the
     line, what it should print, and what it printed."""
@@ -58,9 +63,8 @@ def run_python(page: str) -> Iterator[tuple[int, str, str]]:
         if block.kind != "python":
             continue
         printed = io.StringIO()
-        code = compile("\n" * (block.line - 1) + block.text, page, "exec")  # a traceback names the page's own lines
         with contextlib.redirect_stdout(printed):
-            exec(code, names)
+            exec(compiled(block, page), names)
         shown = after.text if after is not None and after.kind == "text" and not after.between.strip() else ""
         yield block.line, shown, here_as_data(printed.getvalue())
 
@@ -71,7 +75,7 @@ def classes(page: str) -> types.ModuleType:
     sys.modules[module.__name__] = module
     for block in blocks(page):
         if block.kind == "python" and re.search(r"^class ", block.text, re.MULTILINE):
-            exec(compile("\n" * (block.line - 1) + block.text, page, "exec"), module.__dict__)
+            exec(compiled(block, page), module.__dict__)
     return module
 
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sqlite3
+import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numcodecs
 import pytest
 
+from omnizarr.chunk_keys import Default
+from omnizarr.extending import register_data_type
+from omnizarr.store import MemoryStore, Store
+from omnizarr.testing import StoreSuite
+from omnizarr.transformers import ArrayPlace
 from tests.pages import ROOT, blocks, classes, read, run_console, run_python
+from tests.registries import all_as_they_were
 
 PAGES = sorted(str(path.relative_to(ROOT).as_posix()) for path in ROOT.glob("docs/*.md"))
 PROSE = ["README.md", "ARCHITECTURE.md", *PAGES]
@@ -19,8 +31,10 @@ PROSE = ["README.md", "ARCHITECTURE.md", *PAGES]
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.kind == "python" for block in blocks(page))])
 def test_python_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for line, shown, printed in run_python(page):
-        assert printed == shown, f"{page}, line {line}"
+    monkeypatch.setattr(numcodecs.registry, "codec_registry", dict(numcodecs.registry.codec_registry))
+    with all_as_they_were():
+        for line, shown, printed in run_python(page):
+            assert printed == shown, f"{page}, line {line}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.kind == "console" for block in blocks(page))])
@@ -35,6 +49,12 @@ def test_commands(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     for command, shown, printed in run_console(page):
         assert printed == shown, f"{page}: {command}"
+
+
+def test_the_table_of_extensions_is_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "make_extensions.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, f"{result.stderr}\nrun `make tables`"
 
 
 def anchors(page: str) -> set[str]:
@@ -62,6 +82,47 @@ def test_the_index_names_every_page() -> None:
 
 class TestTheStoreOfTheDocs(classes("docs/stores.md").TestMappingStore):  # type: ignore[misc]
     """The store that the page tells how to write passes the suite, by the very class that the page shows."""
+
+
+class TestTheTransformerOfTheDocs(StoreSuite):
+    """And so does what the transformer of the page makes of a store, when some keys of the suite are chunks."""
+
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> Store:
+        place = ArrayPlace("a/b/", (4, 4), (1, 1), Default())
+        store: Store = classes("docs/stores.md").Spread().wrap(MemoryStore(), place)
+        return store
+
+
+with all_as_they_were():  # what the page registers is not there for all tests
+    EXTENSIONS = classes("docs/extensions.md")
+
+
+class TestTheCodecOfTheDocs(EXTENSIONS.TestBzip):  # type: ignore[misc, name-defined]
+    """And the extensions that another page tells how to write."""
+
+
+class TestTheDataTypeOfTheDocs(EXTENSIONS.TestColour):  # type: ignore[misc, name-defined]
+    @pytest.fixture(autouse=True)
+    def registered(self) -> Iterator[None]:
+        with all_as_they_were():
+            register_data_type(EXTENSIONS.Colour)
+            yield
+
+
+class TestTheStoreOfTheTutorial(EXTENSIONS.TestSqliteStore):  # type: ignore[misc, name-defined]
+    @pytest.fixture(autouse=True)
+    def without_waiting_for_the_disk(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        connect = sqlite3.connect
+
+        def quick(*arguments: Any, **options: Any) -> sqlite3.Connection:
+            database = connect(*arguments, **options)
+            database.execute("PRAGMA synchronous = OFF")
+            database.execute("PRAGMA journal_mode = MEMORY")
+            return database
+
+        monkeypatch.setattr(sqlite3, "connect", quick)
 
 
 def test_the_picture_of_the_architecture_shows_the_storeys_that_are_checked() -> None:

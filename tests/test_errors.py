@@ -51,7 +51,9 @@ EXAMPLES: dict[type[OmnizarrError], OmnizarrError] = {
     BroadcastError: BroadcastError((2, 3), (4,)),
     CodecError: CodecError("gzip", "not gzip", hint="look at it", found=3),
     ChunkError: ChunkError("read", "a", (0, 1), "a/c/0/1", CodecError("gzip", "not gzip")),
-    ExtensionError: ExtensionError("codec", "lz77", "some-package", "ImportError: no module"),
+    ExtensionError: ExtensionError(
+        "codec", "lz77", "some-package", "omnizarr.codecs: lz77 = some_package:Lz77", "ImportError: no module"
+    ),
     MissingDependencyError: MissingDependencyError("reading", "obstore"),
 }
 

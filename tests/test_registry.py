@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import omnizarr
-from omnizarr._registry import Registry
-from omnizarr.codecs import codecs
+from omnizarr._registry import Registry, subclass_of
+from omnizarr.codecs import Zstd, codecs
 from omnizarr.errors import ArgumentError, ExtensionError
 from omnizarr.nodes import UnreadableNode
+from tests.registries import as_it_was, install
 
 GROUP = "omnizarr.tests.things"
+Points = dict[str, str]
+
+
+def offer(folder: Path, package: str, points: Points, modules: dict[str, str]) -> None:
+    install(folder, package, {GROUP: points}, modules)
 
 
 @pytest.fixture
 def things() -> Registry[str]:
     return Registry("thing", GROUP)
-
-
-def install(folder: Path, package: str, points: dict[str, str], modules: dict[str, str], group: str = GROUP) -> None:
-    """Makes an installed distribution of a folder on the path."""
-    info = folder / f"{package}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    lines = "\n".join(f"{name} = {value}" for name, value in points.items())
-    (info / "entry_points.txt").write_text(f"[{group}]\n{lines}\n")
-    for name, text in modules.items():
-        (folder / f"{name}.py").write_text(text)
 
 
 @pytest.fixture
@@ -54,17 +52,15 @@ def test_a_name_is_registered_once_unless_it_is_to_be_replaced(things: Registry[
 
 
 def test_a_package_offers_a_name(things: Registry[str], folder: Path) -> None:
-    install(folder, "sound-package", {"pear": "sound_module:thing"}, {"sound_module": "thing = 'p'"})
+    offer(folder, "sound-package", {"pear": "sound_module:thing"}, {"sound_module": "thing = 'p'"})
     assert things.get("pear") == "p"
     assert things.get("pear") == "p"
     assert "pear" in things.names()
 
 
 def test_a_broken_package_breaks_only_its_own_name(things: Registry[str], folder: Path) -> None:
-    install(
-        folder, "broken-package", {"plum": "broken_module:thing"}, {"broken_module": "raise RuntimeError('rotten')"}
-    )
-    install(folder, "other-package", {"pear": "other_module:thing"}, {"other_module": "thing = 'p'"})
+    offer(folder, "broken-package", {"plum": "broken_module:thing"}, {"broken_module": "raise RuntimeError('rotten')"})
+    offer(folder, "other-package", {"pear": "other_module:thing"}, {"other_module": "thing = 'p'"})
     assert things.get("cherry") is None
     assert things.get("pear") == "p"
     for _ in range(2):
@@ -75,7 +71,7 @@ def test_a_broken_package_breaks_only_its_own_name(things: Registry[str], folder
 
 
 def test_what_the_program_registered_wins_over_a_package(things: Registry[str], folder: Path) -> None:
-    install(folder, "late-package", {"pear": "late_module:thing"}, {"late_module": "thing = 'late'"})
+    offer(folder, "late-package", {"pear": "late_module:thing"}, {"late_module": "thing = 'late'"})
     things.register("pear", "early", aliases=("poire",))
     assert things.get("pear") == things.get("poire") == "early"
 
@@ -84,27 +80,21 @@ def test_a_package_may_register_its_names_and_aliases_by_itself(folder: Path) ->
     install(
         folder,
         "busy-package",
-        {"busy": "busy_module:Busy"},
+        {"omnizarr.codecs": {"busy": "busy_module:Busy"}},
         {
             "busy_module": "from omnizarr.codecs import Zstd, codecs\n"
             "class Busy(Zstd):\n    name = 'busy'\n"
             "codecs.register('busy', Busy, aliases=('hectic',))\n"
         },
-        group="omnizarr.codecs",
     )
-    codecs._points = None  # it was installed after somebody asked
-    try:
+    with as_it_was(codecs):
         found = codecs.get("busy")
         assert found is not None
         assert codecs.get("hectic") is found
-    finally:
-        codecs._points = None
-        codecs._items.pop("busy", None)
-        codecs._aliases.pop("hectic", None)
 
 
 def test_names_of_packages_are_suggested_without_being_loaded(things: Registry[str], folder: Path) -> None:
-    install(folder, "dear-package", {"quince": "dear_module:thing"}, {"dear_module": "raise RuntimeError"})
+    offer(folder, "dear-package", {"quince": "dear_module:thing"}, {"dear_module": "raise RuntimeError"})
     assert things.get("quinc") is None
     assert "quince" in things.names()
 
@@ -113,12 +103,10 @@ def test_a_broken_package_never_blocks_a_group(folder: Path) -> None:
     install(
         folder,
         "sad-package",
-        {"sad": "sad_module:Sad"},
+        {"omnizarr.codecs": {"sad": "sad_module:Sad"}},
         {"sad_module": "import nothing_of_this_name"},
-        group="omnizarr.codecs",
     )
-    codecs._points = None
-    try:
+    with as_it_was(codecs):
         group = omnizarr.create_group({})
         group.create_array("good", shape=3, dtype="int8")
         group.create_array("bad", shape=3, dtype="int8", compressors=None)
@@ -128,5 +116,138 @@ def test_a_broken_package_never_blocks_a_group(folder: Path) -> None:
         assert isinstance(members["bad"], UnreadableNode)
         assert "sad-package" in members["bad"].reason
         assert isinstance(members["good"], omnizarr.Array)
-    finally:
-        codecs._points = None
+        with pytest.raises(ExtensionError, match="cannot open array `bad` in .*entry point `omnizarr.codecs: sad = "):
+            group["bad"]
+
+
+# -- what is registered again
+
+
+def make(name: str, module: str = "a_notebook") -> type[Zstd]:
+    return type(name, (Zstd,), {"__module__": module, "__qualname__": name})
+
+
+def test_a_cell_of_a_notebook_may_be_run_again() -> None:
+    registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(Zstd))
+    first, second = make("Mine"), make("Mine")
+    registry.register("mine", first, aliases=("my",))
+    registry.register("mine", second, aliases=("my",))
+    assert registry.get("mine") is registry.get("my") is second
+    with pytest.raises(ArgumentError, match="`mine` is registered already") as caught:
+        registry.register("mine", make("Other"))
+    assert "replace=True" in str(caught.value)
+    with pytest.raises(ArgumentError, match="`mine` is registered already"):
+        registry.register("mine", make("Mine", "another_notebook"))
+    assert registry.get("mine") is second
+
+
+def test_what_the_core_has_is_replaced_only_on_request() -> None:
+    with as_it_was(codecs):
+        for name in ("zstd", "gzip", "endian"):  # registered, offered, and an alias
+            with pytest.raises(ArgumentError, match=f"`{name}` is registered already"):
+                codecs.register(name, make("Mine"))
+            with pytest.raises(ArgumentError, match=f"`{name}` is registered already"):
+                codecs.register("mine", make("Mine"), aliases=(name,))
+        with pytest.raises(ArgumentError, match="registered already"):
+            codecs.register("zstd", Zstd)  # of the core itself: nobody's cell
+        mine = make("Mine")
+        codecs.register("endian", mine, replace=True)
+        assert codecs.get("endian") is mine
+        assert codecs.get("bytes") is omnizarr.codecs.Bytes
+    assert codecs.get("endian") is omnizarr.codecs.Bytes
+
+
+def test_what_is_not_of_the_kind_is_refused() -> None:
+    registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(omnizarr.codecs.Codec))
+    with pytest.raises(ArgumentError, match="expected a class that is derived from `Codec`, found 3"):
+        registry.register("mine", 3)
+    with pytest.raises(ArgumentError, match="expected a class that is derived from `Codec`, found Zstd"):
+        registry.register("mine", Zstd())
+    with pytest.raises(ArgumentError, match="`BytesCodec` lacks `bind`, `configuration`, `parse`"):
+        registry.register("mine", omnizarr.codecs.BytesCodec)
+    assert registry.get("mine") is None
+
+
+def test_a_package_may_offer_an_old_name(folder: Path) -> None:
+    """Documents that have it are read; what is written has the new one."""
+    install(folder, "old-package", {"omnizarr.codecs": {"old.zstd": "omnizarr.codecs:Zstd"}}, {})
+    with as_it_was(codecs):
+        z = omnizarr.create_array(store := {}, data=[1, 2, 3], compressors={"name": "old.zstd"})
+        assert z.compressors == (Zstd(),)
+        assert b"old.zstd" not in bytes(store["zarr.json"])
+
+
+# -- what packages can do wrong
+
+
+def test_two_packages_that_offer_one_name_are_an_error_when_it_is_met(things: Registry[str], folder: Path) -> None:
+    """Which one is found first is an accident of the machine, and data must not depend on it."""
+    offer(folder / "one", "one-package", {"fig": "one_module:thing"}, {"one_module": "thing = 1"})
+    offer(
+        folder / "two",
+        "two-package",
+        {"fig": "two_module:thing", "date": "two_module:thing"},
+        {"two_module": "thing = 2"},
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder / "one"))
+        patch.syspath_prepend(str(folder / "two"))
+        assert things.get("date") == 2
+        with pytest.raises(ExtensionError, match="several packages offer it") as caught:
+            things.get("fig")
+        assert caught.value.package == "one-package, two-package"  # type: ignore[attr-defined]
+        things.register("fig", "chosen")
+        assert things.get("fig") == "chosen"
+
+
+def test_one_package_that_is_found_twice_is_one(things: Registry[str], folder: Path) -> None:
+    for place in ("one", "two"):
+        offer(folder / place, "twice-package", {"lime": "twice_module:thing"}, {"twice_module": "thing = 1"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder / "one"))
+        patch.syspath_prepend(str(folder / "two"))
+        assert things.get("lime") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "reason"),
+    [
+        ("sour_module:thing", "import nothing_of_this_name", "ModuleNotFoundError"),
+        ("sour_module:thing", "import sys; sys.exit('no')", "SystemExit: no"),
+        ("sour_module:thing", "x = (", "SyntaxError"),
+        ("sour_module:missing", "", "AttributeError"),
+        ("no module of this name", "", "Error"),
+        ("sour_module:thing", "thing = 'a codec'", "TypeError: expected a class that is derived from `Codec`"),
+        ("sour_module:thing", "from omnizarr.codecs import BytesCodec as thing", "TypeError: `BytesCodec` lacks"),
+    ],
+    ids=["import", "exit", "syntax", "absent", "value", "type", "abstract"],
+)
+def test_a_broken_entry_point_is_named(folder: Path, value: str, text: str, reason: str) -> None:
+    registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(omnizarr.codecs.Codec))
+    offer(folder, "sour-package", {"lemon": value}, {"sour_module": text})
+    offer(folder, "sweet-package", {"pear": "omnizarr.codecs:Zstd"}, {})
+    sys.modules.pop("sour_module", None)
+    assert registry.get("pear") is Zstd
+    assert "lemon" in registry.names()
+    with pytest.raises(ExtensionError) as caught:
+        registry.get("lemon")
+    error: Any = caught.value
+    assert (error.kind, error.extension, error.package) == ("codec", "lemon", "sour-package")
+    assert error.entry_point == f"{GROUP}: lemon = {value}"
+    assert reason in str(error)
+
+
+@pytest.mark.parametrize("text", [b"[omnizarr.tests.things]\nno equals sign\n", b"\xff\xfe", b"[omnizarr.tests.things"])
+def test_a_damaged_list_of_entry_points_hides_no_other(things: Registry[str], folder: Path, text: bytes) -> None:
+    offer(folder, "a-damaged-package", {}, {})
+    (folder / "a-damaged-package-1.0.dist-info" / "entry_points.txt").write_bytes(text)
+    offer(folder, "sound-package", {"pear": "sound_module:thing"}, {"sound_module": "thing = 'p'"})
+    assert things.get("apple") is None
+    assert things.get("pear") == "p"
+
+
+def test_many_threads_get_one_thing(things: Registry[object], folder: Path) -> None:
+    offer(folder, "slow-package", {"pear": "slow_module:Thing"}, {"slow_module": "class Thing: pass"})
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: things.get("pear"), range(32)))
+    assert len(set(map(id, found))) == 1

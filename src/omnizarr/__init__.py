@@ -42,23 +42,53 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from omnizarr.extending import (
+        register_chunk_grid,
+        register_chunk_key_encoding,
+        register_chunk_memory_layout,
+        register_codec,
+        register_data_type,
+        register_extension,
+        register_metadata_encoding,
+        register_storage_transformer,
+        register_store,
+    )
     from omnizarr.nodes import Array, Attributes, Group, UnreadableNode
-    from omnizarr.store import LocalStore, MemoryStore, Store
+    from omnizarr.store import (
+        CacheStore,
+        FsspecStore,
+        LocalStore,
+        MemoryStore,
+        ObjectStore,
+        ReferenceStore,
+        SQLiteStore,
+        Store,
+        ZipStore,
+        as_zarr_store,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Array",
     "Attributes",
+    "CacheStore",
+    "ChunkCache",
+    "FsspecStore",
     "Group",
     "LocalStore",
     "MemoryStore",
+    "ObjectStore",
     "OmnizarrError",
     "OmnizarrWarning",
+    "ReferenceStore",
+    "SQLiteStore",
     "Store",
     "UnreadableNode",
+    "ZipStore",
     "__version__",
     "array",
+    "as_zarr_store",
     "codecs",
     "config",
     "consolidate_metadata",
@@ -78,6 +108,15 @@ __all__ = [
     "open",
     "open_array",
     "open_group",
+    "register_chunk_grid",
+    "register_chunk_key_encoding",
+    "register_chunk_memory_layout",
+    "register_codec",
+    "register_data_type",
+    "register_extension",
+    "register_metadata_encoding",
+    "register_storage_transformer",
+    "register_store",
     "save",
     "save_array",
     "save_group",
@@ -87,8 +126,31 @@ __all__ = [
 ]
 
 _HOMES = {
+    "extending": (
+        "register_chunk_grid",
+        "register_chunk_key_encoding",
+        "register_chunk_memory_layout",
+        "register_codec",
+        "register_data_type",
+        "register_extension",
+        "register_metadata_encoding",
+        "register_storage_transformer",
+        "register_store",
+    ),
+    "engine": ("ChunkCache",),
     "nodes": ("Array", "Attributes", "Group", "UnreadableNode"),
-    "store": ("LocalStore", "MemoryStore", "Store"),
+    "store": (
+        "CacheStore",
+        "FsspecStore",
+        "LocalStore",
+        "MemoryStore",
+        "ObjectStore",
+        "ReferenceStore",
+        "SQLiteStore",
+        "Store",
+        "ZipStore",
+        "as_zarr_store",
+    ),
 }
 
 

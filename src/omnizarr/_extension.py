@@ -3,14 +3,15 @@ configuration, and whether it must be understood (R33–R37)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
+from omnizarr.errors import ArgumentError, OmnizarrError
 
-__all__ = ["Extension", "check_members", "find", "parse_extension"]
+__all__ = ["Extension", "asked", "check_members", "find", "parse_extension"]
 
 T = TypeVar("T")
 
@@ -74,6 +75,28 @@ def find(extension: Extension, registry: Registry[T], problems: Problems) -> T |
     found = registry.get(extension.name)
     if found is None:
         problems.unknown(extension.place, registry.kind, extension.name, registry.names())
+    return found
+
+
+def asked(
+    kind: str, name: str, path: str, problems: Problems, reader: Callable[..., T | None], *arguments: Any
+) -> T | None:
+    """What an extension makes of a document, and a problem at `path` if that is nothing. Whatever goes wrong within it
+    is a problem of this document alone: others' code must not hide the arrays beside it, or be left out without a word
+    because it forgot to say what is wrong."""
+    before = len(problems.found)
+    try:
+        found = reader(*arguments, path, problems)
+    except ArgumentError as error:
+        problems.add(f"{path}.configuration.{error.argument}" if error.argument else path, error.message)
+        return None
+    except (OmnizarrError, MemoryError):
+        raise
+    except Exception as error:
+        problems.add(path, f"{kind} `{name}` failed: {type(error).__name__}: {error}")
+        return None
+    if found is None and len(problems.found) == before:
+        problems.add(path, f"{kind} `{name}` makes nothing of this, and does not say why")
     return found
 
 

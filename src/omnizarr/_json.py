@@ -24,15 +24,17 @@ def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Jso
     of repeated members the last one counts (R154). `what` names the document in errors."""
     if len(data) > limit:
         raise MetadataError(f"{what} is {len(data)} bytes long, more than the limit of {limit}")
+    text = bytes(data)
     try:
-        value = json.loads(bytes(data).decode("utf-8-sig"))
+        value = json.loads(text.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise MetadataError(f"{what} is not UTF-8 text: {error}") from None
     except RecursionError:
         raise MetadataError(f"{what} is nested too deeply") from None
     except ValueError as error:
         raise MetadataError(f"{what} is not valid JSON: {error}") from None
-    if _too_deep(value):
+    # No value is deeper than it has brackets, and to count those takes less time than to look.
+    if text.count(b"{") + text.count(b"[") > _DEEPEST and _too_deep(value):
         raise MetadataError(f"{what} is nested more than {_DEEPEST} levels deep")
     return value
 
@@ -52,14 +54,16 @@ def _too_deep(value: Json) -> bool:
     return True
 
 
-def dump(value: Json) -> bytes:
-    """`value` as RFC 8259 JSON in UTF-8 (R153). NumPy scalars and arrays become numbers and lists."""
+def dump(value: Json, *, allow_nan: bool = False, ascii: bool = False) -> bytes:
+    """`value` as RFC 8259 JSON in UTF-8 (R153). NumPy scalars and arrays become numbers and lists. With `allow_nan` a
+    number that is not finite is written as Python does, which is not JSON; with `ascii` all other letters are
+    escaped."""
     try:
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
+        text = json.dumps(value, indent=2, ensure_ascii=ascii, allow_nan=allow_nan, default=_plain)
         try:
             return text.encode()
         except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 does not have and an escape can spell
-            return json.dumps(value, indent=2, allow_nan=False, default=_plain).encode()
+            return json.dumps(value, indent=2, allow_nan=allow_nan, default=_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
         plain(value, "$")  # raises with the place, if it finds one
         raise ArgumentError(f"cannot be written as JSON: {error}", argument="attributes") from None

@@ -31,6 +31,8 @@ class Settings:
     """A chunk whose decoded size is larger is refused before memory is taken for it."""
     max_document_bytes: int = 256 * 2**20
     """A metadata document that is larger is refused."""
+    locking: int = 1
+    """Whether local stores take locks that all processes share; 0 is for file systems that have none."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -33,7 +33,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "ArgumentError",
@@ -83,6 +83,11 @@ class OmnizarrError(Exception):
         self.message = message
         self.hint = hint
         self.__dict__.update(fields)
+
+    def led_by(self, what: str) -> Self:
+        """The same error, with what was being done in front of its message."""
+        self.message = f"{what}: {self.message}"
+        return self
 
     def __str__(self) -> str:
         return self.message if self.hint is None else f"{self.message}\n\nhint: {self.hint}"
@@ -225,15 +230,19 @@ class ChunkError(CodecError):
 
 
 class ExtensionError(OmnizarrError, ImportError):
-    """An installed package offers what was asked for and cannot be loaded; `extension` and `package` say which."""
+    """An installed package offers what was asked for and cannot be loaded; `extension`, `package` and `entry_point` say
+    which."""
 
-    def __init__(self, kind: str, extension: str, package: str, reason: str) -> None:
+    def __init__(
+        self, kind: str, extension: str, package: str, entry_point: str, reason: str, *, hint: str | None = None
+    ) -> None:
         super().__init__(
-            f"{kind} `{extension}` is offered by the package `{package}`, which cannot be loaded: {reason}",
-            hint=f"repair or uninstall `{package}`",
+            f"{kind} `{extension}` is offered by `{package}` (entry point `{entry_point}`), but unusable: {reason}",
+            hint=hint or f"repair or uninstall `{package}`",
             kind=kind,
             extension=extension,
             package=package,
+            entry_point=entry_point,
         )
 
 

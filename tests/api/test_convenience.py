@@ -74,6 +74,12 @@ def test_array_holds_data() -> None:
         (omnizarr.full((2, 2), 7, dtype="int16"), 7),
         (omnizarr.full((2, 2), np.nan), np.nan),
         (omnizarr.empty((2, 2), fill_value=3), 3.0),
+        (omnizarr.zeros((2, 2), dtype="M8[s]"), np.datetime64(0, "s")),
+        (omnizarr.empty((2, 2), dtype="M8[s]"), np.datetime64("NaT", "s")),
+        (omnizarr.zeros((2, 2), dtype="U3"), ""),
+        (omnizarr.full((2, 2), "x", dtype=str), "x"),
+        (omnizarr.zeros_like(omnizarr.full((2, 2), 7, dtype="m8[s]")), np.timedelta64(0, "s")),
+        (omnizarr.full_like(omnizarr.full((2, 2), "x", dtype=str), "yz"), "yz"),
     ],
 )
 def test_arrays_of_one_value_take_no_space(made: omnizarr.Array, value: Any) -> None:
@@ -125,6 +131,26 @@ def test_from_array_with_changes() -> None:
     for array in (made, omnizarr.from_array(None, data=source, chunks=(1, 2))):
         np.testing.assert_array_equal(array[...], source[...])
     assert omnizarr.from_array(None, data=source, write_data=False)[...].tolist() == np.zeros((4, 6)).tolist()
+
+
+def test_what_zarr_python_has_by_default_may_be_said() -> None:
+    """`"keep"`, and None for the order and the generation."""
+    source = omnizarr.create_array(None, shape=(4, 6), dtype="int8", chunks=(2, 3), order="F", zarr_format=2)
+    kept = dict.fromkeys(["chunks", "shards", "filters", "compressors", "serializer"], "keep")
+    assert omnizarr.from_array(None, data=source, **kept, order=None, zarr_format=None).metadata == source.metadata
+    assert omnizarr.from_array(None, data=np.arange(3), chunks="keep", zarr_format=None).zarr_format == 3
+    text = omnizarr.create_array(None, shape=2, dtype=str)
+    assert omnizarr.from_array(None, data=text, fill_value="keep", write_data=False)[0] == "keep"
+
+    assert omnizarr.create_array(None, shape=3, dtype="int8", order=None, zarr_format=None).order == "C"
+    group = omnizarr.create_group(None, zarr_format=None)
+    assert group.zarr_format == 3
+    assert group.create_array("a", shape=1, dtype="int8", zarr_format=None).zarr_format == 3
+    old = omnizarr.create_group(None, zarr_format=2)
+    assert omnizarr.create_array(old.store, name="a", shape=1, dtype="int8", zarr_format=None).zarr_format == 2
+    assert omnizarr.create_group(old.store, path="b/c", zarr_format=None).zarr_format == 2
+    omnizarr.save(old.store, [1, 2], path="d", zarr_format=None)
+    assert omnizarr.load(old.store, "d").tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("data", [np.arange(10), [[1, 2], [3, 4]], 5, np.float32(2), np.zeros((0, 3))])

@@ -35,7 +35,8 @@ def test_a_url(tmp_path: Path) -> None:
 
 def test_a_store_is_itself() -> None:
     store = omnizarr.MemoryStore()
-    assert resolve(store) is store
+    assert resolve(store) == (store, "")
+    assert resolve(store, path="a/b") == (store, "a/b")
 
 
 def test_a_dict_holds_the_bytes() -> None:
@@ -58,9 +59,11 @@ def test_memory_with_a_name_is_the_same_everywhere() -> None:
     assert omnizarr.open("memory://test-location")[0] == 1  # type: ignore[index]
     with pytest.raises(KeyError):
         omnizarr.open("memory://test-location-2")
+    omnizarr.create_array("memory://test-location-3/a/b", data=[2])
+    assert omnizarr.open("memory://test-location-3", path="a/b")[0] == 2  # type: ignore[index]
 
 
-@pytest.mark.parametrize("place", ["", "s3://bucket/x", "https://example.org/x", 3, 2.5, b"bytes", ["a"], object()])
+@pytest.mark.parametrize("place", ["", "moon://bucket/x", "s3://", 3, 2.5, b"bytes", ["a"], object()])
 def test_what_is_no_place(place: Any) -> None:
     with pytest.raises(LocationError):
         omnizarr.open(place)
@@ -71,3 +74,14 @@ def test_storage_options_belong_to_urls_that_take_them(tmp_path: Path) -> None:
         with pytest.raises(LocationError, match="storage_options"):
             omnizarr.open_group(place, storage_options={"key": "secret"})
         assert omnizarr.open_group(place, storage_options={}).path == ""
+
+
+@pytest.mark.parametrize(
+    ("start", "hint"),
+    [(b"PK\3\4", "zip::"), (b"SQLite format 3\0", "sqlite::"), (b'{"version": 1}', "reference::"), (b"x", "is a file")],
+)
+def test_a_file_where_a_folder_is_meant(tmp_path: Path, start: bytes, hint: str) -> None:
+    (tmp_path / "x.zarr").write_bytes(start)
+    with pytest.raises(KeyError) as caught:
+        omnizarr.open(tmp_path / "x.zarr")
+    assert hint in str(caught.value)

@@ -10,6 +10,7 @@ import pytest
 import omnizarr
 from omnizarr.errors import (
     ArgumentError,
+    MetadataError,
     NodeExistsError,
     NodeNotFoundError,
     NodeTypeError,
@@ -138,9 +139,10 @@ def test_mode_w_minus_refuses_what_exists(store: omnizarr.Store) -> None:
 
 def test_mode_a_does_not_write_over_another_generation(store: omnizarr.Store) -> None:
     store.set("a/.zgroup", b'{"zarr_format": 2}')
-    with pytest.raises(NodeNotFoundError, match="no Zarr array or group") as caught:
-        omnizarr.open_group(store, path="a", mode="a")
-    assert "v2" in (caught.value.hint or "")
+    assert omnizarr.open_group(store, path="a", mode="a").zarr_format == 2
+    with pytest.raises(NodeExistsError, match="Zarr v2"):
+        omnizarr.open_group(store, path="a", mode="a", zarr_format=3)
+    assert list(store.list()) == ["a/.zgroup"]
 
 
 def test_mode_a_does_not_write_over_what_cannot_be_read(store: omnizarr.Store) -> None:
@@ -187,25 +189,32 @@ def test_a_read_only_store(tmp_path: Path) -> None:
     assert omnizarr.open_array(tmp_path, path="z")[...].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("zarr_format", [3, None])
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
 def test_generations_that_can_be_asked_for(store: omnizarr.Store, zarr_format: Any) -> None:
-    omnizarr.create_group(store)
-    assert omnizarr.open(store, zarr_format=zarr_format).zarr_format == 3
-    with pytest.raises(ArgumentError, match="zarr_format"):
-        omnizarr.open(store, zarr_format=4)  # type: ignore[arg-type]
+    omnizarr.create_array(store, data=[1, 2], zarr_format=zarr_format)
+    assert omnizarr.open(store).zarr_format == zarr_format
+    assert omnizarr.open(store, zarr_format=zarr_format).zarr_format == zarr_format
+    for other in {1, 2, "3-draft-2020", "3-draft-2022", 3} - {zarr_format}:
+        with pytest.raises((NodeNotFoundError, MetadataError)):
+            omnizarr.open(store, zarr_format=other)  # type: ignore[arg-type]
+    for wrong in (4, 2.0, True, "3", "3-draft"):
+        with pytest.raises(ArgumentError, match="zarr_format"):
+            omnizarr.open(store, zarr_format=wrong)  # type: ignore[arg-type]
 
 
-def test_what_this_release_cannot_read_is_not_written_over_unasked(tmp_path: Path) -> None:
+def test_what_is_of_another_generation_is_not_written_over_unasked(tmp_path: Path) -> None:
     """A v2 hierarchy keeps its place until somebody asks for it to be replaced."""
     (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
     for create in (
         lambda: omnizarr.create_array(tmp_path, shape=3, dtype="i4"),
         lambda: omnizarr.create_group(tmp_path),
         lambda: omnizarr.open_group(tmp_path, mode="w-"),
-        lambda: omnizarr.open_group(tmp_path, mode="a"),
+        lambda: omnizarr.open_group(tmp_path, mode="a", zarr_format=3),
         lambda: omnizarr.create_array(tmp_path, name="a/b", shape=3, dtype="i4"),
+        lambda: omnizarr.create_array(tmp_path, name="a/b", shape=3, dtype="i4", overwrite=True),
+        lambda: omnizarr.create_array(tmp_path, name="a", shape=3, dtype="i4", zarr_format="3-draft-2022"),
     ):
-        with pytest.raises(omnizarr.OmnizarrError, match="Zarr v2 group"):
+        with pytest.raises(omnizarr.OmnizarrError, match="a group of Zarr v2"):
             create()
     assert [file.name for file in tmp_path.iterdir()] == [".zgroup"]
     omnizarr.create_group(tmp_path, overwrite=True)

@@ -153,3 +153,37 @@ def test_a_program_cannot_give_another_separator(encoding: Any) -> None:
 
 def test_R75_new_arrays_do_not_get_the_encoding_of_v2() -> None:
     assert omnizarr.zeros((2, 2)).metadata.chunk_keys == Default("/")
+
+
+@encodings
+@given(st.data())
+def test_prefixes_pick_chunks_by_their_first_coordinates(keys: ChunkKeys, data: st.DataObject) -> None:
+    ndim = data.draw(st.integers(0, 4))
+    at = tuple(data.draw(st.lists(st.integers(0, 12), min_size=ndim, max_size=ndim)))
+    key = keys.key(at)
+    for end, letter in enumerate(key):
+        if letter == "/":
+            prefix = key[: end + 1]
+            leading = keys.leading(prefix, ndim)
+            assert leading is not None
+            assert leading == at[: len(leading)]
+            assert keys.directory(leading, ndim) == prefix
+    for count in range(ndim + 1):
+        assert key.startswith(keys.directory(at[:count], ndim))
+    assert keys.leading("", ndim) == ()
+
+
+@encodings
+def test_prefixes_that_no_chunk_has(keys: ChunkKeys) -> None:
+    for prefix in ("d/", "c/x/", "c0/0/", "c/01/", "c/0/0/", "0/0/", "c/c/", "-1/"):
+        assert keys.leading(prefix, 2) is None, prefix
+    assert keys.leading("1/", 1) is keys.leading("c/", 0) is None
+
+
+def test_an_encoding_need_not_say_anything_about_prefixes() -> None:
+    class Silent(V2):
+        leading = ChunkKeys.leading
+        directory = ChunkKeys.directory
+
+    assert Silent().leading("any/", 2) == ()
+    assert Silent().directory((1,), 2) == ""

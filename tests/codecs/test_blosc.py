@@ -166,6 +166,13 @@ def test_another_length_than_expected() -> None:
         bound(Blosc(), None, 1999).decode(frame())
 
 
+@pytest.mark.parametrize("size", [2**31 - 1, 2**31, 2**32 - 1])
+def test_R93_a_frame_that_states_more_than_a_frame_holds(size: int) -> None:
+    stated = STORED[:4] + size.to_bytes(4, "little") + STORED[8:]
+    with pytest.raises(CodecError, match="a frame holds at most"):
+        bound(Blosc(), None, limit=2**33).decode(stated)
+
+
 def test_frames_of_blosc2_are_named() -> None:
     data = bytearray(LZ4)
     data[0] = 5

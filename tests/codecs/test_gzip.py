@@ -83,7 +83,7 @@ def test_members_longer_than_one_step() -> None:
     contents = [zlib.crc32(bytes([part])).to_bytes(4, "little") * 2**16 for part in range(3)]
     data = b"".join(member(content, 0) for content in contents)
     assert bound(3 * 2**18).decode(data) == b"".join(contents)
-    with pytest.raises(CodecError, match="middle of a member"):
+    with pytest.raises(CodecError, match="middle of a stream"):
         bound(3 * 2**18).decode(data[:-20])
 
 

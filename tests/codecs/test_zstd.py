@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -257,3 +260,66 @@ def test_a_frame_that_states_a_wrong_size_is_noticed(difference: int) -> None:
     size = len(content) + difference
     with pytest.raises(CodecError):
         bound(size).decode(bytes(frame), memoryview(bytearray(size)))
+
+
+def outcome(codec: BoundZstd, data: bytes, out: memoryview | None) -> tuple[bool, bytes]:
+    try:
+        return True, bytes(codec.decode(data, out))
+    except CodecError as error:
+        return False, str(error).encode()
+
+
+@settings(max_examples=300)
+@given(
+    content=st.builds(lambda part, n: part * n, st.binary(max_size=30), st.integers(0, 300)),
+    checksum=st.booleans(),
+    change=st.sampled_from(["none", "cut", "flip", "trail", "twice", "skip", "skipped"]),
+    place=st.integers(0, 2**16),
+    off=st.sampled_from([0, 0, 0, 1, -1]),
+    into=st.booleans(),
+)
+def test_the_quick_way_and_the_long_one_agree(
+    content: bytes, checksum: bool, change: str, place: int, off: int, into: bool
+) -> None:
+    """On every frame, whole or damaged: the same bytes, or the same message."""
+    data = bound(len(content), level=1, checksum=checksum).encode(content)
+    place %= len(data)
+    flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+    data = {
+        "none": data,
+        "cut": data[:place],
+        "flip": flipped,
+        "trail": data + b"x",
+        "twice": data + data,
+        "skip": data + SKIPPED,
+        "skipped": SKIPPED + data,
+    }[change]
+    size = max(0, len(content) + off)
+    quick, long = bound(size), bound(size)
+    long._size = 0  # never takes the quick way
+    rooms = [memoryview(bytearray(size)) if into else None for _ in range(2)]
+    assert outcome(quick, data, rooms[0]) == outcome(long, data, rooms[1])
+    assert outcome(quick, data, rooms[0]) == outcome(long, data, rooms[1])  # with a context that was used before
+
+
+GROWTH = """
+import numpy as np, omnizarr
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+some = np.array(["x" * 100_000] * 200, np.dtypes.StringDType())
+z = omnizarr.create_array({}, shape=(6000,), dtype="string", chunks=(200,), compressors="zstd")
+before = resident()
+for start in range(0, 6000, 200):
+    z[start : start + 200] = some
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say how much memory is in use")
+def test_what_is_kept_of_a_frame_is_the_frame() -> None:
+    """And not the memory for the worst case that it was made in: here, of thirty of them that would take 20 MB each."""
+    found = subprocess.run([sys.executable, "-c", GROWTH], check=True, capture_output=True, text=True)
+    assert int(found.stdout) < 300 * 2**20

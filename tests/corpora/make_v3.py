@@ -1,8 +1,8 @@
 """Makes the corpus `tests/corpora/v3`: small arrays and groups of version 3, as other implementations write them.
 
 `python tests/corpora/make_v3.py` makes a throwaway environment for each writer, has this file run there, and puts the
-corpus and its PROVENANCE.md in place of what was there. What the array `<writer>/<name>` holds lies in
-`expected/<name>.npy`, for all writers.
+corpus and its PROVENANCE.md in place of what was there; names of writers on the command line choose some, and leave the
+others as they are. What the array `<writer>/<name>` holds lies in `expected/<name>.npy`, for all writers.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ WRITERS = {
     "zarr": ("zarr", ("zarr>=3.2",)),
     "tensorstore": ("tensorstore", ("tensorstore", "ml_dtypes")),
     "zarrista": ("zarrista", ("zarrista", "ml_dtypes")),
+    "gdal": ("gdal", ("rasterio",)),
 }
 """What makes each part: a library and what pip shall install."""
 
@@ -213,6 +214,24 @@ def write_described(place: Path, library: str) -> dict[str, str]:
     return missing
 
 
+def write_gdal(place: Path) -> dict[str, str]:
+    """All that GDAL makes, each array in a group with the same name; gives what it could not make, and why."""
+    from tests.corpora.writers.gdal import cases_v3, read, write
+
+    missing = {}
+    for name, data, options in cases_v3():
+        try:
+            write(place / name, data, 3, options)
+            if read(place / name, data).tobytes() != data.tobytes():
+                raise ValueError("what it reads is not what it wrote")
+        except Exception as error:
+            missing[name] = summary(error)
+            shutil.rmtree(place / name, ignore_errors=True)
+        else:
+            expect(place, f"{name}/{name.rpartition('/')[2]}", data)
+    return missing
+
+
 def summary(error: Exception) -> str:
     text = (f"{type(error).__name__}: {error}".splitlines() or [""])[0]
     return text if len(text) <= 120 else f"{text[:119]}…"
@@ -229,65 +248,90 @@ def inside(library: str, place: Path) -> None:
     """Runs in the environment of a writer."""
     warnings.simplefilter("ignore")
     sys.path.insert(0, str(HERE.parents[2]))
-    missing = write_described(place, library)
+    version = None
+    if library == "gdal":
+        import rasterio
+
+        missing, version = write_gdal(place), rasterio.__gdal_version__
+    else:
+        missing = write_described(place, library)
     if library == "zarr":
         missing |= write_zarr(place)
-    (place / "missing.json").write_text(json.dumps(missing))
+    (place / "missing.json").write_text(json.dumps([missing, version]))
 
 
 # -- the environments, and what is said about them
 
 
 def provenance(parts: list[tuple[str, str, dict[str, str], dict[str, str]]]) -> str:
+    """The text of PROVENANCE.md; of parts that were not made anew it keeps the lines."""
     today = datetime.datetime.now(datetime.UTC).date()
-    lines = [
-        "# Where this corpus comes from",
-        "",
-        f"Made by `tests/corpora/make_v3.py` on {today}, each part in an environment",
-        "of its own by the unmodified library that its folder is named after.",
-        "What an array holds lies under the same name in `expected`. The contents are invented for this purpose.",
-        "",
-        "| folder | Python | NumPy | numcodecs |",
-        "|---|---|---|---|",
-    ]
-    for folder, python, versions, _ in parts:
-        lines.append(f"| `{folder}` | {python} | {versions.get('numpy', '–')} | {versions.get('numcodecs', '–')} |")
-    lines += ["", "Arrays that a library does not write, or not so that it reads them itself, are left out:", ""]
-    for folder, _, _, missing in parts:
-        lines += [f"- `{folder}` `{name}`: {reason}" for name, reason in missing.items()]
-    return "\n".join(lines) + "\n"
+    rows, left_out = [], []
+    for folder, python, versions, missing in parts:
+        rows.append(
+            f"| `{folder}` | {today} | {python} | {versions.get('numpy', '–')} | {versions.get('numcodecs', '–')} |"
+        )
+        left_out += [f"- `{folder}` `{name}`: {reason}" for name, reason in missing.items()]
+    made = {folder for folder, *_ in parts}
+    if (PLACE / "PROVENANCE.md").exists():
+        for line in (PLACE / "PROVENANCE.md").read_text("utf-8").splitlines():
+            if line.startswith(("| `", "- `")) and line.split("`")[1] not in made:
+                (rows if line.startswith("|") else left_out).append(line)
+    return "\n".join(
+        [
+            "# Where this corpus comes from",
+            "",
+            "Made by `tests/corpora/make_v3.py`, each part in an environment of its own by the library that its",
+            "folder is named after; GDAL by way of rasterio.",
+            "What an array holds lies under the same name in `expected`. The contents are invented for this purpose.",
+            "",
+            "| folder | made | Python | NumPy | numcodecs |",
+            "|---|---|---|---|---|",
+            *sorted(rows),
+            "",
+            "Arrays that a library does not write, or not so that it reads them itself, are left out:",
+            "",
+            *sorted(left_out),
+            "",
+        ]
+    )
 
 
-def main() -> None:
+def main(chosen: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["OMNIZARR_PEERS"] = folder
         sys.path.insert(0, str(HERE.parents[2]))
         from tests.peers.environments import Recipe, make
 
         made, parts = Path(folder) / "v3", []
-        for name, (library, packages) in WRITERS.items():
+        for name in chosen or WRITERS:
+            library, packages = WRITERS[name]
             environment = make(Recipe(name, {library: packages}, ("3.12", "3.13", "3.11")))
             if environment.missing:
                 print(f"{name}: left out, {environment.missing[library]}")
                 continue
-            part = made / f"{library}-{environment.versions[library]}"
+            part = made / name
             part.mkdir(parents=True)
             subprocess.run([environment.python, "-E", HERE, library, part], check=True)
-            missing = json.loads((part / "missing.json").read_text())
+            missing, version = json.loads((part / "missing.json").read_text())
             (part / "missing.json").unlink()
+            part = part.rename(made / f"{library}-{version or environment.versions[library]}")
             asked = [str(environment.python), "-c", "import platform; print(platform.python_version())"]
             python = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
             parts.append((part.name, python, environment.versions, missing))
             print(f"{part.name}: {sum(1 for _ in part.rglob('zarr.json'))} nodes, without {list(missing)}")
-        (made / "PROVENANCE.md").write_text(provenance(parts))
+        (made / "PROVENANCE.md").write_text(provenance(parts), "utf-8")
         # Chunks are bytes even where they look like text.
         (made / ".gitattributes").write_text("* -text\n")
-        shutil.rmtree(PLACE, ignore_errors=True)
-        shutil.copytree(made, PLACE)
+        if not chosen:
+            shutil.rmtree(PLACE, ignore_errors=True)
+        for part_name, *_ in parts:
+            shutil.rmtree(PLACE / part_name, ignore_errors=True)
+        shutil.copytree(made, PLACE, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
+    if len(sys.argv) == 3 and os.sep in sys.argv[2]:
         inside(sys.argv[1], Path(sys.argv[2]))
     else:
-        main()
+        main(sys.argv[1:])

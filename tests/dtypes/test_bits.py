@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,15 @@ def test_one_changed_byte_is_seen_wherever_it_is(dtype: Any, bytes_in_all: int) 
             assert not is_fill(spoiled, fill), place
 
 
+@pytest.mark.parametrize("value", [np.array(b"", "S7"), np.array(b"a", "S3"), np.array("ä", "U10"), np.array("", "U1")])
+def test_zeros_at_the_end_of_text_count(value: npt.NDArray[Any]) -> None:
+    """As scalars of NumPy they would be lost, and no chunk would be seen to hold nothing but the fill value."""
+    array = np.full((3, 5), value, value.dtype)
+    assert is_fill(array, value)
+    array[0, 0] = "b"
+    assert not is_fill(array, value)
+
+
 VIEWS = {
     "step": lambda array: array[::2, :, ::3],
     "corner": lambda array: array[1:, 2:, 3:],
@@ -138,3 +148,85 @@ def test_nan_and_negative_zero_fill() -> None:
 def test_agrees_with_numpy(values: list[int], fill: int) -> None:
     array = np.array(values, "i2")
     assert is_fill(array, np.array(fill, "i2")) == bool((array == fill).all())
+
+
+# -- elements that are not plain memory
+
+
+TEXT = np.dtypes.StringDType()
+
+
+def alone(value: Any) -> npt.NDArray[Any]:
+    found = np.empty((), object)
+    found[()] = value
+    return found
+
+
+def of(*values: Any) -> npt.NDArray[Any]:
+    found = np.empty(len(values), object)
+    for index, value in enumerate(values):
+        found[index] = value
+    return found
+
+
+def test_text_is_compared_by_value() -> None:
+    fill = np.array("long enough not to lie in the array itself", TEXT)
+    assert same_bits(fill, np.array(str(fill[()]), TEXT))
+    assert not same_bits(fill, np.array("", TEXT))
+    assert is_fill(np.full((3, 4), fill), fill)
+    assert is_fill(np.full((3, 4), fill)[::2].T, fill)
+    for place in (0, 5, 11):
+        array = np.full(12, fill)
+        array[place] = "x"
+        assert not is_fill(array, fill)
+    assert is_fill(np.empty((0, 3), TEXT), fill)
+    assert is_fill(np.array("a\0", TEXT), np.array("a\0", TEXT))
+    assert not is_fill(np.array("a", TEXT), np.array("a\0", TEXT))
+    assert not same_bits(fill, alone(str(fill[()])))
+
+
+def test_bytes_are_compared_with_their_zeros() -> None:
+    assert is_fill(of(b"a\0", b"a\0"), alone(b"a\0"))
+    assert not is_fill(of(b"a\0", b"a"), alone(b"a\0"))
+    assert not is_fill(of(b"", None), alone(b""))
+    assert not is_fill(of("", ""), alone(b""))
+
+
+DIFFERENT = [
+    *[None, 0, 0.0, -0.0, False, "", b"", [], (), {}, 1, 1.0, True, float("nan"), 1j, "1", b"1"],
+    *[[1], [1.0], [True], [1, 1], [[1]], (1,), {"a": 1}, {"a": 1.0}, {"b": 1}, {"a": 1, "b": 1}],
+    *[np.int8(1), np.int16(1), np.float32(0), np.float32(-0.0), np.float32(np.nan), np.datetime64("NaT", "s")],
+    *[np.arange(3), np.arange(3.0), np.arange(4), np.arange(3)[::-1], np.zeros((1, 3), int), of(1, 2), of(1, 2.0)],
+    *[np.zeros(2), -np.zeros(2), np.full(2, np.nan)],
+]
+
+
+def copied(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("index", range(len(DIFFERENT)))
+def test_objects_are_the_same_only_if_their_types_are_too(index: int) -> None:
+    value = DIFFERENT[index]
+    assert same_bits(alone(value), alone(copied(value)))
+    assert is_fill(of(value, copied(value), copied(value)), alone(value))
+    for other, stranger in enumerate(DIFFERENT):
+        if other != index:
+            assert not same_bits(alone(value), alone(stranger)), stranger
+            assert not is_fill(of(value, stranger), alone(value)), stranger
+
+
+def test_objects_that_cannot_be_compared_are_not_the_same() -> None:
+    class Proud:
+        def __eq__(self, other: object) -> bool:
+            raise TypeError("I am not to be compared")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    assert not same_bits(alone(Proud()), alone(Proud()))
+    deep, deeper = [], []  # type: ignore[var-annotated]
+    for _ in range(100_000):
+        deep, deeper = [deep], [deeper]
+    assert not same_bits(alone(deep), alone(deeper))
+    while deep:  # Python itself takes such a thing apart one by one only if it is asked to
+        deep, deeper = deep[0], deeper[0]

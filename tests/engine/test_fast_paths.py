@@ -5,16 +5,24 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+import tracemalloc
+from concurrent.futures import Future
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import omnizarr
 from omnizarr.codecs import Blosc, Gzip, Zstd
-from omnizarr.engine import pool
+from omnizarr.engine import pool, staging
 from omnizarr.errors import ChunkError
+from omnizarr.grids.regular import RegularAxis
+from omnizarr.indexing import Projection, keys, only_chunk, projection
 from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore
 
 CODECS: dict[str, Any] = {"raw": None, "zstd": Zstd(1), "blosc": Blosc("lz4"), "gzip": Gzip(1)}
@@ -139,6 +147,32 @@ def test_a_caller_works_alone_until_it_has_to_wait() -> None:
     assert len(set(names)) == 2
 
 
+def test_callers_that_are_many_share_their_helpers() -> None:
+    """Eight threads of a program with two cores are eight at work, and one that helps the first."""
+    most = busy = 0
+    lock = threading.Lock()
+
+    def work(_: int) -> None:
+        nonlocal busy, most
+        with lock:
+            busy += 1
+            most = max(most, busy)
+        time.sleep(0.002)
+        with lock:
+            busy -= 1
+
+    with omnizarr.config(threads=2):
+        callers = [
+            threading.Thread(target=copy_context().run, args=(pool.run, range(20), lambda: work, 2)) for _ in range(8)
+        ]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+    assert most <= 9
+    assert pool._helping == 0
+
+
 def test_work_is_done_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     class NoThreads:
         def submit(self, *args: Any) -> Any:
@@ -162,14 +196,65 @@ def test_parts_of_a_shard_come_from_one_state_of_it(tmp_path: Path) -> None:
 
         turn = 0
 
+        def __init__(self, inner: Store) -> None:
+            super().__init__(inner)
+            self.holds = False
+
         def get_partial_values(self, requests: Any) -> Any:
             if self.turn < 3:
                 self.turn += 1
                 z[0:2] = 0 if self.turn % 2 else 7  # an inner chunk goes or comes, and all others move
             return super().get_partial_values(requests)
 
-    reader = omnizarr.open_array(Restless(store), mode="r")
-    np.testing.assert_array_equal(reader[4:6], [44, 55])
+    restless = Restless(store)
+    np.testing.assert_array_equal(omnizarr.open_array(restless, mode="r")[4:6], [44, 55])
+    assert restless.turn == 3
+
+
+def test_parts_of_a_shard_come_from_one_state_though_they_are_asked_for_side_by_side() -> None:
+    """A store that sends the requests of a batch together may answer the last of them first."""
+    inner = MemoryStore()
+    z = omnizarr.create_array(inner, shape=16, dtype="i4", chunks=2, shards=16, compressors=None)
+    z[...] = 7
+    z[4:6] = [44, 55]
+
+    class Hasty(WrapperStore):
+        turn = 0
+
+        def __init__(self, inner: Store) -> None:
+            super().__init__(inner)
+            self.remote, self.holds, self.in_memory = True, False, False
+
+        def get_partial_values(self, requests: Any) -> Any:
+            answers = [self.inner.get(*requests[-1])]
+            if self.turn < 3:
+                self.turn += 1
+                z[0:2] = 0 if self.turn % 2 else 7
+            return [*(self.inner.get(*request) for request in requests[:-1]), *answers]
+
+    np.testing.assert_array_equal(omnizarr.open_array(Hasty(inner), mode="r")[4:6], [44, 55])
+
+
+@pytest.mark.parametrize("kind", ["memory", "local"])
+def test_inner_chunks_that_a_codec_leaves_as_they_are_outlive_the_next_row(kind: str, tmp_path: Path) -> None:
+    """A codec may give back the very memory that it was given, which is used again for the next row."""
+    a = np.random.default_rng(2).integers(0, 255, (12, 12), np.uint8)
+    codec = {"name": "numcodecs.shuffle", "configuration": {"elementsize": 1}}
+    z = omnizarr.create_array(
+        stores(kind, tmp_path), data=a, chunks=(2, 2), shards=(8, 8), compressors=[codec], fill_value=9
+    )
+    np.testing.assert_array_equal(z[...], a)
+    np.testing.assert_array_equal(z[3, 1:9], a[3, 1:9])
+
+
+def test_a_chunk_of_a_row_that_cannot_be_written_is_named() -> None:
+    casting = {"name": "cast_value", "configuration": {"data_type": "int16"}}
+    z = omnizarr.create_array(None, shape=(4, 64), dtype="f8", chunks=(4, 4), filters=[casting], fill_value=0)
+    a = np.ones(z.shape)
+    a[2, 41] = 1e9
+    with omnizarr.config(threads=1), pytest.raises(ChunkError, match="out of the range") as caught:
+        z[...] = a
+    assert (caught.value.chunk, caught.value.key) == ((0, 10), "c/0/10")
 
 
 def test_one_array_through_two_roots_loses_no_update(tmp_path: Path) -> None:
@@ -189,17 +274,17 @@ def test_one_array_through_two_roots_loses_no_update(tmp_path: Path) -> None:
 
 
 def test_a_whole_write_is_not_undone_by_a_partial_one() -> None:
-    """The partial writer has read the old chunk when the whole write comes: one waits for the other."""
+    """The partial writer has read the old chunk when the whole write comes, and has to read it again."""
     inner = MemoryStore()
     omnizarr.create_array(inner, shape=4, dtype="i4", chunks=4)[...] = 1
     read, written = threading.Event(), threading.Event()
 
     class Slow(WrapperStore):
-        def get(self, key: str, range: Any = None) -> Any:
-            value = super().get(key, range)
+        def get_versioned(self, key: str) -> Any:
+            value = super().get_versioned(key)
             if key == "c/0" and not read.is_set():
                 read.set()
-                written.wait(0.2)  # long enough for a whole write that does not wait
+                written.wait()
             return value
 
     partial = threading.Thread(target=lambda: omnizarr.open_array(Slow(inner)).__setitem__(0, 5))
@@ -208,7 +293,7 @@ def test_a_whole_write_is_not_undone_by_a_partial_one() -> None:
     omnizarr.open_array(inner)[...] = 9
     written.set()
     partial.join()
-    assert omnizarr.open_array(inner)[...].tolist() in ([9, 9, 9, 9], [5, 9, 9, 9])
+    assert omnizarr.open_array(inner)[...].tolist() == [5, 9, 9, 9]
 
 
 def test_sizes_in_a_shard_index_are_bounded() -> None:
@@ -256,3 +341,146 @@ def test_arrays_of_as_many_dimensions_as_can_be_held() -> None:
         np.testing.assert_array_equal(z[...], a)
     with pytest.raises(omnizarr.OmnizarrError, match="at most 63 dimensions"):
         omnizarr.zeros((1,) * 64)
+
+
+def bounds() -> st.SearchStrategy[int | None]:
+    return st.none() | st.integers(-9, 9)
+
+
+@given(
+    shape=st.lists(st.integers(0, 7), max_size=3).map(tuple),
+    key=st.lists(
+        st.integers(-8, 8) | st.builds(slice, bounds(), bounds(), st.sampled_from([None, 1, 2, -1])), max_size=4
+    ),
+)
+def test_a_plain_key_means_what_the_long_way_makes_of_it(shape: tuple[int, ...], key: list[Any]) -> None:
+    quick = keys.plain_selection(tuple(key), shape)
+    if quick is not None:
+        assert quick == keys._basic(keys._expand(tuple(key), shape))
+    else:
+        odd = any(isinstance(item, slice) and item.step not in (None, 1) for item in key)
+        outside = any(
+            isinstance(item, int) and not -length <= item < length for item, length in zip(key, shape, strict=False)
+        )
+        assert odd or outside or len(key) > len(shape)
+
+
+@given(
+    picks=st.lists(
+        st.tuples(st.integers(0, 20), st.integers(1, 9), st.integers(1, 3), st.integers(1, 8)), min_size=1, max_size=3
+    )
+)
+def test_the_only_chunk_is_the_one_that_a_projection_finds(picks: list[tuple[int, int, int, int]]) -> None:
+    taken = [slice(start, start + length, step) for start, length, step, _ in picks]
+    axes = [RegularAxis(40, size) for *_, size in picks]
+    cells = list(Projection(taken, (), axes))
+    found = only_chunk(taken, axes)
+    if found is None:
+        assert len(cells) > 1 or any(pick.step > 1 for pick in taken)  # a step may lead past the next chunk
+    else:
+        assert [(cell.chunk, cell.inner) for cell in cells] == [found]
+
+
+@pytest.mark.parametrize("shards", [None, (8, 16, 20)])
+@pytest.mark.parametrize("helper", ["none", "at once", "late", "real"])
+@pytest.mark.parametrize("codec", CODECS)
+def test_rows_come_to_lie_where_they_belong_whoever_places_them(
+    helper: str, codec: str, shards: tuple[int, ...] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller alone, another thread at once, another thread that is behind, or whoever has time."""
+    a = np.arange(16 * 48 * 40, dtype="u2").reshape(16, 48, 40)
+    a[4:8, 8:16, 4:8] = 9
+    options: dict[str, Any] = {"chunks": (4, 8, 4), "shards": shards, "compressors": CODECS[codec], "fill_value": 9}
+    z = omnizarr.create_array(tmp_path, data=a, **options)
+    placed: list[str] = []
+
+    def aside(work: Any) -> Future[object] | None:
+        if helper == "none":
+            return None
+        if helper == "real":
+            return pool.aside(work)
+        placed.append(helper)
+        done: Future[object] = Future()
+        if helper == "at once":
+            done.set_result(work())
+        else:
+            threading.Timer(0.02, lambda: done.set_result(work())).start()
+        return done
+
+    monkeypatch.setattr(staging, "aside", aside)
+    monkeypatch.setattr(staging, "_LONG", 0)
+    monkeypatch.setattr(staging, "_SOON", 0)
+    with omnizarr.config(threads=2):
+        np.testing.assert_array_equal(z[...], a)
+        np.testing.assert_array_equal(z[2:13, 3:41, 1:39], a[2:13, 3:41, 1:39])
+    assert bool(placed) == (helper in ("at once", "late"))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_rows_that_go_to_the_result_by_way_of_another_array_are_not_placed_late(
+    codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a shard that a mask takes entirely, the rows are like those of a slice, but go to an array between."""
+    a = np.random.default_rng(0).integers(0, 2**16, 4096).astype("u2")
+    z = omnizarr.create_array(None, data=a, chunks=(32,), shards=(512,), compressors=CODECS[codec])
+    mask = np.ones(len(a), bool)
+    mask[[5, 3000]] = False
+
+    def aside(work: Any) -> Future[object]:
+        done: Future[object] = Future()
+        threading.Timer(0.02, lambda: done.set_result(work())).start()
+        return done
+
+    monkeypatch.setattr(staging, "aside", aside)
+    monkeypatch.setattr(staging, "_LONG", 0)
+    monkeypatch.setattr(staging, "_SOON", 0)
+    with omnizarr.config(threads=2):
+        np.testing.assert_array_equal(z[mask], a[mask])
+
+
+def test_an_error_of_the_thread_that_places_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    z = omnizarr.create_array(None, data=np.arange(64 * 64).reshape(64, 64), chunks=(2, 2), compressors=None)
+
+    asked: list[Any] = []
+
+    def aside(work: Any) -> Future[object]:
+        asked.append(work)
+        done: Future[object] = Future()
+        done.set_exception(MemoryError("no room"))
+        return done
+
+    monkeypatch.setattr(staging, "aside", aside)
+    monkeypatch.setattr(staging, "_LONG", 0)
+    monkeypatch.setattr(staging, "_SOON", 0)
+    with omnizarr.config(threads=2), pytest.raises(MemoryError, match="no room"):
+        z[...]
+    assert len(asked) == 1  # nobody writes to a result that was given up
+
+
+@given(
+    picks=st.lists(
+        st.tuples(st.integers(0, 20), st.integers(0, 30), st.integers(1, 5), st.integers(1, 8)), min_size=1, max_size=3
+    ),
+    most=st.integers(1, 5),
+)
+def test_pieces_made_on_the_way_are_those_of_the_list(picks: list[tuple[int, int, int, int]], most: int) -> None:
+    taken = [slice(start, start + length, step) for start, length, step, _ in picks]
+    axes = [RegularAxis(50, size) for *_, size in picks]
+    listed = Projection(taken, (), axes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(projection, "_LISTED", 0)
+        lazy = Projection(taken, (), axes)
+    assert len(lazy) == len(listed) == len(list(listed))
+    assert list(lazy) == list(listed)
+    assert list(lazy.rows(most)) == list(listed.rows(most))
+
+
+def test_ten_million_chunks_need_no_list_of_them() -> None:
+    """Listed, they would take 5 GB before the first is touched."""
+    rows = Projection([slice(0, 10**8, 1)], (), [RegularAxis(10**8, 10)]).rows(64)
+    tracemalloc.start()
+    try:
+        assert [cell.chunk for cell in next(rows).cells] == [(number,) for number in range(64)]
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()

@@ -40,7 +40,7 @@ def test_R28_consolidated_metadata_is_read_and_written() -> None:
     children = {"a": array_document(), "g": group_document()}
     document = group_document(consolidated_metadata=consolidated(metadata=children))
     node = read(document)
-    assert node.consolidated == children
+    assert node.consolidated == {f"{name}/zarr.json": child for name, child in children.items()}
     assert warned(document) == []
     assert dumped(node) == document
 
@@ -74,7 +74,7 @@ def test_R28_is_not_defined_for_arrays() -> None:
 
 def test_R29_paths_are_relative() -> None:
     document = group_document(consolidated_metadata=consolidated(metadata={"/a/b/": group_document()}))
-    assert read(document).consolidated == {"a/b": group_document()}
+    assert read(document).consolidated == {"a/b/zarr.json": group_document()}
 
 
 def test_A34_an_unknown_kind_is_ignored_and_kept() -> None:
@@ -91,7 +91,7 @@ def test_A34_an_unknown_kind_that_must_be_understood_is_an_error() -> None:
 
 def test_A34_paths_are_written_in_order_by_depth_and_name() -> None:
     paths = ["b", "a/c", "C", "a", "a/B", "a/B/x"]
-    node = GroupModel(consolidated={path: group_document() for path in paths})
+    node = GroupModel(consolidated={f"{path}/zarr.json": group_document() for path in paths})
     written = dumped(node)["consolidated_metadata"]["metadata"]
     assert list(written) == ["a", "b", "C", "a/B", "a/c", "a/B/x"]
 

@@ -81,6 +81,16 @@ def test_extensions_that_say_something_are_an_error() -> None:
     assert places(array_document(extensions=[{"extension": "x"}])) == ["$.extensions"]
 
 
+@pytest.mark.parametrize("document", [array_document("codecs"), array_document(codecs=[]), array_document(codecs=None)])
+def test_without_codecs_elements_lie_there_as_they_are(document: dict[str, Any]) -> None:
+    assert warned(document) == ["$.codecs"]
+    assert dumped(read(document))["codecs"] == [LITTLE]
+
+
+def test_elements_of_no_fixed_size_need_a_codec() -> None:
+    assert places(array_document("codecs", data_type="string", fill_value="")) == ["$.codecs[0]"]
+
+
 @pytest.mark.parametrize("member", ["dimension_names", "attributes", "storage_transformers"])
 def test_null_is_as_good_as_absent(member: str) -> None:
     assert read(array_document(**{member: None})) == read(array_document(member))
@@ -120,8 +130,7 @@ def test_shards_without_index_codecs_are_not_written_and_their_document_stays() 
         z = omnizarr.open_array(store)
     with pytest.raises(ReadOnlyError, match="index"):
         z[0, 0] = 5
-    with pytest.warns(OmnizarrWarning):
-        z.attrs["x"] = 1
+    z.attrs["x"] = 1
     assert "index_codecs" not in json.loads(bytes(store.get("zarr.json") or b""))["codecs"][0]["configuration"]
 
 

@@ -100,7 +100,10 @@ def test_parse_of_dump_is_the_same_array(model: ArrayModel) -> None:
     assert through_json(dumped(node)) == document
 
 
-@given(ATTRIBUTES, EXTRA, st.none() | st.dictionaries(st.sampled_from(["a", "a/b", "c"]), st.just(group_document())))
+KEYS = st.sampled_from(["a/zarr.json", "a/b/zarr.json", "c/zarr.json"])
+
+
+@given(ATTRIBUTES, EXTRA, st.none() | st.dictionaries(KEYS, st.just(group_document())))
 def test_parse_of_dump_is_the_same_group(attributes: Any, extra: Any, consolidated: Any) -> None:
     model = GroupModel(attributes=attributes, extra=extra, consolidated=consolidated)
     node, problems = parsed(through_json(dumped(model)))

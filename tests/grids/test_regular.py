@@ -25,7 +25,7 @@ def read(value: Any, shape: tuple[int, ...]) -> tuple[Grid | None, Problems]:
 
 
 def test_every_registered_name_is_tested() -> None:
-    assert chunk_grids.names() == ("regular",)
+    assert chunk_grids.names() == ("rectilinear", "regular")
 
 
 def test_R62_one_positive_length_per_dimension() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnizarr.grids import Regular
+from omnizarr.grids import Rectilinear, Regular
+from omnizarr.grids.rectilinear import as_runs
 from omnizarr.indexing import Projection, numpy_selection, orthogonal_selection
 
 
@@ -77,3 +78,26 @@ def test_points_in_a_grid_with_more_chunks_than_fit_a_number() -> None:
     picks = (np.array([5, 2**40 - 1, 5]), np.array([7, 0, 7]))
     cells = list(Projection(picks, (0, 1), axes))
     assert sorted(cell.chunk for cell in cells) == [(5, 7), (2**40 - 1, 0)]
+
+
+@given(st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=2), st.data())
+def test_rows_that_go_somewhere_together_have_chunks_of_one_shape(dimensions: Any, data: Any) -> None:
+    shape = tuple(map(sum, dimensions))
+    axes = Rectilinear(tuple(as_runs((edge, 1) for edge in edges) for edges in dimensions)).axes(shape)
+    picks = tuple(slice(data.draw(st.integers(0, 1)), length, 1) for length in shape)
+    cells = []
+    projection = Projection(picks, (), axes)
+    for row in projection.rows(data.draw(st.integers(1, 4))):
+        cells += row.cells
+        if row.outer is not None:
+            shapes = {tuple(edges[i] for edges, i in zip(dimensions, cell.chunk, strict=True)) for cell in row.cells}
+            assert len(shapes) == 1
+            places = [cell.outer[-1] for cell in row.cells]
+            assert row.outer == (*row.cells[0].outer[:-1], slice(places[0].start, places[-1].stop, 1))
+    assert sorted(cells, key=lambda cell: cell.chunk) == list(projection)
+
+
+def test_chunks_of_any_length_that_a_step_leaves_out_are_not_visited() -> None:
+    axes = Rectilinear((as_runs([(1, 10**12), (2, 10**12)]),)).axes((3 * 10**12,))
+    cells = list(Projection((slice(0, 3 * 10**12, 10**12),), (), axes))
+    assert [cell.chunk for cell in cells] == [(0,), (10**12,), (15 * 10**11,)]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.interop.cells import Cell
+from tests.interop.cells import EXTENSION_KINDS, KINDS, MORE_KINDS, Cell
 
 __all__ = ["DIFFERS", "GAPS", "Gap", "gap"]
 
@@ -61,6 +61,27 @@ def _struct(cell: Cell) -> bool:
     return cell.kind == "struct"
 
 
+def _extension(cell: Cell) -> bool:
+    return cell.kind in EXTENSION_KINDS
+
+
+def _more(cell: Cell) -> bool:
+    return cell.kind in MORE_KINDS
+
+
+def _fixed_text(cell: Cell) -> bool:
+    return cell.kind in ("utf32", "fixed bytes")
+
+
+def _single_bytes(cell: Cell) -> bool:
+    return cell.kind == "bytes" and cell.data.shape == ()
+
+
+def _transposed_vlen(cell: Cell) -> bool:
+    names = [codecs[index]["name"] for codecs, index in _codecs(cell.codecs)]
+    return KINDS[cell.kind].serializer in names and "transpose" in names
+
+
 def _compressed_shards(cell: Cell) -> bool:
     return any(
         codecs[index]["name"] == "sharding_indexed" and len(codecs) > index + 1
@@ -78,11 +99,29 @@ def _transposed_shards(cell: Cell) -> bool:
     )
 
 
+def _blosc_of_compressed(cell: Cell) -> bool:
+    return any(
+        codecs[index]["name"] == "blosc"
+        and codecs[index]["configuration"]["typesize"] > 1
+        and codecs[index - 1]["name"] in ("gzip", "zstd")
+        for codecs, index in _codecs(cell.codecs)
+    )
+
+
 def _big_complex(cell: Cell) -> bool:
     big = {"endian": "big"}
     return cell.kind.startswith("complex") and any(
         codecs[index].get("configuration") == big for codecs, index in _codecs(cell.codecs)
     )
+
+
+def _names(cell: Cell) -> set[str]:
+    return {codecs[index]["name"] for codecs, index in _codecs(cell.codecs)}
+
+
+def _registered(cell: Cell) -> bool:
+    """Whether it has a codec of the registry that few have."""
+    return not _names(cell).isdisjoint(REGISTERED)
 
 
 def _nan_with_payload(cell: Cell) -> bool:
@@ -93,6 +132,13 @@ def _complex_fill(cell: Cell) -> bool:
     return cell.kind.startswith("complex") and ("NaN" in cell.fill or "-0.0" in str(cell.fill))
 
 
+def _of_numcodecs(cell: Cell) -> bool:
+    return any(codecs[index]["name"].startswith("numcodecs.") for codecs, index in _codecs(cell.codecs))
+
+
+REGISTERED = frozenset(
+    ["bitround", "cast_value", "conditional", "n5_default", "packbits", "reshape", "scale_offset", "zfp"]
+)
 BOTH: tuple[Action, Action] = ("read", "write")
 
 GAPS = (
@@ -104,7 +150,176 @@ GAPS = (
         "Expected base64-encoded string for raw_bytes",
         "TensorStore reads the fill value of raw bits only as text",
     ),
+    Gap(("zarr", "zarrs"), BOTH, _more, "No Zarr data type found that matches", "zarr-python has no small numbers"),
+    Gap(
+        ("tensorstore",),
+        BOTH,
+        _more,
+        "is not one of the supported data types",
+        "TensorStore has some of the small numbers, and no complex ones of them",
+    ),
+    Gap(
+        ("tensorstore",),
+        BOTH,
+        lambda cell: cell.kind == "float8_e8m0fnu" and cell.fill == 2,
+        DIFFERS,
+        "TensorStore takes the bias of float8_e8m0fnu for 63 where it reads a fill value",
+    ),
+    Gap(
+        ("tensorstore",),
+        ("write",),
+        lambda cell: cell.kind == "float8_e8m0fnu",
+        "has no zero: read as its smallest number",
+        "TensorStore writes the smallest number of float8_e8m0fnu as zero, which there is not",
+    ),
+    Gap(
+        ("tensorstore",),
+        BOTH,
+        lambda cell: cell.rectilinear,
+        'Expected "regular", but received: "rectilinear"',
+        "TensorStore has no rectilinear grids",
+    ),
     Gap(("zarrs", "zarrista"), BOTH, _struct, "data type struct is not supported", "zarrs has no records"),
+    Gap(("tensorstore",), BOTH, _registered, "is not registered", "TensorStore has few of the registered codecs"),
+    Gap(
+        ("zarr", "zarrs"),
+        BOTH,
+        _registered,
+        "is not available. Register one explicitly",
+        "zarr-python has few of the registered codecs",
+    ),
+    Gap(
+        ("zarr",),
+        BOTH,
+        lambda cell: "cast_value" in _names(cell),
+        "requires the 'cast-value-rs' package",
+        "zarr-python casts with a package of its own, which is not there",
+    ),
+    Gap(
+        ("zarr",),
+        ("read",),
+        lambda cell: cell.name.startswith("scale_offset of everything, float"),
+        DIFFERS,
+        "zarr-python adds an offset of zero where there is none, and a negative zero is positive then",
+    ),
+    Gap(
+        ("zarr",),
+        ("write",),
+        lambda cell: "n5_default" in _names(cell),
+        "NotImplementedError",
+        "zarr-n5 only reads",
+    ),
+    Gap(("zarrs", "zarrista"), BOTH, _registered, "is not supported", "zarrs has not all of the registered codecs"),
+    Gap(
+        ("zarrista",),
+        ("read",),
+        lambda cell: cell.name.startswith("packbits first byte of whole bytes"),
+        "the size of a decoded chunk is",
+        "zarrs leaves out the byte that counts free bits where there never are any",
+    ),
+    Gap(
+        ("zarrista",),
+        BOTH,
+        lambda cell: cell.name.startswith("packbits some bits of a longer sign"),
+        DIFFERS,
+        "zarrs repeats the sign of packed bits only up to the end of a byte",
+    ),
+    Gap(
+        ("zarrista",),
+        ("read",),
+        lambda cell: cell.name.startswith("packbits some bits"),
+        DIFFERS,
+        "zarrs takes parts of chunks of packed bits from the wrong place if their first bit is not 0",
+    ),
+    Gap(
+        ("zarrista",),
+        ("read",),
+        lambda cell: "reshape" in _names(cell) and KINDS[cell.kind].serializer is not None,
+        "indexer is incompatible with array shape",
+        "zarrs cannot take parts of chunks of reshaped text",
+    ),
+    Gap(
+        ("zarrista",),
+        ("read",),
+        lambda cell: cell.name.startswith("reshape before shards"),
+        "Invalid argument (os error 22)",
+        "zarrs cannot take parts of shards that were reshaped",
+    ),
+    Gap(("tensorstore",), BOTH, _of_numcodecs, "is not registered", "TensorStore has no codecs of numcodecs"),
+    Gap(
+        ("zarrs", "zarrista"),
+        BOTH,
+        _of_numcodecs,
+        "is not supported",
+        "zarrs has few of the codecs of numcodecs",
+    ),
+    Gap(
+        ("zarrs", "zarrista"),
+        BOTH,
+        _of_numcodecs,
+        "configuration is unsupported",
+        "zarrs knows no defaults of numcodecs",
+    ),
+    Gap(
+        ("tensorstore",),
+        BOTH,
+        _extension,
+        "is not one of the supported data types",
+        "TensorStore has no text, bytes and times in version 3",
+    ),
+    Gap(("zarrs",), BOTH, _fixed_text, " is not supported", "zarrs has no text and bytes of fixed length"),
+    Gap(
+        ("zarrs",),
+        BOTH,
+        lambda cell: _extension(cell) and not _fixed_text(cell),
+        "UnsupportedDataTypeError",
+        "the pipeline of zarrs in zarr-python takes no times, and nothing of any length",
+    ),
+    Gap(
+        ("zarrista",),
+        BOTH,
+        lambda cell: cell.kind == "fixed bytes",
+        "data type null_terminated_bytes is not supported",
+        "zarrs has no bytes of fixed length",
+    ),
+    Gap(
+        ("zarrista",),
+        ("read",),
+        _transposed_vlen,
+        "out-of-bounds of array shape",
+        "zarrs takes elements of any length from transposed chunks as if they were not transposed",
+    ),
+    Gap(
+        ("zarrista",),
+        ("write",),
+        lambda cell: KINDS[cell.kind].serializer is not None and cell.fill != "",
+        DIFFERS,
+        "zarrs takes elements of no length for the fill value, whatever that is, and leaves out chunks of such",
+    ),
+    *(
+        Gap(
+            ("zarrs", "zarrista"),
+            ("read",),
+            _blosc_of_compressed,
+            words,
+            "zarrs takes from a blosc frame in part only what is whole elements, though bytes are in it that are none",
+        )
+        for words in ("unexpected end of file", "incomplete frame")
+    ),
+    Gap(
+        ("zarr",),
+        ("write",),
+        _single_bytes,
+        "Expected bytes, got numpy.ndarray",
+        "zarr-python takes the array around a single object for that object",
+    ),
+    Gap(
+        ("zarr",),
+        ("read",),
+        lambda cell: _single_bytes(cell) and "sharding_indexed" in _names(cell),
+        DIFFERS,
+        "zarr-python wraps a single object in a shard into an array",
+    ),
     Gap(
         ("tensorstore",),
         BOTH,

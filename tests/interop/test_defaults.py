@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cells import KINDS, Cell, resized
+from tests.interop.cells import KINDS, SWAPPED, Cell, resized
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer
 
@@ -25,6 +25,8 @@ def cell(kind: str, shape: tuple[int, ...], name: str) -> Cell:
     """An array of which nothing is said but its type and shape; what else a cell says is for the gaps."""
     values = KINDS[kind]
     codecs = [OPTIONS[name]["serializer"]] if name == "big-endian" else []
+    if name == "columns first":
+        codecs = [SWAPPED, {"name": values.serializer or "bytes"}]
     return Cell(f"{name}, {kind}", kind, resized(values.values, shape), (), codecs, values.zero, np.zeros(()), None, ())
 
 
@@ -40,7 +42,11 @@ def test_what_is_written_by_default_is_read_by_all(zarr3_peer: Peer, tmp_path: P
         )
         return reads(zarr3_peer, library, place, cell)
 
-    kinds = [kind for kind, known in KINDS.items() if name != "big-endian" or known.dtype.itemsize > 1]
+    kinds = [
+        kind
+        for kind, known in KINDS.items()
+        if name != "big-endian" or (known.dtype.itemsize > 1 and known.serializer is None)
+    ]
     judge(library, "read", [cell(kind, (9, 14), name) for kind in kinds], handed)
 
 
@@ -57,8 +63,11 @@ def test_chunks_of_many_blosc_blocks_are_read_by_all(zarr3_peer: Peer, tmp_path:
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_nobody_wrote_is_zero_for_all(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
+    """Or no time, or no text at all."""
     need(zarr3_peer, library)
     values = KINDS[kind]
-    empty = Cell(kind, kind, np.zeros((3, 2), values.dtype), (), [], values.zero, np.zeros(()), None, ())
+    data = np.empty((3, 2), values.dtype)
+    data[...] = np.array("NaT", values.dtype) if values.dtype.kind in "mM" else values.blank
+    empty = Cell(kind, kind, data, (), [], values.zero, np.zeros(()), None, ())
     omnizarr.create_array(tmp_path, shape=(3, 2), dtype=values.data_type)
     judge(library, "read", [empty], lambda cell: reads(zarr3_peer, library, tmp_path, cell))

@@ -14,8 +14,10 @@ from omnizarr.errors import ChunkError
 from tests.interop.cells import (
     BY_BLOSC,
     BY_CHAIN,
+    BY_EXTENSION,
     BY_FILL,
     BY_LAYOUT,
+    BY_NUMCODECS,
     LITTLE,
     Cell,
     blosc,
@@ -34,7 +36,7 @@ def show(peer: Peer, library: str, root: Path, cells: Sequence[Cell]) -> None:
         place = root / cell.name.replace("/", "slash")
         peer.write(library, place, cell.data, document=document(cell))
         array = omnizarr.open_array(place, mode="r")
-        part = tuple(slice(length // 3, length, 2) for length in cell.data.shape)
+        part = (*(slice(length // 3, length, 2) for length in cell.data.shape), ...)
         return same(array[...], cell.data) and same(array[part], cell.data[part])
 
     judge(library, "write", cells, handed)
@@ -52,6 +54,18 @@ def test_R92_blosc_with_every_compressor_and_shuffle(
     zarr3_peer: Peer, tmp_path: Path, library: str, chain: str
 ) -> None:
     show(zarr3_peer, library, tmp_path, BY_BLOSC[chain])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("chain", BY_EXTENSION)
+def test_text_and_bytes_and_times(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+    show(zarr3_peer, library, tmp_path, BY_EXTENSION[chain])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("chain", BY_NUMCODECS)
+def test_codecs_of_numcodecs(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+    show(zarr3_peer, library, tmp_path, BY_NUMCODECS[chain])
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -43,7 +43,7 @@ def test_equality_looks_at_the_bits_of_the_fill_value() -> None:
         {"dimension_names": ("x", None)},
         {"extra": {"x": 1}},
         {"codecs": (Bytes("little"),)},
-        {"storage_transformers": ({"name": "x"},)},
+        {"ignored_transformers": ({"name": "x"},)},
     ],
 )
 def test_equality_looks_at_everything_else(change: dict[str, Any]) -> None:
@@ -76,7 +76,7 @@ SKIPPED = Skipped({"name": "mystery", "must_understand": False})
         ({"codecs": (Sharding((1, 1), (Sharding((1, 1), (Bytes("little"), SKIPPED)),)),)}, "unknown here"),
         ({"codecs": (Sharding((1, 1), index_codecs=(Bytes("little"), SKIPPED)),)}, "unknown here"),
         ({"codecs": (Sharding((1, 1), index_codecs=None),)}, "index"),
-        ({"storage_transformers": ({"name": "mystery", "must_understand": False},)}, "unknown here"),
+        ({"ignored_transformers": ({"name": "mystery", "must_understand": False},)}, "unknown here"),
     ],
 )
 def test_R38_what_keeps_an_array_from_being_written(change: dict[str, Any], reason: str | None) -> None:

@@ -89,7 +89,7 @@ def test_structured_types() -> None:
     assert document(z)["fill_value"] == {"a": 1, "b": {"c": 2.5}}
 
 
-@pytest.mark.parametrize("dtype", ["int61", "O", object, "U5", 3, "M8[ns]", [("a", "O")]])
+@pytest.mark.parametrize("dtype", ["int61", "O", object, 3, "M8[nothing]", [("a", "O")]])
 def test_data_types_that_cannot_be_stored(dtype: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create(dtype=dtype)
@@ -419,7 +419,7 @@ def test_an_unknown_option_is_refused_with_the_one_that_may_be_meant() -> None:
 
 
 def test_an_unknown_generation_is_refused() -> None:
-    for wrong in (7, True, "3", None):
+    for wrong in (7, True, "3"):
         with pytest.raises(ArgumentError, match="zarr_format"):
             create(zarr_format=wrong)
 

@@ -309,7 +309,7 @@ def test_two_creators_of_one_node_do_not_overwrite_each_other() -> None:
     class Late(omnizarr.store.WrapperStore):
         def get_partial_values(self, requests: Any) -> Any:
             found = super().get_partial_values(requests)
-            if not inner.exists("g/a/zarr.json"):
+            if len(requests) == 3 and not inner.exists("g/a/zarr.json"):  # the last look, for the node and those above
                 omnizarr.create_group(inner, path="g", attributes={"first": True})
                 omnizarr.create_array(inner, name="g/a", data=[1])
             return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,19 @@ DTYPES = ["int16", "float64", "bool", "complex64", [("a", "i2"), ("b", "f4")]]
 
 @st.composite
 def arrays(draw: Any, most_dimensions: int = 4) -> tuple[omnizarr.Array, np.ndarray]:
-    """An omnizarr array and a NumPy array with the same elements: chunked or sharded, with edges that overhang."""
+    """An omnizarr array and a NumPy array with the same elements: chunked or sharded, with edges that overhang, on a
+    regular or a rectilinear grid."""
     shape = tuple(draw(st.lists(st.integers(0, 12), max_size=most_dimensions)))
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
-    chunks = tuple(draw(st.integers(1, max(1, min(length + 3, 7)))) for length in shape)
+    chunks: Any = tuple(draw(st.integers(1, max(1, min(length + 3, 7)))) for length in shape)
     while np.prod([-(-length // size) for length, size in zip(shape, chunks, strict=True)]) > 200:
         chunks = tuple(size + 1 for size in chunks)  # more chunks would show nothing new, and take long
-    shards = None
+    shards: Any = None
+    sharded = draw(st.booleans())
     if draw(st.booleans()):
+        stored = tuple(draw(_edges(length, size, sharded)) for length, size in zip(shape, chunks, strict=True))
+        chunks, shards = (chunks, stored) if sharded else (stored, None)
+    elif sharded:
         shards = tuple(size * draw(st.integers(1, 3)) for size in chunks)
     order = draw(st.sampled_from("CF"))
     compressors = draw(st.sampled_from(["auto", None]))
@@ -37,6 +43,21 @@ def arrays(draw: Any, most_dimensions: int = 4) -> tuple[omnizarr.Array, np.ndar
     a = filled(shape, dtype)
     z[...] = a
     return z, a
+
+
+@st.composite
+def _edges(draw: Any, length: int, size: int, sharded: bool) -> int | list[int]:
+    """The chunk lengths of a dimension, about as many as there are of length `size`, or multiples of it; it may be the
+    length of all. Some may lie beyond the dimension."""
+    of_length = (
+        st.integers(1, 3).map(lambda count: count * size) if sharded else st.integers(max(1, size - 2), size + 3)
+    )
+    if draw(st.integers(0, 3)) == 0:
+        return draw(of_length)
+    edges = [draw(of_length)]
+    while sum(edges) < length or draw(st.integers(0, 3)) == 0:
+        edges.append(draw(of_length))
+    return edges
 
 
 def filled(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -259,15 +280,16 @@ def test_blocks(data: Any) -> None:
     key: list[Any] = []
     wanted: list[slice] = []
     for length, size in zip(a.shape, sizes, strict=True):
-        count = -(-length // size)
+        lengths = [size] * -(-length // size) if isinstance(size, int) else size
+        count, places = len(lengths), [0, *accumulate(lengths)]
         if count and data.draw(st.booleans()):
             index = data.draw(st.integers(-count, count - 1))
             key.append(index)
-            wanted.append(slice(index % count * size, (index % count + 1) * size))
+            wanted.append(slice(places[index % count], places[index % count + 1]))
         else:
             start, stop = sorted(data.draw(st.tuples(st.integers(0, count), st.integers(0, count))))
             key.append(slice(start, stop))
-            wanted.append(slice(start * size, stop * size))
+            wanted.append(slice(places[start], places[stop]))
     np.testing.assert_array_equal(z.blocks[tuple(key)], a[tuple(wanted)])
     value = filled(a[tuple(wanted)].shape, a.dtype)
     a[tuple(wanted)] = value
@@ -322,6 +344,17 @@ def test_out_of_bounds_names_axis_index_and_length() -> None:
         assert (caught.value.axis, caught.value.index, caught.value.length) == (1, 5, 5)
     with pytest.raises(IndexError, match="index -5 is out of bounds for axis 0"):
         z[-5] = 1
+
+
+def test_out_of_bounds_where_no_point_remains() -> None:
+    """NumPy looks at integers all the same, and not at arrays."""
+    a = np.zeros((4, 5))
+    for key in [([], [5]), ([], [[5]])]:
+        assert_same(omnizarr.array(a)[key], a[key])
+    for key in [([], 5), (..., [], 5), (False, 5), (5, np.zeros(5, bool))]:
+        for array in (a, omnizarr.array(a)):
+            with pytest.raises(IndexError, match="index 5 is out of bounds"):
+                array[key]
 
 
 def test_a_value_that_does_not_fit_changes_nothing() -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 
 import omnizarr
+import omnizarr.api.upwards
+from omnizarr.errors import MetadataError
+from omnizarr.store.window import Window
 from omnizarr.testing import RecordingStore
 
 
@@ -24,11 +30,13 @@ def group(store: RecordingStore) -> omnizarr.Group:
     return group
 
 
-def test_opening_costs_one_request(store: RecordingStore, group: omnizarr.Group) -> None:
+def test_opening_costs_one_batch(store: RecordingStore, group: omnizarr.Group) -> None:
     for path in ("", "a0", "g0", "g0/z"):
-        store.reset()
-        omnizarr.open(store, path=path, mode="r")
-        assert store.requests == 1
+        for zarr_format in (None, 3):
+            store.reset()
+            omnizarr.open(store, path=path, mode="r", zarr_format=zarr_format)  # type: ignore[arg-type]
+            assert store.methods() == ["get_partial_values"]
+            assert zarr_format is None or store.requests == 1
     store.reset()
     assert group["g0/z"].path == "g0/z"
     assert store.requests == 1
@@ -90,7 +98,8 @@ def test_creating_costs_one_read_for_each_group_that_may_be_missing_and_one_writ
     assert store.requests == 1 + 1 + 1  # the group itself was opened
     store.reset()
     omnizarr.create_array(store, name="g1/x", shape=3, dtype="int8")
-    assert store.requests == 3 + 1  # the root and `g1` are looked for, too
+    # The root and `g1` are looked for too, at first in every generation.
+    assert store.methods() == ["get_partial_values", "get_partial_values", "set_if"]
 
 
 def test_deleting_costs_a_look_and_the_erasing(store: RecordingStore, group: omnizarr.Group) -> None:
@@ -98,10 +107,14 @@ def test_deleting_costs_a_look_and_the_erasing(store: RecordingStore, group: omn
     assert store.methods() == ["exists", "erase_values", "erase_prefix"]
 
 
-def test_a_missing_node_costs_one_request_and_one_batch_that_finds_out_more(
+def test_a_missing_node_costs_one_request_in_its_group_and_two_batches_elsewhere(
     store: RecordingStore, group: omnizarr.Group
 ) -> None:
     assert group.get("nothing") is None
+    assert store.requests == 1
+    store.reset()
+    with pytest.raises(omnizarr.errors.NodeNotFoundError):
+        omnizarr.open(store, path="nothing")
     assert store.methods() == ["get_partial_values", "get_partial_values"]
 
 
@@ -113,3 +126,164 @@ def test_looking_at_an_array_costs_nothing(store: RecordingStore, group: omnizar
     assert repr(z)
     assert str(z.info)
     assert store.calls == []
+
+
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
+def test_no_more_is_asked_for_than_a_document_may_have(store: RecordingStore, zarr_format: Any) -> None:
+    omnizarr.create_array(store, data=[1], attributes={"long": "x" * 3000}, zarr_format=zarr_format)
+    store.reset()
+    with omnizarr.config(max_document_bytes=2000):
+        for mode in ("r", "r+"):
+            with pytest.raises(MetadataError, match="longer than the limit of 2000 bytes"):
+                omnizarr.open(store, mode=mode)  # type: ignore[arg-type]
+        assert omnizarr.api.upwards.hierarchy_above(store, "") is None
+    for call in store.calls:
+        assert isinstance(call.range, tuple)
+        assert all(part is not None and part[1] is not None and part[1] <= 2001 for part in call.range)
+
+
+JUNK = (".zattrs", ".zarray", ".zgroup", ".zmetadata", "meta", "attrs", "meta/group.json", "meta/root.group.json")
+
+
+@pytest.mark.filterwarnings("ignore::omnizarr.errors.OmnizarrWarning")
+def test_what_is_not_needed_may_be_damaged(store: RecordingStore) -> None:
+    omnizarr.create_array(store, data=[1])
+    for key in JUNK:
+        store.set(key, b"\xff{")
+    assert omnizarr.open_array(store)[...].tolist() == [1]
+
+
+def test_damaged_attributes_of_v1_do_not_make_it_vanish(store: RecordingStore) -> None:
+    omnizarr.create_array(store, data=[1], zarr_format=1)
+    store.set("attrs", b"{")
+    with pytest.raises(MetadataError, match="`attrs`"):
+        omnizarr.open(store)
+    store.set("meta", b"my notes")
+    with pytest.raises(omnizarr.errors.NodeNotFoundError):
+        omnizarr.open(store)
+
+
+def test_a_damaged_entry_point_is_what_is_wrong_with_its_nodes(store: RecordingStore) -> None:
+    omnizarr.create_array(store, name="a/b", data=[1], zarr_format="3-draft-2022")
+    store.set("zarr.json", b"{")
+    for path in ("", "a/b"):
+        with pytest.raises(MetadataError, match="`zarr.json`"):
+            omnizarr.open(store, path=path)
+
+
+@pytest.mark.parametrize(("zarr_format", "batches"), [(1, 2), (2, 1), ("3-draft-2020", 2), ("3-draft-2022", 2), (3, 1)])
+def test_opening_costs_few_round_trips_in_every_generation(
+    store: RecordingStore, zarr_format: Any, batches: int
+) -> None:
+    name = None if zarr_format == 1 else "a/b"
+    omnizarr.create_array(store, name=name, data=[1], zarr_format=zarr_format)
+    for mode in ("r", "r+"):
+        for path in {"a", "a/b"} if name else {""}:
+            store.reset()
+            omnizarr.open(store, path=path, mode=mode)  # type: ignore[arg-type]
+            implied = isinstance(zarr_format, str) and path == "a"
+            assert store.methods() == ["get_partial_values"] * batches + ["list_dir"] * implied
+
+
+@pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022"])
+def test_listings_of_drafts_tell_names_and_kinds_and_which_documents_there_are(
+    store: RecordingStore, zarr_format: Any
+) -> None:
+    group = omnizarr.create_group(store, zarr_format=zarr_format)
+    group.create_array("a", data=[1])
+    group.create_group("b", attributes={"explicit": True}).create_array("below", data=[1])
+    group.create_array("c/below", data=[1])
+    expected = {"keys": ["a", "b", "c"], "array_keys": ["a"], "group_keys": ["b", "c"]}
+    for method, names in expected.items():
+        store.reset()
+        assert list(getattr(group, method)()) == names
+        assert store.methods() == ["list_dir"]
+    store.reset()
+    members = dict(group.members())
+    assert store.methods() == ["list_dir", "get_partial_values"]
+    assert store.requests == 1 + 2  # the group `c` has no document
+    assert [type(node).__name__ for node in members.values()] == ["Array", "Group", "Group"]
+    assert members["b"].attrs.asdict() == {"explicit": True}
+    store.reset()
+    assert members["c"].members()[0][1][...].tolist() == [1]
+    assert len(members["b"].members(max_depth=None)) == 1
+    store.reset()
+    group.create_array("new", data=[1])
+    assert store.methods()[:3] == ["get_partial_values", "list_dir", "set_if"]  # the entry point is known to be there
+
+
+def test_what_is_gone_since_it_was_listed_is_no_group_of_a_draft() -> None:
+    class Late(RecordingStore):
+        """Lists documents that are not there any more."""
+
+        def list_dir(self, prefix: str) -> Any:
+            keys, prefixes = super().list_dir(prefix)
+            return [*keys, f"{prefix}gone.array.json"], prefixes
+
+    there = omnizarr.MemoryStore()
+    omnizarr.create_array(there, name="there", data=[1], zarr_format="3-draft-2022")
+    group = omnizarr.open_group(Late(there), mode="r")
+    assert [name for name, _ in group.members()] == ["there"]
+
+
+class FarAway(omnizarr.MemoryStore):
+    """Answers three questions together, and none of them alone."""
+
+    remote = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._window = Window()
+        self.together: threading.Barrier | None = None
+
+    @property
+    def window(self) -> Window:
+        return self._window
+
+    def get_versioned(self, key: str) -> tuple[Any, Any]:
+        if self.together is not None:
+            self.together.wait(timeout=30)
+        return super().get_versioned(key)
+
+    def set_if(self, key: str, value: Any, version: Any) -> bool:
+        self.together = None  # that it looks once more before it writes is its own affair
+        return super().set_if(key, value, version)
+
+
+def test_the_documents_of_a_node_are_asked_for_together_before_it_is_changed() -> None:
+    store = FarAway()
+    z = omnizarr.create_array(store, shape=3, dtype="int8", zarr_format=2)
+    store.together = threading.Barrier(3)
+    z.attrs.update(a=1)
+    assert omnizarr.open_array(store).attrs["a"] == 1
+
+
+@pytest.mark.parametrize("zarr_format", [2, "3-draft-2020", 3])
+def test_consolidated_metadata_opens_a_whole_hierarchy(store: RecordingStore, zarr_format: Any) -> None:
+    group = omnizarr.create_group(store, zarr_format=zarr_format)
+    for name in ("a", "b/c", "b/d/e"):
+        group.create_array(name, shape=3, dtype="int8", attributes={"name": name})
+    omnizarr.consolidate_metadata(store)
+    store.reset()
+    again = omnizarr.open_group(store, mode="r", zarr_format=zarr_format)
+    read = len(store.calls)
+    assert read == (2 if zarr_format == "3-draft-2020" else 1)
+    assert zarr_format != 3 or store.requests == 1
+    assert [again[name].attrs["name"] for name in ("a", "b/c", "b/d/e")] == ["a", "b/c", "b/d/e"]
+    kept_as_group = zarr_format == "3-draft-2020"  # where its writer puts the metadata is a group, too
+    assert len(again.members(max_depth=None)) == 5 + kept_as_group
+    assert len(store.calls) == read
+
+
+def test_a_whole_chunk_is_one_write(store: RecordingStore) -> None:
+    z = omnizarr.create_array(store, shape=(20, 20), chunks=10, dtype="int8")
+    store.reset()
+    z[10:, :10] = 1
+    assert [(call.method, call.requests) for call in store.calls if call.method != "lock"] == [("set", 1)]
+
+
+def test_attributes_are_one_read_and_one_write(store: RecordingStore) -> None:
+    z = omnizarr.create_array(store, shape=3, dtype="int8")
+    store.reset()
+    z.attrs.update(a=1, b=2)
+    assert [(call.method, call.requests) for call in store.calls] == [("get_versioned", 1), ("set_if", 1)]

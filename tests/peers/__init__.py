@@ -12,13 +12,22 @@ not asked. Which words mean "cannot do" is said by each library's file in `tests
 
 from __future__ import annotations
 
-from tests.peers.documents import array_document
+from tests.peers.documents import array_document, array_document_v1, array_document_v2
 from tests.peers.process import Peer, PeerError, Unsupported
 
-__all__ = ["ENVIRONMENTS", "LIBRARIES", "Peer", "PeerError", "Unsupported", "array_document"]
+__all__ = [
+    "ENVIRONMENTS",
+    "LIBRARIES",
+    "Peer",
+    "PeerError",
+    "Unsupported",
+    "array_document",
+    "array_document_v1",
+    "array_document_v2",
+]
 
 LIBRARIES = ("zarr", "zarrs", "tensorstore", "zarrista")
 """What the `zarr3` environment offers: zarr-python 3, the same with the zarrs codecs, TensorStore, and zarrista."""
 
-ENVIRONMENTS = {"zarr3": LIBRARIES, "zarr2": ("zarr2",)}
+ENVIRONMENTS = {"zarr3": LIBRARIES, "zarr2": ("zarr2",), "zarr1": ("zarr1",)}
 """The environments, and the libraries that each may offer."""

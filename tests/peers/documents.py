@@ -1,4 +1,4 @@
-"""Version 3 documents for the arrays that peers are asked to write."""
+"""Metadata documents of versions 3, 2 and 1, for the arrays that peers are asked to write."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["array_document"]
+__all__ = ["array_document", "array_document_v1", "array_document_v2"]
 
 _LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
 _INDEX_CODECS = [_LITTLE, {"name": "crc32c"}]
@@ -46,3 +46,49 @@ def array_document(
         "attributes": {},
         **members,
     }
+
+
+def array_document_v2(
+    shape: Sequence[int], dtype: Any, *, chunks: Sequence[int] | None = None, separator: str = ".", **members: Any
+) -> dict[str, Any]:
+    """A `.zarray` for an array, without codecs; `members` are added or take the place of others."""
+    return {
+        "zarr_format": 2,
+        "shape": list(shape),
+        "chunks": list(shape if chunks is None else chunks),
+        "dtype": _descr(np.dtype(dtype)),
+        "compressor": None,
+        "fill_value": None,
+        "order": "C",
+        "filters": None,
+        "dimension_separator": separator,
+        **members,
+    }
+
+
+def array_document_v1(
+    shape: Sequence[int], dtype: Any, *, chunks: Sequence[int] | None = None, **members: Any
+) -> dict[str, Any]:
+    """A `meta` for an array, without compression; `members` are added or take the place of others."""
+    return {
+        "zarr_format": 1,
+        "shape": list(shape),
+        "chunks": list(shape if chunks is None else chunks),
+        "dtype": _descr(np.dtype(dtype)),
+        "compression": "none",
+        "compression_opts": None,
+        "fill_value": None,
+        "order": "C",
+        **members,
+    }
+
+
+def _descr(dtype: np.dtype[Any]) -> Any:
+    """A type as versions 1 and 2 write it; structures are lists of names, types and, in version 2, shapes."""
+    if dtype.names is None:
+        return dtype.str
+    fields = []
+    for name in dtype.names:
+        field = dtype[name]
+        fields.append([name, _descr(field.base), *([list(field.shape)] if field.shape else [])])
+    return fields

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -23,7 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers"))
 
 # The packages whose source would take minutes and a compiler to build; a wheel or nothing.
-_ONLY_WHEELS = "--only-binary=numpy,numcodecs,tensorstore,zarrs,zarrista,ml_dtypes"
+_ONLY_WHEELS = "--only-binary=" + ",".join(
+    (
+        *("numpy", "numcodecs", "tensorstore", "zarrs", "zarrista", "ml_dtypes", "rasterio", "netCDF4"),
+        *("cast-value-rs", "pcodec", "zfpy", "icechunk", "zstandard", "isal", "deflate", "fastcrc"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,11 @@ class Recipe:
     """What each library that can be asked needs, as pip understands it."""
     pythons: tuple[str, ...]
     """The versions of Python to try, best first."""
+    source: str = ""
+    """A release of which only the Python files are taken, into the folder `source`, because it can no longer be built;
+    written `name==version`."""
+    extras: tuple[str, ...] = ()
+    """Packages that bring codecs to the libraries, each of which may be missing."""
 
 
 RECIPES = (
@@ -48,8 +59,24 @@ RECIPES = (
         },
         # The newest zarr-python wants 3.12; wheels of all four appear for a new Python only after months.
         ("3.13", "3.12", "3.14", "3.11"),
+        # For zarr-python: `cast_value`, `n5_default`, `numcodecs.pcodec` and `numcodecs.zfpy`; and web addresses.
+        extras=("cast-value-rs>=0.4.2", "zarr-n5", "pcodec", "zfpy", "obstore"),
     ),
-    Recipe("zarr2", {"zarr2": ("zarr==2.18.7", "numcodecs<0.16")}, ("3.11", "3.12", "3.13")),
+    # MessagePack is there for the object codec of that name, and pytest because zarr-python 2 imports one of its own
+    # tests when it opens an array in shards.
+    Recipe("zarr2", {"zarr2": ("zarr==2.18.7", "numcodecs<0.16", "msgpack", "pytest")}, ("3.11", "3.12", "3.13")),
+    # Where omnizarr and zarr-python meet in one process: what omnizarr itself needs, and the tests, is there as well.
+    Recipe(
+        "together",
+        {
+            "together": (
+                *("zarr>=3", "icechunk", "fsspec", "pytest", "hypothesis"),
+                *("numcodecs", "zstandard", "isal", "deflate", "fastcrc"),
+            ),
+        },
+        ("3.13", "3.12", "3.14", "3.11"),
+    ),
+    Recipe("zarr1", {"zarr1": ("numpy", "numcodecs", "fasteners")}, ("3.11", "3.12", "3.13", "3.14"), "zarr==1.1.0"),
 )
 
 
@@ -87,18 +114,21 @@ def make(recipe: Recipe) -> Environment:
     pythons = list(_pythons(recipe.pythons))
     missing: dict[str, str] = {}
     for python in pythons:
-        if _create(python, place) is None and _install(place, everything) is None:
+        if _create(python, place) is None and _install(place, everything, recipe.source) is None:
             break
     else:
         problem = _create(pythons[0], place) if pythons else f"none of Python {', '.join(recipe.pythons)} was found"
         for library, packages in recipe.libraries.items():
-            reason = problem or _install(place, packages)
+            reason = problem or _install(place, packages, recipe.source)
             if reason is not None:
                 missing[library] = reason
+    if len(missing) < len(recipe.libraries):
+        for extra in recipe.extras:
+            _install(place, [extra])
     environment = Environment(
         name=recipe.name,
         libraries=tuple(recipe.libraries),
-        versions=_versions(place) if len(missing) < len(recipe.libraries) else {},
+        versions=_versions(place, recipe.source) if len(missing) < len(recipe.libraries) else {},
         missing=missing,
         recipe=repr(recipe),
     )
@@ -126,14 +156,38 @@ def _create(python: str, place: Path) -> str | None:
     return _run(python, "-m", "venv", place)
 
 
-def _install(place: Path, packages: Sequence[str]) -> str | None:
-    return _run(_executable(place), "-m", "pip", "install", "--prefer-binary", _ONLY_WHEELS, *packages)
+def _install(place: Path, packages: Sequence[str], source: str = "") -> str | None:
+    problem = _run(_executable(place), "-m", "pip", "install", "--prefer-binary", _ONLY_WHEELS, *packages)
+    return problem or (_take_source(place, source) if source else None)
 
 
-def _versions(place: Path) -> dict[str, str]:
+def _take_source(place: Path, release: str) -> str | None:
+    """Puts the Python files of a release into `place/source`. To download it, pip asks its setup for the name and the
+    requirements, which needs no compiler; nothing is built."""
+    downloads = place / "downloads"
+    options = ("--no-deps", "--no-binary", ":all:", "--dest", downloads)
+    problem = _run(_executable(place), "-m", "pip", "download", *options, release)
+    if problem is not None:
+        return problem
+    name, _, version = release.partition("==")
+    target = place / "source" / name
+    target.mkdir(parents=True)
+    try:
+        with tarfile.open(downloads / f"{name}-{version}.tar.gz") as archive:
+            for member in archive:
+                parts = Path(member.name).parts
+                if parts[1:-1] == (name,) and parts[-1].endswith(".py") and (file := archive.extractfile(member)):
+                    (target / parts[-1]).write_bytes(file.read())
+    except (OSError, tarfile.TarError) as error:
+        return str(error)
+    return None
+
+
+def _versions(place: Path, source: str) -> dict[str, str]:
     command = [str(_executable(place)), "-m", "pip", "list", "--format=json"]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return {package["name"]: package["version"] for package in listed}
+    versions = {package["name"]: package["version"] for package in listed}
+    return versions | dict([source.split("==")] if source else [])
 
 
 def _pythons(versions: Sequence[str]) -> Iterator[str]:
@@ -182,7 +236,7 @@ def _report(environment: Environment) -> None:
         if library in environment.missing:
             print(f"   {library}: left out, {environment.missing[library]}")
         else:
-            package = re.sub(r"^zarr2$", "zarr", library)
+            package = re.sub(r"^zarr[12]$", "zarr", library)
             print(f"   {library}: {environment.versions.get(package, 'installed')}")
 
 

@@ -11,36 +11,83 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["pack", "pack_dtype", "unpack", "unpack_dtype"]
+__all__ = ["pack", "pack_arguments", "pack_dtype", "unpack", "unpack_arguments", "unpack_dtype"]
 
 
 def pack(array: npt.ArrayLike) -> dict[str, Any]:
-    """An array as JSON. Strings and bytes of any length travel as such, all else as raw memory in C order."""
+    """An array as JSON. Python objects travel one by one, all else as raw memory in C order."""
     array = np.asarray(array)
     packed = {"dtype": pack_dtype(array.dtype), "shape": list(array.shape)}
     if packed["dtype"] != "object":
+        if array.dtype.hasobject:
+            raise TypeError("structures that hold Python objects cannot travel")
         return {**packed, "data": base64.b64encode(array.tobytes()).decode()}
     items = [_pack_item(item) for item in array.ravel()]
     return {**packed, "items": items}
 
 
 def unpack(packed: dict[str, Any]) -> npt.NDArray[Any]:
-    """The array that was packed; variable-length strings and bytes come back as Python objects."""
+    """The array that was packed; strings and bytes of any length come back as Python objects."""
     shape = tuple(packed["shape"])
     if packed["dtype"] == "object":
-        array = np.empty(shape, object)
-        array.ravel()[:] = [_unpack_item(item) for item in packed["items"]]
-        return array
+        flat = np.empty(len(packed["items"]), object)
+        for index, item in enumerate(packed["items"]):  # one by one: NumPy would take lists apart
+            flat[index] = _unpack_item(item)
+        return flat.reshape(shape)
     data = bytearray(base64.b64decode(packed["data"]))  # not bytes, so that the array can be written to
     return np.frombuffer(data, unpack_dtype(packed["dtype"])).reshape(shape)
 
 
-def _pack_item(item: object) -> Any:
-    return {"bytes": base64.b64encode(item).decode()} if isinstance(item, bytes) else str(item)
+def pack_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments as JSON, of which some, such as fill values, may be NumPy's scalars, arrays, or bytes."""
+    return {
+        name: {"packed": pack(value)} if isinstance(value, (np.generic, np.ndarray, bytes)) else value
+        for name, value in arguments.items()
+    }
 
 
-def _unpack_item(item: Any) -> str | bytes:
-    return base64.b64decode(item["bytes"]) if isinstance(item, dict) else str(item)
+def unpack_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that were packed; arrays without dimensions come back as scalars."""
+    return {
+        name: unpack(value["packed"])[()] if isinstance(value, dict) and value.keys() == {"packed"} else value
+        for name, value in arguments.items()
+    }
+
+
+def _pack_item(item: Any) -> Any:
+    """An element as JSON: what JSON has of its own as such, all else as an object that names its kind."""
+    if item is None or isinstance(item, (str, bool)):
+        return str(item) if isinstance(item, str) else item
+    if isinstance(item, (bytes, bytearray)):
+        return {"bytes": base64.b64encode(item).decode()}
+    if isinstance(item, np.ndarray):
+        return {"array": pack(item)}
+    if isinstance(item, np.generic):
+        return _pack_item(item.item())
+    if isinstance(item, int):
+        return item
+    if isinstance(item, float):
+        return {"float": item.hex()}
+    if isinstance(item, (list, tuple)):
+        return {"list": [_pack_item(one) for one in item]}
+    if isinstance(item, dict):
+        return {"dict": [[_pack_item(name), _pack_item(value)] for name, value in item.items()]}
+    raise TypeError(f"an element of type {type(item).__name__} cannot travel")
+
+
+def _unpack_item(item: Any) -> Any:
+    if not isinstance(item, dict):
+        return item
+    ((kind, value),) = item.items()
+    if kind == "bytes":
+        return base64.b64decode(value)
+    if kind == "array":
+        return unpack(value)
+    if kind == "float":
+        return float.fromhex(value)
+    if kind == "list":
+        return [_unpack_item(one) for one in value]
+    return {_unpack_item(name): _unpack_item(one) for name, one in value}
 
 
 def pack_dtype(dtype: np.dtype[Any]) -> Any:
@@ -52,18 +99,27 @@ def pack_dtype(dtype: np.dtype[Any]) -> Any:
         return {"item": pack_dtype(item), "shape": list(shape)}
     if dtype.fields is not None:
         assert dtype.names is not None
-        return [[name, pack_dtype(dtype.fields[name][0])] for name in dtype.names]
+        fields = [[name, pack_dtype(dtype.fields[name][0])] for name in dtype.names]
+        if unpack_dtype(fields) == dtype:
+            return fields
+        return {"fields": fields, "offsets": [dtype.fields[name][1] for name in dtype.names], "size": dtype.itemsize}
     if dtype.type.__module__.partition(".")[0] == "ml_dtypes":
         return {"ml_dtypes": dtype.name}
     return dtype.str
 
 
 def unpack_dtype(packed: Any) -> np.dtype[Any]:
-    """The dtype that was packed; structures come back without padding."""
+    """The dtype that was packed."""
     if isinstance(packed, list):
         return np.dtype([(name, unpack_dtype(field)) for name, field in packed])
     if isinstance(packed, dict) and "item" in packed:
         return np.dtype((unpack_dtype(packed["item"]), tuple(packed["shape"])))
+    if isinstance(packed, dict) and "fields" in packed:  # there is room between them
+        spec: Any = {"offsets": packed["offsets"], "itemsize": packed["size"]}
+        spec["names"] = [name for name, _ in packed["fields"]]
+        spec["formats"] = [unpack_dtype(field) for _, field in packed["fields"]]
+        padded: np.dtype[Any] = np.dtype(spec)
+        return padded
     if isinstance(packed, dict):
         import ml_dtypes
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from tests.peers.documents import array_document
 from tests.peers.environments import ROOT, Environment
-from tests.peers.exchange import pack, unpack
+from tests.peers.exchange import pack, pack_arguments, unpack
 
 __all__ = ["Peer", "PeerError", "Unsupported"]
 
@@ -60,18 +61,28 @@ class Peer:
     ) -> None:
         """Makes the library create an array and write `data` to it.
 
-        `document` is the metadata to create it from, of version 3 or 2; without it, `spec` is what `array_document`
-        takes, or for `zarr2` what its own `zarr.create` takes (`zarr_version=3` makes it write the 2020 draft).
+        `document` is the metadata to create it from: of version 3 or 2, of 2 for `zarr2`, of 1 for `zarr1`. Without
+        it, `spec` is what `array_document` takes, or for `zarr1` and `zarr2` what their own `zarr.create` takes, with
+        codecs as their configurations; `zarr_version=3` makes `zarr2` write the draft of 2020, with `chunks_per_shard`
+        in shards. These two, and `zarr` with a document of version 2, also take `attributes`.
         """
-        if document is None and library != "zarr2":
+        if document is None and library not in ("zarr1", "zarr2"):
             document, spec = array_document(data.shape, data.dtype, **spec), {}
+        spec = pack_arguments(spec)
         self._ask(library, "write", path, array_path=array_path, data=pack(data), document=document, **spec)
 
     def describe(self, library: str, path: str | os.PathLike[str], node_path: str = "") -> dict[str, Any]:
-        """What the library says of a node: its `kind`, its `attributes`, and the `shape`, `dtype`, `chunks` and
-        `document` of an array or the `members` of a group."""
+        """What the library says of a node: its `kind`, its `attributes`, its `document` where it shows that, and the
+        `shape`, `dtype` and `chunks` of an array or the `members` of a group. The libraries that are zarr-python also
+        tell `order` and `fill_value`, which is an array without dimensions, or None."""
         answer: dict[str, Any] = self._ask(library, "describe", path, node_path=node_path)
+        if answer.get("fill_value") is not None:
+            answer["fill_value"] = unpack(answer["fill_value"])
         return answer
+
+    def resize(self, library: str, path: str | os.PathLike[str], shape: Sequence[int], array_path: str = "") -> None:
+        """Makes the library give an array another shape."""
+        self._ask(library, "resize", path, array_path=array_path, shape=list(shape))
 
     def create_group(
         self,

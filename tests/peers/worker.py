@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tests.peers.exchange import pack, unpack
+from tests.peers.exchange import pack, unpack, unpack_arguments
 
 __all__ = ["answer", "main"]
 
@@ -29,7 +29,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             return {"unsupported": "the library has no such operation"}
         if "data" in request:
             request["data"] = unpack(request["data"])
-        result = action(Path(request.pop("path")), **request)
+        result = action(Path(request.pop("path")), **unpack_arguments(request))
         return {"answer": pack(result) if hasattr(result, "dtype") else result}
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -71,6 +71,18 @@ class TestStoreThatCannotWrite(StoreSuite):
         return store
 
 
+def test_R116_parts_of_values_fall_back_to_whole_ones():
+    store = SmallestStore()
+    store.set_partial_values([("a", 0, b"0123456789"), ("b/c", 0, b"x"), ("b/d", 0, b"y")])
+    store.set_partial_values([("a", 2, b"--"), ("a", 8, b"++>")])
+    assert store.data["a"] == b"01--4567++>"
+    parts = store.get_partial_values([("a", (1, 3)), ("absent", None), ("a", (9, None)), ("b/c", None)])
+    assert [None if part is None else bytes(part) for part in parts] == [b"1--", None, b"+>", b"x"]
+    store.erase_values(["a", "absent"])
+    store.erase_prefix("b/")
+    assert store.data == {}
+
+
 def test_a_store_that_cannot_write_is_read_only():
     assert WriteOnceStore().read_only
     with pytest.raises(ReadOnlyError):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from omnizarr.errors import InvalidKeyError, LocationError, ReadOnlyError, StoreError
-from omnizarr.store import LocalStore, files, leftovers, local
+from omnizarr.store import LocalStore, files, leftovers, local, local_agreement
 from omnizarr.testing import StoreSuite
 
 
@@ -133,12 +133,12 @@ def test_a_pickle_keeps_how_the_store_was_opened(tmp_path: Path):
         store.set("k", b"x")
 
 
-def test_two_spellings_of_one_directory_share_their_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_locks_two_spellings_of_one_directory_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    one, two = LocalStore(tmp_path / "real"), LocalStore(tmp_path / "link")
+    one, two = LocalStore(tmp_path / "real", locking=False), LocalStore(tmp_path / "link", locking=False)
     places = []
-    monkeypatch.setattr(local, "process_lock", lambda place, keys: places.append((place, keys)))
+    monkeypatch.setattr(local_agreement, "process_lock", lambda place, keys: places.append((place, keys)))
     one.lock(["k"])
     two.lock(["k"])
     assert places[0] == places[1]
@@ -215,6 +215,48 @@ def test_a_name_that_is_too_long_is_absent_and_cannot_be_set(store: LocalStore):
         assert caught.value.errno == errno.ENAMETOOLONG
     store.erase_prefix("")
     assert everything(Path(store.location)) == []
+
+
+def as_deep(store: LocalStore, length: int) -> str:
+    """A prefix whose directory has a path of exactly so many characters."""
+    room = length - len(store.location) - 1
+    steps = ["x" * 100] * (room // 101 - 1)
+    steps += ["y" * 50, "z" * (room - 101 * len(steps) - 51)]
+    assert len(str(store.path("/".join(steps)))) == length
+    return "/".join(steps) + "/"
+
+
+@pytest.mark.skipif(not hasattr(os, "pathconf"), reason="only POSIX says how long a path can be")
+@pytest.mark.parametrize("short", range(-2, 8))
+def test_a_path_that_is_nearly_too_long_leaves_nothing_behind(store: LocalStore, short: int):
+    """With the end of the path at, before and behind the limit, where a slash more is one too many."""
+    store.set("kept/k", b"x")
+    prefix = as_deep(store, os.pathconf("/", "PC_PATH_MAX") - short)
+    with pytest.raises(StoreError, match="too long"):
+        store.set(prefix + "k", b"x")
+    assert everything(Path(store.location)) == ["kept", "kept/k"]
+
+
+@pytest.mark.skipif(not hasattr(os, "pathconf"), reason="only POSIX says how long a path can be")
+@pytest.mark.parametrize("follow", [False, True])
+def test_the_deepest_directory_there_can_be_is_listed_and_erased(store: LocalStore, follow: bool):
+    store = LocalStore(store.location, follow_symlinks=follow)
+    prefix = as_deep(store, os.pathconf("/", "PC_PATH_MAX") - 1)
+    os.makedirs(store.path(prefix[:-1]))
+    assert list(store.list()) == []
+    assert store.list_dir(prefix) == ([], [])
+    assert store.list_dir(prefix[: prefix.rfind("/", 0, -1) + 1]) == ([], [prefix])
+    store.erase_prefix("")
+    assert everything(Path(store.location)) == []
+
+
+def test_a_failed_write_removes_only_the_directories_it_made(store: LocalStore):
+    os.makedirs(store.path("a/empty"))
+    with pytest.raises(StoreError, match="too long"):
+        store.set("a/empty/b/c/" + "x" * 300, b"x")
+    assert everything(Path(store.location)) == ["a", "a/empty"]
+    store.set("a/empty/b/c/k", b"x")
+    assert store.get("a/empty/b/c/k") == b"x"
 
 
 # -- keys that would leave the root
@@ -471,6 +513,22 @@ def test_erase_prefix_removes_whatever_lies_there(store: LocalStore):
     assert everything(Path(store.location)) == ["k"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_process_writes_under_its_own_name():
+    leftovers.new_name()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, leftovers.new_name().encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert f"-{child}-" in os.read(read, 1000).decode()
+    assert f"-{os.getpid()}-" in leftovers.new_name()
+    os.close(read)
+    os.close(write)
+
+
 def test_erase_prefix_leaves_what_others_are_writing(store: LocalStore):
     store.set("a/k", b"x")
     unfinished = leave(store.path("a"), process=os.getpid())
@@ -589,33 +647,3 @@ def test_a_killed_writer_leaves_nothing_to_be_seen(store: LocalStore):
     assert store.get("a/k") == b"old"
     assert list(store.list()) == ["a/k"]
     assert everything(store.path("a")) == ["k"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_child_is_not_held_up_by_locks_of_its_parents_threads(store: LocalStore):
-    program = (
-        "import os, sys, threading, warnings\n"
-        "from omnizarr.store import LocalStore, MemoryStore\n"
-        "warnings.simplefilter('ignore')\n"
-        "store, memory = LocalStore(sys.argv[1]), MemoryStore()\n"
-        "held, done = threading.Event(), threading.Event()\n"
-        "def hold():\n"
-        "    with store.lock(['k']), memory.lock(['k']):\n"
-        "        held.set(); done.wait()\n"
-        "threading.Thread(target=hold).start()\n"
-        "held.wait()\n"
-        "child = os.fork()\n"
-        "if child == 0:\n"
-        "    assert store.set_if('k', b'x', None)\n"
-        "    with memory.lock(['k']): memory.set('k', b'x')\n"
-        "    os._exit(0)\n"
-        "status = os.waitpid(child, 0)[1]\n"
-        "done.set()\n"
-        "sys.exit(status)\n"
-    )
-    subprocess.run([sys.executable, "-c", program, store.location], check=True, timeout=120)
-    assert store.get("k") == b"x"
-
-
-def test_it_says_that_other_processes_are_not_kept_out_yet(store: LocalStore):
-    assert (store.locking, store.conditional, store.remote) == (False, False, False)

@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError
-from omnizarr.store import LocalStore, MemoryStore, PrefixStore, ReadOnlyStore, Store, WrapperStore, as_read_only
+from omnizarr.store import (
+    Buffer,
+    ByteRange,
+    LocalStore,
+    MemoryStore,
+    PrefixStore,
+    ReadOnlyStore,
+    Store,
+    WrapperStore,
+    as_read_only,
+)
+from omnizarr.store.contract import Version
 from omnizarr.testing import StoreSuite
 
 PUBLIC = [name for name in {**vars(Store), **Store.__annotations__} if not name.startswith("_")]
@@ -77,7 +88,7 @@ def test_every_property_is_forwarded(name: str):
     assert getattr(WrapperStore(Spy()), name) == f"the {name} of the inner store"
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("check_writable", "list")])
+@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("check_writable", "list", "flush", "close")])
 def test_a_prefix_store_changes_every_method_that_takes_keys(name: str):
     assert name in vars(PrefixStore)
 
@@ -158,3 +169,33 @@ def test_a_prefix_store_locks_the_keys_that_are_stored():
     with PrefixStore(Watched(), "a").lock(["k"], shared=True):
         pass
     assert asked == [(["a/k"], True)]
+
+
+def test_what_is_read_only_is_so_above_its_root_too():
+    inner = MemoryStore()
+    found = ReadOnlyStore(PrefixStore(inner, "a/b")).parent()
+    assert found is not None
+    above, name = found
+    assert (above, name) == (ReadOnlyStore(PrefixStore(inner, "a")), "b")
+    assert above.read_only
+    assert ReadOnlyStore(inner).parent() is None
+    assert WrapperStore(PrefixStore(inner, "a/b")).parent() is None  # made for what it stands in front of
+
+
+def test_a_store_that_shows_other_values_is_not_conditional_by_itself() -> None:
+    """What it would be compared with, and what would be stored, is the other store's."""
+
+    class Backward(WrapperStore):
+        def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+            value = self.inner.get(key)
+            return None if value is None else bytes(value)[::-1]
+
+    class Compared(Backward):
+        def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+            return Store.get_versioned(self, key)
+
+    inner = MemoryStore()
+    assert inner.conditional
+    assert (Backward(inner).conditional, Backward(inner).erases_if) == (False, False)
+    assert Compared(inner).conditional
+    assert WrapperStore(inner).conditional

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._json import Json
 from omnizarr.api.creation import create_array, create_group
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.opening import open
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
+from omnizarr.dtypes import data_type_of
 from omnizarr.errors import ArgumentError, NodeNotFoundError
+from omnizarr.formats.names import dimensions_in_attributes
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
 from omnizarr.nodes.lengths import as_lengths
+from omnizarr.nodes.surroundings import generation_above
 from omnizarr.store import Store
 
 __all__ = [
@@ -59,8 +64,10 @@ def from_array(
 ) -> Array:
     """A new array like `data` (an omnizarr or a NumPy array, or anything like one), with its elements if `write_data`.
 
-    What is not given is taken from `data`, if it is an omnizarr array: its chunks, codecs, fill value, attributes and
-    dimension names. Elements are copied a row of stored chunks at a time."""
+    What is not given is taken from `data`, if it is an omnizarr array: its generation, unless it comes into a hierarchy
+    of another one, its chunks, codecs, fill value, attributes and dimension names. Elements are copied a row of stored
+    chunks at a time."""
+    options = {option: value for option, value in options.items() if not _kept(option, value)}
     if not hasattr(data, "shape") or not hasattr(data, "dtype"):
         data = np.asarray(data)
     if write_data and options.get("shape") is not None and as_lengths(options["shape"], "shape", least=0) != data.shape:
@@ -68,24 +75,39 @@ def from_array(
             f"`shape`: `data` has the shape {tuple(data.shape)}; `write_data=False` makes an array of another",
             argument="shape",
         )
-    place, where = resolve(store, options.pop("storage_options", None)), normal_path(name, "name")
+    place, where = resolve(store, options.pop("storage_options", None), normal_path(name, "name"))
     if isinstance(data, Array) and options.get("overwrite") and _holds(place, where, data):
         raise ArgumentError("`overwrite` would erase `data` before it is copied", argument="overwrite")
-    made = create_array(place, name=where, **{**_like(data, options), **options})
+    if isinstance(data, Array) and options.get("zarr_format") is None:
+        options["zarr_format"] = generation_above(place, where) or data.zarr_format
+    try:
+        made = create_array(place, name=where, **{**_like(data, options), **options})
+    except ArgumentError as error:
+        if isinstance(data, Array) and data.zarr_format != options["zarr_format"] and error.hint is None:
+            error.hint = 'give what it has another of, such as `compressors="auto"` for its usual ones'
+        raise
     if write_data and made.size:
         if not made.shape:
             made[...] = data[...]
         else:
-            stored = made.shards or made.chunks
-            step = stored[0] if isinstance(stored[0], int) else 1
-            for start in range(0, made.shape[0], step):
-                made[start : start + step] = data[start : start + step]
+            rows = made.metadata.grid.axes(made.shape)[0]
+            for start, size in map(rows.bounds, range(rows.count)):
+                made[start : start + size] = data[start : start + size]
     return made
 
 
+def _kept(option: str, value: Any) -> bool:
+    """Whether an option says, as in zarr-python, that it is taken from `data`: here it is, if it is left out."""
+    return (option in _CHUNKING and isinstance(value, str) and value == "keep") or (option == "order" and value is None)
+
+
 def _holds(store: Store, path: str, array: Array) -> bool:
-    """Whether an array lies at a place or below it."""
-    return store.location == array.store.location and f"{array.path}/".startswith(f"{path}/" if path else "")
+    """Whether an array lies at a place or below it; its store may begin further down than this one."""
+    return _place(array.store, array.path).startswith(_place(store, path))
+
+
+def _place(store: Store, path: str) -> str:
+    return f"{store.location.rstrip('/')}/{path}".rstrip("/") + "/"
 
 
 _CHUNKING = frozenset(["dtype", "chunks", "shards", "filters", "serializer", "compressors", "order"])
@@ -96,27 +118,42 @@ def _like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
     if not isinstance(data, Array):
         return {"shape": data.shape, "dtype": data.dtype}
     model = data.metadata
+    names, attributes = _names_apart(data)
     options: ArrayOptions = {
         "shape": data.shape,
         "dtype": data.data_type,
         "fill_value": model.fill,
-        "attributes": model.attributes,
-        "chunk_key_encoding": model.chunk_keys,
-        "dimension_names": model.dimension_names,
+        "attributes": attributes,
+        "dimension_names": names,
+        "storage_transformers": model.storage_transformers,
     }
-    if changes.keys() & _CHUNKING:
+    alike = changes["zarr_format"] == data.zarr_format
+    if alike:
+        options |= {"chunk_key_encoding": model.chunk_keys, "extensions": model.extensions, "fallback": model.fallback}
+    if not alike or changes.keys() & _CHUNKING:
         # What the user changes is said of chunks, so the rest is, too.
-        options["chunks"], options["shards"] = data.chunks, data.shards  # type: ignore[typeddict-item]
+        sharded = model.sharding is not None
+        options["chunks"], options["shards"] = (data.chunks, model.grid) if sharded else (model.grid, None)
         codecs: tuple[Codec, ...] = (*data.filters, data.serializer, *data.compressors)
         if "order" in changes:
             codecs = tuple(codec for codec in codecs if not isinstance(codec, Transpose))
     else:
-        options["chunks"] = model.grid.chunks  # type: ignore[typeddict-item]
+        options["chunks"] = model.grid
         codecs = model.codecs
     options["filters"] = [codec for codec in codecs if isinstance(codec, ArrayCodec)]
-    options["serializer"] = next(codec for codec in codecs if isinstance(codec, Serializer))
+    serializer = next(codec for codec in codecs if isinstance(codec, Serializer))
+    options["serializer"] = serializer if alike or not serializer.private else "auto"
     options["compressors"] = [codec for codec in codecs if isinstance(codec, BytesCodec)]
     return options
+
+
+def _names_apart(array: Array) -> tuple[tuple[str | None, ...] | None, dict[str, Json]]:
+    """The names of an array's dimensions, and its attributes without them: another generation keeps them elsewhere."""
+    model, names = array.metadata, array.dimension_names
+    if names is None or model.dimension_names is not None:
+        return names, model.attributes
+    kept = dimensions_in_attributes(replace(model, dimension_names=names, attributes={})).attributes
+    return names, {name: value for name, value in model.attributes.items() if name not in kept}
 
 
 def _filled(options: dict[str, Any], fill_value: Any) -> dict[str, Any]:
@@ -125,6 +162,14 @@ def _filled(options: dict[str, Any], fill_value: Any) -> dict[str, Any]:
         if name in options:
             raise ArgumentError(f"an array that is all one value takes no `{name}`", argument=name)
     return {**options, "fill_value": fill_value}
+
+
+def _zero(dtype: Any) -> Any:
+    """What is zero in a type: for times not the default, which is no time at all."""
+    if dtype is None:
+        return None  # whoever creates the array says what is missing
+    kind = data_type_of(dtype)
+    return np.zeros((), kind.dtype) if kind.fixed_size else kind.default_fill()
 
 
 @takes_array_options(without=("data",))
@@ -136,7 +181,7 @@ def empty(shape: Any, *, store: StoreLike = None, path: str | None = None, **opt
 @takes_array_options(without=("data", "fill_value"))
 def zeros(shape: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of zeros, which take no space."""
-    return create(shape, store=store, path=path, **_filled(options, None))
+    return create(shape, store=store, path=path, **_filled(options, _zero(options.get("dtype", np.float64))))
 
 
 @takes_array_options(without=("data", "fill_value"))
@@ -160,7 +205,8 @@ def empty_like(a: Any, *, store: StoreLike = None, path: str | None = None, **op
 @takes_array_options(without=("data", "fill_value"))
 def zeros_like(a: Any, *, store: StoreLike = None, path: str | None = None, **options: Any) -> Array:
     """A new array of zeros that is otherwise like another."""
-    return empty_like(a, store=store, path=path, **_filled(options, None))
+    like = a.data_type if isinstance(a, Array) else getattr(a, "dtype", None)
+    return empty_like(a, store=store, path=path, **_filled(options, _zero(options.get("dtype", like))))
 
 
 @takes_array_options(without=("data", "fill_value"))
@@ -180,19 +226,19 @@ def save_array(
     arr: npt.ArrayLike,
     *,
     path: str | None = None,
-    zarr_format: ZarrFormat = 3,
+    zarr_format: ZarrFormat | None = 3,
     storage_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> None:
     """Stores an array, in place of one that lies there. A group is replaced only if `overwrite=True` says so."""
-    place = resolve(store, storage_options)
-    options.setdefault("overwrite", isinstance(_existing(place, path), Array))
-    create_array(place, name=path, data=arr, zarr_format=zarr_format, **options)
+    if "overwrite" not in options:
+        options["overwrite"] = isinstance(_existing(store, path, storage_options), Array)
+    create_array(store, name=path, data=arr, zarr_format=zarr_format, storage_options=storage_options, **options)
 
 
-def _existing(store: Store, path: str | None) -> Array | Group | None:
+def _existing(store: StoreLike, path: str | None, storage_options: dict[str, Any] | None) -> Array | Group | None:
     try:
-        return open(store, path=path, mode="r")
+        return open(store, path=path, mode="r", storage_options=storage_options)
     except NodeNotFoundError:
         return None
 
@@ -201,7 +247,7 @@ def save_group(
     store: StoreLike,
     *args: npt.ArrayLike,
     path: str | None = None,
-    zarr_format: ZarrFormat = 3,
+    zarr_format: ZarrFormat | None = 3,
     storage_options: dict[str, Any] | None = None,
     **kwargs: npt.ArrayLike,
 ) -> None:
@@ -210,8 +256,8 @@ def save_group(
     arrays: dict[str, Any] = {f"arr_{number}": arr for number, arr in enumerate(args)} | kwargs
     if not arrays:
         raise ArgumentError("there is no array to save", argument="args")
-    place = resolve(store, storage_options)
-    group = create_group(place, path=path, zarr_format=zarr_format, overwrite=_existing(place, path) is not None)
+    exists = _existing(store, path, storage_options) is not None
+    group = create_group(store, path=path, zarr_format=zarr_format, storage_options=storage_options, overwrite=exists)
     for name, arr in arrays.items():
         group.create_array(name, data=arr)
 
@@ -220,7 +266,7 @@ def save(
     store: StoreLike,
     *args: npt.ArrayLike,
     path: str | None = None,
-    zarr_format: ZarrFormat = 3,
+    zarr_format: ZarrFormat | None = 3,
     storage_options: dict[str, Any] | None = None,
     **kwargs: npt.ArrayLike,
 ) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.opening import open_group
+from omnizarr.api.upwards import new_place
 from omnizarr.formats import dialect
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, new_array, new_group, takes_array_options
 from omnizarr.nodes.site import Site
+from omnizarr.nodes.surroundings import generation_above
 
 __all__ = ["create_array", "create_group", "group"]
 
@@ -29,21 +32,35 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         filters: array → array codecs.
         compressors: bytes → bytes codecs; "auto" chooses by the type, None stores uncompressed.
         serializer: the array → bytes codec; "auto" is `bytes`, in the byte order of `dtype`.
-        fill_value: what elements are that nobody wrote; zero, if not given.
+        fill_value: what elements are that nobody wrote; zero, if not given. None leaves it undefined, where the
+            generation has that (1, 2 and "3-draft-2020").
         order: "C", or "F" for elements stored with the first index varying fastest.
-        zarr_format: the generation to write.
+        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022" or 3. None is that of the groups
+            above, or 3.
         attributes: what you want to say about the array; JSON values under names.
         chunk_key_encoding: `/` or `.`, a name, or a JSON object; the default gives keys like `c/0/1`.
         dimension_names: a name, or None, for each dimension.
+        storage_transformers: what stands between the array and its store; the drafts of v3 have them.
+        extensions: JSON objects by which a document of a draft of v3 says what else it needs.
+        fallback: the core data type, or a list of them, that readers of a draft of v3 may use who do not know the type.
         storage_options: for a URL.
         overwrite: replaces what lies there, with all that lies below it.
         write_empty_chunks: stores also chunks that hold nothing but the fill value, instead of leaving them out.
 
     Codecs are given as objects (`omnizarr.codecs.Zstd(level=3)`), names ("zstd") or JSON objects.
     """
-    place = resolve(store, options.pop("storage_options", None))
-    site = Site(place, normal_path(name, "name"), dialect(options.pop("zarr_format", 3)))
+    zarr_format = options.pop("zarr_format", 3)
+    site = _site(store, options.pop("storage_options", None), normal_path(name, "name"), zarr_format)
     return new_array(site, **options)
+
+
+def _site(store: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None) -> Site:
+    place, where = resolve(store, storage_options, path)
+    if zarr_format is None:
+        zarr_format = (generation_above(place, where) if where else None) or 3
+    found = dialect(zarr_format)
+    place, where = new_place(store, place, where, zarr_format)
+    return Site(place, found.normal(where), found)
 
 
 def create_group(
@@ -51,13 +68,18 @@ def create_group(
     *,
     path: str | None = None,
     attributes: dict[str, Any] | None = None,
-    zarr_format: ZarrFormat = 3,
+    zarr_format: ZarrFormat | None = 3,
     storage_options: dict[str, Any] | None = None,
     overwrite: bool = False,
+    extensions: Sequence[Any] | None = None,
+    metadata_encoding: Any = None,
 ) -> Group:
-    """Creates a group, at the root of a store or under a `path` in it; groups above it are created where missing."""
-    site = Site(resolve(store, storage_options), normal_path(path), dialect(zarr_format))
-    return new_group(site, attributes, overwrite=overwrite)
+    """Creates a group, at the root of a store or under a `path` in it; groups above it are created where missing.
+
+    In the drafts of v3 a new hierarchy may declare `extensions`, as JSON objects, and be written in another
+    `metadata_encoding` than JSON, given by its URI."""
+    site = _site(store, storage_options, normal_path(path), zarr_format)
+    return new_group(site, attributes, overwrite=overwrite, extensions=extensions, metadata_encoding=metadata_encoding)
 
 
 def group(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from omnizarr import _json
 from omnizarr._json import Json
 from omnizarr.api.location import StoreLike
 from omnizarr.api.opening import open, open_group
-from omnizarr.config import config
-from omnizarr.errors import OmnizarrError, warn
-from omnizarr.model import GroupModel, ZarrFormat
+from omnizarr.errors import ArgumentError, OmnizarrError, StoreError, warn
+from omnizarr.formats import name_of
+from omnizarr.model import ZarrFormat
 from omnizarr.nodes import Array, Group, Tree, UnreadableNode
-from omnizarr.nodes.consolidated import gathered
-from omnizarr.nodes.documents import change
+from omnizarr.nodes.consolidated import gathered, write_consolidated
+from omnizarr.nodes.documents import document_values, parse_documents
 
 __all__ = ["consolidate_metadata", "tree"]
 
@@ -34,9 +32,11 @@ def consolidate_metadata(
     zarr_format: ZarrFormat | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Group:
-    """Gathers the documents of all nodes below a group in the group's own, so that one request opens them all.
+    """Gathers the documents of all nodes below a group in one, so that one request opens them all; v1 and the draft of
+    2022 have no place for it.
 
-    Handles that came through the group keep it up to date when they change a node; other writers may not know of it.
+    Handles that come through the group from now on, such as the one that this gives back, keep it up to date when they
+    change a node. Those that were opened before do not know of it, nor may other programs.
     """
     group = open_group(
         store,
@@ -48,26 +48,32 @@ def consolidate_metadata(
     )
 
     site = group._site
-    documents: dict[str, Json] = {}
-    for below, member in group.members(max_depth=None):
+    if not site.dialect.consolidates(site.path):
+        raise ArgumentError(
+            f"{name_of(group.zarr_format)} has no consolidated metadata"
+            + (" below its root" if site.dialect.consolidates("") else ""),
+            argument="zarr_format",
+        )
+    documents: dict[str, Json] = gathered(site.dialect, site.dialect.consolidated_groups(site.path))
+    if site.dialect.consolidated_key(site.path) is not None:  # then the group itself is among them
+        documents |= gathered(site.dialect, {site.path: group.metadata})
+    for _, member in group.members(max_depth=None):
         if isinstance(member, UnreadableNode):
-            document = _as_it_is(group, member)
+            documents |= _as_it_is(group, member)
         else:
-            document = gathered(site.dialect, member.path, member.metadata)
-        if document is not None:
-            documents[below] = document
-    change(site.store, site.dialect, site.path, lambda model: replace(model, consolidated=documents), GroupModel)
+            documents |= gathered(site.dialect, {member.path: member.metadata})
+    write_consolidated(site.store, site.dialect, site.path, documents)
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
 
 
-def _as_it_is(group: Group, member: UnreadableNode) -> Json | None:
-    """The document of a member that cannot be read here, which others may understand; None if it is not even JSON."""
+def _as_it_is(group: Group, member: UnreadableNode) -> dict[str, Json]:
+    """The documents of a member that cannot be read here, which others may understand; none if they are none."""
+    dialect = group._site.dialect
+    if isinstance(member.error, StoreError):
+        raise member.error  # that it cannot be had now does not mean that it is damaged
     try:
-        for key in group._site.dialect.keys(member.path):
-            value = group.store.get(key)
-            if value is not None:
-                return _json.parse(value, f"`{key}`", limit=config.current.max_document_bytes)
+        values = document_values(group.store, dialect.keys(member.path))
+        return parse_documents(group.store, values, dialect.encoding)
     except OmnizarrError:
-        pass
-    warn(f"`{member.path}` is left out of the consolidated metadata, for it cannot be read: {member.reason}")
-    return None
+        warn(f"`{member.path}` is left out of the consolidated metadata, for it cannot be read: {member.reason}")
+        return {}

@@ -1,53 +1,93 @@
-"""From what a user gives as a place — a path, a URL, a store, a dict — to a store."""
+"""From what a user gives as a place — a path, a URL, a store, a dict — to a store and a path in it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from omnizarr.errors import LocationError
+from omnizarr.model import join_path, normal_path
 from omnizarr.store import LocalStore, MemoryStore, Store
+from omnizarr.store.addresses import Place, locate
 
-__all__ = ["StoreLike", "resolve"]
+__all__ = ["Place", "StoreLike", "file_hint", "resolve"]
 
-StoreLike: TypeAlias = Store | str | os.PathLike[str] | dict[str, Any] | None
-"""A place: a store, a path, a URL, a dict that holds the bytes, or None for memory of its own."""
+StoreLike: TypeAlias = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
+"""A place: a store, a path, a URL, a dict or another mapping that holds the bytes, a store of zarr-python 3 or obstore,
+or None for memory of its own."""
 
-_memory: dict[str, MemoryStore] = {}  # `memory://name` means the same place wherever it is opened in this process
+
+def is_zarr_python_store(place: object) -> bool:
+    """Whether it is one, without a look at a library that may not be installed."""
+    return any((kind.__module__, kind.__name__) == ("zarr.abc.store", "Store") for kind in type(place).__mro__)
 
 
-def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None) -> Store:
-    """The store that a user means."""
+def _of_another_library(place: Any) -> Store | None:
+    """The store that an object of another library is a place for: of zarr-python, fsspec, obstore, the protocol obspec,
+    or any mapping."""
+    kind = type(place)
+    if is_zarr_python_store(place):
+        from omnizarr.store import ZarrPythonStore
+
+        return ZarrPythonStore(place)
+    of_obstore = kind.__module__.partition(".")[0] == "obstore" or hasattr(place, "__getnewargs_ex__")
+    if of_obstore and kind.__name__ == "LocalStore" and getattr(place, "prefix", None) is not None:
+        return LocalStore(place.prefix)
+    if kind.__module__ == "fsspec.mapping":
+        from omnizarr.store import FsspecStore
+
+        return FsspecStore(place.fs, place.root)
+    if all(callable(getattr(kind, name, None)) for name in ("cat_file", "pipe_file", "_strip_protocol")):
+        from omnizarr.store import FsspecStore
+
+        return FsspecStore(place)
+    if all(callable(getattr(kind, name, None)) for name in ("get", "head", "list_with_delimiter")):
+        from omnizarr.store import ObjectStore  # which few need
+
+        return ObjectStore(place)
+    if isinstance(place, Mapping):
+        from omnizarr.store import MappingStore
+
+        return MappingStore(place)
+    return None
+
+
+def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, path: str = "") -> Place:
+    """The store that a user means, and where in it: at `path`, below what an address says itself."""
     if storage_options and not isinstance(store, str):
         raise LocationError("`storage_options` belong to a URL", hint="give them to the store itself")
     if store is None:
-        return MemoryStore()
+        return Place(MemoryStore(), path)
     if isinstance(store, Store):
-        return store
+        return Place(store, path)
     if isinstance(store, dict):
-        return MemoryStore(store)
+        return Place(MemoryStore(store), path)
     if isinstance(store, (str, os.PathLike)):
-        return _from_text(os.fspath(store), storage_options)
+        found = locate(os.fspath(store), storage_options)
+        return Place(found.store, join_path(normal_path(found.path), path))
+    below = getattr(store, "path", None)
+    if isinstance(below, str) and is_zarr_python_store(theirs := getattr(store, "store", None)):  # their `StorePath`
+        return resolve(theirs, path=join_path(normal_path(below), path))
+    found_elsewhere = _of_another_library(store)
+    if found_elsewhere is not None:
+        return Place(found_elsewhere, path)
     raise LocationError(
         f"a {type(store).__name__} is not a place for arrays",
         hint="give a path, a URL such as `file:///data`, a store, or a dict",
     )
 
 
-def _from_text(text: str, storage_options: dict[str, Any] | None) -> Store:
-    scheme, separator, rest = text.partition("://")
-    if not separator or "/" in scheme or len(scheme) < 2:  # a single letter is a drive of Windows
-        if storage_options:
-            raise LocationError("`storage_options` belong to a URL, and a path is none")
-        if not text:
-            raise LocationError("the path is empty")
-        return LocalStore(text)
-    if storage_options:
-        raise LocationError(f"`{scheme}://` takes no `storage_options`: {', '.join(sorted(storage_options))}")
-    if scheme == "file":
-        return LocalStore.from_url(text)
-    if scheme == "memory":
-        return _memory.setdefault(rest, MemoryStore(name=rest))
-    raise LocationError(
-        f"`{scheme}://` is not a place that this release can reach", hint="use a path, `file://` or `memory://`"
-    )
+def file_hint(store: Store) -> str | None:
+    """What to try where a folder was meant and a file is."""
+    if not isinstance(store, LocalStore) or not os.path.isfile(store.location):
+        return None
+    try:
+        with open(store.location, "rb") as file:
+            start = file.read(16)
+    except OSError:
+        return None
+    for sign, container in ((b"PK", "zip"), (b"SQLite format 3\0", "sqlite"), (b"{", "reference")):
+        if start.startswith(sign):
+            return f"it is a file; if it is what it looks like, open `{container}::{store.location}`"
+    return "it is a file, and no array or group is kept in a file of this kind"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from omnizarr._extension import find, parse_extension
+from omnizarr._extension import asked, find, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys.contract import ChunkKeys, chunk_key_encodings
 from omnizarr.chunk_keys.default import Default
+from omnizarr.chunk_keys.draft import Draft
 from omnizarr.chunk_keys.v2 import V2
 
-__all__ = ["V2", "ChunkKeys", "Default", "chunk_key_encodings", "parse_chunk_keys"]
+__all__ = ["V2", "ChunkKeys", "Default", "Draft", "chunk_key_encodings", "parse_chunk_keys"]
 
 
 def parse_chunk_keys(value: Json, path: str, problems: Problems) -> ChunkKeys | None:
     """Reads a `chunk_key_encoding` member, as a name or as an object (R14, R77); adds to `problems` if it is wrong."""
     extension = parse_extension(value, path, problems, kind="chunk key encoding", ignorable=False)
     encoding = extension and find(extension, chunk_key_encodings, problems)
-    return encoding.parse(extension.configuration, path, problems) if extension and encoding else None
+    if not extension or not encoding:
+        return None
+    return asked("chunk key encoding", extension.name, path, problems, encoding.parse, extension.configuration)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from omnizarr._json import Json, Problems
-from omnizarr._registry import Registry
+from omnizarr._registry import Registry, subclass_of
 
 __all__ = ["ChunkKeys", "chunk_key_encodings"]
 
@@ -40,5 +40,20 @@ class ChunkKeys(ABC):
         """The coordinates for which `key` gives this very text, in an array of `ndim` dimensions; None if there are
         none."""
 
+    def alternative(self) -> ChunkKeys | None:
+        """The keys that may be there instead, where a document does not say which ones are."""
+        return None
 
-chunk_key_encodings: Registry[type[ChunkKeys]] = Registry("chunk key encoding", "omnizarr.chunk_key_encodings")
+    def leading(self, prefix: str, ndim: int) -> tuple[int, ...] | None:
+        """What is sure about all chunks whose keys start with `prefix`, which is empty or ends in `/`: their first
+        coordinates. None if no chunk has such a key; nothing is sure unless an encoding says more."""
+        return ()
+
+    def directory(self, leading: Sequence[int], ndim: int) -> str:
+        """A prefix, empty or ending in `/`, of the keys of all chunks that have these first coordinates."""
+        return ""
+
+
+chunk_key_encodings: Registry[type[ChunkKeys]] = Registry(
+    "chunk key encoding", "omnizarr.chunk_key_encodings", subclass_of(ChunkKeys)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, TypeVar
@@ -42,6 +43,21 @@ class Separated(ChunkKeys):
 
     def to_json(self) -> Json:
         return {"name": self.name, "configuration": {"separator": self.separator}}
+
+    def leading(self, prefix: str, ndim: int) -> tuple[int, ...] | None:
+        if self.separator == "/":
+            for more in range(1, ndim + 1):
+                found = self.coordinates(prefix + self.separator.join(["0"] * more), ndim)
+                if found is not None:
+                    return found[: ndim - more]
+        return () if self.join(["0"] * ndim).startswith(prefix) else None
+
+    def directory(self, leading: Sequence[int], ndim: int) -> str:
+        more = ["0"] * (ndim - len(leading))
+        key = self.join([*map(str, leading), *more])
+        if self.separator == "/":
+            key = key.removesuffix(self.separator.join(more))
+        return key[: key.rfind("/") + 1]
 
 
 @lru_cache(maxsize=64)

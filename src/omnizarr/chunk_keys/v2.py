@@ -24,6 +24,9 @@ class V2(Separated):
     def join(self, parts: Sequence[str]) -> str:
         return self.separator.join(parts) or "0"
 
+    def alternative(self) -> V2:
+        return V2("/" if self.separator == "." else ".")  # V28
+
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
         if ndim == 0:
             return () if key == "0" else None

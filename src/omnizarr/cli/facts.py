@@ -18,8 +18,8 @@ def array_facts(array: Array, *, complete: bool) -> dict[str, Any]:
         "zarr_format": array.zarr_format,
         "shape": array.shape,
         "data_type": array.data_type.to_json(),
-        "chunks": array.chunks,
-        "shards": array.shards,
+        "chunks": model.grid.chunks if model.sharding is None else array.chunks,
+        "shards": None if model.sharding is None else model.grid.chunks,
         "dimension_names": array.dimension_names,
         "fill_value": None if model.fill is None else array.data_type.dump_fill(model.fill),
         "order": array.order,
@@ -43,7 +43,7 @@ def group_facts(group: Group, *, complete: bool) -> dict[str, Any]:
         "node_type": "group",
         "zarr_format": group.zarr_format,
         "attributes": group.attrs.asdict(),
-        "consolidated": group.metadata.consolidated is not None,
+        "consolidated": group.consolidated,
         "members": {name: _member(node) for name, node in group.members()},
     }
     if complete:

@@ -18,13 +18,14 @@ __all__ = ["command"]
 @click.option("--path", help="The array or group inside the location.")
 @click.option("--complete", is_flag=True, help="Say what is stored, too; takes a listing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
-def command(location: str, path: str | None, complete: bool, as_json: bool) -> None:
+@click.option("--no-consolidated", is_flag=True, help="Look at the documents, not at consolidated metadata.")
+def command(location: str, path: str | None, complete: bool, as_json: bool, no_consolidated: bool) -> None:
     """Describes the array or group at LOCATION."""
     from omnizarr.api import open
     from omnizarr.cli.facts import array_facts, group_facts
     from omnizarr.nodes import Array
 
-    node = open(location, path=path, mode="r")
+    node = open(location, path=path, mode="r", use_consolidated=False if no_consolidated else None)
     if not as_json:
         _print_rows(_array_rows(node, complete) if isinstance(node, Array) else _group_rows(node, complete))
         return

@@ -16,15 +16,17 @@ __all__ = ["command", "draw"]
 @click.argument("location")
 @click.option("--path", help="Start at this group inside the location.")
 @click.option("--level", type=click.IntRange(min=0), help="Show this many levels; all, if not given.")
-def command(location: str, path: str | None, level: int | None) -> None:
+@click.option("--no-consolidated", is_flag=True, help="Look at the documents, not at consolidated metadata.")
+def command(location: str, path: str | None, level: int | None, no_consolidated: bool) -> None:
     """Draws the arrays and groups below LOCATION.
 
     Each array is shown with its shape and its data type. What cannot be read is shown with the reason.
     """
-    from omnizarr.api import tree
+    from omnizarr.api import open, tree
     from omnizarr.cli.screen import coloured, echo
 
-    found = tree(location, path=path, level=level)
+    node = open(location, path=path, mode="r", use_consolidated=False if no_consolidated else None)
+    found = tree(node, level=level)
     if coloured():
         draw(found)
     else:

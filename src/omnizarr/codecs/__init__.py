@@ -6,6 +6,10 @@ omnizarr.create_array(..., compressors=[Zstd(level=3)])
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import omnizarr.codecs.numcodecs_  # noqa: F401  # offers its codecs
 from omnizarr.codecs.blosc import Blosc
 from omnizarr.codecs.bytes_ import Bytes
 from omnizarr.codecs.chain import Chain
@@ -20,31 +24,97 @@ from omnizarr.codecs.contract import (
     codecs,
 )
 from omnizarr.codecs.crc32c import Crc32c
-from omnizarr.codecs.gzip import Gzip
 from omnizarr.codecs.parsing import Skipped, codec_of, parse_codecs
 from omnizarr.codecs.sharding import BoundSharding, Sharding
 from omnizarr.codecs.transpose import Transpose
 from omnizarr.codecs.zstd import Zstd
 
+if TYPE_CHECKING:
+    from omnizarr.codecs.bit_round import BitRound
+    from omnizarr.codecs.cast_value import CastValue
+    from omnizarr.codecs.conditional import Conditional
+    from omnizarr.codecs.gzip import Gzip
+    from omnizarr.codecs.n5_default import N5Default
+    from omnizarr.codecs.pack_bits import PackBits
+    from omnizarr.codecs.reshape import Reshape
+    from omnizarr.codecs.scale_offset import ScaleOffset
+    from omnizarr.codecs.stored_bytes import StoredBytes, plain_serializer
+    from omnizarr.codecs.vlen import VlenBytes, VlenUtf8
+    from omnizarr.codecs.zfp import Zfp
+
 __all__ = [
     "ArrayCodec",
+    "BitRound",
     "Blosc",
     "BoundSharding",
     "Buffer",
     "ByteSpec",
     "Bytes",
     "BytesCodec",
+    "CastValue",
     "Chain",
     "ChunkSpec",
     "Codec",
+    "Conditional",
     "Crc32c",
     "Gzip",
+    "N5Default",
+    "PackBits",
+    "Reshape",
+    "ScaleOffset",
     "Serializer",
     "Sharding",
     "Skipped",
+    "StoredBytes",
     "Transpose",
+    "VlenBytes",
+    "VlenUtf8",
+    "Zfp",
     "Zstd",
     "codec_of",
     "codecs",
     "parse_codecs",
+    "plain_serializer",
 ]
+
+_HOMES = {
+    "BitRound": "bit_round",
+    "CastValue": "cast_value",
+    "Conditional": "conditional",
+    "Gzip": "gzip",
+    "N5Default": "n5_default",
+    "PackBits": "pack_bits",
+    "Reshape": "reshape",
+    "ScaleOffset": "scale_offset",
+    "StoredBytes": "stored_bytes",
+    "VlenBytes": "vlen",
+    "VlenUtf8": "vlen",
+    "Zfp": "zfp",
+    "plain_serializer": "stored_bytes",
+}
+"""What is loaded when it is first asked for."""
+
+_ZARRS = "https://codec.zarrs.dev/"
+"""Before codecs were registered zarrs named some by addresses, and then some with its own prefix."""
+
+for _name, _class, _aliases in (
+    ("bitround", "BitRound", (f"{_ZARRS}array_to_array/bitround", f"{_ZARRS}array_to_bytes/bitround")),
+    ("cast_value", "CastValue", ()),
+    ("conditional", "Conditional", ()),
+    ("gzip", "Gzip", ()),
+    ("n5_default", "N5Default", ()),
+    ("packbits", "PackBits", ()),
+    ("reshape", "Reshape", ("zarrs.reshape",)),
+    ("scale_offset", "ScaleOffset", ()),
+    ("vlen-bytes", "VlenBytes", (f"{_ZARRS}array_to_bytes/vlen_bytes",)),
+    ("vlen-utf8", "VlenUtf8", (f"{_ZARRS}array_to_bytes/vlen_utf8",)),
+    ("zfp", "Zfp", ("zarrs.zfp", f"{_ZARRS}array_to_bytes/zfp")),
+):
+    codecs.offer(_name, f"{__name__}.{_HOMES[_class]}:{_class}", aliases=_aliases)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from omnizarr._json import Json, Problems, is_integer
+from omnizarr.codecs.blosc_frames import HEADER, LONGEST, MEMCPYED, Header, excerpt, joined, parse_header
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
 from omnizarr.codecs.members import check, choice, integer, read
 from omnizarr.codecs.sizes import check_size, compressed
@@ -20,11 +21,8 @@ __all__ = ["Blosc", "BoundBlosc"]
 
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")  # in the order of the library's numbers
 
-_HEADER = struct.Struct("<BBBBIII")  # format, compressor's format, flags, type size; bytes: decoded, per block, encoded
-_FORMAT = 2
-_MEMCPYED, _UNSPLIT = 0x02, 0x10
+_LOOK = 1024  # bytes that tell where up to 252 blocks are, and are read as fast as 16
 _COMPRESSORS = ("blosclz", "lz4", "snappy", "zlib", "zstd")  # in the order of the three highest bits of the flags
-_LONGEST = 2**31 - 1 - _HEADER.size  # R93
 
 
 @cache
@@ -105,6 +103,8 @@ class BoundBlosc(BoundBytesCodec):
     is not told how long the data are, so the header is checked before it is called."""
 
     pace = 3000
+    batches = True
+    parts = True
 
     __slots__ = ("_arguments", "_codec", "_spec", "encoded")
 
@@ -116,8 +116,8 @@ class BoundBlosc(BoundBytesCodec):
         self.encoded = compressed(spec)
 
     def encode(self, data: Buffer) -> Buffer:
-        if len(data) > _LONGEST:
-            raise CodecError("blosc", f"a frame holds at most {_LONGEST} bytes, found {len(data)}")
+        if len(data) > LONGEST:
+            raise CodecError("blosc", f"a frame holds at most {LONGEST} bytes, found {len(data)}")
         try:
             frame: bytes = _library().compress(data, *self._arguments)
         except (RuntimeError, ValueError) as error:
@@ -125,33 +125,59 @@ class BoundBlosc(BoundBytesCodec):
         return frame
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        if len(data) < _HEADER.size:
-            raise CodecError("blosc", f"expected at least {_HEADER.size} bytes, found {len(data)}")
-        version, _, flags, typesize, size, block, length = _HEADER.unpack_from(data)
-        if version != _FORMAT:
-            raise CodecError("blosc", f"expected a frame of Blosc 1 (format {_FORMAT}), found format {version}")
-        if length != len(data):
-            raise CodecError("blosc", f"expected a frame of {length} bytes, as its header says, found {len(data)}")
-        check_size("blosc", self._spec, size)
-        if not size:
+        header = parse_header(data, len(data))
+        check_size("blosc", self._spec, header.size)
+        if not header.size:
             return b""  # the library takes an empty frame for an error
-        if _splits(flags, typesize, block) and block % typesize:
-            # no writer makes such blocks, and the library would leave their ends as they were in memory
-            raise CodecError("blosc", f"blocks of {block} bytes are split by elements of {typesize} bytes")
         try:
-            if out is not None and len(out) == size:
+            if out is not None and len(out) == header.size:
                 _library().decompress(data, np.frombuffer(out, np.uint8))
                 return out
             decoded: bytes = _library().decompress(data)
-        except (RuntimeError, ValueError) as error:
-            compressor = flags >> 5
-            raise _explained(_COMPRESSORS[compressor] if compressor < 5 else f"{compressor}", error) from None
+        except (RuntimeError, ValueError, MemoryError) as error:
+            raise _refused(header, error) from None
         return decoded
 
+    def decode_many(
+        self,
+        values: Sequence[Buffer | None],
+        outs: Sequence[memoryview | None],
+        room: memoryview | None = None,
+    ) -> Sequence[Buffer | None]:
+        size = self._spec.size
+        if size and room is not None and len(values) > 1 and None not in values:
+            frame = joined(values, size)  # type: ignore[arg-type]  # none of them is None
+            if frame is not None:
+                try:
+                    _library().decompress(frame, np.frombuffer(room[: size * len(values)], np.uint8))
+                    return outs
+                except (RuntimeError, ValueError, MemoryError):
+                    pass  # `decode` says which one is damaged
+        return super().decode_many(values, outs)
 
-def _splits(flags: int, typesize: int, block: int) -> bool:
-    """Whether the library reads each block as one stream per byte of an element."""
-    return not flags & (_MEMCPYED | _UNSPLIT) and 0 < typesize <= 16 and block // typesize >= 128
+    def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
+        head = read(0, min(encoded, _LOOK))
+        header = parse_header(head, encoded)
+        check_size("blosc", self._spec, header.size)
+        if header.flags & MEMCPYED:
+            if encoded != HEADER.size + header.size:
+                found = encoded - HEADER.size
+                raise CodecError("blosc", f"expected {header.size} bytes behind the header, found {found}")
+            return read(HEADER.size + start, length)
+        if not 0 < header.block <= header.size or header.start > encoded:
+            raise CodecError("blosc", f"a frame of {encoded} bytes cannot have blocks of {header.block} bytes")
+        table = head if header.start <= len(head) else read(0, header.start)
+        frame, skipped = excerpt(read, table, header, start, length)
+        try:
+            decoded: bytes = _library().decompress(frame)
+        except (RuntimeError, ValueError, MemoryError) as error:
+            raise _refused(header, error) from None
+        return memoryview(decoded)[start - skipped : start - skipped + length]
+
+
+def _refused(header: Header, error: Exception) -> CodecError:
+    compressor = header.flags >> 5
+    return _explained(_COMPRESSORS[compressor] if compressor < len(_COMPRESSORS) else f"{compressor}", error)
 
 
 def _explained(compressor: str, error: Exception) -> CodecError:
@@ -160,7 +186,9 @@ def _explained(compressor: str, error: Exception) -> CodecError:
         return CodecError(
             "blosc", f"compressor `{compressor}` is not in the installed library, which has {', '.join(available)}"
         )
-    return CodecError("blosc", f"the frame is damaged ({error})" if isinstance(error, RuntimeError) else str(error))
+    if isinstance(error, RuntimeError):
+        return CodecError("blosc", f"the frame is damaged ({error})")
+    return CodecError("blosc", str(error) or "not enough memory")
 
 
 codecs.register(Blosc.name, Blosc)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -13,6 +12,9 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codecs
 from omnizarr.codecs.members import check, choice, read
 from omnizarr.codecs.sizes import check_size
+from omnizarr.dtypes.packing import as_stored, padded
+from omnizarr.dtypes.sound import Soundness
+from omnizarr.errors import CodecError
 
 __all__ = ["BoundBytes", "Bytes", "has_byte_order"]
 
@@ -26,15 +28,6 @@ def has_byte_order(dtype: np.dtype[Any]) -> bool:
         return has_byte_order(dtype.base)
     # types of ml_dtypes claim the order "=" even where they are one byte long
     return dtype.itemsize > 1 and dtype.byteorder != "|"
-
-
-def _bools(dtype: np.dtype[Any], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The field names that lead to each boolean inside `dtype`; one empty path if it is a boolean itself."""
-    if dtype.fields is not None:
-        for name, entry in dtype.fields.items():
-            yield from _bools(entry[0].base, (*path, name))
-    elif dtype.kind == "b":
-        yield path
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +55,12 @@ class Bytes(Serializer):
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundBytes | None:
         if spec.dtype.hasobject:
-            problems.add(path, f"codec `bytes` cannot store elements of varying length ({spec.dtype})")
+            other = {"T": "vlen-utf8", "O": "vlen-bytes"}.get(spec.dtype.kind, "vlen-bytes")
+            problems.add(
+                path,
+                f"codec `bytes` cannot store elements of varying length ({spec.dtype})",
+                hint=f"`{other}` can",
+            )
             return None
         if not has_byte_order(spec.dtype):
             return BoundBytes(spec, spec.dtype)  # an `endian` that means nothing is ignored (A39)
@@ -80,55 +78,52 @@ class BoundBytes(BoundSerializer):
     """Chunks in memory as `spec` says, in storage as `stored` says.
 
     A stored boolean other than 0 and 1 is read as true (R87): that is what C made of it, and NumPy computes nonsense
-    with any other byte. Arrays that hold booleans are not `plain`, for their bytes must be looked at.
+    with any other byte. Of a number of less than a byte, the bits above it are ignored, and written as its sign or as
+    zeros (R141, R143). Characters that Unicode does not have are refused (R147). Arrays that hold any of these are not
+    `plain`, for their bytes must be looked at.
     """
 
-    __slots__ = ("_bools", "_dtype", "_shape", "_size", "_stored", "encoded", "plain")
+    __slots__ = ("_dtype", "_padded", "_shape", "_size", "_sound", "_stored", "_swapped", "encoded", "plain")
 
     def __init__(self, spec: ChunkSpec, stored: np.dtype[Any]) -> None:
         self._shape = spec.shape
         self._dtype = spec.dtype
         self._stored = stored
         self._size = spec.nbytes
-        self._bools = tuple(_bools(spec.dtype))
-        self.plain = stored is spec.dtype and not self._bools
+        self._sound = Soundness(spec.dtype)
+        self._padded = padded(stored)
+        # To NumPy, a time without a unit is a time of any kind: it would be left as it is, byte order and all.
+        self._swapped = stored is not spec.dtype and stored.kind in "mM"
+        self.plain = stored is spec.dtype and not self._sound
         self.encoded = ByteSpec(size=spec.nbytes, limit=spec.nbytes, itemsize=max(1, spec.dtype.itemsize))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         """A view of the array's own memory where that is possible, else of a converted copy."""
         if not self._size:
             return b""
-        array = np.ascontiguousarray(array, self._stored)
-        if self._bools:
-            array = self._with_true_as_one(array)
+        if self._swapped:
+            array = np.ascontiguousarray(array, self._dtype).byteswap()
+        else:
+            array = as_stored(array, self._stored) if self._padded else np.ascontiguousarray(array, self._stored)
+        if self._sound:
+            array = self._sound.storable(array)
         return array.reshape(-1).view(np.uint8).data
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         if len(data) != self._size:
             check_size("bytes", self.encoded, len(data))
         array: npt.NDArray[Any] = np.ndarray(self._shape, self._stored, data)
-        if self._stored is not self._dtype:
+        if self._swapped:
+            array = array.byteswap().view(self._dtype)
+        elif self._stored is not self._dtype:
             array = array.astype(self._dtype)
-        if self._bools:
-            array = self._with_true_as_one(array)
+        if self._sound:
+            try:
+                array = self._sound.mended(array)
+            except ValueError as error:
+                raise CodecError("bytes", str(error)) from None
         array.flags.writeable = False  # the bytes may be a store's own
         return array
-
-    def _with_true_as_one(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`array` itself if every boolean in it is 0 or 1, else a copy in which it is so."""
-        if any(part.size and part.max() > 1 for part in map(_raw, [array] * len(self._bools), self._bools)):
-            array = array.copy()
-            for path in self._bools:
-                part = _raw(array, path)
-                np.minimum(part, 1, out=part)
-        return array
-
-
-def _raw(array: npt.NDArray[Any], path: tuple[str, ...]) -> npt.NDArray[np.uint8]:
-    """The booleans that `path` leads to, as bytes, in place."""
-    for name in path:
-        array = array[name]
-    return array.view(np.uint8)
 
 
 codecs.register(Bytes.name, Bytes, aliases=("endian",))  # its name until January 2024

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from omnizarr._extension import asked
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import (
     ArrayCodec,
@@ -20,6 +22,8 @@ from omnizarr.codecs.contract import (
     Codec,
     Serializer,
 )
+from omnizarr.codecs.guarded import guarded
+from omnizarr.codecs.sizes import check_size
 
 __all__ = ["Chain"]
 
@@ -29,7 +33,18 @@ _COPIED = 5000  # bytes in a microsecond
 class Chain:
     """Codecs that know what they will meet, in the order in which they encode."""
 
-    __slots__ = ("_bytes", "arrays", "direct", "encoded", "serializer", "spec")
+    __slots__ = (
+        "_bytes",
+        "arrays",
+        "batches",
+        "compressed",
+        "direct",
+        "encoded",
+        "from_start",
+        "parts",
+        "serializer",
+        "spec",
+    )
 
     def __init__(
         self,
@@ -45,17 +60,20 @@ class Chain:
         self.encoded: ByteSpec = bytes[-1].encoded if bytes else serializer.encoded
         self.direct = serializer.plain and not arrays
         """Whether a decoded chunk is nothing but the bytes that the last decoding step gives."""
+        self.compressed = bool(bytes)
+        """Whether there is any bytes → bytes codec."""
+        self.batches = self.direct and self.compressed and bytes[0].batches
+        """Whether `decode_many` decodes many chunks in one call of a library."""
+        self.parts = self.direct and len(bytes) < 2 and all(step.parts for step in bytes)
+        """Whether there is `decode_part`: for chunks that are stored as they lie in memory, or in blocks."""
+        self.from_start = any(step.from_start for step in bytes)
+        """Whether that decodes all that comes before, too."""
 
     @property
     def microseconds(self) -> float:
         """How long it takes to decode a chunk, roughly, beside what every chunk costs."""
         size = min(self.spec.nbytes, 2**62)  # a document may state sizes that no float holds
         return size * sum(1 / step.pace for step in self._bytes) + size / _COPIED
-
-    @property
-    def compressed(self) -> bool:
-        """Whether there is any bytes → bytes codec."""
-        return bool(self._bytes)
 
     @classmethod
     def bind(cls, codecs: Sequence[Codec], spec: ChunkSpec, path: str, problems: Problems) -> Chain | None:
@@ -72,22 +90,23 @@ class Chain:
             where = f"{path}[{index}]"
             bound: BoundArrayCodec | BoundSerializer | BoundBytesCodec | None
             if isinstance(codec, ArrayCodec):
-                bound = codec.bind(now, where, problems)
+                bound = asked("codec", codec.name, where, problems, codec.bind, now)
                 if bound is None:
                     return None
-                arrays.append(bound)
+                arrays.append(guarded(codec.name, bound, now))
                 now = bound.encoded
             elif isinstance(codec, Serializer):
-                serializer = codec.bind(now, where, problems)
+                serializer = asked("codec", codec.name, where, problems, codec.bind, now)
                 if serializer is None:
                     return None
+                serializer = guarded(codec.name, serializer, now)
                 flow = serializer.encoded
             elif isinstance(codec, BytesCodec):
                 assert flow is not None
-                bound = codec.bind(flow, where, problems)
+                bound = asked("codec", codec.name, where, problems, codec.bind, flow)
                 if bound is None:
                     return None
-                steps.append(bound)
+                steps.append(guarded(codec.name, bound, flow))
                 flow = bound.encoded
         assert serializer is not None
         return cls(spec, arrays, serializer, steps)
@@ -100,6 +119,12 @@ class Chain:
         for step in self._bytes:
             data = step.encode(data)
         return data
+
+    def encode_memory(self, memory: Buffer) -> Buffer:
+        """The same for a chain that is `direct`: the bytes of a chunk as it is stored, which may be `memory` itself."""
+        for step in self._bytes:
+            memory = step.encode(memory)
+        return memory
 
     def decode(self, data: Buffer, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """A stored chunk. It may come back in `out` (contiguous, of the chunk's shape and type), as a view of `data`,
@@ -114,6 +139,10 @@ class Chain:
             array = codec.decode(array)
         return array
 
+    def decode_or_fill(self, data: Buffer | None) -> npt.NDArray[Any]:
+        """The same, or, of a chunk that is not stored, a read-only view of nothing but the fill value."""
+        return np.broadcast_to(self.spec.fill, self.spec.shape) if data is None else self.decode(data)
+
     def decode_into(self, data: Buffer, out: npt.NDArray[Any], memory: memoryview) -> None:
         """The same for a chain that is `direct`: the chunk comes to lie in `out`, whose bytes `memory` are."""
         steps = self._bytes
@@ -122,6 +151,37 @@ class Chain:
         decoded = steps[0].decode(data, memory) if steps else data
         if decoded is not memory:
             out[...] = self.serializer.decode(decoded)
+
+    def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
+        """The bytes from `start` on, so many, of a chunk whose stored form has `encoded` bytes; `read` gives some of
+        those, from a position on, so many."""
+        for step in self._bytes:
+            return step.decode_part(read, encoded, start, length)
+        check_size("bytes", self.encoded, encoded)
+        return read(start, length)
+
+    def decode_many(
+        self,
+        values: Sequence[Buffer | None],
+        outs: Sequence[npt.NDArray[Any]],
+        memories: Sequence[memoryview],
+        room: memoryview | None = None,
+    ) -> None:
+        """The same for many chunks; None is one that holds nothing but the fill value. There may be more `outs`.
+        `room` is the memory of all of them, if they lie one after the other without gaps."""
+        found: Sequence[Buffer | None] = values
+        *outer, inmost = self._bytes[::-1] or (None,)
+        for step in outer:
+            found = step.decode_many(found, [None] * len(values))
+        if inmost is not None:
+            found = inmost.decode_many(found, memories, room)
+            if found is memories:
+                return
+        for decoded, out, memory in zip(found, outs, memories, strict=False):
+            if decoded is None:
+                out[...] = self.spec.fill
+            elif decoded is not memory:
+                out[...] = self.serializer.decode(decoded)
 
 
 def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None:

@@ -9,14 +9,16 @@ and is the limit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
-from omnizarr._registry import Registry
+from omnizarr._registry import Registry, subclass_of
 
 __all__ = [
     "ArrayCodec",
@@ -43,13 +45,10 @@ class ChunkSpec:
     dtype: np.dtype[Any]
     fill: npt.NDArray[Any]
     """The fill value, as a 0-d array of `dtype`."""
+    nbytes: int = field(init=False)
 
-    @property
-    def nbytes(self) -> int:
-        size = self.dtype.itemsize
-        for length in self.shape:
-            size *= length
-        return size
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nbytes", self.dtype.itemsize * prod(self.shape))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,13 @@ class Codec(ABC):
     """A codec and its configuration: a value that compares equal, hashes, pickles and never changes."""
 
     name: ClassVar[str]
+    private: ClassVar[bool] = False
+    """Whether no document of version 3 names it: it stands for something that only other generations can store."""
+    needs: ClassVar[str | None] = None
+    """The package without which it can do nothing, if not every installation has it. Arrays that have the codec are
+    opened all the same, and no new one is given it where the package is missing."""
+    only_decodes: ClassVar[str | None] = None
+    """Why it can only decode, if that is so: an array that has it can be read, and no new one can be given it."""
 
     @classmethod
     @abstractmethod
@@ -125,6 +131,12 @@ class BoundBytesCodec(ABC):
     encoded: ByteSpec
     pace: int = 500
     """How many bytes it decodes in a microsecond, roughly: whether it pays to decode chunks in several threads."""
+    batches: bool = False
+    """Whether `decode_many` decodes all values in one call of the library, in which other threads may run."""
+    parts: bool = False
+    """Whether it has `decode_part`, which takes less time, and may take less of what is stored, than `decode`."""
+    from_start: bool = False
+    """Whether `decode_part` has to decode all that comes before, too."""
 
     @abstractmethod
     def encode(self, data: Buffer) -> Buffer: ...
@@ -134,6 +146,23 @@ class BoundBytesCodec(ABC):
         """The decoded bytes. A codec that can may put them into `out`, which has exactly the decoded size, and give
         back `out` itself; the others ignore it."""
 
+    def decode_many(
+        self,
+        values: Sequence[Buffer | None],
+        outs: Sequence[memoryview | None],
+        room: memoryview | None = None,
+    ) -> Sequence[Buffer | None]:
+        """The same for many values, None for those that are None; there may be more `outs`. In `room`, where it is
+        given, the `outs` lie one after the other without gaps: a codec that can fill it in one call gives back `outs`
+        itself. Others can save some of what Python adds to each."""
+        decode = self.decode
+        return [None if data is None else decode(data, out) for data, out in zip(values, outs, strict=False)]
+
+    def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
+        """`length` of the decoded bytes from `start` on, of a value that has `encoded` bytes; `read` gives some of
+        those, from a position on, so many."""
+        raise AssertionError(f"{type(self).__name__} says that it decodes no parts")
+
 
 class ArrayCodec(Codec):
     """array → array."""
@@ -142,12 +171,23 @@ class ArrayCodec(Codec):
         """The same codec for arrays of `ndim` dimensions, with nothing left to be chosen."""
         return self
 
+    def completed(self, dtype: np.dtype[Any]) -> ArrayCodec:
+        """The same codec for arrays of this type, with nothing left open; ArgumentError if it cannot take them."""
+        return self
+
+    def becomes(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The type of what it makes of arrays of this type."""
+        return dtype
+
     @abstractmethod
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None: ...
 
 
 class Serializer(Codec):
     """array → bytes."""
+
+    chunk_keys: ClassVar[Json] = None
+    """The `chunk_key_encoding` of new arrays that have it, if there is but one by which others find the chunks."""
 
     @abstractmethod
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSerializer | None: ...
@@ -165,4 +205,4 @@ class BytesCodec(Codec):
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBytesCodec | None: ...
 
 
-codecs: Registry[type[Codec]] = Registry("codec", "omnizarr.codecs")
+codecs: Registry[type[Codec]] = Registry("codec", "omnizarr.codecs", subclass_of(Codec))

@@ -14,15 +14,15 @@ from omnizarr.codecs.members import read
 from omnizarr.codecs.sizes import check_size
 from omnizarr.errors import CodecError
 
-__all__ = ["BoundCrc32c", "Crc32c"]
+__all__ = ["BoundCrc32c", "Crc32c", "checksum"]
 
 _LENGTH = 4
 
 
 @cache
-def _checksum() -> Callable[[Buffer], int]:
-    checksum: Callable[[Buffer], int] = import_module("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
-    return checksum
+def checksum() -> Callable[[Buffer], int]:
+    found: Callable[[Buffer], int] = import_module("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class BoundCrc32c(BoundBytesCodec):
         self.encoded = ByteSpec(size, spec.limit + _LENGTH, spec.itemsize)
 
     def encode(self, data: Buffer) -> Buffer:
-        return b"".join((data, _checksum()(data).to_bytes(_LENGTH, "little")))
+        return b"".join((data, checksum()(data).to_bytes(_LENGTH, "little")))
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         view = memoryview(data)
@@ -65,7 +65,7 @@ class BoundCrc32c(BoundBytesCodec):
         if size != self._spec.size:
             check_size("crc32c", self._spec, size)
         content = view[:size]
-        stored, found = int.from_bytes(view[size:], "little"), _checksum()(content)
+        stored, found = int.from_bytes(view[size:], "little"), checksum()(content)
         if stored != found:
             raise CodecError(
                 "crc32c",

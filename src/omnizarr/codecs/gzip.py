@@ -8,16 +8,16 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
 from omnizarr.codecs.members import check, integer, read
-from omnizarr.codecs.sizes import check_size, compressed
+from omnizarr.codecs.sizes import compressed
+from omnizarr.codecs.streams import decode_streams
 from omnizarr.errors import CodecError
 
-__all__ = ["BoundGzip", "Gzip"]
+__all__ = ["BoundDeflate", "BoundGzip", "Gzip"]
 
-_STEP = 2**16
-"""How much input further members are fed at a time: the library copies what a member leaves over, and with all of the
-rest at each of many tiny members that would take quadratic time."""
+_GZIP, _ZLIB = 31, 15  # what the library calls the two containers of DEFLATE
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 @cache
@@ -52,67 +52,52 @@ class Gzip(BytesCodec):
         return BoundGzip(spec, self.level)
 
 
-class BoundGzip(BoundBytesCodec):
-    """Reads any number of members, and zeros after the last one, as `gzip` itself does; any other rest is an error."""
+class BoundDeflate(BoundBytesCodec):
+    """DEFLATE in one of its two containers, told apart by their first bytes, whatever the codec is called: zarr 2.0
+    wrote the one of zlib under the name of gzip (A49).
+
+    Any number of streams is read, and zeros after the last one, as `gzip` itself does; any other rest is an error.
+    """
 
     pace = 300
 
-    __slots__ = ("_level", "_room", "_spec", "encoded")
+    __slots__ = ("_gzip", "_level", "_name", "_spec", "encoded")
 
-    def __init__(self, spec: ByteSpec, level: int) -> None:
+    def __init__(self, spec: ByteSpec, level: int, name: str, *, gzip: bool) -> None:
         self._spec = spec
-        self._room = (spec.limit if spec.size is None else spec.size) + 1  # one more, to notice what is too long
         self._level = level
+        self._name = name
+        self._gzip = gzip
         self.encoded = compressed(spec)
 
     def encode(self, data: Buffer) -> Buffer:
         library = _encoder()
         try:
-            member: bytearray = library.gzip_compress(data, self._level)
+            compress = library.gzip_compress if self._gzip else library.zlib_compress
+            stream: bytearray = compress(data, self._level)
         except library.DeflateError as error:
-            raise CodecError("gzip", str(error)) from None
-        return member
+            raise CodecError(self._name, str(error)) from None
+        return stream
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         library = _decoder()
-        member = library.decompressobj(31)  # 31: gzip's header and check sum
-        try:
-            piece: bytes = member.decompress(data, self._room)
-            if member.eof and not member.unused_data:
-                check_size("gzip", self._spec, len(piece))
-                return piece
-            return self._decode_members(data, member, piece)
-        except library.error as error:
-            raise CodecError("gzip", str(error)) from None
-
-    def _decode_members(self, data: Buffer, member: Any, piece: bytes) -> bytes:
-        """The rest of the work after a first `piece` that was not everything."""
-        view = memoryview(data)
-        pieces = [piece]
-        room = self._room - len(piece)
-        at = len(view) - len(member.unused_data)
-        while room:
-            if not member.eof:
-                if at == len(view):
-                    raise CodecError("gzip", "the data end in the middle of a member")
-            elif at == len(view):
-                break
-            elif not view[at]:
-                if bytes(view[at:]).strip(b"\0"):
-                    raise CodecError("gzip", f"no gzip member, nor only zeros, from byte {at} on")
-                break
-            else:
-                member = _decoder().decompressobj(31)
-            window = view[at : at + _STEP]
-            piece = member.decompress(window, room)
-            at += len(window) - len(member.unused_data)
-            room -= len(piece)
-            pieces.append(piece)
-        if not room:
-            raise CodecError("gzip", f"decodes to more than the {self._room - 1} bytes expected")
-        joined = b"".join(pieces)
-        check_size("gzip", self._spec, len(joined))
-        return joined
+        container = _GZIP if self._gzip else _ZLIB
+        if bytes(data[:2]) == _GZIP_MAGIC:
+            container = _GZIP
+        elif _is_zlib(data):
+            container = _ZLIB
+        return decode_streams(self._name, data, self._spec, lambda: library.decompressobj(container), library.error)
 
 
-codecs.register(Gzip.name, Gzip)
+class BoundGzip(BoundDeflate):
+    """The same, writing gzip's container."""
+
+    __slots__ = ()
+
+    def __init__(self, spec: ByteSpec, level: int) -> None:
+        super().__init__(spec, level, "gzip", gzip=True)
+
+
+def _is_zlib(data: Buffer) -> bool:
+    """Whether the data begin as RFC 1950 wants it."""
+    return len(data) >= 2 and data[0] & 15 == 8 and (data[0] << 8 | data[1]) % 31 == 0

@@ -1,10 +1,94 @@
-"""Data types: what an element is, in metadata and in memory; one file per family."""
+"""Data types: what an element is, in metadata and in memory; one file per family. Those of plain numbers are always
+there, the others are loaded when they are met."""
 
 from __future__ import annotations
 
-from omnizarr.dtypes import boolean, complex_, floating, integer, struct_  # noqa: F401  each registers its types
-from omnizarr.dtypes.bits import is_fill, same_bits
-from omnizarr.dtypes.contract import DataType, Reader, Scalar, data_types
-from omnizarr.dtypes.lookup import data_type_of, parse_data_type
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DataType", "Reader", "Scalar", "data_type_of", "data_types", "is_fill", "parse_data_type", "same_bits"]
+# Each registers its types; of those that answer for one NumPy type, the first one counts.
+from omnizarr.dtypes import boolean, complex_, floating, integer  # noqa: F401
+from omnizarr.dtypes.bits import is_fill, same_bits
+from omnizarr.dtypes.contract import DataType, Reader, Scalar, as_elements, data_types
+from omnizarr.dtypes.lookup import data_type_of, from_numpy, parse_data_type
+
+if TYPE_CHECKING:
+    from omnizarr.dtypes.datetime_ import Datetime
+    from omnizarr.dtypes.fixed_bytes import FixedBytes
+    from omnizarr.dtypes.objects import Objects
+    from omnizarr.dtypes.record import Record, data_type_of_stored, fill_from_bytes, fill_to_bytes
+    from omnizarr.dtypes.string_ import String
+    from omnizarr.dtypes.struct_ import Struct
+    from omnizarr.dtypes.typestr import dump_typestr, parse_typestr
+    from omnizarr.dtypes.unicode_ import FixedUnicode
+    from omnizarr.dtypes.variable_bytes import VariableBytes
+
+__all__ = [
+    "DataType",
+    "Datetime",
+    "FixedBytes",
+    "FixedUnicode",
+    "Objects",
+    "Reader",
+    "Record",
+    "Scalar",
+    "String",
+    "Struct",
+    "VariableBytes",
+    "as_elements",
+    "data_type_of",
+    "data_type_of_stored",
+    "data_types",
+    "dump_typestr",
+    "fill_from_bytes",
+    "fill_to_bytes",
+    "from_numpy",
+    "is_fill",
+    "parse_data_type",
+    "parse_typestr",
+    "same_bits",
+]
+
+_HOMES = {
+    "Datetime": "datetime_",
+    "FixedBytes": "fixed_bytes",
+    "FixedUnicode": "unicode_",
+    "Objects": "objects",
+    "Record": "record",
+    "String": "string_",
+    "Struct": "struct_",
+    "VariableBytes": "variable_bytes",
+    "data_type_of_stored": "record",
+    "dump_typestr": "typestr",
+    "fill_from_bytes": "record",
+    "fill_to_bytes": "record",
+    "parse_typestr": "typestr",
+}
+
+_SMALL_FLOATS = (
+    *("bfloat16", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3"),
+    *("float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+)
+_SMALL = (
+    *("int2", "int4", "uint2", "uint4", *_SMALL_FLOATS, "float8_e4m3fn", "complex_float16"),
+    *(f"complex_{name}" for name in _SMALL_FLOATS),
+)
+
+for _name, _place, _aliases in (
+    ("numpy.datetime64", "datetime_:read_datetime", ()),
+    ("numpy.timedelta64", "datetime_:read_datetime", ()),
+    ("fixed_length_utf32", "unicode_:read_unicode", ()),
+    ("null_terminated_bytes", "fixed_bytes:read_fixed_bytes", ()),
+    ("string", "string_:read_string", ()),
+    ("bytes", "variable_bytes:read_bytes", ("variable_length_bytes", "binary")),
+    ("struct", "struct_:read_struct", ("structured",)),
+    *((name, "small_numbers:read_small_number", ()) for name in _SMALL),
+):
+    data_types.offer(_name, f"{__name__}.{_place}", aliases=_aliases)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

@@ -33,7 +33,11 @@ class Complex(DataType):
         real, imaginary = (self.part.parse_fill(item, f"{path}[{index}]", problems) for index, item in enumerate(value))
         if real is None or imaginary is None:
             return None
-        # Arithmetic such as real + 1j * imaginary would spoil infinities, NaNs and the signs of zeros.
+        return self.joined(real, imaginary)
+
+    def joined(self, real: Scalar, imaginary: Scalar) -> Scalar:
+        """The number that has these parts. (Arithmetic such as real + 1j * imaginary would spoil infinities, NaNs and
+        the signs of zeros.)"""
         return np.stack([real, imaginary]).view(self.dtype).reshape(())
 
     def dump_fill(self, fill: Scalar) -> Json:

@@ -13,16 +13,20 @@ import numpy.typing as npt
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
+from omnizarr.dtypes.small import COMPLEX, check_small, cleared, is_small, small_parts
 from omnizarr.errors import ArgumentError
 
 __all__ = [
     "LARGEST_ITEM",
     "DataType",
+    "FromNumpy",
     "Reader",
     "Scalar",
+    "as_elements",
     "data_types",
     "from_numpy_rules",
     "native_order",
+    "plain_reader",
     "register_plain",
     "same_type",
     "spelled",
@@ -47,6 +51,20 @@ class DataType(ABC):
 
     core: ClassVar[bool] = False
     """Whether the core specification defines it; such a type is written as a plain string (R12)."""
+    serializer: ClassVar[str | None] = "bytes"
+    """The array → bytes codec that stores it, if nothing else is said; None if there is no usual one."""
+    private: ClassVar[bool] = False
+    """Whether version 3 has no spelling for it: it stands for something that only other generations can store."""
+
+    @property
+    def only_v3(self) -> bool:
+        """Whether the specifications of all older generations have no spelling for it, whatever its NumPy type."""
+        return False
+
+    @property
+    def only_read(self) -> bool:
+        """Whether some writer has it and nobody registered it: arrays of it are read, and no new ones are made."""
+        return False
 
     @property
     def fixed_size(self) -> bool:
@@ -82,6 +100,30 @@ class DataType(ABC):
             raise ArgumentError(f"fill value of `{self.name}`: {first.message}", argument="fill_value", hint=first.hint)
         return fill
 
+    def elements(self, value: Any) -> npt.NDArray[Any]:
+        """What a user assigns, as an array; refused at once if its elements are not of this type."""
+        return as_elements(value, self.dtype)
+
+    def element(self, value: Any) -> npt.NDArray[Any]:
+        """The same where it is assigned to a single element: a list may be one, if elements are objects."""
+        return self.elements(value)
+
+
+def as_elements(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """A value as NumPy would take it for assignment to elements of `dtype`.
+
+    Numbers of another kind are left as they are, to be converted chunk by chunk; whatever may turn out not to be a
+    number, or not to fit, is converted at once, so that it is refused before anything is written."""
+    if dtype.isbuiltin != 1 and small_parts(dtype):
+        check_small(value, dtype)
+        return cleared(np.asarray(value, dtype))
+    if not isinstance(value, (np.ndarray, np.generic)) and not hasattr(value, "__array__"):
+        return np.asarray(value, dtype)
+    array = np.asarray(value)
+    if array.dtype == dtype or (array.dtype.kind in "biufc" and dtype.kind in "biufc"):
+        return array
+    return array.astype(dtype)
+
 
 def native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """`dtype` in the byte order of this machine, within records too."""
@@ -89,18 +131,22 @@ def native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def same_type(value: Any, dtype: np.dtype[Any]) -> Scalar | None:
-    """A copy of `value`, bit for bit, if it is a scalar of that very dtype in any byte order; else None."""
+    """A copy of `value`, bit for bit where bits count, if it is a scalar of that very dtype in any byte order; else
+    None."""
     if isinstance(value, (float, complex, np.generic, np.ndarray)):
         array = np.asarray(value)
         if array.ndim == 0 and native_order(array.dtype) == dtype:
-            return array.astype(dtype)
+            return cleared(array.astype(dtype))
     return None
 
 
 def spelled(value: Any) -> Json:
     """A Python or NumPy value as a document would hold it."""
-    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
-        value = value.tolist()
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.name in COMPLEX:
+            value = value.astype(np.complex64)
+        if value.dtype.kind in "biufc" or is_small(value.dtype):
+            value = value.tolist()
     if isinstance(value, np.floating):  # a long double, which has no Python twin
         return float(value)
     if isinstance(value, (complex, np.complexfloating)):
@@ -113,18 +159,41 @@ def spelled(value: Any) -> Json:
 Reader: TypeAlias = Callable[[str, dict[str, Json], str, Problems], DataType | None]
 """Reads a data type: (name, configuration, JSON path of the whole, problems)."""
 
-data_types: Registry[Reader] = Registry("data type", "omnizarr.data_types")
 
-from_numpy_rules: list[Callable[[np.dtype[Any]], DataType | None]] = []
-"""Asked in turn for the data type that stores a NumPy dtype of native byte order; the first answer counts."""
+def as_reader(found: Any) -> Reader:
+    """What is registered of a data type: the function that reads it; or, of a type without configuration, the type
+    itself or its class."""
+    if isinstance(found, type) and issubclass(found, DataType):
+        made: Callable[[], DataType] = found
+        found = made()  # TypeError if it needs arguments: then a function must read it
+    if isinstance(found, DataType):
+        return plain_reader(found)
+    if isinstance(found, type) or not callable(found):
+        raise TypeError(f"expected a `DataType`, or a function that reads one, found {found!r}")
+    reader: Reader = found
+    return reader
 
 
-def register_plain(data_type: DataType, *, aliases: tuple[str, ...] = ()) -> None:
-    """Registers a type that has no configuration: under its name, and for its NumPy dtype."""
+data_types: Registry[Reader] = Registry("data type", "omnizarr.data_types", as_reader)
+
+FromNumpy: TypeAlias = Callable[[np.dtype[Any]], DataType | None]
+"""Tells the data type that stores a NumPy dtype of native byte order, or None."""
+
+from_numpy_rules: list[FromNumpy] = []
+"""Asked in turn, for plain types and those of others; the first answer counts."""
+
+
+def plain_reader(data_type: DataType) -> Reader:
+    """Reads a type that has no configuration."""
 
     def read(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
         check_members(configuration, (), f"{path}.configuration", problems)
         return None if configuration else data_type
 
-    data_types.register(data_type.name, read, aliases=aliases)
+    return read
+
+
+def register_plain(data_type: DataType, *, aliases: tuple[str, ...] = ()) -> None:
+    """Registers a type that has no configuration: under its name, and for its NumPy dtype."""
+    data_types.register(data_type.name, plain_reader(data_type), aliases=aliases)
     from_numpy_rules.append(lambda dtype: data_type if dtype == data_type.dtype else None)

@@ -14,7 +14,7 @@ from omnizarr.dtypes.contract import DataType, Scalar, register_plain
 
 __all__ = ["Floating"]
 
-_INFINITY = {"Infinity": math.inf, "-Infinity": -math.inf, "+Infinity": math.inf}
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,65 +27,78 @@ class Floating(DataType):
     def nan(self) -> Scalar:
         """What `"NaN"` stands for: sign 0, all of the exponent and the mantissa's first bit 1, the rest 0 (R56)."""
         info = np.finfo(self.dtype)
-        return self._from_bits(((1 << (info.nexp + 1)) - 1) << (info.nmant - 1))
+        return self.from_bits(((1 << (info.nexp + 1)) - 1) << (info.nmant - 1))
 
-    def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        if isinstance(value, str):
-            return self._parse_text(value, path, problems)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            problems.expected(path, self._spellings(), value)
-            return None
-        if isinstance(value, float) and not math.isfinite(value):  # A60
-            problems.warn(path, "a number that is not finite is written as a string")
-            return self.nan if math.isnan(value) else np.array(value, self.dtype)
-        fill = self._nearest(value)
-        if np.isinf(fill):
-            problems.expected(path, f"a number in the range of `{self.name}`", value)
-            return None
-        return fill
+    def special(self, value: float) -> Scalar | None:
+        """NaN or an infinity; None if the type has none."""
+        return self.nan if math.isnan(value) else np.array(value, self.dtype)
 
-    def dump_fill(self, fill: Scalar) -> Json:
-        value = float(fill)  # every float16 and float32 is a double too, so nothing is rounded
-        if math.isfinite(value):
-            return value
-        if math.isinf(value):
-            return "Infinity" if value > 0 else "-Infinity"
-        bits = int(fill.view(self._unsigned))
-        return "NaN" if bits == int(self.nan.view(self._unsigned)) else f"0x{bits:0{2 * self.dtype.itemsize}x}"
-
-    @property
-    def _unsigned(self) -> np.dtype[np.unsignedinteger]:
-        return np.dtype(f"u{self.dtype.itemsize}")
-
-    def _from_bits(self, bits: int) -> Scalar:
-        return np.array(bits, self._unsigned).view(self.dtype)
-
-    def _spellings(self) -> str:
-        digits = 2 * self.dtype.itemsize
-        return f'a number, "NaN", "Infinity", "-Infinity", or "0x" and {digits} hexadecimal digits'
-
-    def _parse_text(self, text: str, path: str, problems: Problems) -> Scalar | None:
-        if text == "NaN":
-            return self.nan
-        if text in _INFINITY:
-            if text == "+Infinity":  # A9
-                problems.warn(path, '"+Infinity" is written "Infinity"')
-            return np.array(_INFINITY[text], self.dtype)
-        if re.fullmatch(rf"0x[0-9a-fA-F]{{{2 * self.dtype.itemsize}}}", text):
-            return self._from_bits(int(text, 16))
-        problems.expected(path, self._spellings(), text)
-        return None
-
-    def _nearest(self, value: int | float) -> Scalar:
-        """The nearest float, ties to even, rounded once; infinity if the value is too large."""
+    def nearest(self, value: int | float) -> Scalar | None:
+        """The nearest float, ties to even, rounded once; None if the value is out of range."""
         if isinstance(value, int):
             try:
                 # On its way to a narrower float an integer would be rounded to a double first, and again after that.
                 value = float(_shortened(value, np.finfo(self.dtype).nmant + 1))
             except OverflowError:
-                value = math.inf
+                return None
         with np.errstate(over="ignore"):
-            return np.array(value, self.dtype)
+            found = np.array(value, self.dtype)
+        return None if np.isinf(found) else found
+
+    def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
+        if isinstance(value, str):
+            found = self._parse_text(value, path, problems)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            found = None
+        elif isinstance(value, float) and not math.isfinite(value):  # A60
+            problems.warn(path, "a number that is not finite is written as a string")
+            found = self.special(value)
+        else:
+            found = self.nearest(value)
+            if found is None:
+                problems.expected(path, f"a number in the range of `{self.name}`", value)
+                return None
+        if found is None:
+            problems.expected(path, self._spellings(), value)
+        return found
+
+    def dump_fill(self, fill: Scalar) -> Json:
+        value = float(fill)  # every narrower float is a double too, so nothing is rounded
+        if math.isfinite(value):
+            return value
+        if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        bits = int(fill.view(self._unsigned))
+        nan = self.special(math.nan)
+        if nan is not None and bits == int(nan.view(self._unsigned)):
+            return "NaN"
+        return f"0x{bits:0{2 * self.dtype.itemsize}x}"
+
+    @property
+    def _unsigned(self) -> np.dtype[np.unsignedinteger]:
+        return np.dtype(f"u{self.dtype.itemsize}")
+
+    def from_bits(self, bits: int) -> Scalar:
+        """The float that is made up of these bits."""
+        return np.array(bits, self._unsigned).view(self.dtype)
+
+    def _spellings(self) -> str:
+        words = [f'"{word}"' for word, value in _WORDS.items() if self.special(value) is not None]
+        return f'{", ".join(["a number", *words])}, or "0x" and {2 * self.dtype.itemsize} hexadecimal digits'
+
+    def _parse_text(self, text: str, path: str, problems: Problems) -> Scalar | None:
+        if text == "+Infinity" and self.special(math.inf) is not None:  # A9
+            problems.warn(path, '"+Infinity" is written "Infinity"')
+            return self.special(math.inf)
+        if text in _WORDS:
+            return self.special(_WORDS[text])
+        return self._parse_bits(text, path, problems)
+
+    def _parse_bits(self, text: str, path: str, problems: Problems) -> Scalar | None:
+        """From hexadecimal digits; None if they are none, or not as many as there should be."""
+        if re.fullmatch(rf"0x[0-9a-fA-F]{{{2 * self.dtype.itemsize}}}", text):
+            return self.from_bits(int(text, 16))
+        return None
 
 
 def _shortened(value: int, digits: int) -> int:

@@ -19,14 +19,20 @@ class Integer(DataType):
 
     core: ClassVar[bool] = True
 
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and the largest one."""
+        info = np.iinfo(self.dtype)
+        return int(info.min), int(info.max)
+
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         number = value
         if isinstance(value, float) and value.is_integer():  # A40
             problems.warn(path, "an integer is written without fraction and exponent")
             number = int(value)
-        info = np.iinfo(self.dtype)
-        if not is_integer(number) or not info.min <= number <= info.max:
-            problems.expected(path, f"an integer from {info.min} to {info.max}", value)
+        smallest, largest = self.limits
+        if not is_integer(number) or not smallest <= number <= largest:
+            problems.expected(path, f"an integer from {smallest} to {largest}", value)
             return None
         return np.array(number, self.dtype)
 

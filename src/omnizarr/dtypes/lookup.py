@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from omnizarr._extension import find, parse_extension
+from omnizarr._extension import asked, find, parse_extension
 from omnizarr._json import Json, Problems
-from omnizarr.dtypes.contract import DataType, data_types, from_numpy_rules, native_order
+from omnizarr.dtypes.contract import DataType, FromNumpy, data_types, from_numpy_rules, native_order
 from omnizarr.dtypes.raw import is_raw_name, read_raw
+from omnizarr.dtypes.small import is_small
 from omnizarr.errors import ArgumentError
 
 __all__ = ["data_type_of", "from_numpy", "parse_data_type"]
+
+# Where NumPy's other kinds of type, and long doubles by their letters, are known (each has an `of_numpy`), in the order
+# in which they are asked.
+_HOMES = {
+    "G": ("extended",),
+    "g": ("extended",),
+    "M": ("datetime_",),
+    "m": ("datetime_",),
+    "S": ("fixed_bytes", "variable_bytes"),
+    "T": ("string_",),
+    "U": ("unicode_", "string_"),
+    "V": ("raw", "struct_", "record"),
+}
 
 DEEPEST = 32  # types within types; a document has room for about 40, and each costs several frames of Python's stack
 
@@ -27,7 +42,9 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
     if extension is None:
         return None
     reader = read_raw if is_raw_name(extension.name) else find(extension, data_types, problems)
-    found = reader(extension.name, extension.configuration, path, problems) if reader else None
+    if reader is None:
+        return None
+    found = asked("data type", extension.name, path, problems, reader, extension.name, extension.configuration)
     if found is not None and found.core and isinstance(value, dict):
         problems.warn(path, f"the core data type `{found.name}` is written as a plain string")
     return found
@@ -36,14 +53,33 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
 def from_numpy(dtype: np.dtype[Any]) -> DataType | None:
     """The data type that stores a NumPy dtype, or None. Byte order is the serializer's business, not the type's."""
     native = native_order(dtype)
-    return next((found for rule in from_numpy_rules if (found := rule(native)) is not None), None)
+    homes = ("small_numbers",) if is_small(dtype) else _HOMES.get(dtype.char) or _HOMES.get(dtype.kind, ())
+    rules = (*from_numpy_rules, *map(_rule, homes))
+    return next((found for rule in rules if (found := rule(native)) is not None), None)
+
+
+def _rule(home: str) -> FromNumpy:
+    rule: FromNumpy = import_module(f"omnizarr.dtypes.{home}").of_numpy
+    return rule
 
 
 def data_type_of(dtype: Any) -> DataType:
     """The data type for whatever a program gives: what `np.dtype` accepts, a name such as `r24`, the object form of a
-    document, or a data type."""
+    document, or a data type. `str` is text of any length, and `bytes` are any number of bytes."""
     if isinstance(dtype, DataType):
         return dtype
+    found = _found(dtype)
+    if found.only_read:
+        raise ArgumentError(
+            f"the data type `{found.name}` is not registered, or has parts that are not: such arrays are read, and no "
+            "new ones are made",
+            argument="dtype",
+            hint="store the bits as `uint8`, or the numbers as a type that is registered",
+        )
+    return found
+
+
+def _found(dtype: Any) -> DataType:
     if isinstance(dtype, Mapping) and "name" in dtype:
         return _named(dict(dtype))
     if isinstance(dtype, str) and (is_raw_name(dtype) or dtype in data_types.names()):
@@ -56,6 +92,13 @@ def data_type_of(dtype: Any) -> DataType:
         if isinstance(dtype, str):
             return _named(dtype)  # perhaps an installed package knows it
         raise _unsupported(f"{dtype!r} is not a data type") from None
+    if found.kind == "O":
+        raise ArgumentError(
+            "`object` does not say what the objects are, and so not how to store them",
+            argument="dtype",
+            hint='choose "string" for text or "bytes" for bytes; version 2 stores other objects with a codec made for '
+            "them, such as `json2` or `msgpack2`",
+        )
     data_type = from_numpy(found)
     if data_type is None:
         raise _unsupported(f"the NumPy data type `{found}` cannot be stored")

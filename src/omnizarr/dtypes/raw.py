@@ -1,9 +1,7 @@
-"""`r8`, `r16`, `r24` …: that many bits of which nothing is known (R59)."""
+"""`r8`, `r16`, `r24` …: that many bits of which nothing is known (R59). zarr-python calls them `raw_bytes` (A47)."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,10 +10,14 @@ import numpy as np
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, from_numpy_rules
+from omnizarr.dtypes.base64_ import from_base64
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar
+from omnizarr.dtypes.length_bytes import read_length
 from omnizarr.errors import ArgumentError
 
-__all__ = ["Raw", "is_raw_name", "read_raw"]
+__all__ = ["Raw", "is_raw_name", "of_numpy", "read_raw"]
+
+_OF_ZARR_PYTHON = "raw_bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,9 @@ class Raw(DataType):
         if isinstance(value, list) and all(is_integer(item) and 0 <= item <= 255 for item in value):
             data = bytes(value)
         elif isinstance(value, str):
-            try:
-                data = base64.b64decode(value, validate=True)
+            data = from_base64(value)
+            if data is not None:
                 problems.warn(path, "raw bytes are written as a list of integers, not as base64 text")
-            except (binascii.Error, ValueError):
-                pass
         if data is None or len(data) != self.size:
             found = value if data is None else f"{len(data)} of them"
             problems.expected(path, f"a list of {self.size} integers from 0 to 255", found)
@@ -63,11 +63,14 @@ class Raw(DataType):
 
 def is_raw_name(name: str) -> bool:
     """Whether a name is of this family, if perhaps with a number that makes no sense."""
-    return re.fullmatch("r[0-9]+", name) is not None
+    return name == _OF_ZARR_PYTHON or re.fullmatch("r[0-9]+", name) is not None
 
 
 def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Raw | None:
     """Reads a name for which `is_raw_name` holds."""
+    if name == _OF_ZARR_PYTHON:
+        size = read_length(configuration, path, problems)
+        return None if size is None else Raw(size)
     check_members(configuration, (), f"{path}.configuration", problems)
     most = 8 * LARGEST_ITEM
     bits = int(name[1:]) if len(name) <= len(f"r{most}") else 0  # Python refuses to read numbers of endless digits
@@ -77,9 +80,6 @@ def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Pro
     return None if configuration else Raw(bits // 8)
 
 
-def _from_numpy(dtype: np.dtype[Any]) -> Raw | None:
+def of_numpy(dtype: np.dtype[Any]) -> Raw | None:
     # NumPy's void is the type of records and of sub-arrays too.
     return Raw(dtype.itemsize) if dtype.type is np.void and dtype.names is None and dtype.subdtype is None else None
-
-
-from_numpy_rules.append(_from_numpy)

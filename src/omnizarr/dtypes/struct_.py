@@ -10,11 +10,11 @@ import numpy as np
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, data_types, from_numpy_rules, same_type
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, same_type
 from omnizarr.dtypes.lookup import DEEPEST, from_numpy, parse_data_type
 from omnizarr.errors import ArgumentError
 
-__all__ = ["Struct", "read_struct"]
+__all__ = ["Struct", "of_numpy", "read_struct"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Struct(DataType):
             wrong = f"the field `{next(name for name in names if names.count(name) > 1)}` appears twice in a struct"
         elif not all(kind.fixed_size for _, kind in self.fields):
             wrong = "the fields of a struct must have a fixed size"
+        elif any(kind.private for _, kind in self.fields):
+            wrong = "the fields of a struct can have no gaps and hold no arrays"
         elif sum(kind.dtype.itemsize for _, kind in self.fields) > LARGEST_ITEM:
             wrong = f"a struct of more than {LARGEST_ITEM} bytes"
         elif self.depth > DEEPEST:
@@ -49,6 +51,14 @@ class Struct(DataType):
     def depth(self) -> int:
         """How many structs lie within each other, this one counted."""
         return 1 + max((kind.depth for _, kind in self.fields if isinstance(kind, Struct)), default=0)
+
+    @property
+    def only_v3(self) -> bool:
+        return any(kind.only_v3 for _, kind in self.fields)
+
+    @property
+    def only_read(self) -> bool:
+        return any(kind.only_read for _, kind in self.fields)
 
     def to_json(self) -> Json:
         fields = [{"name": name, "data_type": kind.to_json()} for name, kind in self.fields]
@@ -112,7 +122,7 @@ class Struct(DataType):
 
 
 def read_struct(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Struct | None:
-    """Reads `{"fields": [{"name": …, "data_type": …}, …]}`."""
+    """Reads `{"fields": [{"name": …, "data_type": …}, …]}`; in old `structured` ones fields may be pairs (R150)."""
     before = len(problems.found)
     check_members(configuration, ("fields",), f"{path}.configuration", problems)
     where = f"{path}.configuration.fields"
@@ -124,6 +134,8 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
     seen: set[str] = set()
     for index, item in enumerate(found):
         place = f"{where}[{index}]"
+        if name == "structured" and isinstance(item, list) and len(item) == 2:
+            item = {"name": item[0], "data_type": item[1]}
         if not isinstance(item, dict):
             problems.expected(place, "an object with `name` and `data_type`", item)
             continue
@@ -149,15 +161,9 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
         return None
 
 
-data_types.register("struct", read_struct)
-
-
-def _from_numpy(dtype: np.dtype[Any]) -> Struct | None:
+def of_numpy(dtype: np.dtype[Any]) -> Struct | None:
     if not dtype.names:
         return None
     kinds = [from_numpy(dtype[name]) for name in dtype.names]
-    known = [kind for kind in kinds if kind is not None]
+    known = [kind for kind in kinds if kind is not None and not kind.private]
     return Struct(tuple(zip(dtype.names, known, strict=True))) if len(known) == len(kinds) else None
-
-
-from_numpy_rules.append(_from_numpy)

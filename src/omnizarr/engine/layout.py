@@ -9,11 +9,14 @@ import numpy.typing as npt
 
 from omnizarr._json import Problems
 from omnizarr.codecs import BoundSharding, Chain, Sharding
+from omnizarr.codecs.sharding import Index
 from omnizarr.config import config
+from omnizarr.engine.cache import ChunkCache
+from omnizarr.engine.indexes import Indexes
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
 from omnizarr.model import ArrayModel
-from omnizarr.store import Buffer, Store
+from omnizarr.store import Buffer, Held, Store
 
 __all__ = ["Layout", "sharding_of"]
 
@@ -21,28 +24,56 @@ __all__ = ["Layout", "sharding_of"]
 class Layout:
     """Where the chunks of one array lie, and how they are decoded."""
 
-    __slots__ = ("_join", "axes", "dtype", "fill", "model", "path", "prefix", "sharding", "store", "uniform")
+    __slots__ = (
+        "_join",
+        "_largest",
+        "axes",
+        "cache",
+        "dtype",
+        "fill",
+        "indexes",
+        "model",
+        "path",
+        "prefix",
+        "sharding",
+        "store",
+        "uniform",
+    )
 
-    def __init__(self, store: Store, path: str, prefix: str, model: ArrayModel) -> None:
+    def __init__(
+        self, store: Store, path: str, prefix: str, model: ArrayModel, cache: ChunkCache | None = None
+    ) -> None:
         self.store = store
+        self.cache = cache
         self.path = path
         self.prefix = prefix
         self.model = model
         self.dtype: np.dtype[Any] = model.dtype
-        self.fill: npt.NDArray[Any] = np.zeros((), model.dtype) if model.fill is None else model.fill
+        self.fill: npt.NDArray[Any] = model.filler
         self.axes: tuple[Axis, ...] = model.grid.axes(model.shape)
         self._join = model.chunk_keys.join
         sizes = [axis.size for axis in self.axes]
         uniform = tuple(size for size in sizes if size is not None)
         self.uniform: Chain | None = self._bound(uniform) if len(uniform) == len(sizes) else None
         """The codecs, if all chunks have the same shape."""
+        self._largest = self.uniform
         self.sharding: Sharding | None = model.sharding
+        self.indexes = Indexes()
+        """Of shards that were read lately."""
+
+    @property
+    def largest(self) -> Chain | None:
+        """The codecs for the largest chunk, if there is any."""
+        if self._largest is None:
+            shapes = self.model.grid.chunk_shapes(self.model.shape)
+            self._largest = max(map(self._bound, shapes), key=lambda chain: chain.spec.nbytes, default=None)
+        return self._largest
 
     def _bound(self, chunk_shape: tuple[int, ...]) -> Chain:
         problems = Problems()
         chain = self.model.chain(chunk_shape, "$.codecs", problems)
         if chain is None:
-            raise MetadataError(f"the codecs of array `{self.path}` do not fit its chunks", problems.found)
+            raise MetadataError(f"the codecs of array `{self.name}` do not fit its chunks", problems.found)
         return chain
 
     def chain(self, chunk: tuple[int, ...]) -> Chain:
@@ -72,15 +103,23 @@ class Layout:
         """The array's path, as messages call it."""
         return self.path or "/"
 
-    def get(self, key: str) -> Buffer | None:
-        """What is stored under a chunk's key; no more of it than a chunk can have."""
-        if self.uniform is None or self.store.in_memory:
+    def get(self, key: str, limit: int) -> Buffer | None:
+        """What is stored under a chunk's key; no more of it than the `limit` of its encoded form."""
+        if self.store.in_memory:
             return self.store.get(key)
-        limit = self.uniform.encoded.limit
         data = self.store.get(key, (0, limit + 1))
         if data is not None and len(data) > limit:
             raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
         return data
+
+    def index_of(self, sharding: BoundSharding, key: str, held: Held) -> Index:
+        """The index of a shard that is held: decoded, or kept since it was."""
+        version = held.version
+        index = self.indexes.known(key, version)
+        if index is None:
+            index = sharding.decode_index(held.get(sharding.index_range), held.size)
+            self.indexes.keep(key, version, index, sharding.index_size)
+        return index
 
     def key(self, names: tuple[str, ...]) -> str:
         """The store key of the chunk whose coordinates are these, as text."""

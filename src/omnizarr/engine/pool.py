@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from omnizarr.config import config
+
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["run"]
+__all__ = ["aside", "run"]
 
 T = TypeVar("T")
 
@@ -54,19 +56,48 @@ def _pool() -> ThreadPoolExecutor:
         return _executor
 
 
+_helping = 0  # threads that work for somebody now
+
+
 def _new_lock_in_child() -> None:
-    global _executor_lock
+    global _executor_lock, _helping
     _executor_lock = threading.Lock()
+    _helping = 0
+
+
+def _hired(wanted: int, most: int) -> int:
+    """How many threads may help, of `most` that help everybody: many callers keep the cores busy themselves."""
+    global _helping
+    with _executor_lock:
+        count = max(0, min(wanted, most - _helping))
+        _helping += count
+        return count
+
+
+def _let_go(count: int) -> None:
+    global _helping
+    with _executor_lock:
+        _helping = max(0, _helping - count)
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_new_lock_in_child)
 
 
+def aside(work: Callable[[], object]) -> Future[object] | None:
+    """Lets another thread do a piece of work; None if there is none to do it, or if this is one of them itself."""
+    if getattr(_inside, "pool", False):
+        return None
+    try:
+        return _pool().submit(work)
+    except RuntimeError:  # as below
+        return None
+
+
 def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers: int, *, alone: bool = False) -> None:
     """Works on all items, in up to `workers` threads, the caller's among them; each makes itself a worker by `start()`.
     The first error stops all of them and is raised. Called from within such work it stays in its thread: the others are
-    busy.
+    busy. Of callers in several threads only the first find help.
 
     With `alone` the caller works by itself until a worker answers that it had to wait. That is for items so short that
     threads would mostly wait for the interpreter's lock, unless they really wait for a disk or a network."""
@@ -94,22 +125,24 @@ def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers:
             _inside.pool = False
 
     others: list[Future[None]] = []
+    hired = _hired(workers - 1, max(workers, config.workers) - 1)
     try:
         pool = _pool()
-        for _ in range(workers - 1):
+        for _ in range(hired):
             try:
                 # In the caller's context, in which a `with omnizarr.config(...)` block may hold.
                 others.append(pool.submit(copy_context().run, loop))
             except RuntimeError:  # the interpreter ends, or the system gives no more threads: then with those there are
                 break
         loop()
-    except BaseException:
-        feed.stop()
-        raise
     finally:
-        for other in others:
-            other.cancel()
-        failures = [other.exception() for other in others if not other.cancelled()]
+        feed.stop()  # nothing is left, or somebody failed
+        try:
+            for other in others:
+                other.cancel()
+            failures = [other.exception() for other in others if not other.cancelled()]
+        finally:
+            _let_go(hired)
     for failure in failures:
         if failure is not None:
             raise failure

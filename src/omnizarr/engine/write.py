@@ -1,25 +1,34 @@
-"""Writing: what covers a chunk wholly is encoded and stored; what covers a part is merged into what is there, under a
-lock, so that no other writer's part is lost."""
+"""Writing: what covers a chunk wholly is encoded and stored; what covers a part is merged into what is there, so that
+no other writer's part is lost."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import Chain
 from omnizarr.config import config
-from omnizarr.dtypes import is_fill
-from omnizarr.engine.layout import Layout
+from omnizarr.engine.encoding import encoded, encoded_row, updated
+from omnizarr.engine.layout import Layout, sharding_of
+from omnizarr.engine.merging import How, Old, merge, put
 from omnizarr.engine.pool import run
-from omnizarr.engine.shards import updated
-from omnizarr.engine.staging import Staging, rows_of, staged
-from omnizarr.errors import ChunkError, CodecError
+from omnizarr.engine.staging import Stage, rows_of
+from omnizarr.engine.taking import taken
+from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, Selection
 from omnizarr.store import Buffer
 
+if TYPE_CHECKING:
+    from omnizarr.store.sending import Sending
+
 __all__ = ["write"]
+
+_MOST_CONSTANTS = 16  # chunk shapes for which one value is kept encoded
+_FEW = 32  # writes to a remote store that does not say how many it bears
 
 
 def write(
@@ -38,17 +47,31 @@ def write(
     projection = Projection(selection.picks, selection.points, layout.axes)
     cells = len(projection)
     workers = config.workers
-    most, _ = rows_of(layout.uniform, cells, workers)
+    most, _ = rows_of(layout.largest, cells, workers, block.nbytes)
     constant = _Constant() if value.ndim == 0 and fields is None else None
-    run(
-        projection.rows(most),
-        lambda: _Worker(layout, projection, block, keep_empty, fields, constant),
-        min(workers, -(-cells // most)),
-    )
+    sending = _sending(layout) if layout.store.remote and cells > 1 else None
+    try:
+        run(
+            projection.rows(most),
+            lambda: _Worker(layout, projection, block, keep_empty, fields, constant, sending),
+            min(workers, -(-cells // most)),
+        )
+    finally:
+        if sending is not None:
+            sending.finish()
+
+
+def _sending(layout: Layout) -> Sending:
+    from omnizarr.store.sending import Sending  # only those wait for it who wait for a network
+    from omnizarr.store.window import Window
+
+    # A window of its own: to write takes another time than to read.
+    window = layout.store.window
+    return Sending(Window(_FEW if window is None else window.most_requests))
 
 
 class _Constant:
-    """One value for many chunks is encoded once for all of them."""
+    """One value for many chunks is encoded once for all of them that have the same shape."""
 
     def __init__(self) -> None:
         self.encoded: dict[tuple[int, ...], Buffer | None] = {}
@@ -65,6 +88,7 @@ class _Worker:
         keep_empty: bool,
         fields: str | list[str] | None,
         constant: _Constant | None,
+        sending: Sending | None,
     ) -> None:
         self._layout = layout
         self._projection = projection
@@ -72,78 +96,142 @@ class _Worker:
         self._keep_empty = keep_empty
         self._fields = fields
         self._constant = constant
+        self._sending = sending
+        """Takes what is to be stored far away, so that many writes are under way together."""
         self._at: Cell
         """The chunk that is being worked on, to be named in errors."""
-        self._staging: Staging | None = None
+        self._stage = Stage()
 
     def __call__(self, row: Row) -> None:
         """Writes a row of chunks."""
         layout = self._layout
-        self._at = row.cells[0]
+        self._at = row.first
         try:
             chain = layout.chain(self._at.chunk)
             layout.check_size(chain)
             if row.outer is not None and self._fields is None and layout.sharding is None:
-                encoded = []
-                for cell, chunk in zip(row.cells, self._chunks(row, chain), strict=True):
-                    self._at = cell
-                    encoded.append((layout.key(cell.names), self._encoded(chain, chunk)))
-                for key, data in encoded:
-                    with layout.store.lock([key]):  # lest a writer of a part, who read before, undoes it
-                        self._store(key, data)
+                self._store_row(list(map(layout.key, row.names())), self._encoded_row(row, chain))
                 return
             for cell in row.cells:
                 self._at = cell
+                if layout.uniform is None:
+                    layout.check_size(layout.chain(cell.chunk))
                 self._merge(cell)
         except CodecError as error:
             cell = self._at
             raise ChunkError("write", layout.name, cell.chunk, layout.key(cell.names), error) from error
+        except MissingDependencyError as error:
+            raise error.led_by(f"cannot write array `{layout.name}`") from None
 
-    def _chunks(self, row: Row, chain: Chain) -> list[npt.NDArray[Any]]:
-        """The chunks of a row that is written entirely, each contiguous and of the array's type."""
-        block, count = self._block, len(row.cells)
-        first = block[row.cells[0].outer]
-        if self._constant is not None and chain.spec.shape in self._constant.encoded:
-            return [first] * count
-        if first.flags.c_contiguous and first.dtype == self._layout.dtype:
-            return [block[cell.outer] for cell in row.cells]
-        self._staging = staged(self._staging, chain, count)
-        self._staging.gather(block[row.outer], count)
-        return [self._staging.chunk(number) for number in range(count)]
+    def _encoded_row(self, row: Row, chain: Chain) -> list[Buffer | None]:
+        """The chunks of a row that is written entirely, as they are stored; None for those that are not."""
+        block, dtype = self._block, self._layout.dtype
+        first = block[self._at.outer]
+        if self._constant is not None:
+            return [self._encoded_once(self._constant, chain, first)] * len(row)
+        contiguous = first.flags.c_contiguous and first.dtype == dtype
+        if not contiguous and not dtype.hasobject:  # elements that are not plain memory cannot be staged
+            try:
+                return encoded_row(chain, block[row.outer], len(row), self._stage, self._keep_empty)
+            except CodecError:
+                pass  # which one is it? That is found below
+        found: list[Buffer | None] = []
+        for self._at in row.cells:
+            chunk = np.asarray(block[self._at.outer], dtype, order="C")
+            found.append(encoded(chain, chunk, self._keep_empty))
+        return found
 
-    def _encoded(self, chain: Chain, chunk: npt.NDArray[Any]) -> Buffer | None:
-        """A chunk as it is stored; None if it is not, since it holds nothing but the fill value."""
-        constant = self._constant
-        if constant is not None and chain.spec.shape in constant.encoded:
-            return constant.encoded[chain.spec.shape]
-        data = None if not self._keep_empty and is_fill(chunk, chain.spec.fill) else chain.encode(chunk)
-        if constant is not None:
-            data = None if data is None else bytes(data)
-            constant.encoded[chain.spec.shape] = data
+    def _encoded_once(self, constant: _Constant, chain: Chain, chunk: npt.NDArray[Any]) -> Buffer | None:
+        shape = chain.spec.shape
+        if shape in constant.encoded:
+            return constant.encoded[shape]
+        data = encoded(chain, np.asarray(chunk, self._layout.dtype, order="C"), self._keep_empty)
+        data = None if data is None else bytes(data)
+        if len(constant.encoded) < _MOST_CONSTANTS:
+            constant.encoded[shape] = data
         return data
+
+    def _store_row(self, keys: list[str], row: list[Buffer | None]) -> None:
+        """Stores chunks that are replaced wholly."""
+        store = self._layout.store
+        if self._sending is not None:
+            for key, data in zip(keys, row, strict=True):
+                self._send(self._sending, key, data)
+            return
+        if not store.conditional:
+            for key, data in zip(keys, row, strict=True):
+                with store.lock([key]):  # lest a writer of a part, who read before, undoes it
+                    put(store, key, data)
+            return
+        full = [(key, data) for key, data in zip(keys, row, strict=True) if data is not None]
+        if len(full) > 1:
+            store.set_each(full)
+        elif full:
+            store.set(*full[0])
+        if len(full) < len(keys):
+            for key, data in zip(keys, row, strict=True):
+                if data is None:
+                    store.erase(key)
 
     def _merge(self, cell: Cell) -> None:
         """Writes a part of a chunk, or all of it that lies in the array."""
-        layout = self._layout
-        store, key = layout.store, layout.key(cell.names)
-        with store.lock([key]):
-            self._store(key, self._updated(cell, key))
+        layout, sending = self._layout, self._sending
+        key = layout.key(cell.names)
+        chain = layout.chain(cell.chunk)
+        value = np.asarray(taken(self._block, cell.outer))
+        clipped = layout.clipped(cell.chunk)
+        stage = self._stage if sending is None else Stage()  # others work meanwhile
 
-    def _updated(self, cell: Cell, key: str) -> Buffer | None:
+        def how(old: Old, *, keep_empty: bool) -> Buffer | None:
+            return updated(chain, old, cell, self._projection, value, clipped, keep_empty, self._fields, stage)
+
+        limit = chain.encoded.limit
+        layout.indexes.forget(key)
+        if sending is None:
+            spliced = self._splice(chain, key, cell, value)
+            merge(layout.store, key, limit, how, keep_empty=self._keep_empty, splice=spliced)
+        elif cell.whole and self._fields is None:  # what was there does not matter
+            self._send(sending, key, how(Old(layout.store, key, limit), keep_empty=self._keep_empty))
+        else:
+            sending.send(partial(self._merged, cell, key, limit, how), 3 * chain.spec.nbytes)
+
+    def _merged(self, cell: Cell, key: str, limit: int, how: How) -> None:
+        try:
+            merge(self._layout.store, key, limit, how, keep_empty=self._keep_empty)
+        except CodecError as error:
+            raise ChunkError("write", self._layout.name, cell.chunk, key, error) from error
+
+    def _send(self, sending: Sending, key: str, data: Buffer | None) -> None:
+        """Has a chunk stored that is replaced wholly."""
+        if data is not None and type(data) is not bytes:
+            data = bytes(data)  # it may lie in the stage, which is used for the next
+        store = self._layout.store
+
+        def act() -> None:
+            if store.conditional:
+                put(store, key, data)
+                return
+            with store.lock([key]):  # lest a writer of a part, who read before, undoes it
+                put(store, key, data)
+
+        sending.send(act, 0 if data is None else len(data))
+
+    def _splice(self, chain: Chain, key: str, cell: Cell, value: npt.NDArray[Any]) -> Callable[[], bool | None] | None:
         layout = self._layout
-        return updated(
-            layout.chain(cell.chunk),
-            lambda: layout.store.get(key),
+        sharding = sharding_of(chain) if layout.store.splices and layout.sharding is not None else None
+        if sharding is None:
+            return None
+        from omnizarr.engine.splicing import splice  # only for shards
+
+        return partial(
+            splice,
+            layout,
+            sharding,
+            key,
             cell,
             self._projection,
-            np.asarray(self._block[cell.outer]),
-            layout.clipped(cell.chunk),
-            self._keep_empty,
+            value,
             self._fields,
+            self._stage,
+            keep_empty=self._keep_empty,
         )
-
-    def _store(self, key: str, data: Buffer | None) -> None:
-        if data is None:
-            self._layout.store.erase(key)
-        else:
-            self._layout.store.set(key, data)

@@ -4,64 +4,202 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from omnizarr._json import Json, Problems
+from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.dtypes import DataType, data_type_of
+from omnizarr.errors import ArgumentError
+from omnizarr.formats.encoding import JSON, Encoding
+from omnizarr.formats.leave import DEFAULT, Leave
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
-__all__ = ["Dialect", "Documents", "Node"]
+if TYPE_CHECKING:
+    from omnizarr.codecs import BytesCodec, Codec, Serializer
+
+__all__ = ["Child", "Dialect", "Documents", "Kind", "Node", "above", "below"]
 
 Node: TypeAlias = ArrayModel | GroupModel
+Kind: TypeAlias = Literal["array", "group"]
 
 Documents: TypeAlias = Mapping[str, Json]
 """Parsed documents by the store key they lie under."""
 
 
+class Child(NamedTuple):
+    """What a listing shows of a member: its name, and if it tells the kind and the keys of the documents."""
+
+    name: str
+    kind: Kind | None = None
+    keys: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect(ABC):
-    """One generation of the format. Pure: documents and listings in, models and keys out."""
+    """One generation of the format, as a hierarchy speaks it. Pure: documents and listings in, models and keys out."""
+
+    leave: Leave = DEFAULT
+    """What whoever opened the hierarchy allows."""
 
     zarr_format: ClassVar[ZarrFormat]
+    implicit_groups: ClassVar[bool] = False
+    """Whether a group is there as soon as something lies below it, with a document of its own or without."""
+    sure: ClassVar[bool] = True
+    """Whether its keys are so peculiar that what lies there must be a document."""
+    undefined_fill: ClassVar[bool] = False
+    """Whether an array may leave open what elements are that nobody wrote."""
+    loose_filters: ClassVar[bool] = False
+    """Whether codecs of all kinds may stand among the filters, as in a generation that does not tell kinds apart."""
+    says_order: ClassVar[bool] = False
+    """Whether documents have a member for the order of elements, which then says F also where that changes nothing."""
+    index_codecs: ClassVar[tuple[Codec, ...] | None] = None
+    """How the index of a shard is encoded, if the generation leaves no choice."""
+
+    def allowing(self, leave: Leave) -> Dialect:
+        """The same dialect for somebody who allows something else."""
+        return replace(self, leave=leave)
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the documents of nodes are written."""
+        return JSON
+
+    def others(self) -> Sequence[Dialect]:
+        """Where else the nodes of the same hierarchy may lie, if none lies where this dialect looks."""
+        return ()
+
+    def normal(self, path: str) -> str:
+        """A user's path, which is in its normal form already, with what else this generation makes alike."""
+        return path
+
+    # -- documents
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]:
         """The keys under which the documents of the node at `path` may lie."""
+
+    def telling_keys(self, path: str) -> tuple[str, ...]:
+        """Those of them that show that there is a node, in the order in which they count."""
+        return self.keys(path)
 
     @abstractmethod
     def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
         """The node that the documents describe; None, and everything that is wrong, if they describe none."""
 
     @abstractmethod
-    def node_type(self, path: str, documents: Documents) -> str | None:
-        """`array` or `group`, as far as can be told even where the rest is wrong."""
+    def node_type(self, path: str, documents: Documents) -> Kind | None:
+        """What lies at `path`, as far as can be told even where the rest is wrong."""
 
     @abstractmethod
     def dump(self, path: str, node: Node) -> dict[str, Json]:
         """The documents that describe `node`, by key."""
 
+    def hierarchy(self) -> dict[str, Json]:
+        """The documents that a hierarchy has once, besides those of its nodes."""
+        return {}
+
+    def hierarchy_with(self, extensions: Any, metadata_encoding: Any) -> Dialect:
+        """This dialect for a new hierarchy that has these; ArgumentError if it cannot have them."""
+        if extensions is not None or metadata_encoding is not None:
+            argument = "extensions" if extensions is not None else "metadata_encoding"
+            raise ArgumentError(
+                f"`{argument}`: only hierarchies of the drafts of v3 have one, and only their root says so",
+                argument=argument,
+            )
+        return self
+
     @abstractmethod
-    def losses(self, node: Node) -> Sequence[str]:
+    def losses(self, path: str, node: Node) -> Sequence[str]:
         """What this generation cannot express of `node`, each as a sentence; writing is refused if there is any."""
 
-    @abstractmethod
-    def check_path(self, path: str) -> None:
-        """Raises ArgumentError if no node may be created at `path`."""
+    # -- consolidated metadata
+
+    def consolidates(self, path: str) -> bool:
+        """Whether the documents of all nodes below the group at `path` can be kept together."""
+        return self.consolidated_key(path) is not None
+
+    def consolidated_key(self, path: str) -> str | None:
+        """Where the documents of all nodes below the group at `path` may lie together; None if that is in the group's
+        own document, or nowhere."""
+        return None
+
+    def parse_consolidated(self, path: str, document: Json, problems: Problems) -> dict[str, Json] | None:
+        """The documents that are gathered in the one under `consolidated_key(path)`, by their own keys."""
+        return None
+
+    def dump_consolidated(self, path: str, documents: Documents) -> Json:
+        """The reverse."""
+        raise AssertionError("this generation keeps consolidated metadata elsewhere")
+
+    def consolidated_groups(self, path: str) -> Mapping[str, GroupModel]:
+        """The groups that consolidated metadata needs to be found in, by path."""
+        return {}
+
+    # -- the hierarchy
 
     @abstractmethod
-    def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[str]:
-        """The names of what may be nodes below the group at `path`, from the listing of `listing_prefix(path)`."""
+    def check_path(self, path: str, kind: Kind) -> None:
+        """Raises ArgumentError if no such node may be created at `path`."""
 
     @abstractmethod
+    def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
+        """What may be nodes below the group at `path`, from the listing of `listing_prefix(path)`."""
+
     def listing_prefix(self, path: str) -> str:
         """The prefix whose listing shows the children of the group at `path`."""
+        return below(path, "")
 
-    @abstractmethod
     def ancestors(self, path: str) -> list[str]:
-        """The paths, from the root down, at which a group must exist for a node to be at `path`."""
+        """The paths, from the root down, at which nothing but groups may lie if there is a node at `path`."""
+        return above(path)
 
-    @abstractmethod
     def prefixes(self, path: str) -> list[str]:
-        """The prefixes that hold all of the node at `path` and of the nodes below it: to erase or to move."""
+        """The prefixes that hold what is stored of the node at `path` and of the nodes below it, apart from its own
+        documents, which may lie there too: to erase or to move."""
+        return [below(path, "")]
 
-    @abstractmethod
     def chunk_prefix(self, path: str) -> str:
         """What the keys of the chunks of the array at `path` begin with."""
+        return below(path, "")
+
+    def chunk_hint(self) -> str | None:
+        """What may help if a chunk cannot be decoded, since writers of this generation lost something."""
+        return None
+
+    # -- new arrays
+
+    def data_type(self, dtype: Any) -> DataType:
+        """The data type that stores what a user gives as dtype."""
+        return data_type_of(dtype)
+
+    def serializer(self, dtype: Any) -> Serializer | None:
+        """The array → bytes codec that says what the user's dtype says; None leaves it to the usual rules."""
+        return None
+
+    @abstractmethod
+    def chunk_keys(self, value: Any) -> ChunkKeys:
+        """The keys of chunks that a user asks for; the usual ones of this generation, if `value` is None."""
+
+    @abstractmethod
+    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+        """What compresses chunks, if the user does not say."""
+
+    def adapted(self, model: ArrayModel) -> ArrayModel:
+        """A new array as this generation says it: what it has no member for may have another place by convention."""
+        return model
+
+    def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
+        """The names of an array's dimensions, wherever this generation keeps them."""
+        return model.dimension_names
+
+
+def below(path: str, name: str) -> str:
+    """The key of something called `name` right below `path`."""
+    return f"{path}/{name}" if path else name
+
+
+def above(path: str) -> list[str]:
+    """The paths above `path`, from the root down."""
+    segments = path.split("/") if path else []
+    return ["/".join(segments[:count]) for count in range(len(segments))]

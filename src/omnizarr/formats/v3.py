@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from omnizarr._extension import parse_extension
+from omnizarr._extension import asked, parse_extension
 from omnizarr._json import Json, Problems, describe, is_integer, nearest
-from omnizarr.chunk_keys import ChunkKeys, Default, parse_chunk_keys
-from omnizarr.codecs import ArrayCodec, Codec, parse_codecs
-from omnizarr.dtypes import DataType, Scalar, parse_data_type
-from omnizarr.errors import ArgumentError
-from omnizarr.formats.contract import Dialect, Documents, Node
-from omnizarr.grids import Grid, parse_grid
-from omnizarr.model import MOST_DIMENSIONS, ArrayModel, GroupModel, ZarrFormat
+from omnizarr.chunk_keys import ChunkKeys, Default, chunk_key_encodings, parse_chunk_keys
+from omnizarr.codecs import BytesCodec
+from omnizarr.dtypes import DataType
+from omnizarr.errors import ArgumentError, MetadataError
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
+from omnizarr.formats.defaults import usual_compressors
+from omnizarr.formats.members import missing, parse_attributes, parse_shape
+from omnizarr.formats.old_types import has_old_name
+from omnizarr.formats.v3_parts import parse_parts
+from omnizarr.grids import parse_grid
+from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec
+
+if TYPE_CHECKING:
+    from omnizarr.transformers import StorageTransformer
 
 __all__ = ["V3"]
 
-_ARRAY_REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+_ARRAY_REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value")
 _ARRAY_MEMBERS = (
     "zarr_format",
     "node_type",
     *_ARRAY_REQUIRED,
+    "codecs",
     "attributes",
     "storage_transformers",
     "dimension_names",
 )
+_LATE = re.compile(r"\$\.(?!data_type|chunk_grid)")  # what stands behind the grid
+_SPELLED = ("data_type", "fill_value", "codecs")
+_ADVICE = {"indexed": "; `shards` gives its sharding codec"}
 _GROUP_MEMBERS = ("zarr_format", "node_type", "attributes", "consolidated_metadata")
 
 
+@dataclass(frozen=True, slots=True)
 class V3(Dialect):
     """The dialect of v3."""
 
     zarr_format: ClassVar[ZarrFormat] = 3
 
     def keys(self, path: str) -> tuple[str, ...]:
-        return (f"{path}/zarr.json" if path else "zarr.json",)
+        return (below(path, "zarr.json"),)
 
-    def node_type(self, path: str, documents: Documents) -> str | None:
+    def node_type(self, path: str, documents: Documents) -> Kind | None:
         document = documents.get(self.keys(path)[0])
         kind = document.get("node_type") if isinstance(document, dict) else None
         return kind if kind in ("array", "group") else None
@@ -59,42 +73,63 @@ class V3(Dialect):
         if kind == "array":
             node = _parse_array(document, problems)
         elif kind == "group":
-            node = _parse_group(document, problems)
+            node = _parse_group(path, document, problems)
         else:
             hint = nearest(kind, ("array", "group")) if isinstance(kind, str) else None
             problems.add("$.node_type", f'expected "array" or "group", found {describe(kind)}', hint=hint)
         return node if len(problems.found) == before else None
 
     def dump(self, path: str, node: Node) -> dict[str, Json]:
-        return {self.keys(path)[0]: _dump_array(node) if isinstance(node, ArrayModel) else _dump_group(node)}
+        return {self.keys(path)[0]: _dump_array(node) if isinstance(node, ArrayModel) else _dump_group(path, node)}
 
-    def losses(self, node: Node) -> Sequence[str]:
-        if isinstance(node, ArrayModel) and node.fill is None:
-            return ["v3 has no undefined fill value"]
-        return []
+    def losses(self, path: str, node: Node) -> Sequence[str]:
+        if not isinstance(node, ArrayModel):
+            return []
+        losses = []
+        if node.data_type.private:
+            losses.append(f"v3 has no data type for {node.dtype}")
+        elif node.fill is None:
+            losses.append("v3 has no undefined fill value")
+        losses += [f"v3 has no codec `{codec.name}`" for codec in every_codec(node.codecs) if codec.private]
+        losses += [
+            f"v3 has no storage transformer `{transformer.name}`" + _ADVICE.get(transformer.type or "", "")
+            for transformer in node.storage_transformers
+            if transformer.type is not None or not transformer.layout
+        ]
+        if chunk_key_encodings.get(node.chunk_keys.name) is None:
+            losses.append("v3 has no such chunk keys")
+        return losses
 
-    def check_path(self, path: str) -> None:
+    def consolidates(self, path: str) -> bool:
+        return True  # in the group's own document
+
+    def check_path(self, path: str, kind: Kind) -> None:
         for name in path.split("/"):
             if (reason := _forbidden(name)) is not None:
                 raise ArgumentError(f"`{path}` cannot be created: the name of a node {reason}", argument="path")
 
-    def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[str]:
+    def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
         start = len(self.listing_prefix(path))
         names = [prefix[start:-1] for prefix in listing[1]]
-        return [name for name in names if not name.startswith("__")]  # reserved (R51)
+        return [Child(name) for name in names if not name.startswith("__")]  # reserved (R51)
 
-    def listing_prefix(self, path: str) -> str:
-        return f"{path}/" if path else ""
+    def chunk_keys(self, value: Any) -> ChunkKeys:
+        if value is None:
+            return Default("/")
+        if isinstance(value, ChunkKeys):
+            return value
+        if isinstance(value, str) and value in ("/", "."):
+            return Default(value)
+        if isinstance(value, dict) and "separator" in value:  # zarr-python's spelling of the argument
+            value = {"name": value.get("name"), "configuration": {"separator": value["separator"]}}
+        problems = Problems()
+        found = parse_chunk_keys(value, "$", problems)
+        if found is None:
+            raise MetadataError("`chunk_key_encoding` is not usable", problems.found)
+        return found
 
-    def ancestors(self, path: str) -> list[str]:
-        segments = path.split("/") if path else []
-        return ["/".join(segments[:count]) for count in range(len(segments))]
-
-    def prefixes(self, path: str) -> list[str]:
-        return [self.listing_prefix(path)]
-
-    def chunk_prefix(self, path: str) -> str:
-        return self.listing_prefix(path)
+    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+        return usual_compressors(data_type)
 
 
 def _forbidden(name: str) -> str | None:
@@ -110,30 +145,19 @@ def _forbidden(name: str) -> str | None:
 
 
 def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | None:
-    for member in _ARRAY_REQUIRED:
-        if member not in document:
-            problems.add(f"$.{member}", "is missing")
+    missing(document, _ARRAY_REQUIRED, problems)
     extra = _parse_extra(document, _ARRAY_MEMBERS, problems)
-    attributes = _parse_attributes(document, problems)
-    shape = _parse_shape(document, problems)
+    attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
+    shape = parse_shape(document, problems)
     names = _parse_dimension_names(document, shape, problems)
-    transformers = _parse_transformers(document, problems)
+    transformers, ignored = _parse_transformers(document, shape, problems)
 
-    data_type: DataType | None = None
-    grid: Grid | None = None
-    keys: ChunkKeys | None = None
-    fill: Scalar | None = None
-    codecs: tuple[Codec, ...] | None = None
-    if "data_type" in document:
-        data_type = parse_data_type(document["data_type"], "$.data_type", problems)
-    if "chunk_grid" in document:
-        grid = parse_grid(document["chunk_grid"], shape, "$.chunk_grid", problems)
-    if "chunk_key_encoding" in document:
-        keys = parse_chunk_keys(document["chunk_key_encoding"], "$.chunk_key_encoding", problems)
-    if "fill_value" in document and data_type is not None:
-        fill = data_type.parse_fill(document["fill_value"], "$.fill_value", problems)
-    if "codecs" in document:
-        codecs = _parse_codecs(document["codecs"], shape, problems)
+    before = len(problems.found)
+    parts = parse_parts(document, None if shape is None else len(shape), problems)
+    grid = None if "chunk_grid" not in document else parse_grid(document["chunk_grid"], shape, "$.chunk_grid", problems)
+    # in the order in which documents have their members, whatever was parsed first
+    problems.found[before:] = sorted(problems.found[before:], key=lambda problem: _LATE.match(problem.path) is not None)
+    data_type, fill, keys, codecs = parts.data_type, parts.fill, parts.keys, parts.codecs
     if shape is None or data_type is None or grid is None or codecs is None:
         return None
     model = ArrayModel(
@@ -146,39 +170,17 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         attributes=attributes,
         dimension_names=names,
         storage_transformers=transformers,
+        ignored_transformers=ignored,
         zarr_format=3,
         extra=extra,
+        spelled={name: document.get(name) for name in _SPELLED} if has_old_name(document["data_type"]) else {},
     )
+    model.bound_before(parts.chains)
     # What is missing so far does not matter here: whether the codecs fit the chunks belongs to the same report.
     for chunk_shape in grid.chunk_shapes(shape):
-        model.chain(chunk_shape, "$.codecs", problems)
+        if model.chain(chunk_shape, "$.codecs", problems) is None:
+            break  # of other shapes the same would be said again
     return model if keys is not None and fill is not None else None
-
-
-def _parse_codecs(found: Json, shape: tuple[int, ...] | None, problems: Problems) -> tuple[Codec, ...] | None:
-    before = len(problems.found)
-    codecs = parse_codecs(found, "$.codecs", problems)
-    if len(problems.found) > before:
-        return None
-    if shape is None:
-        return codecs
-    return tuple(codec.resolved(len(shape)) if isinstance(codec, ArrayCodec) else codec for codec in codecs)
-
-
-def _parse_shape(document: dict[str, Json], problems: Problems) -> tuple[int, ...] | None:
-    found = document.get("shape")
-    if "shape" not in document:
-        return None
-    if not isinstance(found, list) or not all(is_integer(length) and length >= 0 for length in found):
-        problems.expected("$.shape", "a list of integers of at least 0", found)
-        return None
-    if len(found) > MOST_DIMENSIONS:
-        problems.add("$.shape", f"has {len(found)} dimensions, more than {MOST_DIMENSIONS}")
-        return None
-    if any(length >= 2**63 for length in found):
-        problems.add("$.shape", "has a length of 2^63 or more")
-        return None
-    return tuple(found)
 
 
 def _parse_dimension_names(
@@ -196,24 +198,39 @@ def _parse_dimension_names(
     return tuple(found)
 
 
-def _parse_transformers(document: dict[str, Json], problems: Problems) -> tuple[Json, ...]:
-    """Storage transformers: none is known to v3, so each must say that it may be ignored (R123)."""
+def _parse_transformers(
+    document: dict[str, Json], shape: tuple[int, ...] | None, problems: Problems
+) -> tuple[tuple[StorageTransformer, ...], tuple[Json, ...]]:
+    """Storage transformers, and those that are unknown, which must say that they may be ignored (R123)."""
     found = document.get("storage_transformers")
-    if found is None:
-        return ()
+    if found is None or found == []:
+        return (), ()
     if not isinstance(found, list):
         problems.expected("$.storage_transformers", "a list", found)
-        return ()
+        return (), ()
+    from omnizarr.transformers import storage_transformers  # hardly any array has one
+
+    known: list[StorageTransformer] = []
+    ignored: list[Json] = []
     for index, item in enumerate(found):
         path = f"$.storage_transformers[{index}]"
         extension = parse_extension(item, path, problems, kind="storage transformer")
         if extension is None:
             continue
-        if extension.must_understand:
-            problems.unknown(extension.place, "storage transformer", extension.name, ())
+        transformer = storage_transformers.get(extension.name)
+        if transformer is not None:
+            parsed = asked(
+                "storage transformer", extension.name, path, problems, transformer.parse, extension.configuration
+            )
+            if parsed is not None and shape is not None:
+                parsed.check(shape, path, problems)
+                known.append(parsed)
+        elif extension.must_understand:
+            problems.unknown(extension.place, "storage transformer", extension.name, storage_transformers.names())
         else:
             problems.warn(path, f"unknown storage transformer `{extension.name}` is ignored, as its metadata allows")
-    return tuple(found)
+            ignored.append(item)
+    return tuple(known), tuple(ignored)
 
 
 def _dump_array(model: ArrayModel) -> dict[str, Json]:
@@ -228,25 +245,31 @@ def _dump_array(model: ArrayModel) -> dict[str, Json]:
         "fill_value": model.data_type.dump_fill(model.fill),
         "codecs": [codec.to_json() for codec in model.codecs],
         "attributes": model.attributes,
-        "storage_transformers": list(model.storage_transformers),
+        "storage_transformers": [*map(_dump_transformer, model.storage_transformers), *model.ignored_transformers],
     }
     if model.dimension_names is not None:
         document["dimension_names"] = list(model.dimension_names)
-    return document | model.extra
+    return document | model.spelled | model.extra
+
+
+def _dump_transformer(transformer: StorageTransformer) -> Json:
+    configuration = transformer.configuration()
+    document: dict[str, Json] = {"name": transformer.name}
+    return document | {"configuration": configuration} if configuration else document
 
 
 # -- groups
 
 
-def _parse_group(document: dict[str, Json], problems: Problems) -> GroupModel:
+def _parse_group(path: str, document: dict[str, Json], problems: Problems) -> GroupModel:
     extra = _parse_extra(document, _GROUP_MEMBERS, problems)
-    attributes = _parse_attributes(document, problems)
-    consolidated = _parse_consolidated(document, extra, problems)
+    attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
+    consolidated = _parse_consolidated(path, document, extra, problems)
     return GroupModel(attributes=attributes, consolidated=consolidated, zarr_format=3, extra=extra)
 
 
 def _parse_consolidated(
-    document: dict[str, Json], extra: dict[str, Json], problems: Problems
+    path: str, document: dict[str, Json], extra: dict[str, Json], problems: Problems
 ) -> dict[str, Json] | None:
     """The documents of the nodes below (R28, R29). A kind that we do not know is ignored and kept (A34)."""
     found = document.get("consolidated_metadata")
@@ -266,32 +289,36 @@ def _parse_consolidated(
     if not isinstance(metadata, dict):
         problems.expected("$.consolidated_metadata.metadata", "an object", metadata)
         return None
-    return {path.strip("/"): child for path, child in metadata.items()}
+    return {below(path, f"{name.strip('/')}/zarr.json"): child for name, child in metadata.items()}
 
 
-def _dump_group(model: GroupModel) -> dict[str, Json]:
+def _dump_group(path: str, model: GroupModel) -> dict[str, Json]:
     document: dict[str, Json] = {"zarr_format": 3, "node_type": "group", "attributes": model.attributes}
     if model.consolidated is not None:
-        ordered = sorted(model.consolidated, key=lambda path: (path.count("/"), path.casefold(), path))
         document["consolidated_metadata"] = {
             "kind": "inline",
             "must_understand": False,
-            "metadata": {path: model.consolidated[path] for path in ordered},
+            "metadata": _relative(path, model.consolidated),
         }
     return document | model.extra
 
 
+def _relative(path: str, documents: Mapping[str, Json]) -> dict[str, Json]:
+    """Documents by the path of their node below the group, as consolidated metadata holds them; a group's without any
+    consolidated metadata of its own."""
+    start, end = len(below(path, "")), -len("/zarr.json")
+    found = {key[start:end]: document for key, document in documents.items()}
+    ordered = sorted(found, key=lambda name: (name.count("/"), name.casefold(), name))
+    return {name: _without_own(found[name]) for name in ordered}
+
+
+def _without_own(document: Json) -> Json:
+    if not isinstance(document, dict):
+        return document
+    return {member: value for member, value in document.items() if member != "consolidated_metadata"}
+
+
 # -- both
-
-
-def _parse_attributes(document: dict[str, Json], problems: Problems) -> dict[str, Json]:
-    found = document.get("attributes")
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        problems.expected("$.attributes", "an object", found)
-        return {}
-    return found
 
 
 def _parse_extra(document: dict[str, Json], known: tuple[str, ...], problems: Problems) -> dict[str, Json]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omnizarr._extension import find, parse_extension
+from omnizarr._extension import asked, find, parse_extension
 from omnizarr._json import Json, Problems
-from omnizarr._registry import Registry
+from omnizarr._registry import Registry, subclass_of
 from omnizarr.grids.contract import Axis, Grid
+from omnizarr.grids.rectilinear import Rectilinear
 from omnizarr.grids.regular import Regular
 
-__all__ = ["Axis", "Grid", "Regular", "chunk_grids", "parse_grid"]
+__all__ = ["Axis", "Grid", "Rectilinear", "Regular", "chunk_grids", "parse_grid"]
 
 
-chunk_grids: Registry[type[Grid]] = Registry("chunk grid", "omnizarr.chunk_grids")
+chunk_grids: Registry[type[Grid]] = Registry("chunk grid", "omnizarr.chunk_grids", subclass_of(Grid))
 chunk_grids.register(Regular.name, Regular)
+chunk_grids.register(Rectilinear.name, Rectilinear)
 
 
 def parse_grid(value: Json, shape: Sequence[int] | None, path: str, problems: Problems) -> Grid | None:
     """Reads a `chunk_grid` member, as a name or as an object (R13); adds to `problems` if it is wrong."""
     extension = parse_extension(value, path, problems, kind="chunk grid", ignorable=False)
     grid = extension and find(extension, chunk_grids, problems)
-    return grid.parse(extension.configuration, shape, path, problems) if extension and grid else None
+    if not extension or not grid:
+        return None
+    return asked("chunk grid", extension.name, path, problems, grid.parse, extension.configuration, shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,12 @@ class Axis(ABC):
     def starts(self, chunks: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Where each of `chunks` starts."""
 
+    def touched(self, taken: range) -> int:
+        """How many chunks hold at least one of these indices, which ascend. Whose `size` is None must say it."""
+        if not taken or (self.size is not None and taken.step > self.size):  # at most one in a chunk
+            return len(taken)
+        return self.locate(taken[-1]) - self.locate(taken[0]) + 1
+
 
 class Grid(ABC):
     """A kind of chunk grid with its configuration: a value that compares equal, hashes and never changes."""
@@ -62,9 +68,21 @@ class Grid(ABC):
 
     @abstractmethod
     def chunk_shapes(self, shape: Sequence[int]) -> Iterable[tuple[int, ...]]:
-        """The different shapes that chunks of such an array have; one, if there is no chunk at all."""
+        """Shapes of chunks that answer for all others: the smallest and the largest are among them, and what divides
+        all of these, or all their sizes, divides every chunk. One, if there is no chunk yet; none, if there can be
+        none."""
 
     @property
     @abstractmethod
-    def chunks(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
-        """As users see it: a length per dimension, or the lengths of all chunks per dimension if they differ."""
+    def chunks(self) -> tuple[Any, ...]:
+        """What the document says of each dimension, which is short however many chunks there are: their length; or, if
+        that may differ, a tuple of lengths and of pairs of a length and how often it is repeated."""
+
+    @abstractmethod
+    def edges(self, shape: Sequence[int]) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
+        """As users see it: a length per dimension; or, if that may differ, the lengths of all chunks per dimension,
+        which sum up to that of the array."""
+
+    def fitting(self, shape: Sequence[int]) -> Grid:
+        """The grid of the same array once it is given another shape: the same chunks, and more if they are needed."""
+        return self

@@ -51,6 +51,9 @@ class Regular(Grid):
     def chunks(self) -> tuple[int, ...]:
         return self.chunk_shape
 
+    def edges(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.chunk_shape
+
     def axes(self, shape: Sequence[int]) -> tuple[Axis, ...]:
         return tuple(RegularAxis(length, size) for length, size in zip(shape, self.chunk_shape, strict=True))
 
@@ -64,23 +67,29 @@ class Regular(Grid):
     def parse(
         cls, configuration: dict[str, Json], shape: Sequence[int] | None, path: str, problems: Problems
     ) -> Regular | None:
-        """Reads the configuration; a chunk length of 0 is read as 1 where the dimension's length is 0 (A35)."""
-        before = len(problems.found)
         check_members(configuration, ("chunk_shape",), f"{path}.configuration", problems)
         found = configuration.get("chunk_shape")
-        where = f"{path}.configuration.chunk_shape"
+        sizes = cls.parse_lengths(found, shape, f"{path}.configuration.chunk_shape", problems)
+        return None if sizes is None or len(configuration) > 1 else cls(sizes)
+
+    @staticmethod
+    def parse_lengths(
+        found: Json, shape: Sequence[int] | None, place: str, problems: Problems
+    ) -> tuple[int, ...] | None:
+        """The chunk lengths at `place`; one of 0 is read as 1 where the dimension's length is 0 (A35)."""
+        before = len(problems.found)
         if not isinstance(found, list) or not all(is_integer(size) for size in found):
-            problems.expected(where, "a list of integers", found)
+            problems.expected(place, "a list of integers", found)
             return None
         if shape is not None and len(found) != len(shape):
-            problems.add(where, f"has {len(found)} lengths, but `shape` has {len(shape)} dimensions")
+            problems.add(place, f"has {len(found)} lengths, but `shape` has {len(shape)} dimensions")
             return None
         sizes = []
         for axis, size in enumerate(found):
             if size == 0 and shape is not None and shape[axis] == 0:
-                problems.warn(f"{where}[{axis}]", "a chunk length of 0 is read as 1")
+                problems.warn(f"{place}[{axis}]", "a chunk length of 0 is read as 1")
                 size = 1
             if not 1 <= size < 2**63:  # no index is longer than 64 bits
-                problems.expected(f"{where}[{axis}]", "an integer from 1 to 2^63-1", size)
+                problems.expected(f"{place}[{axis}]", "an integer from 1 to 2^63-1", size)
             sizes.append(size)
-        return cls(tuple(sizes)) if len(problems.found) == before else None
+        return tuple(sizes) if len(problems.found) == before else None

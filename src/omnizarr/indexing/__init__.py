@@ -6,10 +6,11 @@ from omnizarr.indexing.keys import (
     coordinate_selection,
     numpy_selection,
     orthogonal_selection,
+    plain_selection,
     split_fields,
 )
-from omnizarr.indexing.projection import Cell, Projection, Row
-from omnizarr.indexing.selection import Pick, Selection, pick_length
+from omnizarr.indexing.projection import Cell, Projection, Row, only_chunk
+from omnizarr.indexing.selection import Pick, Selection, pick_first, pick_length
 
 __all__ = [
     "Cell",
@@ -20,7 +21,10 @@ __all__ = [
     "block_selection",
     "coordinate_selection",
     "numpy_selection",
+    "only_chunk",
     "orthogonal_selection",
+    "pick_first",
     "pick_length",
+    "plain_selection",
     "split_fields",
 ]

@@ -20,10 +20,13 @@ __all__ = [
     "coordinate_selection",
     "numpy_selection",
     "orthogonal_selection",
+    "plain_selection",
     "split_fields",
 ]
 
 _Indices = npt.NDArray[np.intp]
+
+_FEW = 64  # elements of a mask, of which not even one is true
 
 
 def split_fields(key: Any) -> tuple[str | list[str] | None, Any]:
@@ -50,7 +53,11 @@ def _as_list(item: str | list[str]) -> list[str]:
 
 def numpy_selection(key: Any, shape: tuple[int, ...]) -> Selection:
     """What `a[key]` means for a NumPy array of that shape."""
-    items = _expand(key if isinstance(key, tuple) else (key,), shape)
+    key = key if isinstance(key, tuple) else (key,)
+    plain = plain_selection(key, shape) or _mask_selection(key, shape)
+    if plain is not None:
+        return plain
+    items = _expand(key, shape)
     if any(isinstance(item, _Fancy) for item in items):
         return _fancy(items)
     return _basic(items)
@@ -58,7 +65,11 @@ def numpy_selection(key: Any, shape: tuple[int, ...]) -> Selection:
 
 def orthogonal_selection(key: Any, shape: tuple[int, ...]) -> Selection:
     """Each dimension on its own: integers, slices, and one-dimensional arrays of integers or booleans."""
-    items = _expand(key if isinstance(key, tuple) else (key,), shape, masks="1-d")
+    key = key if isinstance(key, tuple) else (key,)
+    mask = _mask_selection(key, shape)
+    if mask is not None:
+        return mask
+    items = _expand(key, shape, masks="1-d")
     if any(item is None for item in items):
         raise SelectionError("an orthogonal selection cannot add new axes")
     picks: list[Pick] = []
@@ -87,7 +98,11 @@ def orthogonal_selection(key: Any, shape: tuple[int, ...]) -> Selection:
 def coordinate_selection(key: Any, shape: tuple[int, ...]) -> Selection:
     """Point by point: integer arrays that are broadcast together, or a mask of the array's shape. Dimensions picked by
     slices follow behind the points."""
-    items = _expand(key if isinstance(key, tuple) else (key,), shape)
+    key = key if isinstance(key, tuple) else (key,)
+    mask = _mask_selection(key, shape)
+    if mask is not None:
+        return mask
+    items = _expand(key, shape)
     if any(item is None for item in items):
         raise SelectionError("a pointwise selection cannot add new axes")
     items = [
@@ -124,6 +139,51 @@ def block_selection(key: Any, axes: Sequence[Axis]) -> Selection:
     return Selection(tuple(picks), (), shape, shape)
 
 
+def plain_selection(key: Any, shape: tuple[int, ...]) -> Selection | None:
+    """The short way for what most keys are, or None: integers in bounds, slices with a step of 1, and nothing else. It
+    makes no object for each of them, which for a small read is a good part of the work."""
+    if type(key) is not tuple:
+        key = (key,)
+    if len(key) > len(shape):
+        return None
+    picks: list[Pick] = []
+    visible: list[int] = []
+    folded: list[int] = []
+    for item, length in zip(key, shape, strict=False):
+        if type(item) is slice:
+            try:
+                start, stop, step = item.indices(length)
+            except (TypeError, ValueError):
+                return None
+            if step != 1:
+                return None
+            if stop < start:
+                stop = start
+            visible.append(stop - start)
+        elif type(item) is int and -length <= item < length:
+            start = item + length if item < 0 else item
+            stop = start + 1
+        else:
+            return None
+        picks.append(slice(start, stop, 1))
+        folded.append(stop - start)
+    rest = shape[len(key) :]
+    picks.extend([slice(0, length, 1) for length in rest])
+    return Selection(tuple(picks), (), (*visible, *rest), (*folded, *rest))
+
+
+def _mask_selection(key: tuple[Any, ...], shape: tuple[int, ...]) -> Selection | None:
+    """The short way for a mask of an array of one dimension, or None: its indices would take 8 bytes for each of its
+    own, and are not needed as a whole. Where they are few, they are soon found."""
+    if len(key) != 1 or len(shape) != 1 or not isinstance(key[0], np.ndarray):
+        return None
+    mask = key[0]
+    if mask.dtype != bool or mask.shape != shape:
+        return None
+    count = pick_length(mask)
+    return None if count < len(mask) // _FEW else Selection((mask,), (), (count,), (count,))
+
+
 # -- the parts of a key
 
 
@@ -146,7 +206,8 @@ class _Fancy:
         self.indices = indices
         self.dimension = dimension
         self.error = error
-        """Raised only if some point remains when all arrays are broadcast: NumPy looks at no index before."""
+        """That of an array is raised only if some point remains when all are broadcast: NumPy looks at no index before.
+        That of an integer always is."""
 
 
 class _Gap:
@@ -321,7 +382,7 @@ def _fancy(items: list[_Item], *, in_front: bool = False) -> Selection:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise SelectionError(f"arrays of indices with the shapes {shapes} cannot be broadcast together") from None
     for item in items:
-        if isinstance(item, _Fancy) and item.error is not None and 0 not in points_shape:
+        if isinstance(item, _Fancy) and item.error is not None and (item.indices.ndim == 0 or 0 not in points_shape):
             raise item.error
     runs = sum(1 for before, here in pairwise([False, *together]) if here and not before)
     scattered = in_front or runs > 1

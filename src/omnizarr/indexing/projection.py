@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby, islice, pairwise, product
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
@@ -13,9 +14,11 @@ import numpy.typing as npt
 from omnizarr.grids import Axis
 from omnizarr.indexing.selection import Pick
 
-__all__ = ["Cell", "Projection", "Row"]
+__all__ = ["Cell", "Projection", "Row", "only_chunk"]
 
 _Indices = npt.NDArray[np.intp]
+
+_LISTED = 2**16  # pieces of a dimension that are listed, 32 MiB; more are made as they are needed
 
 _Piece: TypeAlias = tuple[str, int, Pick, Pick, bool, bool]
 """One chunk along one dimension: its index as text, its index, what is taken from it, where that goes in the block,
@@ -37,13 +40,68 @@ class Cell(NamedTuple):
     """Whether everything in the chunk that lies inside the array is taken."""
 
 
-class Row(NamedTuple):
-    """Cells that are worked on together."""
+class _Lead(NamedTuple):
+    """What the cells of a row share: their pieces of all dimensions but the last."""
 
-    cells: list[Cell]
-    outer: Any
-    """If all of them are taken entirely and lie side by side along the last dimension: where they go, together. Else
-    None."""
+    names: tuple[str, ...]
+    chunk: tuple[int, ...]
+    inner: tuple[Pick, ...]
+    outer: tuple[Pick, ...]
+    whole: bool
+
+
+class Row:
+    """Cells that are worked on together. They are made when somebody asks for them: for chunks that are taken entirely
+    it is enough to know their names and where all of them go."""
+
+    __slots__ = ("_cells", "_lead", "_run", "outer")
+
+    def __init__(self, cells: list[Cell] | None, lead: _Lead | None, run: Sequence[_Piece], outer: Any) -> None:
+        self._cells = cells
+        self._lead = lead
+        self._run = run
+        self.outer = outer
+        """If all of them are taken entirely, have one shape and lie side by side along the last dimension: where they
+        go, together. Else None."""
+
+    @classmethod
+    def of(cls, cells: list[Cell]) -> Row:
+        """Cells that have nothing in common."""
+        return cls(cells, None, (), None)
+
+    def __len__(self) -> int:
+        return len(self._run) if self._cells is None else len(self._cells)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and self.cells == other.cells and self.outer == other.outer
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All of them."""
+        if self._cells is None:
+            self._cells = list(map(self._cell, self._run))
+        return self._cells
+
+    @property
+    def first(self) -> Cell:
+        """The first of them."""
+        return self._cell(self._run[0]) if self._cells is None else self._cells[0]
+
+    def names(self) -> list[tuple[str, ...]]:
+        """The coordinates of the chunks as text."""
+        if self._cells is not None:
+            return [cell.names for cell in self._cells]
+        assert self._lead is not None
+        lead = self._lead.names
+        return [(*lead, piece[0]) for piece in self._run]
+
+    def _cell(self, piece: _Piece) -> Cell:
+        assert self._lead is not None
+        names, chunk, inner, outer, whole = self._lead
+        name, index, taken, goes, alone, _ = piece
+        return Cell((*names, name), (*chunk, index), (*inner, taken), (*outer, goes), whole and alone)
 
 
 class Projection:
@@ -62,9 +120,14 @@ class Projection:
         self.order: tuple[int, ...] | None = (*points, *alone) if points else None
         """If not None: the chunk's dimensions are put in this order before `expression` is applied to it."""
 
+    @property
+    def plain(self) -> bool:
+        """Whether there are nothing but slices, so that every cell's place in the block is a view of it."""
+        return not self._arrays and self._groups is None
+
     def __len__(self) -> int:
-        cells = prod(len(pieces) for pieces in self._pieces)
-        return cells if self._groups is None else cells * len(self._groups)
+        cells = prod([len(pieces) for pieces in self._pieces])
+        return min(cells if self._groups is None else cells * len(self._groups), sys.maxsize)
 
     def __iter__(self) -> Iterator[Cell]:
         if self._groups is not None:
@@ -73,36 +136,44 @@ class Projection:
             yield Cell((), (), (), ..., True)  # `...` gives a view where `()` would give a scalar
         else:
             meshed = self._arrays > 1  # several independent arrays: NumPy would pair them unless they form a mesh
-            for pieces in product(*self._pieces):
+            for pieces in _combined(self._pieces):
                 names, chunk, inner, outer, wholes, _ = zip(*pieces, strict=True)
                 yield Cell(names, chunk, inner, _mesh(outer) if meshed else outer, all(wholes))
 
     def rows(self, most: int) -> Iterator[Row]:
-        """The cells, in rows of at most `most`."""
+        """The cells, in rows of at most `most`: those that are taken entirely where they lie side by side, the others
+        in any company."""
         if self._groups is not None or self._arrays or not self._pieces:
             cells = iter(self)
             while row := list(islice(cells, most)):
-                yield Row(row, None)
+                yield Row.of(row)
             return
         *leading, last = self._pieces
-        runs = _side_by_side(last, most)
-        for pieces in product(*leading):
-            names = tuple(piece[0] for piece in pieces)
-            chunk = tuple(piece[1] for piece in pieces)
-            inner = tuple(piece[2] for piece in pieces)
-            outer = tuple(piece[3] for piece in pieces)
-            whole = all(piece[4] for piece in pieces)
+        runs = list(_side_by_side(last, most)) if isinstance(last, list) else None
+        others: list[Cell] = []
+        for pieces in _combined(leading):
+            lead = _Lead(
+                tuple([piece[0] for piece in pieces]),
+                tuple([piece[1] for piece in pieces]),
+                tuple([piece[2] for piece in pieces]),
+                tuple([piece[3] for piece in pieces]),
+                all(piece[4] for piece in pieces),
+            )
             entire = all(piece[5] for piece in pieces)
-            for run, span in runs:
-                cells_of_run = [
-                    Cell((*names, name), (*chunk, index), (*inner, taken), (*outer, goes), whole and alone)
-                    for name, index, taken, goes, alone, _ in run
-                ]
-                yield Row(cells_of_run, (*outer, span) if entire and span is not None else None)
+            for run, span in _side_by_side(last, most) if runs is None else runs:
+                if entire and span is not None:
+                    yield Row(None, lead, run, (*lead.outer, span))
+                    continue
+                others += Row(None, lead, run, None).cells
+                while len(others) >= most:
+                    yield Row.of(others[:most])
+                    del others[:most]
+        if others:
+            yield Row.of(others)
 
     def _point_cells(self, groups: list[tuple[dict[int, _Piece], Pick]]) -> Iterator[Cell]:
         for members, positions in groups:
-            for pieces in product(*self._pieces):
+            for pieces in _combined(self._pieces):
                 by_dimension: list[_Piece] = [*pieces]
                 for dimension in self.points:  # ascending, so each lands where it belongs
                     by_dimension.insert(dimension, members[dimension])
@@ -117,43 +188,112 @@ class Projection:
         return _mesh(inner) if self._arrays > 1 else inner
 
 
+def only_chunk(picks: Sequence[Pick], axes: Sequence[Axis]) -> tuple[tuple[int, ...], tuple[Pick, ...]] | None:
+    """If slices, none of them empty, touch a single chunk: its coordinates, and what is taken from it. It is what a
+    projection would say, in less time."""
+    chunk: list[int] = []
+    inner: list[Pick] = []
+    for pick, axis in zip(picks, axes, strict=True):
+        if type(pick) is not slice:
+            return None
+        start = pick.start
+        size = axis.size
+        if size is None:
+            index = axis.locate(start)
+            begin, size = axis.bounds(index)
+        else:
+            index = start // size
+            begin = index * size
+        stop = pick.stop - begin
+        if stop > size:
+            return None
+        chunk.append(index)
+        inner.append(slice(start - begin, stop, pick.step))
+    return tuple(chunk), tuple(inner)
+
+
 def _mesh(picks: Sequence[Pick]) -> tuple[Any, ...]:
     return np.ix_(*(np.arange(p.start, p.stop, p.step) if isinstance(p, slice) else p for p in picks))
 
 
-def _pieces(axis: Axis, pick: Pick) -> list[_Piece]:
-    return _slice_pieces(axis, pick) if isinstance(pick, slice) else _index_pieces(axis, pick)
+def _combined(pieces: Sequence[Collection[_Piece]]) -> Iterator[tuple[_Piece, ...]]:
+    """All combinations, the last dimension first, as `product` gives them: but that would list them all before."""
+    if all(isinstance(of_dimension, list) for of_dimension in pieces):
+        yield from product(*pieces)
+        return
+    for piece in pieces[0]:
+        for others in _combined(pieces[1:]):
+            yield (piece, *others)
 
 
-def _side_by_side(pieces: list[_Piece], most: int) -> list[tuple[list[_Piece], slice | None]]:
-    """The pieces of the last dimension, in runs; with the place of the whole run if all of it is taken entirely."""
-    runs: list[tuple[list[_Piece], slice | None]] = []
-    for entire, group in groupby(pieces, key=lambda piece: piece[5]):
-        run = iter(group)
-        while some := list(islice(run, most)):
+def _pieces(axis: Axis, pick: Pick) -> Collection[_Piece]:
+    if not isinstance(pick, slice):
+        return _mask_pieces(axis, pick) if pick.dtype == bool else _index_pieces(axis, pick)  # type: ignore[arg-type]
+    pieces = _SlicePieces(axis, pick)
+    return pieces if len(pieces) > _LISTED else list(pieces)
+
+
+def _side_by_side(pieces: Collection[_Piece], most: int) -> Iterator[tuple[list[_Piece], slice | None]]:
+    """The pieces of the last dimension, in runs; with the place of the whole run if all of it is taken entirely, from
+    chunks of one length."""
+    for entire, group in groupby(pieces, key=lambda piece: piece[5] and piece[2].stop):  # type: ignore[union-attr]
+        while some := list(islice(group, most)):
             span = slice(some[0][3].start, some[-1][3].stop, 1) if entire else None  # type: ignore[union-attr]
-            runs.append((some, span))
-    return runs
+            yield some, span
 
 
-def _slice_pieces(axis: Axis, pick: slice) -> list[_Piece]:
-    at, stop, step = pick.start, pick.stop, pick.step
-    length = axis.length
+class _SlicePieces(Collection[_Piece]):
+    """The pieces of a slice, made on the way. To list them all is quicker, but takes half a kilobyte for each."""
+
+    __slots__ = ("_axis", "_pick")
+
+    def __init__(self, axis: Axis, pick: slice) -> None:
+        self._axis = axis
+        self._pick = pick
+
+    def __len__(self) -> int:
+        return self._axis.touched(range(self._pick.start, self._pick.stop, self._pick.step))
+
+    def __contains__(self, piece: object) -> bool:
+        return any(piece == other for other in self)
+
+    def __iter__(self) -> Iterator[_Piece]:
+        axis = self._axis
+        at, stop, step = self._pick.start, self._pick.stop, self._pick.step
+        length = axis.length
+        position = 0
+        while at < stop:
+            chunk = axis.locate(at)
+            begin, size = axis.bounds(chunk)
+            end = begin + size
+            entire = step == 1 and at == begin and end <= stop
+            whole = entire or (step == 1 and at == begin and stop >= length)
+            if end > stop:
+                end = stop
+            count = -(-(end - at) // step)
+            inner, outer = slice(at - begin, end - begin, step), slice(position, position + count, 1)
+            yield str(chunk), chunk, inner, outer, whole, entire
+            position += count
+            at += count * step
+
+
+def _mask_pieces(axis: Axis, mask: npt.NDArray[np.bool_]) -> list[_Piece]:
     pieces: list[_Piece] = []
-    position = 0
-    while at < stop:
+    position = at = 0
+    while at < len(mask):
         chunk = axis.locate(at)
         begin, size = axis.bounds(chunk)
-        end = begin + size
-        entire = step == 1 and at == begin and end <= stop
-        whole = entire or (step == 1 and at == begin and stop >= length)
-        if end > stop:
-            end = stop
-        count = -(-(end - at) // step)
-        inner, outer = slice(at - begin, end - begin, step), slice(position, position + count, 1)
-        pieces.append((str(chunk), chunk, inner, outer, whole, entire))
+        part = mask[begin : begin + size]
+        count = int(np.count_nonzero(part))
+        at = begin + len(part)
+        if not count:
+            continue
+        whole = count == len(part)
+        if len(part) < size:  # it has to be as long as the chunk
+            part = np.pad(part, (0, size - len(part)))
+        inner: Pick = slice(0, count, 1) if whole else part
+        pieces.append((str(chunk), chunk, inner, slice(position, position + count, 1), whole, False))
         position += count
-        at += count * step
     return pieces
 
 
@@ -205,6 +345,9 @@ def _runs(labels: _Indices) -> tuple[_Indices | None, list[int]]:
     steps = np.diff(labels)
     order = None
     if (steps < 0).any():
-        order = np.argsort(labels, kind="stable")
+        # Short numbers are sorted by their digits, ten times as fast.
+        low, high = labels.min(), labels.max()
+        short = (labels - low).astype(np.uint16) if high - low < 2**16 else labels
+        order = np.argsort(short, kind="stable")
         steps = np.diff(labels[order])
     return order, [0, *(np.flatnonzero(steps) + 1).tolist(), len(labels)]

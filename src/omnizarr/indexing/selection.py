@@ -8,29 +8,35 @@ same memory, so nothing is copied between them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.errors import BroadcastError
 
-__all__ = ["Pick", "Selection", "pick_length"]
+__all__ = ["Pick", "Selection", "pick_first", "pick_length"]
 
-Pick: TypeAlias = slice | npt.NDArray[np.intp]
-"""What is taken along one dimension: a slice of plain non-negative numbers with a positive step, or an index each."""
+Pick: TypeAlias = slice | npt.NDArray[np.intp] | npt.NDArray[np.bool_]
+"""What is taken along one dimension: a slice of plain non-negative numbers with a positive step, or an index each; or,
+of an array of one dimension, a mask, which is never turned into indices as a whole."""
 
 
 def pick_length(pick: Pick) -> int:
     """How many indices a pick holds."""
     if isinstance(pick, slice):
         return len(range(pick.start, pick.stop, pick.step))
-    return len(pick)
+    return int(np.count_nonzero(pick)) if pick.dtype == bool else len(pick)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Selection:
+def pick_first(pick: Pick) -> int:
+    """The first of its indices, of which there is one at least."""
+    if isinstance(pick, slice):
+        return int(pick.start)
+    return int(pick.argmax() if pick.dtype == bool else pick[0])
+
+
+class Selection(NamedTuple):
     """What is picked along each dimension, and the shape in which the user sees it."""
 
     picks: tuple[Pick, ...]

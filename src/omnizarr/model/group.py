@@ -16,10 +16,12 @@ class GroupModel:
 
     attributes: dict[str, Json] = field(default_factory=dict)
     consolidated: dict[str, Json] | None = None
-    """Documents of the nodes below by their relative path, if the group carries them (R28, R29)."""
+    """Documents of the nodes below by their keys, if the group's own document carries them (R28, R29)."""
     zarr_format: ZarrFormat = 3
     extra: dict[str, Json] = field(default_factory=dict)
     """Members that we do not know and may ignore; they are written back as they were (R32)."""
+    implicit: bool = False
+    """Whether the group has no document and is there only because something lies below it (S4)."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupModel):

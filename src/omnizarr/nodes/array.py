@@ -4,40 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import prod
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._json import Json
-from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
-from omnizarr.dtypes import DataType
+from omnizarr._json import Json, same
+from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.engine import Layout, read, write
-from omnizarr.errors import ArgumentError, NodeTypeError, ReadOnlyError, SelectionError
+from omnizarr.errors import ArgumentError, ChunkError, NodeTypeError, ReadOnlyError, SelectionError
 from omnizarr.indexing import (
     Selection,
     block_selection,
     coordinate_selection,
     numpy_selection,
     orthogonal_selection,
+    plain_selection,
     split_fields,
 )
-from omnizarr.model import ArrayModel, ZarrFormat
+from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored
-from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.brackets import Indexer, as_mask, has_ellipsis, only_basic
-from omnizarr.nodes.documents import change, describe_place, fetch, parse_node
-from omnizarr.nodes.info import ArrayInfo
+from omnizarr.nodes.description import Described
+from omnizarr.nodes.documents import change, describe_place, fetch_known, not_found, parse_node
 from omnizarr.nodes.lengths import as_lengths
 from omnizarr.nodes.site import Site
-from omnizarr.nodes.values import as_value
-from omnizarr.store import Store
+from omnizarr.nodes.values import as_field_value, as_value
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.info import ArrayInfo
 
 __all__ = ["Array"]
 
 
-class Array:
+class Array(Described):
     """A chunked, compressed, N-dimensional array in a store.
 
     `z[key]` gives what NumPy gives for the same key, `z[key] = value` likewise. Use `omnizarr.create_array` and
@@ -47,10 +48,16 @@ class Array:
     def __init__(self, site: Site, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
         self._site = site
         self._model = model
-        self._layout = self._layout_of(model)
+        self._keys: ChunkKeys | None = None
+        """Where the chunks lie, once that is found out of an array whose document does not say it."""
         self._write_empty_chunks = write_empty_chunks
+        if model.storage_transformers or site.transformers:
+            _ = self._layout  # what is wrong with them is said at once
 
-    # -- what it is
+    @cached_property
+    def _layout(self) -> Layout:
+        """Made when it is first needed: whoever lists a group reads few of its arrays."""
+        return self._layout_of(self._model)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,145 +68,13 @@ class Array:
     def shape(self, shape: int | tuple[int, ...]) -> None:
         self.resize(shape)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy type of the elements."""
-        return self._model.dtype
-
-    @property
-    def data_type(self) -> DataType:
-        """The data type as Zarr names it."""
-        return self._model.data_type
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions there are."""
-        return len(self._model.shape)
-
-    @property
-    def size(self) -> int:
-        """How many elements there are."""
-        return self._model.size
-
-    @property
-    def itemsize(self) -> int:
-        """How many bytes an element takes in memory."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes the elements take in memory."""
-        return self._model.nbytes
-
-    @property
-    def chunks(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
-        """The shape of the pieces that are compressed one by one: the inner chunks, if the array is sharded."""
-        sharding = self._model.sharding
-        if sharding is None:
-            return self._model.grid.chunks
-        shape = list(sharding.chunk_shape)
-        for codec in reversed(self._model.codecs):
-            if isinstance(codec, Transpose):
-                order = codec.permutation(len(shape))
-                shape = [shape[order.index(axis)] for axis in range(len(shape))]
-        return tuple(shape)
-
-    @property
-    def shards(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...] | None:
-        """The shape of the stored objects, if they hold many chunks each; None if every chunk is stored by itself."""
-        return None if self._model.sharding is None else self._model.grid.chunks
-
-    @property
-    def fill_value(self) -> Any:
-        """What elements are that nobody wrote."""
-        return None if self._model.fill is None else self._model.fill[()]
-
-    @property
-    def order(self) -> str:
-        """The order in which a chunk's elements are stored: `C` (the last index varies fastest) or `F` (the first)."""
-        orders = [codec.permutation(self.ndim) for codec in self._inner_codecs() if isinstance(codec, Transpose)]
-        return "F" if self.ndim > 1 and orders == [tuple(reversed(range(self.ndim)))] else "C"
-
-    @property
-    def dimension_names(self) -> tuple[str | None, ...] | None:
-        """A name, or None, for each dimension; None if no dimension is named."""
-        return self._model.dimension_names
-
-    def _inner_codecs(self) -> tuple[Codec, ...]:
-        sharding = self._model.sharding
-        return self._model.codecs if sharding is None else sharding.codecs
-
-    @property
-    def filters(self) -> tuple[Codec, ...]:
-        """The array → array codecs of a chunk."""
-        return tuple(codec for codec in self._inner_codecs() if isinstance(codec, ArrayCodec))
-
-    @property
-    def serializer(self) -> Codec:
-        """The array → bytes codec of a chunk."""
-        return next(codec for codec in self._inner_codecs() if isinstance(codec, Serializer))
-
-    @property
-    def compressors(self) -> tuple[Codec, ...]:
-        """The bytes → bytes codecs of a chunk."""
-        return tuple(codec for codec in self._inner_codecs() if isinstance(codec, BytesCodec))
-
-    @property
-    def metadata(self) -> ArrayModel:
-        """Everything that the array's document says."""
-        return self._model
-
-    @property
-    def zarr_format(self) -> ZarrFormat:
-        """The generation of the format, as `create_array` takes it."""
-        return self._model.zarr_format
-
-    @property
-    def cdata_shape(self) -> tuple[int, ...]:
-        """How many chunks there are along each dimension."""
-        chunks = self.chunks
-        return tuple(
-            axis.count if not isinstance(size, int) else -(-axis.length // size)
-            for axis, size in zip(self._layout.axes, chunks, strict=True)
-        )
-
-    @property
-    def nchunks(self) -> int:
-        """How many chunks there can be."""
-        return prod(self.cdata_shape)
-
-    # -- where it is
-
-    @property
-    def store(self) -> Store:
-        """Where its bytes lie."""
-        return self._site.store
-
-    @property
-    def path(self) -> str:
-        """Where it lies in its store, without a leading slash."""
-        return self._site.path
-
-    @property
-    def name(self) -> str:
-        """Where it lies in its store, with a leading slash."""
-        return f"/{self._site.path}"
-
-    @property
-    def basename(self) -> str:
-        """The last part of its path."""
-        return self._site.path.rpartition("/")[2]
-
-    @property
-    def read_only(self) -> bool:
-        """Whether this handle refuses to write."""
-        return self._site.store.read_only
-
     # -- what is stored
 
     @property
     def nchunks_initialized(self) -> int:
         """How many chunks are stored. Costs a listing, and for a sharded array the index of each shard."""
+        if self._model.guessed_keys:
+            self._find_chunks()
         return stored.chunk_count(self._layout)
 
     def nbytes_stored(self) -> int:
@@ -209,17 +84,25 @@ class Array:
     @property
     def info(self) -> ArrayInfo:
         """A summary, from the metadata alone."""
-        return ArrayInfo.of(self)
+        return self._summary(complete=False)
 
     def info_complete(self) -> ArrayInfo:
         """The summary with what is stored, which costs a listing."""
-        return ArrayInfo.of(self, complete=True)
+        return self._summary(complete=True)
+
+    def _summary(self, *, complete: bool) -> ArrayInfo:
+        from omnizarr.nodes.info import ArrayInfo  # for people, and they can wait
+
+        return ArrayInfo.of(self, complete=complete)
 
     # -- reading
 
     def __getitem__(self, key: Any) -> Any:
-        fields, key = split_fields(key)
-        selection = numpy_selection(key, self.shape)
+        selection = plain_selection(key, self._model.shape)
+        fields = None
+        if selection is None:
+            fields, key = split_fields(key)
+            selection = numpy_selection(key, self._model.shape)
         result = self._read(selection, None, fields)
         if selection.shape == () and not has_ellipsis(key):
             return result[()]  # NumPy gives a scalar where every dimension was indexed by an integer
@@ -246,7 +129,18 @@ class Array:
             out = np.empty(selection.shape, self.dtype)
         else:
             self._check_out(out, selection, self.dtype)
-        read(self._layout, selection, out)
+        if self._model.guessed_keys:
+            self._find_chunks(selection)
+        try:
+            if self._site.on_corrupt == "raise":
+                read(self._layout, selection, out)
+            else:
+                from omnizarr.engine.salvage import salvage  # few need it
+
+                salvage(self._layout, selection, out, self._site.on_corrupt)
+        except ChunkError as error:
+            error.hint = error.hint or self._site.dialect.chunk_hint()
+            raise
         return out
 
     @staticmethod
@@ -301,14 +195,18 @@ class Array:
 
     def _write(self, selection: Selection, value: Any, fields: str | list[str] | None = None) -> None:
         self._check_writable()
-        dtype = self.dtype if fields is None else self.dtype[self._checked(fields)]
-        write(
-            self._layout,
-            selection,
-            as_value(value, dtype),
-            keep_empty=self._write_empty_chunks,
-            fields=fields,
-        )
+        if fields is None:
+            ready = as_value(value, self.data_type, selection.shape)
+        else:
+            ready, fields = as_field_value(value, self.dtype, self._checked(fields), selection.shape)
+        if self._model.guessed_keys:
+            self._find_chunks(selection)
+        write(self._layout, selection, ready, keep_empty=self._keep_empty, fields=fields)
+
+    @property
+    def _keep_empty(self) -> bool:
+        # Where the fill value is undefined, other readers find anything in a chunk that is not there (V13).
+        return self._write_empty_chunks or self._model.fill is None
 
     def _check_writable(self) -> None:
         if self.read_only:
@@ -367,38 +265,57 @@ class Array:
             self._layout = self._layout_of(model)
         self._model = model
 
+    def _find_chunks(self, selection: Selection | None = None) -> None:
+        """Finds out under which keys the chunks lie, unless that is known."""
+        if self._keys is None and (selection is None or not selection.empty):
+            from omnizarr.nodes.guessing import guessed_keys  # few arrays need it
+
+            self._keys = guessed_keys(self._layout, selection)
+            if self._keys != self._layout.model.chunk_keys:
+                self._layout = self._layout_of(self._model)
+
     def _layout_of(self, model: ArrayModel) -> Layout:
         site = self._site
-        return Layout(site.store, site.path, site.dialect.chunk_prefix(site.path), model)
+        if self._keys is not None and model.guessed_keys:
+            model = replace(model, chunk_keys=self._keys)
+        prefix = site.dialect.chunk_prefix(site.path)
+        store = site.store
+        if model.storage_transformers or site.transformers:
+            from omnizarr.transformers import ArrayPlace, array_store  # few arrays have any
+
+            shape = next(iter(model.grid.chunk_shapes(model.shape)), (1,) * len(model.shape))
+            place = ArrayPlace(prefix, model.shape, shape, model.chunk_keys)
+            store = array_store(store, place, model.storage_transformers, site.transformers)
+        return Layout(store, site.path, prefix, model, site.cache)
 
     def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
-        """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again."""
+        """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again; but
+        an axis that is to be as long as this handle knows it, or longer, keeps what others appended to it. A grid of
+        listed lengths keeps its edges; where they end, more of the last length follow."""
         wanted = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
         if len(wanted) != self.ndim:
             raise ArgumentError(f"`new_shape`: expected {self.ndim} lengths, found {len(wanted)}", argument="new_shape")
-        self._resize(lambda _: wanted)
+        from omnizarr.nodes import resizing  # most arrays keep their shape
 
-    def _resize(self, how: Callable[[tuple[int, ...]], tuple[int, ...]]) -> tuple[int, ...]:
-        """Gives the array the shape that `how` makes of the stored one, which another handle may have changed; the
-        shape it had."""
-        self._check_writable()
-        before = self._model
-
-        def resized(model: ArrayModel) -> ArrayModel:
-            nonlocal before
-            before = model
-            return replace(model, shape=how(model.shape))
-
-        self._changed(resized)
-        stored.trim(self._layout_of(before), self.shape)
-        return before.shape
+        known = self.shape
+        # Who wants an axis to stay as long as it is, or to be longer, does not mean to cut off what others added to it.
+        resizing.resize(
+            self,
+            lambda stored: tuple(
+                max(new, there) if new >= old else new for new, old, there in zip(wanted, known, stored, strict=True)
+            ),
+        )
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Adds `data` at the end of an axis, and gives the new shape. What other handles appended before is kept."""
+        if not self.ndim:
+            raise ArgumentError("nothing can be appended to an array without dimensions", argument="axis")
         if not isinstance(axis, (int, np.integer)) or not -self.ndim <= axis < self.ndim:
-            raise ArgumentError(f"`axis`: expected an axis of {self.ndim} dimensions, found {axis}", argument="axis")
+            raise ArgumentError(
+                f"`axis`: expected an integer from {-self.ndim} to {self.ndim - 1}, found {axis!r}", argument="axis"
+            )
         axis = int(axis) % self.ndim
-        data = as_value(data, self.dtype)
+        data = self.data_type.elements(data)
 
         def longer(shape: tuple[int, ...]) -> tuple[int, ...]:
             if data.shape[:axis] + data.shape[axis + 1 :] != shape[:axis] + shape[axis + 1 :] or not data.ndim:
@@ -407,14 +324,10 @@ class Array:
                 )
             return (*shape[:axis], shape[axis] + data.shape[axis], *shape[axis + 1 :])
 
-        start = self._resize(longer)[axis]
-        self[(*[slice(None)] * axis, slice(start, start + data.shape[axis]))] = data
-        return self.shape
+        from omnizarr.nodes import resizing
 
-    @property
-    def attrs(self) -> Attributes:
-        """What users say about the array; every change is stored at once."""
-        return Attributes(self)
+        resizing.append(self, data, axis, longer)
+        return self.shape
 
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes
@@ -424,14 +337,11 @@ class Array:
             self._check_writable()
         self._changed(lambda model: replace(model, attributes=how(model.attributes)))
 
-    def update_attributes(self, new_attributes: dict[str, Json]) -> Array:
-        """Adds or replaces attributes, in one write."""
-        self.attrs.update(new_attributes)
-        return self
-
     def refresh(self) -> Array:
         """Takes up what others changed: the shape and the attributes as they are stored now."""
-        _, model = fetch(self.store, self.path, self.zarr_format)
+        model = fetch_known(self.store, self.path, self._site.dialect)
+        if model is None:
+            raise not_found(self.store, self.path)
         if not isinstance(model, ArrayModel):
             raise NodeTypeError(f"{describe_place(self.store, self.path)} is not an array any more", path=self.path)
         self._adopt(model)
@@ -474,7 +384,8 @@ class Array:
         """Whether both are handles of the same array, with the same metadata; the elements are not compared."""
         if not isinstance(other, Array):
             return NotImplemented
-        return (self.store, self.path, self._model) == (other.store, other.path, other._model)
+        # Documents, not models: one that was just created may say more than its document will.
+        return (self.store, self.path) == (other.store, other.path) and same(self._documents(), other._documents())
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -495,11 +406,11 @@ class Array:
 
 
 def _unpickled(site: Site, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
-    model = parse_node(site.dialect, site.store, site.path, documents)
+    model = parse_node(site.dialect, site.store, site.path, documents, quiet=True)
     assert isinstance(model, ArrayModel)
     return Array(site, model, write_empty_chunks=write_empty_chunks)
 
 
 def _chunking(model: ArrayModel) -> ArrayModel:
     """What of a model decides where its chunks lie and what they are."""
-    return replace(model, attributes={}, dimension_names=None, storage_transformers=(), extra={})
+    return replace(model, attributes={}, dimension_names=None, extra={}, extensions=(), fallback=None, spelled={})

@@ -84,7 +84,8 @@ class Attributes(MutableMapping[str, Json]):
 
     def setdefault(self, name: str, default: Json = None) -> Json:
         if name not in self:
-            self[name] = default
+            new = as_attributes({name: default})
+            self._owner._change_attributes(lambda attributes: new | attributes)  # somebody else may have been quicker
         return self[name]
 
     def update(self, other: Any = (), /, **values: Json) -> None:

@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import replace
 from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
-from omnizarr._json import Json
-from omnizarr.dtypes import data_type_of
+from omnizarr._json import Json, is_integer
 from omnizarr.errors import (
     ArgumentError,
+    ExtensionError,
+    MissingDependencyError,
     NodeExistsError,
     NodeNotFoundError,
     NodeTypeError,
     OmnizarrError,
     ReadOnlyError,
 )
-from omnizarr.formats import Node, candidates, dialect
+from omnizarr.formats import Node, dialect, name_of
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.attributes import Attributes, as_attributes
+from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.creating import create_node, erase_node
-from omnizarr.nodes.documents import change, describe_place, fetch, fetch_many, parse_node
+from omnizarr.nodes.documents import change, describe_place, fetch_children, fetch_known, not_found, parse_node
 from omnizarr.nodes.lengths import as_lengths
-from omnizarr.nodes.moving import move_node
+from omnizarr.nodes.members import Names, children, exists, names
 from omnizarr.nodes.options import ArrayOptions, array_model, check_names, takes_array_options
+from omnizarr.nodes.placed import Placed
 from omnizarr.nodes.site import Site
+from omnizarr.nodes.subarrays import unfolded
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
-from omnizarr.store import Store
 
 __all__ = ["Group", "Member", "handle", "new_array", "new_group"]
 
@@ -48,7 +51,13 @@ def new_array(site: Site, *, known_group: str | None = None, **options: Unpack[A
     check_names(options)
     overwrite = options.pop("overwrite", False)
     write_empty_chunks = options.pop("write_empty_chunks", False)
-    model, data = array_model(**{**options, "zarr_format": site.dialect.zarr_format})  # type: ignore[arg-type]
+    options.pop("zarr_format", None)
+    try:
+        model, data = array_model(site.dialect, **options)  # type: ignore[misc]
+    except (ExtensionError, MissingDependencyError) as error:
+        raise error.led_by(f"cannot create array {describe_place(site.store, site.path)}") from error.__cause__
+    if any(getattr(codec, "allowed", False) for codec in model.codecs):  # whoever writes pickles trusts them
+        site = replace(site, dialect=site.dialect.allowing(replace(site.dialect.leave, allow_pickle=True)))
     site = create_node(site, model, overwrite=overwrite, known_group=known_group)
     array = Array(site, model, write_empty_chunks=write_empty_chunks)
     if data is not None:
@@ -56,13 +65,28 @@ def new_array(site: Site, *, known_group: str | None = None, **options: Unpack[A
     return array
 
 
-def new_group(site: Site, attributes: Any = None, *, overwrite: bool = False, known_group: str | None = None) -> Group:
-    """Creates a group."""
+def new_group(
+    site: Site,
+    attributes: Any = None,
+    *,
+    overwrite: bool = False,
+    known_group: str | None = None,
+    extensions: Any = None,
+    metadata_encoding: Any = None,
+) -> Group:
+    """Creates a group. With it may come a hierarchy, for which the drafts have `extensions` and `metadata_encoding`."""
+    if extensions is not None or metadata_encoding is not None:
+        if site.path:
+            raise ArgumentError(
+                "`extensions` and `metadata_encoding` belong to a whole hierarchy, so to the group at its root",
+                argument="extensions" if extensions is not None else "metadata_encoding",
+            )
+        site = replace(site, dialect=site.dialect.hierarchy_with(extensions, metadata_encoding))
     model = GroupModel(attributes=as_attributes(attributes), zarr_format=site.dialect.zarr_format)
     return Group(create_node(site, model, overwrite=overwrite, known_group=known_group), model)
 
 
-class Group(MutableMapping[str, Any]):
+class Group(Placed, MutableMapping[str, Any]):
     """A group of arrays and groups.
 
     A mapping: `g["a/b"]`, `"a" in g`, `del g["a"]`, `for name in g`. A member that cannot be read is listed all the
@@ -72,34 +96,9 @@ class Group(MutableMapping[str, Any]):
     def __init__(self, site: Site, model: GroupModel) -> None:
         self._site = site
         self._model = model
-        self._listed: weakref.ref[_Names] | None = None
+        self._listed: weakref.ref[Names] | None = None
 
-    # -- what it is and where
-
-    @property
-    def store(self) -> Store:
-        """Where its bytes lie."""
-        return self._site.store
-
-    @property
-    def path(self) -> str:
-        """Where it lies in its store, without a leading slash."""
-        return self._site.path
-
-    @property
-    def name(self) -> str:
-        """Where it lies in its store, with a leading slash."""
-        return f"/{self._site.path}"
-
-    @property
-    def basename(self) -> str:
-        """The last part of its path."""
-        return self._site.path.rpartition("/")[2]
-
-    @property
-    def read_only(self) -> bool:
-        """Whether this handle refuses to write."""
-        return self.store.read_only
+    # -- what it is
 
     @property
     def zarr_format(self) -> ZarrFormat:
@@ -111,9 +110,18 @@ class Group(MutableMapping[str, Any]):
         """Everything that the group's document says."""
         return self._model
 
+    @property
+    def consolidated(self) -> bool:
+        """Whether the group, or one above it through which it was opened, has consolidated metadata."""
+        return self._site.consolidated is not None or self._model.consolidated is not None
+
     # -- members
 
     def __getitem__(self, path: str) -> Any:  # an Array or a Group: a union would make every user of a member cast
+        return self._found(path, exact=False)
+
+    def _found(self, path: str, *, exact: bool) -> Any:
+        """The member at `path`; if `exact`, of that very name."""
         where = self._below(path)
         known = self._site.consolidated
         if known is not None and known.trusted:
@@ -124,13 +132,21 @@ class Group(MutableMapping[str, Any]):
                     hint="open with `use_consolidated=False` to look for it in the store",
                 )
             return handle(self._site.at(where), known.node(where))
-        found, model = fetch(self.store, where)
-        return handle(self._site.at(where, found), model)
+        site = self._site
+        model = fetch_known(site.store, where, site.dialect)
+        if model is None and not exact:
+            from omnizarr.nodes.lower_case import fetch_in_lower_case  # seldom needed
+
+            lower = fetch_in_lower_case(site.store, where, site.dialect.leave, site.dialect)
+            where, model = (where, None) if lower is None else (lower[0], lower[1].node)
+        if model is None:
+            raise not_found(site.store, where)
+        return handle(site.at(where), model)
 
     def _below(self, path: str) -> str:
         if not isinstance(path, str):
             raise ArgumentError(f"the name of a member is a string, not {type(path).__name__}", argument="path")
-        relative = normal_path(path)
+        relative = self._site.dialect.normal(normal_path(path))
         if not relative:
             raise ArgumentError("the name of a member is empty", argument="path")
         return join_path(self.path, relative)
@@ -146,7 +162,7 @@ class Group(MutableMapping[str, Any]):
         known = self._site.consolidated
         if known is not None and known.trusted:
             return known.has(where)
-        return any(self.store.exists(key) for key in candidates(where))
+        return exists(self.store, self._site.dialect, where)
 
     def get(self, path: str, default: Any = None) -> Any:
         """The member at `path`, or `default` if there is none."""
@@ -158,7 +174,7 @@ class Group(MutableMapping[str, Any]):
     def __delitem__(self, path: str) -> None:
         where = self._below(path)
         self._check_writable()
-        if not any(self.store.exists(key) for key in candidates(where)):
+        if not exists(self.store, self._site.dialect, where):
             raise NodeNotFoundError(f"there is no array or group at {describe_place(self.store, where)}", path=where)
         erase_node(self._site.at(where))
 
@@ -166,48 +182,48 @@ class Group(MutableMapping[str, Any]):
         """Stores an array of values under a name; what lies there is replaced."""
         if isinstance(value, Group):
             raise ArgumentError("a group cannot be assigned to a name; `move` moves one", argument="value")
-        self.create_array(path, data=np.asarray(value), overwrite=True)
+        dtype = value.data_type if isinstance(value, Array) else None
+        self.create_array(path, data=np.asarray(value), dtype=dtype, overwrite=True)
 
     def __iter__(self) -> Iterator[str]:
-        names = _Names([name for name, _ in self._children()])
-        self._listed = weakref.ref(names)
-        return names
+        listed = Names(list(self.keys()))
+        self._listed = weakref.ref(listed)
+        return listed
 
     def __len__(self) -> int:
         # `list(group)` takes an iterator, asks for the length and only then begins: one listing must do for both.
-        names = None if self._listed is None else self._listed()
-        return len(names.all) if names is not None and not names.begun else self.nmembers()
+        listed = None if self._listed is None else self._listed()
+        return len(listed.all) if listed is not None and not listed.begun else self.nmembers()
 
     def _children(self) -> Iterator[tuple[str, Member]]:
         """The direct members by name, in order: one listing, and all their documents together."""
         site = self._site
         known = site.consolidated
-        if known is not None and known.trusted:
-            for name in sorted(known.children(site.path)):
-                path = join_path(site.path, name)
-                try:
-                    yield name, handle(site.at(path), known.node(path))
-                except OmnizarrError as error:
-                    yield name, UnreadableNode(path, error)
+        listed = children(site)
+        if known is None or not known.trusted:
+            for name, there in fetch_children(site.store, site.path, site.dialect, listed):
+                yield name, self._member(name, there)
             return
-        found = site.dialect
-        names = sorted(found.children(site.path, self.store.list_dir(found.listing_prefix(site.path))))
-        for path, there in fetch_many(self.store, [join_path(site.path, name) for name in names]):
-            name = path.rpartition("/")[2]
-            if isinstance(there, OmnizarrError):
-                yield name, UnreadableNode(path, there)
-            elif there is not None:
-                yield name, handle(site.at(path, there[0]), there[1])
+        for child in listed:
+            path = join_path(site.path, child.name)
+            try:
+                yield child.name, handle(site.at(path), known.node(path))
+            except OmnizarrError as error:
+                yield child.name, self._member(child.name, error)
+
+    def _member(self, name: str, there: Node | OmnizarrError) -> Member:
+        path = join_path(self.path, name)
+        return UnreadableNode(path, there) if isinstance(there, OmnizarrError) else handle(self._site.at(path), there)
 
     def members(self, max_depth: int | None = 0) -> tuple[tuple[str, Member], ...]:
         """Names and nodes: the direct members, or also those up to `max_depth` levels further down; None goes all the
         way. A group comes before its members."""
-        return tuple(self._walk(max_depth))
+        return tuple(self._walk(_depth(max_depth, "max_depth")))
 
     def _walk(self, max_depth: int | None) -> Iterator[tuple[str, Member]]:
-        pending: list[tuple[str, Group, int]] = [("", self, 0)]
+        pending: deque[tuple[str, Group, int]] = deque([("", self, 0)])
         while pending:
-            prefix, group, depth = pending.pop(0)
+            prefix, group, depth = pending.popleft()
             for name, node in group._children():
                 path = join_path(prefix, name)
                 yield path, node
@@ -216,7 +232,8 @@ class Group(MutableMapping[str, Any]):
 
     def nmembers(self, max_depth: int | None = 0) -> int:
         """How many members there are."""
-        return sum(1 for _ in self._walk(max_depth))
+        depth = _depth(max_depth, "max_depth")
+        return len(names(self._site)) if depth == 0 else sum(1 for _ in self._walk(depth))
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """The arrays among the direct members, by name."""
@@ -228,7 +245,7 @@ class Group(MutableMapping[str, Any]):
 
     def array_keys(self) -> Iterator[str]:
         """The names of the arrays among the direct members."""
-        return (name for name, _ in self.arrays())
+        return (child.name for child in names(self._site) if child.kind == "array")
 
     def array_values(self) -> Iterator[Array]:
         """The arrays among the direct members."""
@@ -236,7 +253,7 @@ class Group(MutableMapping[str, Any]):
 
     def group_keys(self) -> Iterator[str]:
         """The names of the groups among the direct members."""
-        return (name for name, _ in self.groups())
+        return (child.name for child in names(self._site) if child.kind == "group")
 
     def group_values(self) -> Iterator[Group]:
         """The groups among the direct members."""
@@ -252,7 +269,7 @@ class Group(MutableMapping[str, Any]):
 
     def keys(self) -> Any:
         """The names of the direct members."""
-        return tuple(name for name, _ in self._children())
+        return tuple(child.name for child in names(self._site))
 
     def clear(self) -> None:
         """Removes all members, readable or not."""
@@ -261,49 +278,66 @@ class Group(MutableMapping[str, Any]):
 
     def tree(self, level: int | None = None) -> Tree:
         """Everything below, drawn as a tree; `level` is how many levels are shown."""
-        members = self._walk(None if level is None else level - 1) if level != 0 else ()
+        depth = _depth(level, "level")
+        members = self._walk(None if depth is None else depth - 1) if depth != 0 else ()
         return Tree(self.basename or "/", self, members)
 
     # -- creating
 
-    @takes_array_options
+    @takes_array_options(without=("zarr_format", "storage_options"))
     def create_array(self, name: str, **options: Unpack[ArrayOptions]) -> Array:
         """Creates an array below this group; the options are those of `omnizarr.create_array`."""
         self._check_writable()
-        found = dialect(options.pop("zarr_format", self.zarr_format))
-        return new_array(self._site.at(self._below(name), found), known_group=self.path, **options)
+        wanted = options.pop("zarr_format", None)
+        if wanted is not None and dialect(wanted).zarr_format != self.zarr_format:
+            raise ArgumentError(
+                f"`zarr_format`: all nodes of a hierarchy are of one generation, and this one is of "
+                f"{name_of(self.zarr_format)}",
+                argument="zarr_format",
+            )
+        return new_array(self._site.at(self._below(name)), known_group=self.path, **options)
 
     def create_group(self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False) -> Group:
         """Creates a group below this one."""
         self._check_writable()
         return new_group(self._site.at(self._below(name)), attributes, overwrite=overwrite, known_group=self.path)
 
+    def _if_there(self, path: str) -> Any:
+        """The member of that very name, or None."""
+        try:
+            return self._found(path, exact=True)
+        except NodeNotFoundError:
+            return None
+
     def require_group(self, name: str, *, overwrite: bool = False) -> Group:
         """The group at `name`; a new one if there is none."""
-        found = None if overwrite else self.get(name)
+        found = None if overwrite else self._if_there(name)
         if found is None:
             return self.create_group(name, overwrite=overwrite)
         if not isinstance(found, Group):
             raise NodeTypeError(f"{describe_place(self.store, found.path)} is an array, not a group", path=found.path)
         return found
 
-    @takes_array_options
+    @takes_array_options(without=("zarr_format", "storage_options"))
     def require_array(self, name: str, *, exact: bool = False, **options: Unpack[ArrayOptions]) -> Array:
         """The array at `name`, if it has the shape and (a type that can hold) the dtype that are asked for; a new one
         if there is none. `exact` asks for the very dtype."""
         check_names(options)
-        found = None if options.get("overwrite") else self.get(name)
+        found = None if options.get("overwrite") else self._if_there(name)
         if found is None:
             return self.create_array(name, **options)
         if not isinstance(found, Array):
             raise NodeTypeError(f"{describe_place(self.store, found.path)} is a group, not an array", path=found.path)
         data = options.get("data")
         shape = options.get("shape") if data is None else np.shape(data)
-        dtype = options.get("dtype") if data is None else np.asarray(data).dtype
-        wanted = found.shape if shape is None else as_lengths(shape, "shape", least=0)
+        dtype = options.get("dtype")
+        if dtype is None and data is not None:
+            dtype = np.asarray(data).dtype
+        dtype, inner = unfolded(dtype)
+        wanted = found.shape if shape is None else (*as_lengths(shape, "shape", least=0), *inner)
         if wanted != found.shape:
             raise self._differs(found, f"the shape {found.shape}, not {wanted}")
-        kind = found.dtype if dtype is None else data_type_of(dtype).dtype
+        kind = found.dtype if dtype is None else self._site.dialect.data_type(dtype).dtype
         if kind != found.dtype and (exact or not np.can_cast(kind, found.dtype)):
             raise self._differs(found, f"the dtype {found.dtype}, not {kind}")
         return found
@@ -314,6 +348,8 @@ class Group(MutableMapping[str, Any]):
     def move(self, source: str, dest: str) -> None:
         """Moves a node, with all that lies below it, to another path of this group."""
         self._check_writable()
+        from omnizarr.nodes.moving import move_node  # seldom needed
+
         move_node(self._site, self._below(source), self._below(dest))
 
     # -- attributes
@@ -324,11 +360,6 @@ class Group(MutableMapping[str, Any]):
                 f"group {describe_place(self.store, self.path)} is open for reading only", store=repr(self.store)
             )
 
-    @property
-    def attrs(self) -> Attributes:
-        """What users say about the group; every change is stored at once."""
-        return Attributes(self)
-
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes
 
@@ -337,26 +368,23 @@ class Group(MutableMapping[str, Any]):
         site = self._site
 
         def changed(model: GroupModel) -> GroupModel:
-            return replace(model, attributes=how(model.attributes))
+            return replace(model, attributes=how(model.attributes), implicit=False)
 
         self._model = change(site.store, site.dialect, site.path, changed, GroupModel)
         if site.consolidated is not None:
             site.consolidated.written({site.path: self._model})
 
-    def update_attributes(self, new_attributes: dict[str, Json]) -> Group:
-        """Adds or replaces attributes, in one write."""
-        self.attrs.update(new_attributes)
-        return self
-
     def refresh(self) -> Group:
         """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
-        _, model = fetch(self.store, self.path, self.zarr_format)
+        store, path, known = self.store, self.path, self._site.consolidated
+        model = fetch_known(store, path, self._site.dialect)
+        if model is None:
+            raise not_found(store, path)
         if not isinstance(model, GroupModel):
-            raise NodeTypeError(f"{describe_place(self.store, self.path)} is not a group any more", path=self.path)
+            raise NodeTypeError(f"{describe_place(store, path)} is not a group any more", path=path)
         self._model = model
-        known = self._site.consolidated
-        if known is not None and known.root == self.path and model.consolidated is not None:
-            known.documents = model.consolidated
+        if known is not None and known.root == path:
+            known.refresh(model)
         return self
 
     # -- among Python's objects
@@ -372,23 +400,19 @@ class Group(MutableMapping[str, Any]):
         return f"<Group {describe_place(self.store, self.path)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self._site, self._site.dialect.dump(self.path, self._model))
+        documents = None if self._model.implicit else self._site.dialect.dump(self.path, self._model)
+        return _unpickled, (self._site, documents)
 
 
-class _Names(Iterator[str]):
-    """Names that are known, and whether anybody has taken one."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.all = names
-        self.begun = False
-        self._rest = iter(names)
-
-    def __next__(self) -> str:
-        self.begun = True
-        return next(self._rest)
+def _depth(value: Any, argument: str) -> int | None:
+    if value is None or (is_integer(value) and value >= 0):
+        return value
+    raise ArgumentError(f"`{argument}`: expected an integer of at least 0 or None, found {value!r}", argument=argument)
 
 
-def _unpickled(site: Site, documents: dict[str, Json]) -> Group:
-    model = parse_node(site.dialect, site.store, site.path, documents)
+def _unpickled(site: Site, documents: dict[str, Json] | None) -> Group:
+    if documents is None:
+        return Group(site, GroupModel(zarr_format=site.dialect.zarr_format, implicit=True))
+    model = parse_node(site.dialect, site.store, site.path, documents, quiet=True)
     assert isinstance(model, GroupModel)
     return Group(site, model)

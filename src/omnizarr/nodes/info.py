@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["ArrayInfo", "human_bytes"]
 
 
+_MOST_LENGTHS = 12  # of a dimension, that are shown
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -32,20 +33,22 @@ class ArrayInfo:
     @classmethod
     def of(cls, array: Array, *, complete: bool = False) -> ArrayInfo:
         """The summary of an array; `complete` adds what is stored."""
+        sharded = array.metadata.sharding is not None
+        stored_shape = _shape_text(array.metadata.grid.chunks)
         items: list[tuple[str, Any]] = [
             ("Name", array.name),
             ("Type", "Array"),
             ("Zarr format", array.zarr_format),
             ("Data type", array.data_type.to_json()),
             ("Shape", array.shape),
-            ("Chunk shape", array.chunks),
+            ("Chunk shape", array.chunks if sharded else stored_shape),
         ]
-        if array.shards is not None:
-            items.append(("Shard shape", array.shards))
+        if sharded:
+            items.append(("Shard shape", stored_shape))
         items.append(("Order", array.order))
         if array.dimension_names is not None:
             items.append(("Dimensions", ", ".join(str(name) for name in array.dimension_names)))
-        items.append(("Fill value", array.fill_value))
+        items.append(("Fill value", "undefined" if array.metadata.fill is None else array.fill_value))
         items.append(("Read-only", array.read_only))
         items.append(("Store", repr(array.store)))
         for title, codecs in (("Filters", array.filters), ("Compressors", array.compressors)):
@@ -67,6 +70,21 @@ class ArrayInfo:
         return "\n".join(f"{name:<{width}} : {value}" for name, value in self.items)
 
     __repr__ = __str__
+
+
+def _shape_text(chunks: tuple[Any, ...]) -> Any:
+    """The lengths of chunks, with `3×10` for three of length 10, and not all of them where there are very many."""
+    if all(isinstance(lengths, int) for lengths in chunks):
+        return chunks
+    return f"({', '.join(map(_lengths_text, chunks))}{',' * (len(chunks) == 1)})"
+
+
+def _lengths_text(lengths: int | tuple[Any, ...]) -> str:
+    if isinstance(lengths, int):
+        return str(lengths)
+    shown = [str(item) if isinstance(item, int) else f"{item[1]}×{item[0]}" for item in lengths[:_MOST_LENGTHS]]
+    rest = ["…"] * (len(lengths) > _MOST_LENGTHS)
+    return f"({', '.join([*shown, *rest])})"
 
 
 def _codec_text(codec: Any) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from math import gcd
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from omnizarr._json import is_integer
 from omnizarr.errors import ArgumentError
+from omnizarr.grids import Grid, Rectilinear, Regular
 from omnizarr.grids.auto import auto_chunks, auto_shards
+from omnizarr.grids.rectilinear import Runs, as_runs
 
-__all__ = ["as_lengths", "chunk_shapes"]
+__all__ = ["as_lengths", "chunk_grid"]
 
 
 def as_lengths(value: Any, argument: str, *, least: int) -> tuple[int, ...]:
@@ -26,59 +29,108 @@ def as_lengths(value: Any, argument: str, *, least: int) -> tuple[int, ...]:
         isinstance(length, (int, np.integer)) and not isinstance(length, bool) and least <= length < 2**63
         for length in lengths
     ):
-        raise ArgumentError(f"`{argument}`: expected integers of at least {least}, found {value!r}", argument=argument)
+        raise ArgumentError(
+            f"`{argument}`: expected integers of at least {least} and below 2**63, found {value!r}", argument=argument
+        )
     return tuple(int(length) for length in lengths)
 
 
-def chunk_shapes(
-    chunks: Any, shards: Any, shape: tuple[int, ...], itemsize: int
-) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """The shape of what is stored, and that of the inner chunks if there are shards."""
+def chunk_grid(chunks: Any, shards: Any, shape: tuple[int, ...], itemsize: int) -> tuple[Grid, tuple[int, ...] | None]:
+    """The grid of what is stored, and the shape of the inner chunks if there are shards."""
     given = _given_chunks(chunks, shape)
     if shards is None or shards is False:
-        return (auto_chunks(shape, itemsize) if given is None else given), None
+        return (Regular(auto_chunks(shape, itemsize)) if given is None else given), None
+    if given is not None and not isinstance(given, Regular):
+        raise ArgumentError(
+            "`chunks`: the chunks in a shard are equally long",
+            argument="chunks",
+            hint="list the lengths of shards, in `shards`, and give `chunks` that divide them",
+        )
+    inner = None if given is None else given.chunk_shape
     if isinstance(shards, str) or shards is True:
         if shards not in ("auto", True):
             raise ArgumentError(f'`shards`: expected lengths or "auto", found {shards!r}', argument="shards")
-        inner = auto_chunks(shape, itemsize) if given is None else given
-        return auto_shards(shape, inner, itemsize), inner
-    outer = _per_dimension(shards, shape, "shards")
-    if given is None:
-        wanted = auto_chunks(outer, itemsize)
-        given = tuple(_largest_divisor(length, limit) for length, limit in zip(outer, wanted, strict=True))
-    for axis, (length, piece) in enumerate(zip(outer, given, strict=True)):
-        if length % piece:
-            raise ArgumentError(
-                f"`shards`: the length {length} of axis {axis} is not a multiple of the chunk length {piece}",
-                argument="shards",
-            )
-    return outer, given
+        inner = auto_chunks(shape, itemsize) if inner is None else inner
+        return Regular(auto_shards(shape, inner, itemsize)), inner
+    grid = _per_dimension(shards, shape, "shards")
+    by_axis = list(zip(*grid.chunk_shapes(shape), strict=True))
+    if inner is None:
+        common = tuple(gcd(*lengths) for lengths in by_axis)
+        wanted = auto_chunks(common, itemsize)
+        inner = tuple(_largest_divisor(length, limit) for length, limit in zip(common, wanted, strict=True))
+    for axis, (lengths, piece) in enumerate(zip(by_axis, inner, strict=True)):
+        for length in lengths:
+            if length % piece:
+                raise ArgumentError(
+                    f"`shards`: the length {length} of axis {axis} is not a multiple of the chunk length {piece}",
+                    argument="shards",
+                )
+    return grid, inner
 
 
-def _given_chunks(chunks: Any, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+def _given_chunks(chunks: Any, shape: tuple[int, ...]) -> Grid | None:
     """The chunk lengths that the user gave; None if they are to be chosen."""
     if chunks is True or (isinstance(chunks, str) and chunks == "auto"):
         return None
     if chunks is False or chunks is None:
-        return tuple(max(1, length) for length in shape)
+        return Regular(tuple(max(1, length) for length in shape))
     return _per_dimension(chunks, shape, "chunks")
 
 
-def _per_dimension(value: Any, shape: tuple[int, ...], argument: str) -> tuple[int, ...]:
-    """Lengths as a user gives them: one for each dimension, or one for all; -1 or None is the whole dimension."""
+def _per_dimension(value: Any, shape: tuple[int, ...], argument: str) -> Grid:
+    """Lengths as a user gives them: one for each dimension, or one for all; -1 or None is the whole dimension. In place
+    of one, all lengths of a dimension can be listed. The grid of another array is made to fit."""
+    grid = value if isinstance(value, Grid) else None
     if is_integer(value) or isinstance(value, np.integer):
         value = (value,) * len(shape)
-    elif isinstance(value, Iterable) and not isinstance(value, str):
-        value = tuple(value)
+    elif grid is not None or _is_list(value):
+        value = tuple(value if grid is None else grid.chunks)
         if len(value) != len(shape):
-            raise ArgumentError(f"`{argument}`: expected {len(shape)} lengths, found {len(value)}", argument=argument)
+            hint = f"`{argument}=({value},)` lists all lengths of the one dimension" if len(shape) == 1 else None
+            raise ArgumentError(
+                f"`{argument}`: expected {len(shape)} lengths, found {len(value)}", argument=argument, hint=hint
+            )
     else:
         raise ArgumentError(f'`{argument}`: expected lengths or "auto", found {value!r}', argument=argument)
+    if grid is not None:
+        return grid.fitting(shape)
     whole = [
         max(1, length) if size is None or (is_integer(size) and size == -1) else size
         for size, length in zip(value, shape, strict=True)
     ]
-    return as_lengths(whole, argument, least=1)
+    if not any(map(_is_list, whole)):
+        return Regular(as_lengths(whole, argument, least=1))
+    return Rectilinear(
+        tuple(
+            _runs(size, axis, shape[axis], argument) if _is_list(size) else as_lengths(size, argument, least=1)[0]
+            for axis, size in enumerate(whole)
+        )
+    )
+
+
+def _is_list(value: Any) -> TypeGuard[Iterable[Any]]:
+    number = isinstance(value, np.ndarray) and value.ndim == 0
+    return isinstance(value, Iterable) and not isinstance(value, str) and not number
+
+
+def _runs(edges: Iterable[Any], axis: int, length: int, argument: str) -> Runs:
+    """All chunk lengths of a dimension, as a user lists them: each by itself, or in a pair with how often it comes."""
+    found = [as_lengths(edge, argument, least=1) for edge in edges]
+    wrong = next((edge for edge in found if len(edge) > 2 or not edge), None)
+    if wrong is not None or not found:
+        raise ArgumentError(
+            f"`{argument}`: expected lengths of chunks, or pairs of a length and how often it is repeated, on axis "
+            f"{axis}, found {wrong or found}",
+            argument=argument,
+        )
+    runs = as_runs((edge[0], edge[1] if len(edge) == 2 else 1) for edge in found)
+    total = sum(edge * count for edge, count in runs)
+    if total < length:
+        raise ArgumentError(
+            f"`{argument}`: the lengths on axis {axis} sum up to {total}, less than the dimension's {length}",
+            argument=argument,
+        )
+    return runs
 
 
 def _largest_divisor(length: int, limit: int) -> int:

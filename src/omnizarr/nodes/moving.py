@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from omnizarr.errors import ArgumentError, NodeNotFoundError
-from omnizarr.formats import candidates
+from omnizarr.formats import Dialect
 from omnizarr.nodes.creating import erase_node, prepare
 from omnizarr.nodes.documents import describe_place
+from omnizarr.nodes.members import exists
 from omnizarr.nodes.site import Site
+from omnizarr.store import Store
 
 __all__ = ["move_node"]
 
@@ -19,19 +23,33 @@ def move_node(group: Site, old: str, new: str) -> None:
     store.check_writable()
     if new == old or new.startswith(f"{old}/"):
         raise ArgumentError(f"`{old}` cannot be moved into itself", argument="dest")
-    dialect.check_path(new)
-    if not any(store.exists(key) for key in candidates(old)):
+    dialect.check_path(new, "group")
+    if not exists(store, dialect, old):
         raise NodeNotFoundError(f"there is no array or group at {describe_place(store, old)}", path=old)
     site, groups = prepare(group.at(new), overwrite=False, known_group=group.path)
-    documents = dialect.keys(old)
-    for before, after in zip(dialect.prefixes(old), dialect.prefixes(new), strict=True):
-        others = [key for key in store.list_prefix(before) if key not in documents]
-        # The documents come last, so that of a move that is broken off nothing is listed at the new place.
-        for key in [*others, *documents]:
-            value = store.get(key)
-            if value is not None:
-                store.set(after + key[len(before) :], value)
+    copied: list[str] = []
+    try:
+        for before, after in _steps(store, dialect, old, new):
+            if (value := store.get(before)) is not None:
+                copied.append(after)
+                store.set(after, value)
+    except BaseException:
+        for key in copied:  # else it would show again when something is created there
+            with suppress(Exception):
+                store.erase(key)
+        raise
     erase_node(replace(group.at(old), consolidated=None))
     if site.consolidated is not None:
         site.consolidated.moved(old, new)
         site.consolidated.written(groups)
+
+
+def _steps(store: Store, dialect: Dialect, old: str, new: str) -> Iterator[tuple[str, str]]:
+    """The keys to copy, and what they become: chunks first and the documents of the node last, so that of a move that
+    is broken off nothing is listed at the new place."""
+    documents = dict(zip(dialect.keys(old), dialect.keys(new), strict=True))
+    for before, after in reversed(list(zip(dialect.prefixes(old), dialect.prefixes(new), strict=True))):
+        for key in list(store.list_prefix(before)):
+            if key not in documents:
+                yield key, after + key[len(before) :]
+    yield from documents.items()

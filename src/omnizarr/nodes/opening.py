@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from omnizarr.errors import MetadataError, NodeTypeError
-from omnizarr.formats import Dialect, Node
-from omnizarr.model import ArrayModel, GroupModel
+from omnizarr.engine import ChunkCache, OnCorrupt
+from omnizarr.errors import NodeNotFoundError, NodeTypeError
+from omnizarr.formats import DEFAULT, Kind, Leave
+from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.consolidated import Consolidated
+from omnizarr.nodes.consolidated import consolidated_of, wanted
 from omnizarr.nodes.documents import describe_place, fetch
 from omnizarr.nodes.group import Group, handle
 from omnizarr.nodes.site import Site
 from omnizarr.store import Store
+
+if TYPE_CHECKING:
+    from omnizarr.transformers import StorageTransformer
 
 __all__ = ["open_node"]
 
@@ -23,12 +27,28 @@ def open_node(
     *,
     zarr_format: object = None,
     use_consolidated: bool | None = None,
-    kind: Literal["array", "group"] | None = None,
+    leave: Leave = DEFAULT,
+    kind: Kind | None = None,
+    exact: bool = False,
+    transformers: tuple[StorageTransformer, ...] = (),
+    cache: ChunkCache | None = None,
+    on_corrupt: OnCorrupt = "raise",
 ) -> Array | Group:
-    """What lies at `path`, of whatever kind or of the one that is asked for. Consolidated metadata is trusted if that
-    is asked for, or if nothing is said and the store cannot be written: what only reads may not need the newest."""
-    dialect, model = fetch(store, path, zarr_format)
-    found = "array" if isinstance(model, ArrayModel) else "group"
+    """What lies at `path`, of whatever kind or of the one that is asked for. If `exact`, the name must be the very one,
+    for something else would be created under it."""
+    look = False if kind == "array" else wanted(store, use_consolidated)
+    try:
+        fetched = fetch(store, path, leave, zarr_format, consolidated=look)
+    except NodeNotFoundError:
+        lower = None
+        if not exact and zarr_format in (None, 2):
+            from omnizarr.nodes.lower_case import fetch_in_lower_case  # seldom needed
+
+            lower = fetch_in_lower_case(store, path, leave, consolidated=look)
+        if lower is None:
+            raise
+        path, fetched = lower
+    found = "array" if isinstance(fetched.node, ArrayModel) else "group"
     if kind is not None and kind != found:
         what = "an array, not a group" if found == "array" else "a group, not an array"
         raise NodeTypeError(
@@ -36,21 +56,5 @@ def open_node(
             path=path,
             hint=f"use `open_{found}`, or `open`, which takes both",
         )
-    return handle(Site(store, path, dialect, _consolidated(store, path, dialect, model, use_consolidated)), model)
-
-
-def _consolidated(
-    store: Store, path: str, dialect: Dialect, model: Node, use_consolidated: bool | None
-) -> Consolidated | None:
-    if not isinstance(model, GroupModel):
-        return None
-    if model.consolidated is None:
-        if use_consolidated:
-            raise MetadataError(
-                f"group {describe_place(store, path)} has no consolidated metadata",
-                path=path,
-                hint="`omnizarr.consolidate_metadata` writes it",
-            )
-        return None
-    trusted = store.read_only if use_consolidated is None else use_consolidated
-    return Consolidated(store, dialect, path, model.consolidated, trusted=trusted)
+    gathered = None if found == "array" else consolidated_of(store, path, fetched, use_consolidated)
+    return handle(Site(store, path, fetched.dialect, gathered, transformers, cache, on_corrupt), fetched.node)

@@ -3,6 +3,7 @@ what is stored, not of what could be."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +13,7 @@ from omnizarr.engine import Layout, write
 from omnizarr.indexing import Selection, pick_length
 from omnizarr.nodes.site import Site
 
-__all__ = ["byte_count", "chunk_count", "trim"]
+__all__ = ["byte_count", "chunk_count", "covering_shape", "trim"]
 
 
 def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -58,8 +59,27 @@ def _inside(layout: Layout, chunk: tuple[int, ...], chain: Chain, sharding: Boun
 def byte_count(site: Site) -> int:
     """How many bytes the node takes in its store, documents included."""
     store = site.store
-    keys = (key for prefix in site.dialect.prefixes(site.path) for key in store.list_prefix(prefix))
-    return sum(store.size(key) or 0 for key in keys)
+    prefixes = site.dialect.prefixes(site.path)
+    documents = [key for key in site.dialect.keys(site.path) if not key.startswith(tuple(prefixes))]
+    keys = (key for prefix in prefixes for key in store.list_prefix(prefix))
+    return sum(store.size(key) or 0 for key in itertools.chain(documents, keys))
+
+
+def covering_shape(layout: Layout) -> tuple[int, ...]:
+    """A shape that reaches to the end of the last stored chunk of each dimension, inside the array or not."""
+    lengths = list(layout.model.shape)
+    last = [axis.count - 1 for axis in layout.axes]
+    for _, chunk in _chunks(layout):
+        last = list(map(max, last, chunk))
+    for dimension, index in enumerate(last):
+        while True:
+            axis = layout.model.grid.fitting(lengths).axes(lengths)[dimension]
+            start, size = axis.bounds(min(index, axis.count - 1)) if axis.count else (0, 0)
+            lengths[dimension] = start + size
+            if index < axis.count:
+                break
+            lengths[dimension] += max(1, size * (index - axis.count + 1))  # what follows is as long as the last one
+    return tuple(lengths)
 
 
 def trim(layout: Layout, shape: tuple[int, ...]) -> None:

@@ -29,19 +29,14 @@ class Tree:
         self.members = tuple(sorted(members, key=lambda member: member[0].split("/")))
 
     def __str__(self) -> str:
-        children: dict[str, list[tuple[str, Any]]] = {}
-        for path, node in self.members:
-            children.setdefault(path.rpartition("/")[0], []).append((path, node))
+        last = {path.rpartition("/")[0]: path for path, _ in self.members}  # of each group, the member drawn last
         lines = [label(self.name, self.root)]
-
-        def draw(parent: str, indent: str) -> None:
-            siblings = children.get(parent, [])
-            for number, (path, node) in enumerate(siblings, 1):
-                last = number == len(siblings)
-                lines.append(f"{indent}{'└── ' if last else '├── '}{label(path.rpartition('/')[2], node)}")
-                draw(path, indent + ("    " if last else "│   "))
-
-        draw("", "")
+        indents = {"": ""}
+        for path, node in self.members:  # a group comes before its members
+            group, _, name = path.rpartition("/")
+            ends = last[group] == path
+            lines.append(f"{indents[group]}{'└── ' if ends else '├── '}{label(name, node)}")
+            indents[path] = indents[group] + ("    " if ends else "│   ")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -1,24 +1,72 @@
-"""Where bytes are kept: the contract of a store, and the stores that need nothing but Python."""
+"""Where bytes are kept: the contract of a store, and the stores that need nothing but Python.
+
+Those that few programs use are loaded when they are first asked for.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
+from omnizarr.store.held import Held
 from omnizarr.store.local import LocalStore
 from omnizarr.store.memory import MemoryStore
+from omnizarr.store.partial import StoreWithPartialAccess
 from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, WrapperStore, as_read_only
+
+if TYPE_CHECKING:
+    from omnizarr.store.caching import CacheStore
+    from omnizarr.store.fsspec_ import FsspecStore
+    from omnizarr.store.mapping import MappingStore
+    from omnizarr.store.object import ObjectStore
+    from omnizarr.store.references import ReferenceStore
+    from omnizarr.store.sqlite import SQLiteStore
+    from omnizarr.store.zarr_python import ZarrPythonStore, as_zarr_store
+    from omnizarr.store.zip import ZipStore
 
 __all__ = [
     "Buffer",
     "ByteRange",
+    "CacheStore",
+    "FsspecStore",
+    "Held",
     "LocalStore",
+    "MappingStore",
     "MemoryStore",
+    "ObjectStore",
     "PrefixStore",
     "ReadOnlyStore",
+    "ReferenceStore",
     "Request",
+    "SQLiteStore",
     "Store",
+    "StoreWithPartialAccess",
     "WrapperStore",
+    "ZarrPythonStore",
+    "ZipStore",
     "as_read_only",
+    "as_zarr_store",
     "check_key",
     "check_prefix",
     "cut",
 ]
+
+_HOMES = {
+    "CacheStore": "caching",
+    "FsspecStore": "fsspec_",
+    "MappingStore": "mapping",
+    "ObjectStore": "object",
+    "ReferenceStore": "references",
+    "SQLiteStore": "sqlite",
+    "ZarrPythonStore": "zarr_python",
+    "ZipStore": "zip",
+    "as_zarr_store": "zarr_python",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `omnizarr.store` has no attribute `{name}`")
+    value = globals()[name] = getattr(import_module(f"omnizarr.store.{_HOMES[name]}"), name)
+    return value

@@ -6,20 +6,25 @@ a store overrides what it can do better. No store knows what its bytes mean.
 
 from __future__ import annotations
 
-import os
 import re
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import TypeAlias
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
+from omnizarr.store.threads import Turn, process_lock, process_turn
+
+if TYPE_CHECKING:
+    from omnizarr.store.held import Held
+    from omnizarr.store.window import Window
 
 __all__ = [
     "Buffer",
     "ByteRange",
+    "Piece",
     "Request",
+    "State",
     "Store",
     "Version",
     "check_key",
@@ -27,7 +32,10 @@ __all__ = [
     "cut",
     "flat",
     "is_text",
+    "overwritten",
+    "parts_by_key",
     "process_lock",
+    "refuse_start",
     "span",
 ]
 
@@ -36,13 +44,24 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 ByteRange: TypeAlias = tuple[int, int | None]
 """`(start, length)`, `(start, None)` for all from `start`, `(-n, None)` for the last n bytes. What lies beyond the end
-of the value is left off, as it is in a slice."""
+of the value is left off, as it is in a slice (S52, R112)."""
 
 Request: TypeAlias = tuple[str, ByteRange | None]
 """A key and the part of its value that is wanted; None is the whole of it."""
 
 Version: TypeAlias = Hashable
 """Tells one state of a key from another; None is the state of a key that is absent."""
+
+
+class State(NamedTuple):
+    """A value or a part of it, of a certain state."""
+
+    data: Buffer | None
+    """None if the value is not in the state that was asked for any more."""
+    version: Version
+    """Of the whole value; None if its states cannot be told apart."""
+    size: int | None
+    """Of the whole value; None if that is not known."""
 
 
 _MALFORMED = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)|\0").search
@@ -93,6 +112,11 @@ def cut(value: Buffer, range: ByteRange | None) -> Buffer:
     return memoryview(value)[start : start + length]
 
 
+def refuse_start(key: str, start: int, store: str) -> NoReturn:
+    """For reading into memory from before the beginning: only ranges count from the end."""
+    raise StoreError(f"cannot read `{key}` from byte {start} on", store=store, key=key)
+
+
 def flat(value: Buffer) -> bytes | memoryview:
     """`value` in single bytes, copied only if they do not lie side by side: a view of numbers counts numbers."""
     if type(value) is bytes:
@@ -101,6 +125,44 @@ def flat(value: Buffer) -> bytes | memoryview:
     if view.itemsize == 1 and view.ndim == 1 and view.c_contiguous and view.format == "B":
         return view
     return view.cast("B") if view.c_contiguous and view.nbytes else bytes(view)
+
+
+Piece: TypeAlias = tuple[int, Buffer]
+"""Where a part of a value starts, and its bytes."""
+
+
+def parts_by_key(items: Iterable[tuple[str, int, Buffer]], store: str) -> dict[str, list[Piece]]:
+    """The parts that are to be written, by their keys and in order; refused if two of them overlap or one starts before
+    the value does (R110, S54). `store` is how messages call it."""
+    parts: dict[str, list[Piece]] = {}
+    for key, start, value in items:
+        parts.setdefault(key, []).append((start, flat(value)))
+    for key, pieces in parts.items():
+        pieces.sort(key=lambda piece: (piece[0], len(piece[1])))
+        end = 0
+        for start, value in pieces:
+            if start < end:
+                raise StoreError(f"parts of `{key}` overlap or start before 0", store=store, key=key)
+            end = start + len(value)
+    return parts
+
+
+def overwritten(value: Buffer | None, pieces: Iterable[Piece]) -> bytes:
+    """`value` with parts of it replaced: an absent one counts as empty, a gap is filled with zeros."""
+    whole = bytearray(b"" if value is None else value)
+    for start, part in pieces:
+        if start > len(whole):
+            whole.extend(bytes(start - len(whole)))
+        whole[start : start + len(part)] = part
+    return bytes(whole)
+
+
+_RELATED = (
+    ("holds", "hold", ("get",)),
+    ("states", "get_state", ("get",)),
+    ("splices", "splice", ("get", "hold", "set", "set_if")),
+)
+"""Capabilities, the methods behind them, and the methods that whoever replaces them has made those wrong."""
 
 
 class Store(ABC):
@@ -119,11 +181,29 @@ class Store(ABC):
     """Whether `lock` holds for everybody who uses the place, not only for this process."""
     in_memory: bool = False
     """Whether `get` hands out what is in memory already, so that there is nothing to gain from `get_into`."""
+    erases_if: bool = False
+    """Whether `erase_if` is atomic for everybody who uses the place, not only for this process."""
+    holds: bool = False
+    """Whether `hold` gives values."""
+    states: bool = False
+    """Whether `get_state` tells states of a value apart."""
+    splices: bool = False
+    """Whether it has `splice`, which takes less time and memory than to read a value and to set it again."""
     remote: bool = False
     """Whether a request costs so much time that requests should be sent together; else a worker that decodes a value
     also gets it."""
 
     _read_only: bool = False
+    _twins: bool = False
+    """Whether a copy of an object of this very class that has `_read_only` set shows the same place."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Who shows other values than the class it derives from must say itself how they are held and put together."""
+        super().__init_subclass__(**options)
+        for capability, method, related in _RELATED:
+            first = next(base for base in cls.__mro__ if vars(base).keys() & {method, *related})
+            if method not in vars(first) and capability not in vars(cls):
+                setattr(cls, capability, False)
 
     @property
     def read_only(self) -> bool:
@@ -138,10 +218,35 @@ class Store(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.location})"
 
+    def parent(self) -> tuple[Store, str] | None:
+        """The store one level up, and the name of this one in it; None where there is no such thing."""
+        return None
+
     def check_writable(self) -> None:
         """Raises if this object must not write; every writing method calls it first."""
         if self.read_only:
             raise ReadOnlyError(f"{self!r} is open for reading only", store=repr(self))
+
+    @property
+    def window(self) -> Window | None:
+        """How much may be under way at once, if whoever asks may keep many requests waiting in threads of its own; None
+        if the store sends the requests of a batch together itself."""
+        return None
+
+    # -- its life
+
+    def flush(self) -> None:  # noqa: B027
+        """Makes what was written visible to everybody. Nothing to do for a store that does so with every write."""
+
+    def close(self) -> None:  # noqa: B027
+        """Finishes what was begun and lets go of what is held; such a store cannot be used any more. Most stores hold
+        nothing and need not be closed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # -- reading
 
@@ -150,8 +255,10 @@ class Store(ABC):
         """The value of `key`, or the part of it that `range` names; None if there is no such key."""
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
-        """Fills `target`, a view of single bytes, with those of `key` from `start` on; how many there were, or None if
-        the key is absent."""
+        """Fills `target`, a view of single bytes, with those of `key` from `start` on, which counts from the beginning;
+        how many there were, or None if the key is absent."""
+        if start < 0:
+            refuse_start(key, start, repr(self))
         value = self.get(key, (start, len(target)))
         if value is None:
             return None
@@ -169,6 +276,23 @@ class Store(ABC):
         """The answers as they arrive, each with its request's position; never more bytes in flight than is sensible."""
         for index, (key, range) in enumerate(requests):
             yield index, self.get(key, range)
+
+    def hold(self, key: str) -> Held | None:
+        """The value of `key` as it is now, to read several parts of it; to be closed. None if there is none, and from
+        a store that cannot promise one state of a value to several requests: `holds` says whether it can."""
+        return None
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        """The value of `key` or a part of it, with what tells the state that it is from; None if there is no such key.
+        With a `version` from an earlier answer, only from that same state: parts that are asked for one by one are then
+        parts of one value. `states` says whether this store can do so."""
+        value = self.get(key, range)
+        return None if value is None else State(value, None, len(value) if range is None else None)
+
+    def recall(self, key: str) -> tuple[Buffer | None, Version] | None:
+        """What `get_versioned` gave last, or would have given after the last `set_if`, without asking; None if that is
+        not known any more. It may be long past: only for `set_if`, which notices."""
+        return None
 
     def exists(self, key: str) -> bool:
         """Whether there is such a key."""
@@ -195,24 +319,14 @@ class Store(ABC):
         """Overwrites parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
         empty, a gap is filled with zeros; each key changes wholly or not at all."""
         self.check_writable()
-        parts: dict[str, list[tuple[int, Buffer]]] = {}
-        for key, start, value in items:
-            parts.setdefault(key, []).append((start, flat(value)))
-        for key, pieces in parts.items():
-            pieces.sort(key=lambda piece: piece[0])
-            end = 0
-            for start, value in pieces:
-                if start < end:
-                    raise StoreError(f"parts of `{key}` overlap or start before 0", store=repr(self), key=key)
-                end = start + len(value)
-        for key, pieces in parts.items():
+        for key, pieces in parts_by_key(items, repr(self)).items():
             with self.lock([key]):
-                whole = bytearray(self.get(key) or b"")
-                for start, value in pieces:
-                    if start > len(whole):
-                        whole.extend(bytes(start - len(whole)))
-                    whole[start : start + len(value)] = value
-                self.set(key, bytes(whole))
+                self.set(key, overwritten(self.get(key), pieces))
+
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+        """Makes the value of `key` out of bytes and of parts, (start, length), of the value that is held, if that is
+        still its value; False, and nothing is changed, if it is not. Only for stores that say that they have it."""
+        raise StoreError(f"{self!r} puts no values together out of others", store=repr(self), key=key)
 
     @abstractmethod
     def erase(self, key: str) -> None:
@@ -265,34 +379,23 @@ class Store(ABC):
             self.set(key, value)
             return True
 
+    def erase_if(self, key: str, version: Version) -> bool:
+        """Removes `key` if it still has that version; False, and nothing is changed, if it has not."""
+        self.check_writable()
+        with self.lock([key]):
+            if self.get_versioned(key)[1] != version:
+                return False
+            self.erase(key)
+            return True
+
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        """Keeps others from changing `keys` meanwhile. This fallback holds within the process; do not nest it."""
+        """Keeps others from changing `keys` meanwhile; of those who ask for the `shared` side several may hold it at
+        once. Whoever holds a lock writes nothing but its keys, and takes no other one. This fallback holds within the
+        process."""
         return process_lock(self.location, keys)
 
-
-# Locks are shared out by hash, so that their number stays fixed however many keys there are. Taken in the order of
-# their index, they cannot wait for each other in a circle.
-_STRIPES: list[threading.Lock] = [threading.Lock() for _ in range(256)]
-
-
-def _unlocked_in_child() -> None:
-    _STRIPES[:] = [threading.Lock() for _ in _STRIPES]  # their holders are threads that the child does not have
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlocked_in_child)
-
-
-@contextmanager
-def process_lock(location: str, keys: Iterable[str]) -> Iterator[None]:
-    """Keeps the other threads of this process from the same keys of the same place."""
-    stripes = [_STRIPES[index] for index in sorted({hash((location, key)) % len(_STRIPES) for key in keys})]
-    taken: list[threading.Lock] = []
-    try:
-        for stripe in stripes:
-            stripe.acquire()
-            taken.append(stripe)
-        yield
-    finally:
-        for stripe in reversed(taken):
-            stripe.release()
+    def turn(self, key: str) -> AbstractContextManager[Turn]:
+        """Waits for one's turn at a task that takes many writes, and has `key` for its name: whoever else wants a turn
+        at it waits, and nobody is kept from writing. It tells whether somebody died during theirs. This fallback holds
+        within the process."""
+        return process_turn(f"{self.location}\0{key}")

@@ -1,4 +1,5 @@
-"""One file at a time: read all of it or a part, write it wholly or not at all, remove it; and what is a link."""
+"""One file at a time: read all of it or a part, write it beside its place and put it there, remove it; and what is a
+link."""
 
 from __future__ import annotations
 
@@ -9,8 +10,20 @@ from stat import S_ISLNK
 
 from omnizarr.store import leftovers
 from omnizarr.store.contract import ByteRange, span
+from omnizarr.store.splicing import Splice, write_all, write_splice
 
-__all__ = ["is_link", "is_linked", "make_directory", "read", "read_into", "remove", "write"]
+__all__ = [
+    "discard",
+    "flush_folder",
+    "is_link",
+    "is_linked",
+    "make_directory",
+    "read",
+    "read_into",
+    "remove",
+    "replace",
+    "stage",
+]
 
 _WINDOWS = os.name == "nt"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -79,24 +92,36 @@ def read_into(file: int, start: int, target: memoryview) -> int:
     return done
 
 
-def write(folder: str, name: str, data: bytes | memoryview) -> None:
-    """Makes `data` the content of a file, by way of another one in the same directory; or changes nothing."""
+def stage(folder: str, data: bytes | memoryview | Splice, unsynced: list[int] | None = None) -> str:
+    """Writes a file of another name in `folder`, and gives its path. It is added to `unsynced`, if that is given, open:
+    then nothing says yet that it is on the disk."""
     temporary = folder + leftovers.new_name()
-    file = os.open(temporary, _CREATE, 0o666)
     try:
+        file = os.open(temporary, _CREATE, 0o666)  # which Ctrl-C may follow at once
         try:
-            written = os.write(file, data)
-            while written < len(data):
-                written += os.write(file, memoryview(data)[written:])
-        finally:
+            if isinstance(data, Splice):
+                write_splice(file, data)
+            else:
+                write_all(file, data)
+        except BaseException:
             os.close(file)
-        _patiently(os.replace, temporary, folder + name)
+            raise
+        if unsynced is None:
+            os.close(file)
+        else:
+            unsynced.append(file)
     except BaseException:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass  # what went wrong before is what the caller must hear of
+        discard(temporary)
         raise
+    return temporary
+
+
+def discard(temporary: str) -> None:
+    """Removes what will not be used, if it is there."""
+    try:
+        os.unlink(temporary)
+    except OSError:
+        pass  # what went wrong before is what the caller must hear of
 
 
 def remove(path: str) -> bool:
@@ -106,6 +131,21 @@ def remove(path: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def replace(old: str, new: str) -> None:
+    """Gives a file another name, in the place of one that has it."""
+    _patiently(os.replace, old, new)
+
+
+def flush_folder(path: str) -> None:
+    """Waits until the names in a directory are on the disk, where the system can do that."""
+    if not _WINDOWS:
+        folder = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _patiently(operation: Callable[..., None], *paths: str) -> None:

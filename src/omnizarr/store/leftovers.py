@@ -1,4 +1,5 @@
-"""Names of files that are being written, and the removal of those whose writer died before it was done."""
+"""Names of files that are no values: those that are being written, and those that mark somebody's turn; and the removal
+of what the dead left behind."""
 
 from __future__ import annotations
 
@@ -8,21 +9,36 @@ import time
 from functools import cache
 from itertools import count
 
-__all__ = ["is_temporary", "new_name", "sweep"]
+__all__ = ["is_temporary", "new_name", "sweep", "turn_name"]
 
 _TEMPORARY = re.compile(r"\.omnizarr-([0-9a-f]+)-([0-9]+)-[0-9]+\.tmp")
 _STALE = 86_400  # seconds; no write takes a day, and no two clocks that share a file system differ by that much
+_TURN = ".turn"
 _numbers = count(time.time_ns())  # so that who gets a dead writer's process id does not meet its files
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file of this name is one that is being written, or was."""
-    return name.startswith(".omnizarr-") and _TEMPORARY.fullmatch(name) is not None
+    """Whether a file of this name is no value: it is being written, or marks a turn; or it was and did."""
+    return name.startswith(".omnizarr-") and (_TEMPORARY.fullmatch(name) is not None or name.endswith(_TURN))
+
+
+def turn_name(name: str) -> str:
+    """The name of the file that marks somebody's turn at what the file `name` is about."""
+    return f".omnizarr-{name}{_TURN}"
 
 
 def new_name() -> str:
     """A name for the next file to be written; it says who writes it."""
-    return f".omnizarr-{_host()}-{os.getpid()}-{next(_numbers)}.tmp"
+    return f"{_writer()}{next(_numbers)}.tmp"
+
+
+@cache
+def _writer() -> str:
+    return f".omnizarr-{_host()}-{os.getpid()}-"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_writer.cache_clear)
 
 
 def sweep(entry: os.DirEntry[str]) -> None:
@@ -36,8 +52,15 @@ def sweep(entry: os.DirEntry[str]) -> None:
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
     found = _TEMPORARY.fullmatch(entry.name)
-    if found is not None and found[1] == _host() and not _is_alive(int(found[2])):
+    if found is None:  # a turn, at what does not exist any more; else whoever has the next one must learn of it
+        about = entry.name.removeprefix(".omnizarr-").removesuffix(_TURN)
+        return not os.path.lexists(entry.path[: -len(entry.name)] + about)
+    if found[1] == _host() and not _is_alive(int(found[2])):
         return True
+    return _is_old(entry)
+
+
+def _is_old(entry: os.DirEntry[str]) -> bool:
     return time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE
 
 

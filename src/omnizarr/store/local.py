@@ -9,8 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
@@ -18,6 +17,7 @@ from typing import Any, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, LocationError, StoreError
 from omnizarr.store import files, leftovers
+from omnizarr.store.batches import Batch
 from omnizarr.store.contract import (
     Buffer,
     ByteRange,
@@ -28,9 +28,13 @@ from omnizarr.store.contract import (
     check_prefix,
     flat,
     is_text,
-    process_lock,
+    refuse_start,
 )
+from omnizarr.store.held import Held, HeldFile
+from omnizarr.store.local_agreement import LocalAgreement
 from omnizarr.store.paths import check_native, key_to_path, path_to_url, url_to_path
+from omnizarr.store.splicing import Part, Splice
+from omnizarr.store.versions import FileVersion
 
 __all__ = ["LocalStore"]
 
@@ -43,6 +47,8 @@ _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLO
 _LINK = frozenset({errno.ELOOP, errno.EMLINK})  # what O_NOFOLLOW answers: the first of them, on FreeBSD the second
 _REMEMBERED = 16_384  # directories; a few megabytes at most, and enough for the chunks of one read
 _ATTEMPTS = 100  # to write into a directory that others remove at the same time; more than two are rare
+_TOGETHER = 64  # files that become visible under one lock
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
 
 _HINTS = {
     errno.ENOSPC: "the disk is full",
@@ -59,7 +65,7 @@ _HINTS = {
 _Trail: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class LocalStore(Store):
+class LocalStore(LocalAgreement):
     """Keys as files under `root`, which is made by the first write.
 
     A value is written to a temporary file and renamed, so that a reader sees the old value or the new one. A directory
@@ -68,12 +74,29 @@ class LocalStore(Store):
     it, and neither touches what it points to. `~` is an ordinary character.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, read_only: bool = False, follow_symlinks: bool = False) -> None:
+    holds = True
+    splices = True
+    _twins = True
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        follow_symlinks: bool = False,
+        durable: bool = False,
+        locking: bool | None = None,
+    ) -> None:
+        """`durable` has every write reach the disk before it returns. `locking=False` takes no locks, for file systems
+        that have none: then only the threads of this process agree; True takes them and is content, even if the file
+        system is one of several machines and they hold on one; None is what `config.locking` says."""
         self._root = _absolute(root)
         self._place = os.path.realpath(self._root)  # two spellings of one directory share their locks
         self._top = self._root if self._root.endswith(os.sep) else self._root + os.sep
         self._read_only = read_only
         self._follow = follow_symlinks
+        self._durable = durable
+        self._begin(locking)
         self._flags = _READ if follow_symlinks else _READ | _NOFOLLOW
         self._looks_for_links = not (follow_symlinks or _NOFOLLOW)
         # Prefixes whose every step was seen to be a directory and no link, and their native paths. That one has gone
@@ -81,9 +104,23 @@ class LocalStore(Store):
         self._folders: dict[str, str] = {"": self._top}
 
     @classmethod
-    def from_url(cls, url: str, *, read_only: bool = False, follow_symlinks: bool = False) -> Self:
+    def from_url(
+        cls,
+        url: str,
+        *,
+        read_only: bool = False,
+        follow_symlinks: bool = False,
+        durable: bool = False,
+        locking: bool | None = None,
+    ) -> Self:
         """The store at a `file:` URL such as `file:///my%20data` (R117)."""
-        return cls(url_to_path(url, type(PurePath())), read_only=read_only, follow_symlinks=follow_symlinks)
+        return cls(
+            url_to_path(url, type(PurePath())),
+            read_only=read_only,
+            follow_symlinks=follow_symlinks,
+            durable=durable,
+            locking=locking,
+        )
 
     @property
     def location(self) -> str:
@@ -93,6 +130,14 @@ class LocalStore(Store):
     def url(self) -> str:
         """The root as a `file:` URL (R117)."""
         return path_to_url(PurePath(self._root))
+
+    def parent(self) -> tuple[Store, str] | None:
+        folder, name = os.path.split(self._root)
+        if not name:
+            return None
+        above = LocalStore(folder, read_only=self._read_only, follow_symlinks=self._follow, durable=self._durable)
+        above._agree_as(self)
+        return above, name
 
     def path(self, key: str) -> Path:
         """The file that holds `key`, or would."""
@@ -119,15 +164,18 @@ class LocalStore(Store):
             folder = self._enter(key[:cut])
         return folder + key[cut:]
 
-    def _enter(self, directory: str, *, make: bool = False) -> str:
-        """The native path of a checked prefix, after a look at each step that is not known."""
+    def _enter(self, directory: str, made: list[str] | None = None) -> str:
+        """The native path of a checked prefix, after a look at each step that is not known. With `made`, a list, steps
+        that are missing are made and added to it."""
         end = len(directory)
         while (folder := self._folders.get(directory[:end])) is None:
             end = directory.rfind("/", 0, end - 1) + 1
         while end < len(directory):
             start, end = end, directory.find("/", end) + 1
             path = folder + directory[start : end - 1]
-            if not (make and files.make_directory(path)):
+            if made is not None and files.make_directory(path):
+                made.append(path)
+            else:
                 status = os.stat(path, follow_symlinks=self._follow)
                 if files.is_link(status):
                     self._refuse(directory, path)
@@ -138,6 +186,10 @@ class LocalStore(Store):
                 self._folders = {"": self._top}
             self._folders[directory[:end]] = folder
         return folder
+
+    def _bare(self, folder: str) -> str:
+        """The path without the separator at its end, with which it may just be too long for the system."""
+        return folder[:-1] if len(folder) > len(self._top) else folder
 
     def _forget(self, directory: str) -> None:
         while directory:
@@ -234,16 +286,31 @@ class LocalStore(Store):
         return None if found is None else found[0]
 
     def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        found = self._load(key, None)
-        if found is None:
+        file = self._open_known(key)
+        if file is None:
+            file = self._open(key)
+        if file is None or file == -1:
             return None, None
-        value, status = found
+        try:
+            status = os.fstat(file)
+            if not S_ISREG(status.st_mode):
+                return None, None
+            value = files.read(file, status.st_size, None)
+            if self.locking:
+                file, kept = -1, file
+                return value, FileVersion(kept, status)
+        except OSError as error:
+            self._fail("read", key, error)
+        finally:
+            if file != -1:
+                os.close(file)
         # The numbers of files are used again and clocks tick slowly, so that a file replaced twice within a few
         # milliseconds may look as it did before: the checksum tells them apart.
-        version = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, zlib.crc32(value))
-        return value, version
+        return value, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, zlib.crc32(value))
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        if start < 0:
+            refuse_start(key, start, repr(self))
         if not target:
             return 0 if self.exists(key) else None  # a read of nothing would not notice a directory
         file = self._open_known(key)
@@ -259,6 +326,22 @@ class LocalStore(Store):
             self._fail("read", key, error)
         finally:
             os.close(file)
+
+    def hold(self, key: str) -> Held | None:
+        file = self._open_known(key)
+        if file is None:
+            file = self._open(key)
+        if file is None or file == -1:
+            return None
+        try:
+            status = os.fstat(file)
+            if S_ISREG(status.st_mode):
+                file, kept = -1, file
+                return HeldFile(kept, status, lambda error: self._fail("read", key, error))
+            return None
+        finally:
+            if file != -1:
+                os.close(file)
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         # Requests for one key that follow each other are answered from one open file, and so from one state of it.
@@ -303,38 +386,136 @@ class LocalStore(Store):
 
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
+        self._put(key, flat(value), None)
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        self.check_writable()
         data = flat(value)
+        if self.locking:
+            return self._put(key, data, lambda path: self._is(path, version))
+        with self.lock([key]):
+            return self.get_versioned(key)[1] == version and self._put(key, data, None)
+
+    def splice(self, key: str, pieces: Sequence[Buffer | Part], held: Held) -> bool:
+        self.check_writable()
+        if not isinstance(held, HeldFile):
+            return super().splice(key, pieces, held)
+        splice = Splice(held.file, [piece if isinstance(piece, tuple) else flat(piece) for piece in pieces])
+        return self._put(key, splice, lambda path: self._is(path, held.file_version))
+
+    def _put(self, key: str, data: bytes | memoryview | Splice, still: Callable[[str], bool] | None) -> bool:
+        """Writes a file beside its place, and puts it there: in any case, or if `still` says of the path that nothing
+        changed. Whether that was done."""
+        with Batch(self._durable) as batch:
+            try:
+                self._stage(batch, key, data)
+                return self._publish(batch, still)
+            except OSError as error:
+                self._give_up(batch, key, error)
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        with Batch(self._durable) as batch:
+            directory = key = ""
+            try:
+                for key, value in items:
+                    own = key[: key.rfind("/") + 1]
+                    if batch.staged and (own != directory or len(batch.staged) == _TOGETHER):
+                        self._publish(batch, None)
+                    directory = own
+                    self._stage(batch, key, flat(value))  # at once: its memory may be used again for the next
+                if batch.staged:
+                    self._publish(batch, None)
+            except OSError as error:
+                self._give_up(batch, key, error)
+
+    def _stage(self, batch: Batch, key: str, data: bytes | memoryview | Splice) -> None:
         cut = key.rfind("/") + 1
         directory = key[:cut]
         folder = self._folders.get(directory)
         if folder is None or not _is_plain(key[cut:]):
             check_key(key)
             check_native(key, windows=_WINDOWS)
+        for _ in range(_ATTEMPTS):
+            try:
+                batch.folder = folder or self._enter(directory, batch.made)
+                batch.staged.append((files.stage(batch.folder, data, batch.unsynced), key[cut:]))
+                return
+            except FileNotFoundError:
+                # The directory was never made, or somebody erased the last key in it.
+                self._forget(directory)
+                os.makedirs(self._root, exist_ok=True)
+                folder = None
+        raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again")
+
+    def _publish(self, batch: Batch, still: Callable[[str], bool] | None) -> bool:
+        """Puts what is staged in its place, under one lock. That it lies in the directory keeps others from removing
+        it, so that it is the one that is locked."""
+        batch.sync()
+        folder = batch.folder
+        with self._guard(folder, shared=still is None):
+            if still is not None and not still(folder + batch.staged[0][1]):
+                return False
+            while batch.staged:
+                temporary, name = batch.staged[0]
+                files.replace(temporary, folder + name)
+                del batch.staged[0]
+        if self._durable:
+            self._sync([folder, *map(os.path.dirname, reversed(batch.made))])
+        batch.made.clear()
+        return True
+
+    def _give_up(self, batch: Batch, key: str, error: OSError) -> NoReturn:
+        batch.drop()
+        if batch.made:
+            self._prune(batch.made[-1] + os.sep, until=batch.made[0])
+        self._fail("write", key, error)
+
+    def _sync(self, folders: Iterable[str]) -> None:
+        """Has the names in directories reach the disk."""
+        for folder in folders:
+            files.flush_folder(self._bare(folder) if folder.endswith(os.sep) else folder)
+
+    def _is(self, path: str, version: Version) -> bool:
+        """Whether what lies at `path` is of that version."""
         try:
-            for _ in range(_ATTEMPTS):
-                try:
-                    files.write(folder or self._enter(directory, make=True), key[cut:], data)
-                    return
-                except FileNotFoundError:
-                    # The directory was never made, or somebody erased the last key in it.
-                    self._forget(directory)
-                    os.makedirs(self._root, exist_ok=True)
-                    folder = None
-            raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again")
+            status = os.stat(path, follow_symlinks=self._follow)
         except OSError as error:
-            self._fail("write", key, error)
+            if error.errno not in _ABSENT:
+                raise
+            return version is None
+        return isinstance(version, FileVersion) and version.is_of(status)
 
     def erase(self, key: str) -> None:
         self.check_writable()
+        self._remove(key, None)
+
+    def erase_if(self, key: str, version: Version) -> bool:
+        self.check_writable()
+        if self.locking:
+            return self._remove(key, lambda path: self._is(path, version))
+        with self.lock([key]):
+            return self.get_versioned(key)[1] == version and self._remove(key, None)
+
+    def _remove(self, key: str, still: Callable[[str], bool] | None) -> bool:
         path = ""
         try:
             path = self._find(key)
-            if files.remove(path):
-                self._prune(path[: path.rfind(os.sep) + 1])
+            folder = path[: path.rfind(os.sep) + 1]
+            with self._guard(folder, shared=still is None):
+                if still is not None and not still(path):
+                    return False
+                if not files.remove(path):
+                    return True
+            if self._durable:
+                self._sync([folder])
+            self._prune(folder)
         except OSError as error:
             # Absent, or a directory, which is no key (A66).
             if error.errno not in _ABSENT and not os.path.isdir(path):
                 self._fail("erase", key, error)
+            return still is None or still(path)
+        return True
 
     def erase_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -354,13 +535,18 @@ class LocalStore(Store):
         for folder in reversed(found):
             self._prune(folder)
 
-    def _prune(self, folder: str) -> None:
-        """Removes a directory and those above it, as far as they are empty and below the root."""
-        while len(folder) > len(self._top):
+    def _prune(self, folder: str, until: str = "") -> None:
+        """Removes a directory and those above it, as far as they are empty and below the root, and no shorter than
+        `until`."""
+        while len(folder) > max(len(self._top), len(until)):
             try:
-                os.rmdir(folder)
+                # Whoever has locked it, to put something into it, must not lose it.
+                with self._guard(folder, shared=False, patient=False):
+                    os.rmdir(self._bare(folder))
+            except FileNotFoundError:
+                pass  # somebody else removed it, and may have stopped here
             except OSError:
-                return  # not empty, or gone already
+                return  # not empty, or in use
             self._folders.pop(folder[len(self._top) :].replace(os.sep, "/"), None)
             folder = folder[: folder.rfind(os.sep, 0, -1) + 1]
 
@@ -417,10 +603,12 @@ class LocalStore(Store):
     def _scan(self, folder: str) -> list[os.DirEntry[str]]:
         """What lies in a directory, without what is being written; what dead writers left there is removed."""
         try:
-            with os.scandir(folder) as found:
+            with os.scandir(self._bare(folder)) as found:
                 entries = list(found)
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        except OSError as error:
+            if error.errno in _ABSENT:  # also what is too deep to be reached, which `get` calls absent too
+                return []
+            raise
         temporary = [entry for entry in entries if leftovers.is_temporary(entry.name)]
         if not temporary:
             return entries
@@ -441,17 +629,11 @@ class LocalStore(Store):
         if not self._follow:
             return above
         try:
-            status = os.stat(folder)
+            status = os.stat(self._bare(folder))
         except FileNotFoundError:
             return None
         here = (status.st_dev, status.st_ino)
         return None if here in above else (*above, here)
-
-    # -- agreement between writers
-
-    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        # By where files really are: one of them may be reached through several roots.
-        return process_lock("", [f"{self._place}/{key}" for key in keys])
 
 
 def _absolute(root: str | os.PathLike[str]) -> str:

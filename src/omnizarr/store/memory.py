@@ -6,9 +6,11 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any
 
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
+from omnizarr.store.held import Held, HeldBytes
+from omnizarr.store.key_index import KeyIndex
 
 __all__ = ["MemoryStore"]
 
@@ -22,12 +24,6 @@ if hasattr(os, "register_at_fork"):
 
 _NUMBERS = count(1)
 
-_Children: TypeAlias = tuple[set[str], set[str]]  # the keys and the prefixes directly under a prefix, all in full
-
-
-def _parent(key_or_prefix: str) -> str:
-    return key_or_prefix[: key_or_prefix.rfind("/", 0, -1) + 1]
-
 
 class MemoryStore(Store):
     """Keys and values in a dict; without one of your own it makes one and lists it faster.
@@ -37,15 +33,18 @@ class MemoryStore(Store):
     """
 
     in_memory = True
+    _twins = True
+    holds = True
     conditional = True  # nobody outside this process can come here
     locking = True
+    erases_if = True
 
     def __init__(
         self, data: dict[str, bytes] | None = None, *, name: str | None = None, read_only: bool = False
     ) -> None:
         self._data: dict[str, bytes] = {} if data is None else data
         # A dict that came from outside may be changed behind our back, which an index would not see: it is scanned.
-        self._index: dict[str, _Children] | None = {"": (set(), set())} if data is None else None
+        self._index = KeyIndex() if data is None else None
         self._read_only = read_only
         # A dict that is gone may have left its address to another one; a number is never used again. But two stores
         # that show a dict from outside must say the same place.
@@ -80,6 +79,13 @@ class MemoryStore(Store):
             return None
         return value if range is None else cut(value, range)
 
+    def hold(self, key: str) -> Held | None:
+        value = self._data.get(key)
+        if value is None:
+            check_key(key)
+            return None
+        return HeldBytes(value) if type(value) is bytes else HeldBytes(bytes(value))
+
     def exists(self, key: str) -> bool:
         return self.get(key) is not None
 
@@ -104,22 +110,8 @@ class MemoryStore(Store):
 
     def _put(self, key: str, value: bytes) -> None:
         if self._index is not None and key not in self._data:
-            directory = _parent(key)
-            if directory not in self._index:
-                self._add_directory(self._index, directory)
-            self._index[directory][0].add(key)
+            self._index.add(key)
         self._data[key] = value
-
-    @staticmethod
-    def _add_directory(index: dict[str, _Children], directory: str) -> None:
-        index[directory] = (set(), set())
-        while directory:
-            parent = _parent(directory)
-            known = parent in index
-            index.setdefault(parent, (set(), set()))[1].add(directory)
-            if known:
-                return
-            directory = parent
 
     def erase(self, key: str) -> None:
         self.check_writable()
@@ -127,16 +119,18 @@ class MemoryStore(Store):
         with _CHANGING:
             self._remove(key)
 
+    def erase_if(self, key: str, version: Version) -> bool:
+        self.check_writable()
+        check_key(key)
+        with _CHANGING:
+            if self.get_versioned(key)[1] != version:
+                return False
+            self._remove(key)
+            return True
+
     def _remove(self, key: str) -> None:
-        if self._data.pop(key, None) is None or self._index is None:
-            return
-        directory = _parent(key)
-        self._index[directory][0].discard(key)
-        while directory and not any(self._index[directory]):
-            del self._index[directory]
-            parent = _parent(directory)
-            self._index[parent][1].discard(directory)
-            directory = parent
+        if self._data.pop(key, None) is not None and self._index is not None:
+            self._index.remove(key)
 
     # -- listing
 
@@ -147,11 +141,11 @@ class MemoryStore(Store):
         return self._walk(self._index, prefix)
 
     @staticmethod
-    def _walk(index: dict[str, _Children], prefix: str) -> Iterator[str]:
+    def _walk(index: KeyIndex, prefix: str) -> Iterator[str]:
         waiting = [prefix]
         while waiting:
             with _CHANGING:
-                keys, prefixes = map(list, index.get(waiting.pop(), ((), ())))
+                keys, prefixes = index.children(waiting.pop())
             yield from keys
             waiting.extend(prefixes)
 
@@ -159,7 +153,7 @@ class MemoryStore(Store):
         if self._index is None:
             return super().list_dir(prefix)
         with _CHANGING:
-            keys, prefixes = map(list, self._index.get(check_prefix(prefix), ((), ())))
+            keys, prefixes = self._index.children(check_prefix(prefix))
         return sorted(keys), sorted(prefixes)
 
 

@@ -5,29 +5,41 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from omnizarr.errors import ReadOnlyError
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, check_prefix
-from omnizarr.store.local import LocalStore
-from omnizarr.store.memory import MemoryStore
+from omnizarr.store.contract import Buffer, ByteRange, Request, State, Store, Version, check_prefix
+from omnizarr.store.held import Held
+from omnizarr.store.threads import Turn
+
+if TYPE_CHECKING:
+    from omnizarr.store.window import Window
 
 __all__ = ["PrefixStore", "ReadOnlyStore", "WrapperStore", "as_read_only"]
 
 
 class WrapperStore(Store):
-    """Forwards everything to `inner`. A subclass that changes `get` must change the other ways to read a value, too:
-    batches are forwarded as batches."""
+    """Forwards everything to `inner`. A subclass that changes `get` or `set` must change the other ways to read and to
+    write a value, too: batches are forwarded as batches, and conditional writes as what they are."""
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner
         self.readable = inner.readable
         self.writable = inner.writable
         self.listable = inner.listable
-        self.conditional = inner.conditional
         self.locking = inner.locking
         self.remote = inner.remote
         self.in_memory = inner.in_memory
+        # As for every class: one that shows other values than those of `inner` must say itself how they are held, and
+        # how they are compared with what is there. Whoever does not is written to under a lock.
+        same = type(self).get is WrapperStore.get
+        compared = same or type(self).get_versioned is not WrapperStore.get_versioned
+        self.conditional = inner.conditional if compared else False
+        self.erases_if = inner.erases_if if compared else False
+        self.holds = inner.holds if same else False
+        self.states = inner.states if same or type(self).get_state is not WrapperStore.get_state else False
+        changed = (type(self).set, type(self).set_if) != (WrapperStore.set, WrapperStore.set_if)
+        self.splices = inner.splices if same and not changed else False
 
     @property
     def read_only(self) -> bool:
@@ -46,14 +58,36 @@ class WrapperStore(Store):
     def __hash__(self) -> int:
         return hash((type(self), self.inner))
 
+    def parent(self) -> tuple[Store, str] | None:
+        return None  # what stands in front of a store was made for that one, and not for what is above it
+
+    @property
+    def window(self) -> Window | None:
+        return self.inner.window
+
     def check_writable(self) -> None:
         self.inner.check_writable()
+
+    def flush(self) -> None:
+        self.inner.flush()
+
+    def close(self) -> None:
+        self.inner.close()
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         return self.inner.get(key, range)
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         return self.inner.get_into(key, start, target)
+
+    def hold(self, key: str) -> Held | None:
+        return self.inner.hold(key) if self.holds else None
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return self.inner.get_state(key, range, version) if self.states else Store.get_state(self, key, range)
+
+    def recall(self, key: str) -> tuple[Buffer | None, Version] | None:
+        return self.inner.recall(key)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         return self.inner.get_partial_values(requests)
@@ -75,6 +109,9 @@ class WrapperStore(Store):
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.inner.set_partial_values(items)
+
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+        return self.inner.splice(key, pieces, held)
 
     def erase(self, key: str) -> None:
         self.inner.erase(key)
@@ -100,8 +137,14 @@ class WrapperStore(Store):
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         return self.inner.set_if(key, value, version)
 
+    def erase_if(self, key: str, version: Version) -> bool:
+        return self.inner.erase_if(key, version)
+
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         return self.inner.lock(keys, shared=shared)
+
+    def turn(self, key: str) -> AbstractContextManager[Turn]:
+        return self.inner.turn(key)
 
 
 class ReadOnlyStore(WrapperStore):
@@ -110,6 +153,10 @@ class ReadOnlyStore(WrapperStore):
     @property
     def read_only(self) -> bool:
         return True
+
+    def parent(self) -> tuple[Store, str] | None:
+        found = self.inner.parent()
+        return None if found is None else (as_read_only(found[0]), found[1])
 
     def check_writable(self) -> NoReturn:
         raise ReadOnlyError(f"{self.inner!r} is open for reading only", store=repr(self.inner))
@@ -121,6 +168,9 @@ class ReadOnlyStore(WrapperStore):
         self.check_writable()
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
+        self.check_writable()
+
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
         self.check_writable()
 
     def erase(self, key: str) -> None:
@@ -135,13 +185,16 @@ class ReadOnlyStore(WrapperStore):
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         self.check_writable()
 
+    def erase_if(self, key: str, version: Version) -> bool:
+        self.check_writable()
+
 
 def as_read_only(store: Store) -> Store:
     """The same place, for reading only: one of our own stores as a twin that refuses to write, which costs nothing and
     leads nobody back to the one that writes; others behind a `ReadOnlyStore`."""
     if store.read_only:
         return store
-    if type(store) in (LocalStore, MemoryStore):
+    if "_twins" in vars(type(store)):  # a class that is derived from it may have more to refuse
         twin = copy.copy(store)
         twin._read_only = True
         return twin
@@ -154,6 +207,11 @@ class PrefixStore(WrapperStore):
     def __init__(self, inner: Store, prefix: str) -> None:
         super().__init__(inner)
         self.prefix = check_prefix(prefix if prefix.endswith("/") or not prefix else prefix + "/")
+        same = type(self).get is PrefixStore.get
+        self.holds = inner.holds if same else False
+        self.states = inner.states if same or type(self).get_state is not PrefixStore.get_state else False
+        changed = (type(self).set, type(self).set_if) != (PrefixStore.set, PrefixStore.set_if)
+        self.splices = inner.splices if same and not changed else False
 
     @property
     def location(self) -> str:
@@ -167,6 +225,12 @@ class PrefixStore(WrapperStore):
 
     def __hash__(self) -> int:
         return hash((self.inner, self.prefix))
+
+    def parent(self) -> tuple[Store, str] | None:
+        if not self.prefix:
+            return None
+        above, _, name = self.prefix[:-1].rpartition("/")
+        return PrefixStore(self.inner, above), name
 
     # A bad key stays a bad key behind a prefix, so that the inner store refuses it.
 
@@ -182,6 +246,19 @@ class PrefixStore(WrapperStore):
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         return self.inner.get_each([(self.prefix + key, range) for key, range in requests])
 
+    def hold(self, key: str) -> Held | None:
+        return self.inner.hold(self.prefix + key)
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return (
+            self.inner.get_state(self.prefix + key, range, version)
+            if self.states
+            else Store.get_state(self, key, range)
+        )
+
+    def recall(self, key: str) -> tuple[Buffer | None, Version] | None:
+        return self.inner.recall(self.prefix + key)
+
     def exists(self, key: str) -> bool:
         return self.inner.exists(self.prefix + key)
 
@@ -196,6 +273,9 @@ class PrefixStore(WrapperStore):
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.inner.set_partial_values((self.prefix + key, start, value) for key, start, value in items)
+
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+        return self.inner.splice(self.prefix + key, pieces, held)
 
     def erase(self, key: str) -> None:
         self.inner.erase(self.prefix + key)
@@ -224,5 +304,11 @@ class PrefixStore(WrapperStore):
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         return self.inner.set_if(self.prefix + key, value, version)
 
+    def erase_if(self, key: str, version: Version) -> bool:
+        return self.inner.erase_if(self.prefix + key, version)
+
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         return self.inner.lock([self.prefix + key for key in keys], shared=shared)
+
+    def turn(self, key: str) -> AbstractContextManager[Turn]:
+        return self.inner.turn(self.prefix + key)

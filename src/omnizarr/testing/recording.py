@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore
-from omnizarr.store.contract import Version
+from omnizarr.store.contract import State, Version
+from omnizarr.store.threads import Turn
 
 __all__ = ["Call", "RecordingStore"]
 
@@ -74,6 +75,10 @@ class RecordingStore(WrapperStore):
         self._record("get_each", (key for key, _ in requests), tuple(range for _, range in requests))
         return self.inner.get_each(requests)
 
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self._record("get_state", key, range)
+        return self.inner.get_state(key, range, version)
+
     def exists(self, key: str) -> bool:
         self._record("exists", key)
         return self.inner.exists(key)
@@ -130,7 +135,15 @@ class RecordingStore(WrapperStore):
         self._record("set_if", key)
         return self.inner.set_if(key, value, version)
 
+    def erase_if(self, key: str, version: Version) -> bool:
+        self._record("erase_if", key)
+        return self.inner.erase_if(key, version)
+
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         keys = list(keys)
         self._record("lock", keys)
         return self.inner.lock(keys, shared=shared)
+
+    def turn(self, key: str) -> AbstractContextManager[Turn]:
+        self._record("turn", key)
+        return self.inner.turn(key)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from omnizarr.store import Buffer, ByteRange, Store, WrapperStore
-from omnizarr.store.contract import Version, flat
+from omnizarr.store.contract import State, Version, flat
 
 __all__ = ["RequestStore"]
 
@@ -34,6 +34,9 @@ class RequestStore(WrapperStore):
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         return self.request("get_into", key, lambda: self.inner.get_into(key, start, target))
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return self.request("get_state", key, lambda: self.inner.get_state(key, range, version))
 
     def exists(self, key: str) -> bool:
         return self.request("exists", key, lambda: self.inner.exists(key))
@@ -67,3 +70,6 @@ class RequestStore(WrapperStore):
 
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         return self.request("set_if", key, lambda: self.inner.set_if(key, value, version))
+
+    def erase_if(self, key: str, version: Version) -> bool:
+        return self.request("erase_if", key, lambda: self.inner.erase_if(key, version))

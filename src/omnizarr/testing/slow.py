@@ -34,6 +34,11 @@ class SlowStore(RequestStore):
         self.limit = limit
         self.sleep = sleep
 
+    @property
+    def window(self) -> None:
+        """None: it sends batches itself."""
+        return None
+
     def request(self, method: str, key: str, act: Callable[[], T], *, torn: Callable[[], object] | None = None) -> T:
         self.sleep(self.latency)
         return act()

@@ -17,6 +17,7 @@ __all__ = ["UNSUPPORTED", "describe", "read", "write"]
 UNSUPPORTED = (
     "is not one of the supported data types",
     "is not registered",
+    "Unsupported zarr dtype",
     "No storage transformers supported",
     'Expected "regular"',
     'Expected one of "default", "v2"',
@@ -39,7 +40,8 @@ def _open(place: Path, **members: Any) -> Any:
 def _fields(place: Path) -> list[str]:
     """The fields of a structured array, which TensorStore opens one at a time."""
     if not (place / "zarr.json").exists():
-        return []
+        dtype = json.loads((place / ".zarray").read_text())["dtype"]
+        return [name for name, *_ in dtype] if isinstance(dtype, list) else []
     data_type = json.loads((place / "zarr.json").read_text()).get("data_type")
     if not isinstance(data_type, dict) or data_type.get("name") != "struct":
         return []
@@ -62,16 +64,37 @@ def read(path: Path, array_path: str) -> Any:
     place = path / array_path
     fields = _fields(place)
     if not fields:
-        return _open(place).read().result()
-    columns = {field: _open(place, field=field).read().result() for field in fields}
-    table = np.empty(columns[fields[0]].shape, [(field, column.dtype) for field, column in columns.items()])
+        return _elements(_open(place))
+    columns = {field: _elements(_open(place, field=field)) for field in fields}
+    rank = min(column.ndim for column in columns.values())  # fields that are arrays have more dimensions
+    shape = columns[fields[0]].shape[:rank]
+    table = np.empty(shape, [(field, column.dtype, column.shape[rank:]) for field, column in columns.items()])
     for field, column in columns.items():
         table[field] = column
     return table
 
 
+class _Memory:
+    """The memory of an array, to be seen as an array of single bytes."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, "typestr": "|u1"}
+
+
+def _elements(array: Any) -> Any:
+    """All of an array. Fixed-length bytes come one by one, in a dimension of their own and as a type of no size, which
+    NumPy cannot make anything of."""
+    found = array.read().result()
+    if found.dtype.itemsize:
+        return found
+    letters = np.ascontiguousarray(np.asarray(_Memory(found)))
+    return letters.view(f"{found.dtype.kind}{letters.shape[-1]}")[..., 0]
+
+
 def describe(path: Path, node_path: str) -> dict[str, Any]:
-    array = _open(path / node_path)
+    fields = _fields(path / node_path)
+    array = _open(path / node_path, **({"field": fields[0]} if fields else {}))
     document = array.spec(retain_context=False).to_json()["metadata"]
     return {
         "kind": "array",

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import zarr
 from zarr.core.buffer import default_buffer_prototype
 
-from tests.peers.exchange import pack_dtype
+from tests.peers.exchange import pack, pack_dtype
 
-__all__ = ["UNSUPPORTED", "consolidate", "create_group", "describe", "read", "write"]
+__all__ = ["UNSUPPORTED", "consolidate", "create_group", "describe", "read", "resize", "write"]
 
 zarr.config.set({"array.rectilinear_chunks": True})  # it has them, as an experiment that is off by default
 
@@ -26,19 +27,35 @@ UNSUPPORTED = (
 )
 
 
-def write(path: Path, array_path: str, data: npt.NDArray[Any], document: dict[str, Any]) -> None:
+def write(
+    path: Path,
+    array_path: str,
+    data: npt.NDArray[Any],
+    document: dict[str, Any],
+    attributes: dict[str, Any] | None = None,
+) -> None:
     """Puts the document there, opens it, and has the library write both its own document and the data."""
     place = path / array_path
     place.mkdir(parents=True, exist_ok=True)
     version = document["zarr_format"]
     (place / ("zarr.json" if version == 3 else ".zarray")).write_text(json.dumps(document))
     array = zarr.open_array(str(place), mode="r+", zarr_format=version)
-    array.update_attributes({})
+    array.update_attributes(attributes or {})
     array[...] = data
 
 
 def read(path: Path, array_path: str) -> Any:
-    return zarr.open_array(str(path), path=array_path, mode="r")[...]
+    array = zarr.open_array(str(path), path=array_path, mode="r")
+    found = array[...]
+    if isinstance(found, np.ndarray):
+        return found
+    single = np.empty((), object if array.dtype.kind in "OT" else array.dtype)  # a single text is no array
+    single[()] = found
+    return single
+
+
+def resize(path: Path, array_path: str, shape: list[int]) -> None:
+    zarr.open_array(str(path), path=array_path, mode="r+").resize(tuple(shape))
 
 
 def describe(path: Path, node_path: str) -> dict[str, Any]:
@@ -51,8 +68,10 @@ def describe(path: Path, node_path: str) -> dict[str, Any]:
     description = {"attributes": dict(node.attrs), "document": document}
     if isinstance(node, zarr.Group):
         return {"kind": "group", "members": sorted(name for name, _ in node.members(max_depth=None)), **description}
-    shapes = {"shape": list(node.shape), "chunks": list(node.chunks)}
-    return {"kind": "array", "dtype": pack_dtype(node.dtype), **shapes, **description}
+    shapes = {"shape": list(node.shape), "chunks": list(node.chunks), "order": node.order}
+    text = node.dtype.kind == "T"
+    fill = None if node.fill_value is None else pack(np.full((), node.fill_value, object if text else node.dtype))
+    return {"kind": "array", "dtype": pack_dtype(node.dtype), "fill_value": fill, **shapes, **description}
 
 
 def create_group(path: Path, group_path: str, attributes: dict[str, Any]) -> None:

@@ -12,12 +12,14 @@ os.environ["ZARR_V3_EXPERIMENTAL_API"] = "1"
 os.environ["ZARR_V3_SHARDING"] = "1"
 
 import numcodecs
+import numpy as np
 import numpy.typing as npt
 import zarr
+from zarr._storage.v3_storage_transformers import ShardingStorageTransformer
 
-from tests.peers.exchange import pack_dtype
+from tests.peers.exchange import pack, pack_dtype
 
-__all__ = ["UNSUPPORTED", "consolidate", "create_group", "describe", "read", "write"]
+__all__ = ["UNSUPPORTED", "consolidate", "create_group", "describe", "read", "resize", "write"]
 
 UNSUPPORTED = ("codec not available",)
 
@@ -31,30 +33,50 @@ def write(
     array_path: str,
     data: npt.NDArray[Any],
     document: dict[str, Any] | None,
-    zarr_version: int = 2,
+    attributes: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> None:
+    """Creates the array from a document, or else from what `zarr.create` takes, and writes it as a whole."""
     if document is not None:
         place = path / array_path
         place.mkdir(parents=True, exist_ok=True)
         (place / ".zarray").write_text(json.dumps(document))
         array = zarr.open_array(str(place), mode="r+")
     else:
-        for name in ("compressor", "object_codec"):
-            if arguments.get(name):
-                arguments[name] = numcodecs.get_codec(arguments[name])
-        if arguments.get("filters"):
-            arguments["filters"] = [numcodecs.get_codec(configuration) for configuration in arguments["filters"]]
-        arguments.setdefault("shape", data.shape)
-        arguments.setdefault("dtype", data.dtype)
-        array = zarr.create(
-            store=str(path), path=array_path or None, overwrite=True, zarr_version=zarr_version, **arguments
-        )
+        array = _create(path, array_path, {"shape": data.shape, "dtype": data.dtype, **arguments})
+    if attributes is not None:
+        array.attrs.update(attributes)
     array[...] = data
 
 
+def _create(path: Path, array_path: str, arguments: dict[str, Any]) -> Any:
+    for name in ("compressor", "object_codec"):
+        if arguments.get(name):
+            arguments[name] = numcodecs.get_codec(arguments[name])
+    if arguments.get("filters"):
+        arguments["filters"] = [numcodecs.get_codec(configuration) for configuration in arguments["filters"]]
+    chunks_per_shard = arguments.pop("chunks_per_shard", None)
+    if chunks_per_shard is not None:
+        shards = ShardingStorageTransformer("indexed", chunks_per_shard=tuple(chunks_per_shard))
+        arguments["storage_transformers"] = [shards]
+    return zarr.create(store=str(path), path=array_path or None, overwrite=True, **{"zarr_version": 2, **arguments})
+
+
+def _open(path: Path, array_path: str, mode: str) -> Any:
+    # In the draft, an array without a path would be one called `array`.
+    version = _version(path)
+    return zarr.open_array(
+        str(path), path=array_path or (None if version == 2 else "/"), mode=mode, zarr_version=version
+    )
+
+
 def read(path: Path, array_path: str) -> Any:
-    return zarr.open_array(str(path), path=array_path or None, mode="r", zarr_version=_version(path))[...]
+    array = _open(path, array_path, "r")
+    return np.full((), array[...], array.dtype) if array.shape == () else array[...]
+
+
+def resize(path: Path, array_path: str, shape: list[int]) -> None:
+    _open(path, array_path, "r+").resize(*shape)
 
 
 def describe(path: Path, node_path: str) -> dict[str, Any]:
@@ -64,7 +86,8 @@ def describe(path: Path, node_path: str) -> dict[str, Any]:
         node.visit(members.append)
         return {"kind": "group", "members": sorted(members), "attributes": node.attrs.asdict()}
     shapes = {"shape": list(node.shape), "chunks": list(node.chunks), "dtype": pack_dtype(node.dtype)}
-    return {"kind": "array", **shapes, "attributes": node.attrs.asdict()}
+    fill = None if node.fill_value is None else pack(np.full((), node.fill_value, node.dtype))
+    return {"kind": "array", **shapes, "order": node.order, "fill_value": fill, "attributes": node.attrs.asdict()}
 
 
 def create_group(path: Path, group_path: str, attributes: dict[str, Any], zarr_version: int = 2) -> None:
@@ -75,4 +98,5 @@ def create_group(path: Path, group_path: str, attributes: dict[str, Any], zarr_v
 
 
 def consolidate(path: Path) -> None:
-    zarr.consolidate_metadata(str(path))
+    """Of the draft, only below a group at the root that is written down."""
+    zarr.consolidate_metadata(zarr.DirectoryStoreV3(str(path)) if _version(path) == 3 else str(path))

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import zarrista
@@ -54,12 +55,18 @@ def read(path: Path, array_path: str) -> Any:
 
 
 def _unknown_to_numpy(data_type: Any) -> np.dtype[Any] | None:
-    """The dtype of raw bits and fixed-length text, which zarrista decodes and cannot name."""
-    if isinstance(data_type, str) and data_type[0] == "r" and data_type[1:].isdigit():
-        return np.dtype(f"V{int(data_type[1:]) // 8}")
+    """The dtype of raw bits, fixed-length text and small numbers, which zarrista decodes and cannot name."""
     if isinstance(data_type, dict) and data_type["name"] == "fixed_length_utf32":
         return np.dtype(f"=U{data_type['configuration']['length_bytes'] // 4}")
-    return None
+    if not isinstance(data_type, str):
+        return None
+    if data_type[0] == "r" and data_type[1:].isdigit():
+        return np.dtype(f"V{int(data_type[1:]) // 8}")
+    part = data_type.removeprefix("complex_")
+    if hasattr(ml_dtypes, part):
+        small: np.dtype[Any] = np.dtype(getattr(ml_dtypes, part))
+        return small if part == data_type else np.dtype([("real", small), ("imag", small)])
+    return np.dtype([("real", "f2"), ("imag", "f2")]) if data_type == "complex_float16" else None
 
 
 def describe(path: Path, node_path: str) -> dict[str, Any]:

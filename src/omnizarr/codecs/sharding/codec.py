@@ -1,9 +1,9 @@
-"""The `sharding_indexed` codec. It knows where inner chunks lie in a shard's bytes, once it is given the index; it
-fetches nothing itself."""
+"""The `sharding_indexed` codec. It knows where inner chunks lie in a shard's bytes, once it is given the index, and
+what they decode to; it fetches nothing itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -28,9 +28,9 @@ from omnizarr.codecs.contract import (
 )
 from omnizarr.codecs.crc32c import Crc32c
 from omnizarr.codecs.parsing import codec_of, parse_codecs
-from omnizarr.codecs.sharding.index import Index
+from omnizarr.codecs.sharding.shard import ShardBytes, index_spec
 from omnizarr.dtypes import is_fill
-from omnizarr.errors import ArgumentError, CodecError
+from omnizarr.errors import ArgumentError
 
 __all__ = ["INDEX_CODECS", "BoundSharding", "Sharding"]
 
@@ -117,7 +117,7 @@ class Sharding(Serializer):
                 problems.add(f"{where}.chunk_shape[{axis}]", f"{inner} does not divide the shard's length {outer}")
         grid = tuple(outer // inner for inner, outer in zip(self.chunk_shape, spec.shape, strict=True))
         chain = Chain.bind(self.codecs, ChunkSpec(self.chunk_shape, spec.dtype, spec.fill), f"{where}.codecs", problems)
-        entries = ChunkSpec((*grid, 2), np.dtype(np.uint64), np.array(2**64 - 1, np.uint64))
+        entries = index_spec(grid)
         index_codecs = INDEX_CODECS if self.index_codecs is None else self.index_codecs
         index = Chain.bind(index_codecs, entries, f"{where}.index_codecs", problems)
         if index is not None and index.encoded.size is None:  # R97
@@ -136,7 +136,7 @@ def _codecs(value: Any, argument: str, ndim: int) -> tuple[Codec, ...]:
     return tuple(codec.resolved(ndim) if isinstance(codec, ArrayCodec) else codec for codec in found)
 
 
-class BoundSharding(BoundSerializer):
+class BoundSharding(ShardBytes, BoundSerializer):
     """A sharding codec that knows its shards."""
 
     def __init__(
@@ -149,68 +149,13 @@ class BoundSharding(BoundSerializer):
         at_start: bool,
         bare_index: Chain | None = None,
     ) -> None:
-        """`bare_index` is how an index is read that does not fit `index`: without a checksum."""
+        super().__init__(prod(grid), index, at_start=at_start, largest=inner.encoded.limit, bare_index=bare_index)
         self.spec = spec
         self.grid = grid
         """How many inner chunks a shard has along each dimension."""
         self.inner = inner
-        self._index = index
-        self._bare_index = bare_index
-        assert index.encoded.size is not None
-        self.index_size: int = index.encoded.size
-        self.at_start = at_start
-        self.count = prod(grid)
         # Twice what a writer without gaps needs: gaps are allowed (R103), but a shard made of them is hostile.
         self.encoded = ByteSpec(None, 2 * (self.count * inner.encoded.limit + self.index_size))
-
-    @property
-    def index_range(self) -> tuple[int, int | None]:
-        """Where the index lies in a shard, as a byte range."""
-        return (0, self.index_size) if self.at_start else (-self.index_size, None)
-
-    def decode_index(self, data: Buffer, shard_size: int | None = None) -> Index:
-        """The index, from the bytes that lie at `index_range`."""
-        if self._bare_index is not None:
-            return Index(self._guessed(data).reshape(-1, 2), shard_size, self.inner.encoded.limit)
-        self._check_length(data, self.index_size)
-        return Index(self._index.decode(data).reshape(-1, 2), shard_size, self.inner.encoded.limit)
-
-    def _guessed(self, data: Buffer) -> npt.NDArray[Any]:
-        """The entries of an index that ends in a checksum, or else of one that has none."""
-        assert self._bare_index is not None
-        size = self._bare_index.spec.nbytes
-        self._check_length(data, size)
-        try:
-            return self._index.decode(data)
-        except CodecError:
-            return self._bare_index.decode(data[:size] if self.at_start else data[len(data) - size :])
-
-    @staticmethod
-    def _check_length(data: Buffer, size: int) -> None:
-        if len(data) < size:
-            raise CodecError(
-                Sharding.name, f"the shard is too short for its index: expected {size} bytes, found {len(data)}"
-            )
-
-    def split(self, data: Buffer) -> list[Buffer | None]:
-        """A shard's inner chunks as views, in C order; None for the empty ones."""
-        view = memoryview(data)
-        start, length = self.index_range
-        index = self.decode_index(view[start:] if length is None else view[:length], len(view))
-        return [None if place is None else view[place[0] : place[0] + place[1]] for place in index]
-
-    def join(self, parts: Sequence[Buffer | None]) -> Buffer:
-        """A shard made of encoded inner chunks, in C order; None for the empty ones."""
-        entries = np.full((self.count, 2), 2**64 - 1, np.uint64)
-        position = self.index_size if self.at_start else 0
-        pieces: list[Buffer] = []
-        for number, part in enumerate(parts):
-            if part is not None:
-                entries[number] = position, len(part)
-                position += len(part)
-                pieces.append(part)
-        index = self._index.encode(entries.reshape(*self.grid, 2))
-        return b"".join([index, *pieces] if self.at_start else [*pieces, index])
 
     def cells(self) -> Iterator[tuple[slice, ...]]:
         """Where each inner chunk lies in the shard's array, in C order."""
@@ -218,6 +163,13 @@ class BoundSharding(BoundSerializer):
         return product(
             *([slice(i * size, (i + 1) * size) for i in range(n)] for n, size in zip(self.grid, shape, strict=True))
         )
+
+    def number(self, chunk: tuple[int, ...]) -> int:
+        """The position in the index of the inner chunk at these coordinates."""
+        number = 0
+        for index, count in zip(chunk, self.grid, strict=True):
+            number = number * count + index
+        return number
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         fill = self.spec.fill

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ _EMPTY = 2**64 - 1
 class Index:
     """(offset, nbytes) of each inner chunk in C order; both 2⁶⁴-1 for an empty one."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("entries",)
 
     def __init__(self, entries: npt.NDArray[Any], shard_size: int | None, largest: int) -> None:
         """`shard_size`, where it is known, is what no entry may reach beyond; `largest` is how long the stored form of
@@ -35,7 +35,20 @@ class Index:
             "which no shard can have" if shard_size is None else f"but the shard has {shard_size} bytes",
         )
         self._refuse(entries, ~empty & (sizes > np.uint64(min(largest, 2**63))), f"more than the {largest} it can have")
-        self._entries = entries
+        self._check_apart(offsets[~empty] if empty.any() else offsets, sizes[~empty] if empty.any() else sizes)
+        self.entries = entries
+
+    @staticmethod
+    def _check_apart(offsets: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> None:
+        """Refuses inner chunks that share some of their bytes. Those that share all of them may do so: a writer that
+        stores equal ones once breaks no rule (R103)."""
+        if (offsets[1:] >= offsets[:-1] + sizes[:-1]).all():  # in order, as most writers store them
+            return
+        order = np.lexsort((sizes, offsets))
+        offsets, sizes = offsets[order], sizes[order]
+        same = (offsets[1:] == offsets[:-1]) & ((sizes[1:] == sizes[:-1]) | (sizes[:-1] == 0))
+        if (~same & (offsets[1:] < offsets[:-1] + sizes[:-1])).any():
+            raise CodecError("sharding_indexed", "the index has inner chunks that overlap")
 
     @staticmethod
     def _refuse(entries: npt.NDArray[Any], wrong: npt.NDArray[np.bool_], why: str) -> None:
@@ -46,9 +59,19 @@ class Index:
                 "sharding_indexed", f"the index says that inner chunk {number} has {size} bytes at {offset}, {why}"
             )
 
+    def present(self) -> list[int]:
+        """The numbers of the inner chunks that are not empty."""
+        found: list[int] = np.flatnonzero(self.entries[:, 0] != np.uint64(_EMPTY)).tolist()
+        return found
+
     def __getitem__(self, number: int) -> tuple[int, int] | None:
-        offset, size = self._entries[number].tolist()
+        offset, size = self.entries[number].tolist()
         return None if offset == _EMPTY else (offset, size)
 
+    def places(self, numbers: Sequence[int]) -> list[tuple[int, int] | None]:
+        """The same for many."""
+        entries = self.entries[np.asarray(numbers, np.intp)].tolist()
+        return [None if offset == _EMPTY else (offset, size) for offset, size in entries]
+
     def __iter__(self) -> Iterator[tuple[int, int] | None]:
-        return (None if offset == _EMPTY else (offset, size) for offset, size in self._entries.tolist())
+        return (None if offset == _EMPTY else (offset, size) for offset, size in self.entries.tolist())

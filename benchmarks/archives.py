@@ -1,0 +1,78 @@
+"""`python -m benchmarks.archives`: what reading takes from a ZIP archive beside a folder, by omnizarr, in one run.
+
+The two take turns, so that a machine that is busy with other things slows down both; the best round of each counts.
+`--cpu` measures the time of the processor, of all threads together, which others disturb less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import omnizarr
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "raw 128³": {"chunks": 128, "compressors": None},
+    "raw 32³": {"chunks": 32, "compressors": None},
+    "zstd 32³": {"chunks": 32, "compressors": "zstd"},
+    "zstd 32³ in shards of 128³": {"chunks": 32, "shards": 128, "compressors": "zstd"},
+}
+POINTS = 200
+
+
+def best(actions: list[Callable[[], Any]], rounds: int, clock: Callable[[], float]) -> list[float]:
+    """The shortest time that each of the actions took, in seconds."""
+    times: list[list[float]] = [[] for _ in actions]
+    for _ in range(rounds):
+        for action, taken in zip(actions, times, strict=True):
+            start = clock()
+            action()
+            taken.append(clock() - start)
+    return [min(taken) for taken in times]
+
+
+def points(array: omnizarr.Array) -> Callable[[], Any]:
+    side = array.shape[0]
+    return lambda: [array[at % side, at * 7 % side, at * 13 % side] for at in range(POINTS)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.archives", description=__doc__)
+    parser.add_argument("--side", type=int, default=256, help="of the cube of uint16 that is read")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--cpu", action="store_true", help="the time of the processor, not of the clock")
+    options = parser.parse_args()
+    clock = time.process_time if options.cpu else time.perf_counter
+    data = np.random.default_rng(0).integers(0, 1000, (options.side,) * 3).astype("uint16")
+    print("| what | folder | archive | ratio |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="omnizarr-bench-") as folder:
+        for name, layout in LAYOUTS.items():
+            places = [Path(folder) / "x.zarr", Path(folder) / "x.zarr.zip"]
+            for place in places:
+                omnizarr.save_array(place, data, **layout)
+            arrays = [omnizarr.open_array(place, mode="r") for place in places]
+            for array in arrays:
+                assert np.array_equal(array[...], data)
+            rows = {
+                "all": [lambda array=array: array[...] for array in arrays],
+                "a point": [points(array) for array in arrays],
+                "open": [
+                    lambda place=place: [omnizarr.open_array(place, mode="r") for _ in range(POINTS)]
+                    for place in places
+                ],
+            }
+            for what, actions in rows.items():
+                one, two = best(actions, options.rounds, clock)
+                scale = 1 if what == "all" else POINTS
+                times = [f"{seconds / scale * 1e3:.3f} ms" for seconds in (one, two)]
+                print(f"| {name}: {what} | {times[0]} | {times[1]} | {two / one:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

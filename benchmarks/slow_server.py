@@ -1,0 +1,69 @@
+"""A web server on a loopback port that answers every request after a while.
+
+`python -m benchmarks.slow_server FOLDER SECONDS` prints its port. It keeps what it shows in memory and does no more
+than it must, so that it is not what is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+_REQUEST = re.compile(rb"(GET|HEAD) /([^ ]*) ")
+_RANGE = re.compile(rb"\r\nrange: bytes=(\d*)-(\d*)", re.IGNORECASE)
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection; its requests are answered in order."""
+
+    def __init__(self, values: dict[bytes, bytes], seconds: float) -> None:
+        self._values = values
+        self._seconds = seconds
+        self._head = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._head += data
+        while b"\r\n\r\n" in self._head:
+            head, _, self._head = self._head.partition(b"\r\n\r\n")
+            asyncio.get_running_loop().call_later(self._seconds, self._answer, head)
+
+    def _answer(self, head: bytes) -> None:
+        request = _REQUEST.match(head)
+        value = self._values.get(request[2]) if request else None
+        if request is None or value is None:
+            self._transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+            return
+        size, wanted = len(value), _RANGE.search(head)
+        start, stop = 0, size
+        if wanted is not None:
+            first, last = wanted.groups()
+            start = int(first) if first else max(0, size - int(last))
+            stop = min(size, int(last) + 1) if first and last else size
+        status = (
+            b"200 OK" if wanted is None else b"206 Partial\r\nContent-Range: bytes %d-%d/%d" % (start, stop - 1, size)
+        )
+        lines = (
+            b'HTTP/1.1 %s\r\nContent-Length: %d\r\nETag: "%x"\r\nLast-Modified: Tue, 01 Jan 2030 00:00:00 GMT\r\n\r\n'
+        )
+        body = value[start:stop] if request[1] == b"GET" else b""
+        self._transport.write(lines % (status, stop - start, size) + body)
+
+
+async def serve(folder: Path, seconds: float) -> None:
+    """Until the process ends."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    values = {path.relative_to(folder).as_posix().encode(): path.read_bytes() for path in files}
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(values, seconds), "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1]), float(sys.argv[2])))

@@ -1,0 +1,61 @@
+"""`bz2`: streams of bzip2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+from omnizarr._json import Problems
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
+from omnizarr.codecs.members import check, integer
+from omnizarr.codecs.numcodecs_.family import Numcodec
+from omnizarr.codecs.sizes import compressed
+from omnizarr.codecs.streams import decode_streams
+from omnizarr.errors import CodecError
+
+__all__ = ["BoundBz2", "Bz2"]
+
+
+@cache
+def _library() -> Any:
+    try:
+        return import_module("bz2")
+    except ImportError:  # some builds of Python are without it
+        raise CodecError("bz2", "this Python was built without it") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Bz2(Numcodec, BytesCodec):
+    """`{"id": "bz2", "level": 1}`: blocks of 1 to 9 times 100 kB."""
+
+    name: ClassVar[str] = "numcodecs.bz2"
+    id: ClassVar[str] = "bz2"
+    level: int = field(default=1, metadata=integer(1, 9, optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBz2:
+        return BoundBz2(spec, self.level)
+
+
+class BoundBz2(BoundBytesCodec):
+    """Reads any number of streams, as bzip2 makes them of large data in several threads."""
+
+    pace = 40
+
+    __slots__ = ("_level", "_spec", "encoded")
+
+    def __init__(self, spec: ByteSpec, level: int) -> None:
+        self._spec = spec
+        self._level = level
+        self.encoded = compressed(spec)
+
+    def encode(self, data: Buffer) -> Buffer:
+        encoded: bytes = _library().compress(data, self._level)
+        return encoded
+
+    def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
+        return decode_streams("bz2", data, self._spec, _library().BZ2Decompressor, (OSError, ValueError))

@@ -1,0 +1,81 @@
+"""`lz4`: one block of LZ4 behind four bytes that hold the decoded size; not the frames of the `lz4` program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr._json import Problems
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
+from omnizarr.codecs.members import check, integer
+from omnizarr.codecs.numcodecs_.family import Numcodec
+from omnizarr.codecs.sizes import check_size, compressed
+from omnizarr.errors import CodecError
+
+__all__ = ["BoundLz4", "Lz4"]
+
+_HEADER = 4
+_LONGEST = 0x7E000000  # the library's own limit
+_BEST = 255  # a byte of a block stands for no more bytes than this
+
+
+@cache
+def _library() -> Any:
+    return import_module("numcodecs.lz4")
+
+
+@dataclass(frozen=True, slots=True)
+class Lz4(Numcodec, BytesCodec):
+    """`{"id": "lz4", "acceleration": 1}`: larger numbers are faster and compress less."""
+
+    name: ClassVar[str] = "numcodecs.lz4"
+    id: ClassVar[str] = "lz4"
+    acceleration: int = field(default=1, metadata=integer(-(2**31), 2**31 - 1, optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundLz4:
+        return BoundLz4(spec, self.acceleration)
+
+
+class BoundLz4(BoundBytesCodec):
+    """The library believes the size in the header, so that is looked at before."""
+
+    pace = 2000
+
+    __slots__ = ("_acceleration", "_spec", "encoded")
+
+    def __init__(self, spec: ByteSpec, acceleration: int) -> None:
+        self._spec = spec
+        self._acceleration = acceleration
+        self.encoded = compressed(spec)
+
+    def encode(self, data: Buffer) -> Buffer:
+        if len(data) > _LONGEST:
+            raise CodecError("lz4", f"a block holds at most {_LONGEST} bytes, found {len(data)}")
+        try:
+            encoded: bytes = _library().compress(data, self._acceleration)
+        except (RuntimeError, ValueError) as error:
+            raise CodecError("lz4", str(error)) from None
+        return encoded
+
+    def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
+        if len(data) < _HEADER:
+            raise CodecError("lz4", f"expected at least {_HEADER} bytes, found {len(data)}")
+        size = int.from_bytes(data[:_HEADER], "little")
+        check_size("lz4", self._spec, size)
+        if size > _BEST * len(data) or size > _LONGEST:
+            raise CodecError("lz4", f"{len(data)} bytes cannot decode to {size}, as their header says")
+        if not size:
+            return b""  # the library takes it for an error
+        room = out if out is not None and len(out) == size else np.empty(size, np.uint8).data
+        try:
+            _library().decompress(data, np.frombuffer(room, np.uint8))
+        except (RuntimeError, ValueError):
+            raise CodecError("lz4", "the block is damaged") from None
+        return room

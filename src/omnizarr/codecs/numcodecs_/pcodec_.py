@@ -1,0 +1,101 @@
+"""`pcodec`: standalone files of pco."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Problems
+from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer
+from omnizarr.codecs.libraries import needed
+from omnizarr.codecs.members import check, choice, integer, or_null, rule
+from omnizarr.codecs.numcodecs_.family import Numcodec
+from omnizarr.codecs.sizes import compressed
+from omnizarr.errors import ArgumentError, CodecError
+
+__all__ = ["BoundPcodec", "Pcodec"]
+
+_TYPES = frozenset(["u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8"])
+
+
+@cache
+def _library() -> Any:
+    return needed(Pcodec, "pcodec.standalone")
+
+
+@dataclass(frozen=True, slots=True)
+class Pcodec(Numcodec, Serializer):
+    """`{"id": "pcodec", "level": 8, "mode_spec": "auto", "delta_spec": "auto", "paging_spec": "equal_pages_up_to",
+    "delta_encoding_order": null, "equal_pages_up_to": 262144}`"""
+
+    name: ClassVar[str] = "numcodecs.pcodec"
+    id: ClassVar[str] = "pcodec"
+    needs: ClassVar[str | None] = "pcodec"
+    level: int = field(default=8, metadata=integer(0, 12, optional=True))
+    mode_spec: Literal["auto", "classic"] = field(default="auto", metadata=choice("auto", "classic", optional=True))
+    delta_spec: Literal["auto", "none", "try_consecutive", "try_lookback"] = field(
+        default="auto", metadata=choice("auto", "none", "try_consecutive", "try_lookback", optional=True)
+    )
+    paging_spec: Literal["equal_pages_up_to"] = field(
+        default="equal_pages_up_to",
+        metadata=rule("`equal_pages_up_to`", lambda value: value == "equal_pages_up_to", optional=True),
+    )
+    delta_encoding_order: int | None = field(default=None, metadata=or_null(integer(0, 7, optional=True)))
+    equal_pages_up_to: int = field(default=262144, metadata=integer(1, 2**24, optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.delta_encoding_order is not None and self.delta_spec not in ("auto", "try_consecutive"):
+            raise ArgumentError(
+                f"codec `{self.name}`: `delta_encoding_order` is for `delta_spec` `try_consecutive`",
+                argument="delta_encoding_order",
+            )
+
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPcodec | None:
+        if spec.dtype.str[1:] not in _TYPES:
+            problems.add(path, f"`{self.name}` takes numbers of 16 to 64 bits, and these are of type {spec.dtype}")
+            return None
+        return BoundPcodec(spec, self)
+
+
+class BoundPcodec(BoundSerializer):
+    """Decoding looks at the data alone, never at the configuration, and fills no more than a chunk."""
+
+    __slots__ = ("_codec", "_spec", "encoded")
+
+    def __init__(self, spec: ChunkSpec, codec: Pcodec) -> None:
+        self._spec = spec
+        self._codec = codec
+        self.encoded = compressed(ByteSpec(None, spec.nbytes))
+
+    def encode(self, array: npt.NDArray[Any]) -> Buffer:
+        _library()  # says what is missing, which numcodecs does not
+        codec = import_module("numcodecs.pcodec").PCodec(**self._codec.configuration())
+        return bytes(_guarded(codec.encode, np.ascontiguousarray(array).reshape(-1)))
+
+    def decode(self, data: Buffer) -> npt.NDArray[Any]:
+        count = math.prod(self._spec.shape)
+        array = _guarded(np.empty, count, self._spec.dtype)
+        progress = _guarded(_library().simple_decompress_into, bytes(data), array)
+        if progress.n_processed != count or not progress.finished:
+            found = progress.n_processed if progress.finished else f"more than {count}"
+            raise CodecError("pcodec", f"expected {count} elements, found {found}")
+        decoded: npt.NDArray[Any] = array.reshape(self._spec.shape)
+        return decoded
+
+
+def _guarded(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
+        raise CodecError("pcodec", str(error) or "not enough memory") from None
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what Rust makes of a bug that data have hit
+            raise
+        raise CodecError("pcodec", "the data are damaged") from None

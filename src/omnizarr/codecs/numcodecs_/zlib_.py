@@ -1,0 +1,34 @@
+"""`zlib`: DEFLATE in zlib's container."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from omnizarr._json import Problems
+from omnizarr.codecs.contract import BytesCodec, ByteSpec
+from omnizarr.codecs.gzip import BoundDeflate
+from omnizarr.codecs.members import check, integer
+from omnizarr.codecs.numcodecs_.family import Numcodec
+
+__all__ = ["Zlib"]
+
+_USUAL = 6  # what zlib means by −1
+
+
+@dataclass(frozen=True, slots=True)
+class Zlib(Numcodec, BytesCodec):
+    """`{"id": "zlib", "level": 1}`: 0 stores, 1 is fastest, 9 is smallest, −1 is the library's choice."""
+
+    name: ClassVar[str] = "numcodecs.zlib"
+    id: ClassVar[str] = "zlib"
+    level: int = field(default=1, metadata=integer(-1, 9, optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def resolved(self, itemsize: int) -> Zlib:
+        return replace(self, level=_USUAL) if self.level < 0 else self  # not all readers take −1 for a level
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundDeflate:
+        return BoundDeflate(spec, _USUAL if self.level < 0 else self.level, self.id, gzip=False)

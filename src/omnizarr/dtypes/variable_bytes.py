@@ -1,0 +1,93 @@
+"""`bytes`: any number of bytes, each element of its own (R146). In memory they are Python's `bytes`."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._extension import check_members
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.dtypes.base64_ import from_base64
+from omnizarr.dtypes.contract import DataType, Scalar
+from omnizarr.errors import ArgumentError
+
+__all__ = ["VariableBytes", "of_numpy", "read_bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class VariableBytes(DataType):
+    """Arrays of objects, each of which is a `bytes`."""
+
+    serializer: ClassVar[str | None] = "vlen-bytes"
+
+    name: str = field(init=False, default="bytes")
+    dtype: np.dtype[Any] = field(init=False, default=np.dtype(object))
+
+    def default_fill(self) -> Scalar:
+        return np.array(b"", object)
+
+    def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
+        data: bytes | None = None
+        if isinstance(value, list) and all(is_integer(item) and 0 <= item <= 255 for item in value):
+            data = bytes(value)
+        else:
+            data = from_base64(value)
+        if data is None:
+            problems.expected(path, "base64 text, or a list of integers from 0 to 255", value)
+            return None
+        return np.array(data, object)
+
+    def dump_fill(self, fill: Scalar) -> Json:
+        """As base64 text, since zarr-python reads nothing else."""
+        return base64.b64encode(fill.item()).decode()
+
+    def cast_fill(self, value: Any) -> Scalar:
+        """From bytes. Text is refused: it could mean itself or, as in a document, its base64."""
+        try:
+            found = self.elements(value)
+        except ArgumentError:
+            found = None
+        if found is None or found.ndim:
+            raise ArgumentError(f"fill value of `{self.name}`: expected bytes, found {value!r}", argument="fill_value")
+        return found
+
+    def elements(self, value: Any) -> npt.NDArray[Any]:
+        """From bytes, lists of bytes, and arrays of NumPy's `S`; anything else is refused."""
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return np.array(bytes(value), object)
+        try:
+            array = np.asarray(value)
+            if array.dtype.kind != "O":  # NumPy's own type for bytes loses zeros at their end; lists must not
+                array = np.asarray(value, object)
+        except ValueError:
+            raise self._refused("lists of different lengths") from None
+        items = array.reshape(-1).tolist()
+        if all(type(item) is bytes for item in items):
+            return array
+        found = np.empty(len(items), object)
+        for index, item in enumerate(items):
+            if not isinstance(item, (bytes, bytearray, memoryview)):
+                raise self._refused(f"{item!r:.40} ({type(item).__name__})")
+            found[index] = bytes(item)
+        return found.reshape(array.shape)
+
+    @staticmethod
+    def _refused(found: str) -> ArgumentError:
+        return ArgumentError(
+            f"an array of `bytes` takes bytes and nothing else, found {found}",
+            argument="value",
+            hint='encode text with `.encode()`, and use b"" for what is missing',
+        )
+
+
+def read_bytes(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> VariableBytes | None:
+    check_members(configuration, (), f"{path}.configuration", problems)
+    return None if configuration else VariableBytes()
+
+
+def of_numpy(dtype: np.dtype[Any]) -> VariableBytes | None:
+    return VariableBytes() if dtype.kind == "S" and not dtype.itemsize else None

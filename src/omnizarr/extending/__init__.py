@@ -1,0 +1,123 @@
+"""All that an extension is made of, in one place: the classes to derive from, what they are given, and the functions
+that register them.
+
+from omnizarr.extending import BoundBytesCodec, BytesCodec, members, register_codec
+
+Each name is loaded when it is first asked for, so that a package that brings a codec need not wait for data types.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omnizarr._extension import check_members
+    from omnizarr._json import Json, Problems
+    from omnizarr.chunk_keys import ChunkKeys
+    from omnizarr.codecs import members
+    from omnizarr.codecs.contract import (
+        ArrayCodec,
+        BoundArrayCodec,
+        BoundBytesCodec,
+        BoundSerializer,
+        BytesCodec,
+        ByteSpec,
+        ChunkSpec,
+        Codec,
+        Serializer,
+    )
+    from omnizarr.codecs.sizes import check_size, compressed
+    from omnizarr.dtypes import DataType, Scalar
+    from omnizarr.extending.registering import (
+        register_chunk_grid,
+        register_chunk_key_encoding,
+        register_chunk_memory_layout,
+        register_codec,
+        register_data_type,
+        register_extension,
+        register_metadata_encoding,
+        register_storage_transformer,
+        register_store,
+    )
+    from omnizarr.formats.encoding import Encoding
+    from omnizarr.grids import Axis, Grid
+    from omnizarr.store import Buffer, ByteRange, Store, check_key, check_prefix, cut
+    from omnizarr.transformers import ArrayPlace, StorageTransformer
+
+__all__ = [
+    "ArrayCodec",
+    "ArrayPlace",
+    "Axis",
+    "BoundArrayCodec",
+    "BoundBytesCodec",
+    "BoundSerializer",
+    "Buffer",
+    "ByteRange",
+    "ByteSpec",
+    "BytesCodec",
+    "ChunkKeys",
+    "ChunkSpec",
+    "Codec",
+    "DataType",
+    "Encoding",
+    "Grid",
+    "Json",
+    "Problems",
+    "Scalar",
+    "Serializer",
+    "StorageTransformer",
+    "Store",
+    "check_key",
+    "check_members",
+    "check_prefix",
+    "check_size",
+    "compressed",
+    "cut",
+    "members",
+    "register_chunk_grid",
+    "register_chunk_key_encoding",
+    "register_chunk_memory_layout",
+    "register_codec",
+    "register_data_type",
+    "register_extension",
+    "register_metadata_encoding",
+    "register_storage_transformer",
+    "register_store",
+]
+
+_HOMES = {
+    "_extension": ("check_members",),
+    "_json": ("Json", "Problems"),
+    "chunk_keys": ("ChunkKeys",),
+    "codecs": ("members",),
+    "codecs.contract": (
+        "ArrayCodec",
+        "BoundArrayCodec",
+        "BoundBytesCodec",
+        "BoundSerializer",
+        "ByteSpec",
+        "BytesCodec",
+        "ChunkSpec",
+        "Codec",
+        "Serializer",
+    ),
+    "codecs.sizes": ("check_size", "compressed"),
+    "dtypes": ("DataType", "Scalar"),
+    "formats.encoding": ("Encoding",),
+    "grids": ("Axis", "Grid"),
+    "store": ("Buffer", "ByteRange", "Store", "check_key", "check_prefix", "cut"),
+    "transformers": ("ArrayPlace", "StorageTransformer"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    home = next((home for home, names in _HOMES.items() if name in names), "extending.registering")
+    value = globals()[name] = getattr(import_module(f"omnizarr.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,309 @@
+"""Zarr v1: a single array per store, its metadata in `meta` and its attributes in `attrs` (U1–U16)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.chunk_keys import V2 as Keys
+from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Sharding, StoredBytes
+from omnizarr.codecs.numcodecs_ import Zlib
+from omnizarr.codecs.numcodecs_.table import config_of
+from omnizarr.dtypes import DataType, Scalar, dump_typestr, fill_from_bytes, parse_typestr, same_bits
+from omnizarr.dtypes.packing import leaves
+from omnizarr.errors import ArgumentError
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
+from omnizarr.formats.encoding import LENIENT, Encoding
+from omnizarr.formats.fills import fill_losses, parse_fill
+from omnizarr.formats.flat import (
+    check_codecs,
+    flat,
+    order_of,
+    parse_configs,
+    settled,
+    stored_dtype_of,
+    transposed,
+    untransposed,
+)
+from omnizarr.formats.flat_losses import flat_losses
+from omnizarr.formats.members import missing, parse_attributes, parse_chunk_shape, parse_shape, unknown_members
+from omnizarr.formats.names import dimensions_in_attributes, names_of_dimensions
+from omnizarr.formats.places import v1_keys
+from omnizarr.grids import Regular
+from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
+
+__all__ = ["V1"]
+
+_REQUIRED = ("shape", "chunks", "dtype", "compression", "compression_opts", "fill_value", "order")
+_COMPRESSORS = ("blosc", "zlib", "bz2", "lzma")
+_NO_FILTERS = (Bytes, StoredBytes, BytesCodec, Sharding)
+
+
+@dataclass(frozen=True, slots=True)
+class V1(Dialect):
+    """The dialect of v1."""
+
+    zarr_format: ClassVar[ZarrFormat] = 1
+    sure: ClassVar[bool] = False
+    undefined_fill: ClassVar[bool] = True
+    loose_filters: ClassVar[bool] = True
+    says_order: ClassVar[bool] = True
+
+    @property
+    def encoding(self) -> Encoding:
+        return LENIENT
+
+    # -- documents
+
+    def keys(self, path: str) -> tuple[str, ...]:
+        return v1_keys(path)
+
+    def telling_keys(self, path: str) -> tuple[str, ...]:
+        return (below(path, "meta"),)
+
+    def node_type(self, path: str, documents: Documents) -> Kind | None:
+        return "array" if below(path, "meta") in documents else None
+
+    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+        before = len(problems.found)
+        document = documents.get(below(path, "meta"))
+        if not isinstance(document, dict):
+            problems.expected("$", "an object", document)
+            return None
+        attributes = parse_attributes(documents.get(below(path, "attrs")), "$(attrs)", problems)
+        version = document.get("zarr_format")
+        if not is_integer(version) or version != 1:
+            problems.expected("$.zarr_format", "1", version)
+        missing(document, _REQUIRED, problems)
+        shape = parse_shape(document, problems)
+        grid = parse_chunk_shape(document["chunks"], shape, "$.chunks", problems) if "chunks" in document else None
+        stored = parse_typestr(document["dtype"], "$.dtype", problems) if "dtype" in document else None
+        order = document.get("order")
+        if "order" in document and order not in ("C", "F"):
+            problems.expected("$.order", '"C" or "F"', order)
+        compressor = _compressor(document, problems)
+        codecs = parse_configs(None, compressor, "", "$.compression_opts", self.leave, problems)
+        if shape is None or grid is None or stored is None or len(problems.found) > before:
+            return None
+        mislabelled = order == "F" and len(shape) > 1 and not any(isinstance(codec, Blosc) for _, codec in codecs)
+        if mislabelled and self.leave.v1_f_order == "written":
+            # The only program that wrote v1 gave every compressor but blosc the elements in C order, whatever it
+            # wrote into the document (A55, U16).
+            problems.warn(
+                "$.order",
+                "F, but zarr 1.x stored the chunks in C order here, and so they are read; "
+                '`v1_f_order="document"` takes the document at its word',
+            )
+            order = "C"
+        found = flat(stored, transposed(order, len(shape)), codecs, document["fill_value"], "$", problems, _parse_fill)
+        if found is None:
+            return None
+        model = ArrayModel(
+            shape=shape,
+            data_type=found.data_type,
+            fill=found.fill,
+            grid=grid,
+            chunk_keys=Keys("."),
+            codecs=found.codecs,
+            attributes=attributes,
+            zarr_format=1,
+            extra=unknown_members(document, ("zarr_format", *_REQUIRED)),  # U3
+            spelled={name: document[name] for name in ("dtype", "compression", "compression_opts", "order")},
+        )
+        if model.fill is not None and _dump_fill(model) is None:
+            model = replace(model, spelled=model.spelled | {"fill_value": document["fill_value"]})
+        check_codecs(model, found.places, problems)
+        return model if len(problems.found) == before else None
+
+    def dump(self, path: str, node: Node) -> dict[str, Json]:
+        assert isinstance(node, ArrayModel)
+        assert isinstance(node.grid, Regular)
+        compression, options = _compression(node.codecs[-1])
+        document: dict[str, Json] = {
+            "zarr_format": 1,
+            "shape": list(node.shape),
+            "chunks": list(node.grid.chunk_shape),
+            "dtype": dump_typestr(stored_dtype_of(node)),
+            "compression": compression,
+            "compression_opts": options,
+            "fill_value": _dump_fill(node),
+            "order": order_of(node),
+        }
+        return {below(path, "meta"): document | node.spelled | node.extra, below(path, "attrs"): node.attributes}
+
+    def losses(self, path: str, node: Node) -> Sequence[str]:
+        if isinstance(node, GroupModel):
+            return ["v1 has no groups"]
+        found = flat_losses(node, "v1")
+        if path:
+            found.append("a v1 array is a store of its own and has no path in it")
+        if node.chunk_keys != Keys("."):
+            found.append("the chunks of v1 lie under keys such as `0.0`")
+        if not node.shape:
+            found.append("v1 has no arrays without dimensions")  # it never said under which key their chunk lies
+        if node.dtype.hasobject:
+            found.append("v1 has no arrays of objects")
+        if not found and node.dtype.names is not None and _has_parts(node):
+            found.append("a field of a v1 struct is a single number or text")
+        steps = [codec for codec in node.codecs if isinstance(codec, BytesCodec)]
+        if len(steps) > 1 or any(_compression(codec)[0] not in _COMPRESSORS for codec in steps):
+            found.append(f"v1 has one compressor, which is one of {', '.join(_COMPRESSORS)}")
+        if any(isinstance(codec, Blosc) and codec.cname in ("zstd", "snappy") for codec in steps):
+            found.append("the blosc of zarr 1.x has neither zstd nor snappy")
+        if _has(node.dtype, "mM") and not node.spelled and any(isinstance(codec, Blosc) for codec in steps):
+            found.append("zarr 1.x cannot give times to blosc")
+        if not node.dtype.hasobject and not all(isinstance(codec, _NO_FILTERS) for codec in untransposed(node)):
+            found.append("v1 has no filters")
+        reversed_ = order_of(node) == "F" and len(node.shape) > 1 and not node.spelled
+        if reversed_ and not any(isinstance(codec, Blosc) for codec in steps):
+            found.append("zarr 1.x reads elements in F order only from blosc")
+        if not found and node.fill is not None and not node.spelled and _dump_fill(node) is None:
+            found.append(f"v1 has no spelling for this fill value of `{node.data_type.name}`")
+        return found or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v1")
+
+    # -- the hierarchy, of which there is none
+
+    def check_path(self, path: str, kind: Kind) -> None:
+        if kind == "group":
+            raise ArgumentError("v1 has no groups: an array is all that a store holds", argument="zarr_format")
+        if path:
+            raise ArgumentError(
+                f"`{path}` cannot be created: a v1 array is a store of its own and has no path in it", argument="path"
+            )
+
+    def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
+        return []
+
+    def ancestors(self, path: str) -> list[str]:
+        return []
+
+    # -- new arrays
+
+    def chunk_keys(self, value: Any) -> ChunkKeys:
+        if value not in (None, ".", Keys(".")):
+            raise ArgumentError(
+                "`chunk_key_encoding`: the chunks of v1 lie under keys such as `0.0`", argument="chunk_key_encoding"
+            )
+        return Keys(".")
+
+    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+        if _has(data_type.dtype, "mM"):
+            return (Zlib(1),)  # zarr 1 gives blosc what Python's buffers know, and they know no times
+        return (Blosc("lz4", 5, "shuffle"),)  # zstd came to blosc after zarr 1
+
+    def adapted(self, model: ArrayModel) -> ArrayModel:
+        fill = model.fill
+        if fill is not None and _dump_fill(model) is None and same_bits(fill, model.data_type.default_fill()):
+            model = replace(model, fill=None)  # nobody asked for it, and undefined elements are read as the same
+        model = dimensions_in_attributes(settled(model))
+        codecs = (replace(codec, blocksize=0) if isinstance(codec, Blosc) else codec for codec in model.codecs)
+        return replace(model, codecs=tuple(codecs))
+
+    def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
+        return names_of_dimensions(model)
+
+
+def _compressor(document: dict[str, Json], problems: Problems) -> Json:
+    """The compressor as v2 writes it, which is null if there is none (U15)."""
+    name, options = document.get("compression"), document.get("compression_opts")
+    if name is None or name == "none":
+        return None
+    if name in ("zlib", "gzip", "bz2"):  # `gzip` was another name for the same
+        if options is not None and not is_integer(options):
+            problems.expected("$.compression_opts", "an integer", options)
+            return None
+        return {"id": "zlib" if name == "gzip" else name, **({} if options is None else {"level": options})}
+    if name in ("blosc", "lzma"):
+        if not isinstance(options, dict):
+            problems.expected("$.compression_opts", "an object", options)
+            return None
+        return {"id": name, **options}
+    problems.unknown("$.compression", "compressor", str(name), (*_COMPRESSORS, "none"))
+    return None
+
+
+def _compression(codec: Codec) -> tuple[str, Json]:
+    """The members `compression` and `compression_opts`."""
+    if not isinstance(codec, BytesCodec):
+        return "none", None
+    config = dict(config_of(codec) or {"id": codec.name})
+    name = config.pop("id")
+    if name in ("zlib", "bz2"):
+        return name, config["level"]
+    config.pop("blocksize", None)  # v1 does not have it, and nobody needs it for reading
+    return name, config
+
+
+def _has_parts(model: ArrayModel) -> bool:
+    """Whether a field is a struct or an array, or has a gap before it."""
+    descr = dump_typestr(stored_dtype_of(model))
+    return not all(len(field) == 2 and field[0] and isinstance(field[1], str) for field in descr)
+
+
+def _parse_fill(
+    value: Json, data_type: DataType, stored: np.dtype[Any], path: str, problems: Problems
+) -> Scalar | None:
+    """A fill value as zarr 1.x takes it: plain JSON, which it gives to NumPy to fill a chunk with. So a number is text
+    too, and fills all fields of a record."""
+    if stored.kind not in "SUV":
+        return parse_fill(value, data_type, stored, path, problems)
+    if not isinstance(value, (str, int, float)) or (stored.kind == "V" and isinstance(value, str)):
+        problems.expected(path, "text or a number" if stored.kind in "SU" else "a number", value)
+        return None
+    try:
+        filled = _filled(value, stored)
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:  # among the second, text that is not ASCII
+        problems.add(path, f"{value!r} cannot be a value of type `{stored}`: {error}")
+        return None
+    return fill_from_bytes(filled.tobytes(), stored, path, problems)
+
+
+def _filled(value: Json, stored: np.dtype[Any]) -> Scalar:
+    """What `np.full((), value, stored)` gives, which takes a hundred times as much memory to make text of a number."""
+    text = value if isinstance(value, str) else str(np.asarray(value).astype("U"))
+    found = np.zeros((), stored)
+    for path, leaf in leaves(stored):
+        part = found
+        for name in path:
+            part = part[name]
+        with np.errstate(invalid="ignore"):  # as a cast in C
+            part[...] = text if leaf.kind in "SU" else value if leaf.kind == "V" else np.asarray(value).astype(leaf)
+    return found
+
+
+def _dump_fill(model: ArrayModel) -> Json:
+    """The reverse; None if there is no spelling. Numbers that are not finite are text, which NumPy understands as well
+    as the bare tokens of zarr 1.x, and JSON does not break on (A60)."""
+    if model.fill is None:
+        return None
+    kind, fill = model.dtype.kind, model.fill
+    if kind == "c" and (fill.imag != 0 or np.signbit(fill.imag)):
+        return None
+    if kind in "biufc":
+        number = (fill.real if kind == "c" else fill).item()
+        number = float(number) if isinstance(number, np.floating) else number  # a long double has no Python twin
+        if not isinstance(number, float) or math.isfinite(number):
+            return number
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    if kind == "S":
+        try:
+            return bytes(fill.item()).decode("ascii")
+        except UnicodeDecodeError:
+            return None
+    if kind == "U":
+        return str(fill.item())
+    if kind in "mM":
+        return int(fill.view("i8"))
+    numbers = fill.dtype.names is not None and not _has(fill.dtype, "SUV")  # zero would be the text `0` in some
+    return 0 if numbers and same_bits(fill, np.zeros((), fill.dtype)) else None
+
+
+def _has(dtype: np.dtype[Any], kinds: str) -> bool:
+    """Whether there is a type of these kinds in it."""
+    return any(leaf.kind in kinds for _, leaf in leaves(dtype))

@@ -1,0 +1,273 @@
+"""Zarr v2: `.zarray` or `.zgroup` per node, and `.zattrs` beside it (V1–V30)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.chunk_keys import V2 as Keys
+from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.codecs import BytesCodec, Serializer
+from omnizarr.dtypes import DataType, Objects, dump_typestr
+from omnizarr.errors import ArgumentError
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
+from omnizarr.formats.defaults import usual_compressors
+from omnizarr.formats.encoding import LENIENT, Encoding
+from omnizarr.formats.fills import dump_fill, fill_losses
+from omnizarr.formats.flat import (
+    check_codecs,
+    configs_of,
+    new_data_type,
+    new_serializer,
+    order_of,
+    parse_flat,
+    settled,
+    stored_dtype_of,
+)
+from omnizarr.formats.flat_losses import flat_losses
+from omnizarr.formats.members import (
+    check_ascii,
+    missing,
+    parse_attributes,
+    parse_chunk_shape,
+    parse_shape,
+    unknown_members,
+)
+from omnizarr.formats.names import dimensions_in_attributes, names_of_dimensions
+from omnizarr.formats.places import v2_keys
+from omnizarr.grids import Regular
+from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, normal_path
+
+__all__ = ["V2", "parse_v2_consolidated"]
+
+_ARRAY, _GROUP, _ATTRIBUTES, _CONSOLIDATED = ".zarray", ".zgroup", ".zattrs", ".zmetadata"
+_MEMBERS = (
+    "zarr_format",
+    "shape",
+    "chunks",
+    "dtype",
+    "compressor",
+    "fill_value",
+    "order",
+    "filters",
+    "dimension_separator",
+)
+# `filters` and `fill_value` are left out by netCDF, and mean null then (V26).
+_REQUIRED = ("shape", "chunks", "dtype", "compressor", "order")
+
+
+@dataclass(frozen=True, slots=True)
+class V2(Dialect):
+    """The dialect of v2."""
+
+    zarr_format: ClassVar[ZarrFormat] = 2
+    undefined_fill: ClassVar[bool] = True
+    loose_filters: ClassVar[bool] = True
+    says_order: ClassVar[bool] = True
+
+    @property
+    def encoding(self) -> Encoding:
+        return LENIENT
+
+    def normal(self, path: str) -> str:
+        return normal_path(path.replace("\\", "/"))  # V16
+
+    # -- documents
+
+    def keys(self, path: str) -> tuple[str, ...]:
+        return v2_keys(path)
+
+    def telling_keys(self, path: str) -> tuple[str, ...]:
+        return v2_keys(path)[:2]
+
+    def node_type(self, path: str, documents: Documents) -> Kind | None:
+        if below(path, _ARRAY) in documents:
+            return "array"
+        return "group" if below(path, _GROUP) in documents else None
+
+    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+        before = len(problems.found)
+        kind = self.node_type(path, documents)
+        attributes = parse_attributes(documents.get(below(path, _ATTRIBUTES)), "$(.zattrs)", problems)
+        node: Node | None = None
+        if kind is None:
+            problems.add("$", "there is neither an array nor a group")
+        elif kind == "group":
+            node = _parse_group(documents[below(path, _GROUP)], attributes, problems)
+        else:
+            if below(path, _GROUP) in documents:
+                problems.warn("$", "there is a group, too: the array counts")
+            node = self._parse_array(documents[below(path, _ARRAY)], attributes, problems)
+        return node if len(problems.found) == before else None
+
+    def _parse_array(self, document: Json, attributes: dict[str, Json], problems: Problems) -> ArrayModel | None:
+        if not _is_v2(document, problems):
+            return None
+        missing(document, _REQUIRED, problems)
+        shape = parse_shape(document, problems)
+        grid = parse_chunk_shape(document["chunks"], shape, "$.chunks", problems) if "chunks" in document else None
+        separator = document.get("dimension_separator")
+        if separator not in (".", "/", None):
+            problems.expected("$.dimension_separator", '"." or "/"', separator)  # V5
+            separator = None
+        flat = parse_flat(document, self.leave, None if shape is None else len(shape), problems)
+        if shape is None or grid is None or flat is None:
+            return None
+        model = ArrayModel(
+            shape=shape,
+            data_type=flat.data_type,
+            fill=flat.fill,
+            grid=grid,
+            chunk_keys=Keys(separator or "."),
+            codecs=flat.codecs,
+            attributes=attributes,
+            zarr_format=2,
+            extra=unknown_members(document, _MEMBERS),  # V2
+            spelled={name: document[name] for name in _spelled(document, flat.data_type) if name in document},
+            guessed_keys=separator is None and len(shape) > 1,
+        )
+        check_codecs(model, flat.places, problems)
+        return model
+
+    def dump(self, path: str, node: Node) -> dict[str, Json]:
+        documents: dict[str, Json] = {}
+        if isinstance(node, GroupModel):
+            documents[below(path, _GROUP)] = {"zarr_format": 2} | node.extra
+        else:
+            documents[below(path, _ARRAY)] = self._dump_array(node)
+        if node.attributes:
+            documents[below(path, _ATTRIBUTES)] = node.attributes  # left out where there are none (A53)
+        return documents
+
+    def _dump_array(self, model: ArrayModel) -> Json:
+        assert isinstance(model.grid, Regular)
+        filters, compressor = configs_of(model)
+        document: dict[str, Json] = {
+            "zarr_format": 2,
+            "shape": list(model.shape),
+            "chunks": list(model.grid.chunk_shape),
+            "dtype": dump_typestr(stored_dtype_of(model)),
+            "compressor": compressor,
+            "fill_value": dump_fill(model.fill, model.data_type, stored_dtype_of(model)),
+            "order": order_of(model),
+            "filters": filters,
+        }
+        if not model.guessed_keys:
+            assert isinstance(model.chunk_keys, Keys)
+            document["dimension_separator"] = model.chunk_keys.separator  # A57
+        return document | model.spelled | model.extra
+
+    def losses(self, path: str, node: Node) -> Sequence[str]:
+        if isinstance(node, GroupModel):
+            return []
+        found = flat_losses(node, "v2")
+        if not isinstance(node.chunk_keys, Keys):
+            found.append("the chunks of v2 lie under keys such as `0.0` or `0/0`")
+        return found or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v2")
+
+    # -- consolidated metadata
+
+    def consolidated_key(self, path: str) -> str | None:
+        return below(path, _CONSOLIDATED)
+
+    def parse_consolidated(self, path: str, document: Json, problems: Problems) -> dict[str, Json] | None:
+        found = parse_v2_consolidated(document, problems)
+        return None if found is None else {below(path, key): value for key, value in found.items()}
+
+    def dump_consolidated(self, path: str, documents: Documents) -> Json:
+        start = len(below(path, ""))
+        return {
+            "zarr_consolidated_format": 1,
+            "metadata": {key[start:]: documents[key] for key in sorted(documents)},
+        }
+
+    # -- the hierarchy
+
+    def check_path(self, path: str, kind: Kind) -> None:
+        check_ascii(path, "v2")  # V22
+        for name in path.split("/"):
+            if name in (_ARRAY, _GROUP, _ATTRIBUTES, _CONSOLIDATED):
+                raise ArgumentError(f"`{path}` cannot be created: `{name}` is the name of a document", argument="path")
+
+    def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
+        start = len(self.listing_prefix(path))
+        return [Child(prefix[start:-1]) for prefix in listing[1]]
+
+    # -- new arrays
+
+    def data_type(self, dtype: Any) -> DataType:
+        return new_data_type(dtype)
+
+    def chunk_keys(self, value: Any) -> ChunkKeys:
+        return separated_keys(value)
+
+    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+        return usual_compressors(data_type)
+
+    def adapted(self, model: ArrayModel) -> ArrayModel:
+        return dimensions_in_attributes(settled(model))
+
+    def serializer(self, dtype: Any) -> Serializer | None:
+        return new_serializer(dtype)
+
+    def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
+        return names_of_dimensions(model)
+
+
+def _spelled(document: dict[str, Json], data_type: DataType) -> tuple[str, ...]:
+    """The members that stay as they are; the fill value too, if it is the pickle of a record."""
+    pickled = isinstance(data_type, Objects) and isinstance(document["dtype"], list)
+    return ("dtype", "compressor", "filters", "order", *(("fill_value",) if pickled else ()))
+
+
+def _is_v2(document: Json, problems: Problems) -> bool:
+    if not isinstance(document, dict):
+        problems.expected("$", "an object", document)
+        return False
+    version = document.get("zarr_format")
+    if not is_integer(version) or version != 2:
+        problems.expected("$.zarr_format", "2", version)
+    return True
+
+
+def _parse_group(document: Json, attributes: dict[str, Json], problems: Problems) -> GroupModel | None:
+    if not _is_v2(document, problems):
+        return None
+    # V17 forbids other members. zarr-python 3 writes one into consolidated metadata; all are kept and mean nothing.
+    return GroupModel(attributes=attributes, zarr_format=2, extra=unknown_members(document, ("zarr_format",)))
+
+
+def separated_keys(value: Any) -> Keys:
+    """The keys that a user asks for: by the separator alone, or as v3 names such keys."""
+    if value is None:
+        return Keys(".")
+    if isinstance(value, Keys):
+        return value
+    if isinstance(value, str) and value in (".", "/"):
+        return Keys(value)
+    if isinstance(value, dict) and value.get("name", "v2") == "v2":
+        configuration = value.get("configuration", value)
+        separator = configuration.get("separator", ".") if isinstance(configuration, dict) else None
+        if isinstance(separator, str) and separator in (".", "/"):
+            return Keys(separator)
+    raise ArgumentError(
+        f"`chunk_key_encoding`: v2 knows the separators `.` and `/`, found {value!r}", argument="chunk_key_encoding"
+    )
+
+
+def parse_v2_consolidated(document: Json, problems: Problems) -> dict[str, Json] | None:
+    """The documents in a `.zmetadata`, by their keys as it has them."""
+    if not isinstance(document, dict):
+        problems.expected("$", "an object", document)
+        return None
+    version = document.get("zarr_consolidated_format")
+    if not is_integer(version) or version != 1:
+        problems.expected("$.zarr_consolidated_format", "1", version)
+        return None
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict):
+        problems.expected("$.metadata", "an object", metadata)
+        return None
+    return metadata

@@ -1,0 +1,169 @@
+"""Answers of a store that are kept in a folder, a file each, also for programs that run later.
+
+A file says what it is an answer to, of which state, and has a check sum: one that was damaged, or is another's, is not
+used. Nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from base64 import b64decode, b64encode
+from collections import OrderedDict
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from omnizarr.store import files, leftovers
+from omnizarr.store.caching.memory import Kept
+from omnizarr.store.contract import ByteRange, Version
+
+__all__ = ["DiskKeeper"]
+
+_SUFFIX = ".kept"
+_LONGEST_HEAD = 2**16
+
+
+class _Prepared(NamedTuple):
+    name: str
+    temporary: str
+    size: int
+
+
+class DiskKeeper:
+    """Keeps files of up to `most` bytes in a folder of its own below `folder`, for the store at a `location`. Programs
+    that use it at the same time share what they keep, and each sees to the bound by what it knows of."""
+
+    def __init__(self, folder: str, location: str, most: int) -> None:
+        self._folder = os.path.join(folder, _digest(location)) + os.sep
+        self._most = most
+        self._files: OrderedDict[str, int] = OrderedDict()
+        self.size = 0
+        os.makedirs(self._folder, exist_ok=True)
+        self._look_around()
+
+    def _look_around(self) -> None:
+        found = []
+        with os.scandir(self._folder) as entries:
+            for entry in entries:
+                if leftovers.is_temporary(entry.name):
+                    leftovers.sweep(entry)
+                elif entry.name.endswith(_SUFFIX):
+                    try:
+                        status = entry.stat()
+                        found.append((status.st_mtime_ns, entry.name, status.st_size))
+                    except OSError:
+                        pass  # another program removed it
+        for _, name, size in sorted(found):
+            self._files[name] = size
+            self.size += size
+        self._shrink()
+
+    def _name(self, key: str, range: ByteRange | None) -> str:
+        return f"{_digest(key)}-{_digest(repr(range))}{_SUFFIX}"
+
+    def find(self, key: str, range: ByteRange | None) -> Kept | None:
+        path = self._folder + self._name(key, range)
+        try:
+            with open(path, "rb") as file:
+                head = json.loads(file.readline(_LONGEST_HEAD))
+                data = file.read()
+            asked = None if range is None else list(range)
+            if head["key"] != key or head["range"] != asked or head["crc32"] != crc32(data):
+                return None
+            version = None if head["version"] is None else _version(head["version"])
+            os.utime(path)  # it was used just now
+            return Kept(None if head["absent"] else data, version, float(head["at"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def prepare(self, key: str, range: ByteRange | None, kept: Kept) -> object | None:
+        try:
+            version = None if kept.version is None else _plain(kept.version)
+        except TypeError:
+            return None  # it could not be compared with by a program that runs later
+        data = kept.value or b""
+        head = {
+            "key": key,
+            "range": range,
+            "version": version,
+            "absent": kept.value is None,
+            "at": kept.at,
+            "crc32": crc32(data),
+        }
+        line = json.dumps(head).encode() + b"\n"
+        if len(line) + len(data) > self._most or len(line) > _LONGEST_HEAD:
+            return None
+        try:
+            temporary = files.stage(self._folder, line + data)
+        except OSError:
+            return None  # the disk is full, perhaps: then nothing is kept
+        return _Prepared(self._name(key, range), temporary, len(line) + len(data))
+
+    def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
+        assert isinstance(prepared, _Prepared)
+        try:
+            files.replace(prepared.temporary, self._folder + prepared.name)
+        except OSError:
+            return
+        self.size += prepared.size - self._files.pop(prepared.name, 0)
+        self._files[prepared.name] = prepared.size
+        self._shrink()
+
+    def discard(self, prepared: object) -> None:
+        assert isinstance(prepared, _Prepared)
+        files.discard(prepared.temporary)
+
+    def checked(self, key: str, range: ByteRange | None, at: float) -> None:
+        name = self._name(key, range)
+        if name in self._files:
+            self._files.move_to_end(name)
+
+    def _remove(self, name: str) -> None:
+        try:
+            files.remove(self._folder + name)
+        except OSError:
+            pass  # somebody reads it; it is tried again when the folder is next looked at
+
+    def _shrink(self) -> None:
+        while self.size > self._most and self._files:
+            name, size = self._files.popitem(last=False)
+            self.size -= size
+            self._remove(name)
+
+    def drop(self, key: str) -> None:
+        beginning = _digest(key) + "-"
+        for name in [name for name in self._files if name.startswith(beginning)]:
+            self.size -= self._files.pop(name)
+            self._remove(name)
+        # Another program may have kept the whole of it meanwhile; other parts are noticed by their version.
+        self._remove(self._name(key, None))
+
+    def clear(self) -> None:
+        for name in list(self._files):
+            self.size -= self._files.pop(name)
+            self._remove(name)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _plain(version: Version) -> Any:
+    """A version as JSON; TypeError if it is none of those that mean the same in another program."""
+    if version is None or isinstance(version, (str, int, float)):
+        return version
+    if isinstance(version, bytes):
+        return {"bytes": b64encode(version).decode()}
+    if type(version) is tuple:
+        return [_plain(part) for part in version]
+    raise TypeError
+
+
+def _version(plain: Any) -> Version:
+    if isinstance(plain, list):
+        return tuple(_version(part) for part in plain)
+    if isinstance(plain, dict):
+        return b64decode(plain["bytes"])
+    found: Version = plain
+    return found

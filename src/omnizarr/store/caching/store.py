@@ -1,0 +1,372 @@
+"""A store that keeps what was read from another one, in memory or on disk, and checks whether it is still right."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from typing import Any
+
+from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
+from omnizarr.store.overlap import Ask, Overlap
+from omnizarr.store.wrappers import WrapperStore
+
+__all__ = ["CacheStore"]
+
+_MOST_TRIES = 100  # of reading several parts of one state of a value that others keep changing
+
+# Held while an answer is noted or forgotten, never while anybody waits for a store. One for all caches, so that a fork
+# can wait until none of them is half changed, and the child finds it free.
+_CHANGING = threading.Lock()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_CHANGING.acquire, after_in_parent=_CHANGING.release, after_in_child=_CHANGING.release)
+
+
+class CacheStore(WrapperStore):
+    """Keeps up to `max_bytes` of what was read, and forgets first what was not asked for longest; in memory, or in
+    files of a `folder`, which later programs find again.
+
+    An answer that is kept is given without a question for `max_age` seconds, or for ever if that is None. After that
+    the store behind is asked whether the value is still in the state that it was of: by its ETag, the date of its file,
+    or whatever the store tells states apart by, which costs a request and moves no data. What is written through the
+    cache is forgotten, whoever writes it.
+    """
+
+    def __init__(
+        self,
+        inner: Store,
+        *,
+        max_bytes: int = 256 * 2**20,
+        folder: str | os.PathLike[str] | None = None,
+        max_age: float | None = 0,
+    ) -> None:
+        super().__init__(inner)
+        self.conditional, self.erases_if = inner.conditional, inner.erases_if  # it shows the same values
+        if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 0:
+            raise ArgumentError(
+                f"`max_bytes`: expected an integer of at least 0, found {max_bytes!r}", argument="max_bytes"
+            )
+        if max_age is not None and (not isinstance(max_age, (int, float)) or not max_age >= 0):
+            raise ArgumentError(f"`max_age`: expected seconds, or None for ever, found {max_age!r}", argument="max_age")
+        self.max_bytes = max_bytes
+        self.max_age = max_age
+        self.folder = None if folder is None else os.path.abspath(folder)
+        self._tells = max_age is not None and (inner.states or inner.holds)
+        if max_age == 0 and not self._tells:
+            raise ArgumentError(
+                f"{inner!r} cannot tell whether a value has changed, so that nothing that is kept could be used",
+                argument="max_age",
+                hint="say for how many seconds you trust an answer: `max_age=60`, or None for ever",
+            )
+        self._start()
+
+    def _start(self) -> None:
+        self._keeper: Keeper
+        if self.folder is None:
+            self._keeper = MemoryKeeper(self.max_bytes)
+        else:
+            from omnizarr.store.caching.disk import DiskKeeper
+
+            try:
+                self._keeper = DiskKeeper(self.folder, self.inner.location, self.max_bytes)
+            except OSError as error:
+                raise StoreError(
+                    f"cannot keep anything in {self.folder}: {error.strerror}", store=self.folder
+                ) from error
+        self._writes = 0  # grows with every write: what was asked for before one must not be noted after it
+        self._busy: Counter[str] = Counter()  # keys that are being written: nothing is known of them meanwhile
+        self._erasing = 0  # as if all keys were
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        for name in ("_keeper", "_writes", "_busy", "_erasing"):
+            del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
+
+    @property
+    def held_bytes(self) -> int:
+        """How much it keeps."""
+        return self._keeper.size
+
+    # -- what it keeps
+
+    def _recall(self, key: str, range: ByteRange | None) -> tuple[bool, Buffer | None]:
+        """Whether it knows the answer, and the answer; the store behind is asked whether it is still right, if need
+        be."""
+        for known in (range, None) if range is not None else (None,):
+            kept = None if self._is_busy(key) else self._keeper.find(key, known)
+            if kept is not None and self._is_right(key, known, kept):
+                return True, kept.value if kept.value is None or known == range else cut(kept.value, range)
+        return False, None
+
+    def _is_right(self, key: str, range: ByteRange | None, kept: Kept) -> bool:
+        now = time.time()
+        if self.max_age is None or 0 <= now - kept.at < self.max_age:
+            return True
+        if kept.version is None or kept.value is None or self._version(key) != kept.version:
+            self._forget([key])
+            return False
+        with _CHANGING:
+            self._keeper.checked(key, range, now)
+        return True
+
+    def _version(self, key: str) -> Version:
+        """Of the state that a value is in now; None if it is absent, or that cannot be told."""
+        if self.inner.states:
+            state = self.inner.get_state(key, (0, 0))
+            return None if state is None else state.version
+        held = self.inner.hold(key) if self.inner.holds else None
+        if held is None:
+            return None
+        try:
+            version: Any = held.version
+        finally:
+            held.close()
+        return version  # type: ignore[no-any-return]
+
+    def _note(
+        self, key: str, range: ByteRange | None, value: Buffer | None, writes: int, version: Version = None
+    ) -> Buffer | None:
+        """Keeps an answer that was asked for when there had been so many writes."""
+        # A copy, if need be: a view would keep all of the memory that it is a part of.
+        kept = Kept(value if value is None or type(value) is bytes else bytes(value), version, time.time())
+        if self._tells and version is None and not self.max_age:
+            return kept.value  # it could not be checked, and so never be used
+        prepared = self._keeper.prepare(key, range, kept)
+        if prepared is not None:
+            with _CHANGING:
+                if writes == self._writes and not self._is_busy(key):
+                    before = self._keeper.find(key, range) if isinstance(self._keeper, MemoryKeeper) else None
+                    if (
+                        before is not None and before.value != kept.value
+                    ):  # somebody else wrote it: the rest is old, too
+                        self._keeper.drop(key)
+                    self._keeper.keep(key, range, prepared)
+                else:
+                    self._keeper.discard(prepared)
+        return kept.value
+
+    def _forget(self, keys: Iterable[str], busy: int = 0) -> None:
+        """Forgets keys; `busy` is 1 where a write of them begins, and -1 where it ends."""
+        with _CHANGING:
+            self._writes += 1
+            for key in keys:
+                self._keeper.drop(key)
+                if busy:
+                    self._busy[key] += busy
+                    if not self._busy[key]:
+                        del self._busy[key]
+
+    def _is_busy(self, key: str) -> bool:
+        return bool(self._erasing) or key in self._busy
+
+    @contextmanager
+    def _writing(self, keys: Iterable[str]) -> Iterator[None]:
+        """Knows nothing of keys while they are written, and forgets them whether or not that went well. A part of a
+        value that is remembered must not be joined to a part of the one that takes its place."""
+        keys = list(keys)
+        self._forget(keys, 1)
+        try:
+            yield
+        finally:
+            self._forget(keys, -1)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._clear(0)
+
+    def _clear(self, erasing: int) -> None:
+        with _CHANGING:
+            self._writes += 1
+            self._erasing += erasing
+            self._keeper.clear()
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        known, value = self._recall(key, range)
+        if known:
+            return value
+        if self._tells:
+            return self._parts(key, [range])[0]
+        writes = self._writes
+        return self._note(key, range, self.inner.get(key, range), writes)
+
+    def _parts(self, key: str, ranges: Sequence[ByteRange | None]) -> list[Buffer | None]:
+        """Parts of a value, all of one state, asked for and kept."""
+        for _ in builtins.range(_MOST_TRIES):
+            writes = self._writes
+            found = self._of_one_state(key, ranges)
+            if found is not None:
+                version, values = found
+                return [
+                    self._note(key, range, value, writes, version) for range, value in zip(ranges, values, strict=True)
+                ]
+        raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
+
+    def _of_one_state(self, key: str, ranges: Sequence[ByteRange | None]) -> tuple[Version, list[Buffer | None]] | None:
+        """The version and the parts; None if somebody changed the value meanwhile."""
+        if not self.inner.states:
+            held = self.inner.hold(key)
+            if held is None:
+                return None, self.inner.get_partial_values([(key, range) for range in ranges])
+            try:
+                version: Any = held.version
+                return version, [held.get((0, None) if range is None else range) for range in ranges]
+            finally:
+                held.close()
+        values: list[Buffer | None] = []
+        version = None
+        for number, range in enumerate(ranges):
+            state = self.inner.get_state(key, range, version)
+            if state is None:
+                return (None, [None] * len(ranges)) if not number else None
+            if state.data is None or (number and state.version != version):
+                return None
+            version = state.version
+            values.append(state.data)
+        return version, values
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        if start < 0:
+            refuse_start(key, start, repr(self))
+        return Store.get_into(self, key, start, target)
+
+    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
+        if self._tells:
+            return Store.get_partial_values(self, requests)
+        known, missing = self._divided(requests)
+        answers = [known.get(position) for position in builtins.range(len(requests))]
+        if missing:
+            writes = self._writes
+            found = self.inner.get_partial_values([requests[position] for position in missing])
+            for position, value in zip(missing, found, strict=True):
+                answers[position] = self._note(*requests[position], value, writes)
+        return answers
+
+    def _divided(self, requests: Sequence[Request]) -> tuple[dict[int, Buffer | None], list[int]]:
+        """The answers that it knows, and the positions of the other requests. Of a key that must be asked for in part,
+        all is asked for: whoever wants several parts together wants them of one state, and others may write."""
+        answers = [self._recall(key, range) for key, range in requests]
+        torn = {key for (key, _), (known, _) in zip(requests, answers, strict=True) if not known}
+        known, missing = {}, []
+        for position, (key, _) in enumerate(requests):
+            if key in torn:
+                missing.append(position)
+            else:
+                known[position] = answers[position][1]
+        return known, missing
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        if self._tells:
+            yield from self._each_checked(requests)
+            return
+        known, missing = self._divided(requests)
+        yield from known.items()
+        if missing:
+            writes = self._writes
+            for number, value in self.inner.get_each([requests[position] for position in missing]):
+                position = missing[number]
+                yield position, self._note(*requests[position], value, writes)
+
+    def _each_checked(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        """Key by key: each is checked, and asked for if need be, those of a store that is far away side by side."""
+        places: dict[str, list[int]] = {}
+        for position, (key, _) in enumerate(requests):
+            places.setdefault(key, []).append(position)
+
+        def of_one_key(key: str) -> list[Buffer | None]:
+            ranges = [requests[position][1] for position in places[key]]
+            answers = [self._recall(key, range) for range in ranges]
+            if all(known for known, _ in answers):
+                return [value for _, value in answers]
+            return self._parts(key, ranges)
+
+        window = self.inner.window
+        found: Iterable[tuple[str, list[Buffer | None]]]
+        if window is None:
+            found = ((key, of_one_key(key)) for key in places)
+        else:
+            found = Overlap(window, (Ask(key, partial(of_one_key, key), 0) for key in places))
+        for key, values in found:
+            yield from zip(places[key], values, strict=True)
+
+    def exists(self, key: str) -> bool:
+        known, value = self._recall(key, None)
+        return value is not None if known else self.inner.exists(key)
+
+    def size(self, key: str) -> int | None:
+        known, value = self._recall(key, None)
+        if not known:
+            return self.inner.size(key)
+        return None if value is None else len(value)
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        with self._writing([key]):
+            self.inner.set(key, value)
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        with ExitStack() as written:  # key by key, for the values need not all be there at once
+
+            def passing() -> Iterator[tuple[str, Buffer]]:
+                for key, value in items:
+                    written.enter_context(self._writing([key]))
+                    yield key, value
+
+            self.inner.set_each(passing())
+
+    def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
+        items = list(items)
+        with self._writing({key for key, _, _ in items}):
+            self.inner.set_partial_values(items)
+
+    def erase(self, key: str) -> None:
+        with self._writing([key]):
+            self.inner.erase(key)
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        keys = list(keys)
+        with self._writing(keys):
+            self.inner.erase_values(keys)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self._clear(1)
+        try:
+            self.inner.erase_prefix(prefix)
+        finally:
+            self._clear(-1)
+
+    # -- agreement between writers
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        with self._writing([key]):
+            return self.inner.set_if(key, value, version)
+
+    def erase_if(self, key: str, version: Version) -> bool:
+        with self._writing([key]):
+            return self.inner.erase_if(key, version)
+
+    @contextmanager
+    def _fresh(self, lock: AbstractContextManager[None], keys: Sequence[str]) -> Iterator[None]:
+        with lock:
+            self._forget(keys)
+            yield
+
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
+        # Whoever locks a key reads it in order to change it, and must not start from what it was once.
+        keys = list(keys)
+        return self._fresh(self.inner.lock(keys, shared=shared), keys)

@@ -1,0 +1,414 @@
+"""Any place that fsspec has a file system for: FTP, SSH, HDFS, GitHub, Hugging Face, archives, caches and more."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from omnizarr.errors import LocationError, MissingDependencyError, OmnizarrError, StoreError
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
+from omnizarr.store.object.failures import without_secrets
+from omnizarr.store.object.options import secrets, unveiled, veiled
+from omnizarr.store.overlap import Ask, Overlap
+from omnizarr.store.window import Window
+
+__all__ = ["FsspecStore", "fsspec_knows"]
+
+R = TypeVar("R")
+
+_ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError, KeyError)
+
+
+def _fsspec() -> Any:
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingDependencyError("this place", "omnizarr[fsspec]") from None
+    return fsspec
+
+
+def fsspec_knows(scheme: str) -> bool:
+    """Whether fsspec is installed and has a file system for URLs of this scheme."""
+    try:
+        return scheme in _fsspec().available_protocols()
+    except MissingDependencyError:
+        return False
+
+
+class FsspecStore(Store):
+    """A folder of a file system of fsspec, synchronous or not. `FsspecStore.from_url("ftp://server/folder")` makes one
+    from any URL of fsspec, chained ones too; `FsspecStore(filesystem, "folder")` from an object."""
+
+    remote = True
+    _twins = True
+
+    def __init__(
+        self,
+        filesystem: Any,
+        path: str = "",
+        *,
+        read_only: bool = False,
+        forbidden_is_absent: bool = False,
+        max_concurrency: int = 64,
+        timeout: float = 60.0,
+        max_retries: int = 3,
+    ) -> None:
+        """`forbidden_is_absent` takes a refusal as the answer for an absent key. `max_concurrency` is how many requests
+        may be under way at most, `timeout` how many seconds an asynchronous file system may take for one, and
+        `max_retries` how often a look that failed is repeated, where that may help."""
+        self._filesystem = filesystem
+        self._path = str(filesystem._strip_protocol(path)).rstrip("/") if path else ""
+        self._read_only = read_only
+        self._forbidden_is_absent = forbidden_is_absent
+        self._max_concurrency = max_concurrency
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._process = os.getpid()
+        self._begin()
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        read_only: bool = False,
+        forbidden_is_absent: bool = False,
+        max_concurrency: int = 64,
+        timeout: float = 60.0,
+        max_retries: int = 3,
+        **storage_options: Any,
+    ) -> FsspecStore:
+        """The folder at a URL; what fsspec's file system takes are the options."""
+        library = _fsspec()
+        try:
+            filesystem, path = library.core.url_to_fs(url, **storage_options)
+        except ImportError as error:
+            raise LocationError(
+                f"fsspec cannot open this `{url.partition('://')[0]}://` address: {error}",
+                hint="install the package that it names",
+            ) from None
+        return cls(
+            filesystem,
+            path,
+            read_only=read_only,
+            forbidden_is_absent=forbidden_is_absent,
+            max_concurrency=max_concurrency,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
+
+    def _begin(self) -> None:
+        filesystem = self._filesystem
+        protocol = filesystem.protocol
+        names = {protocol} if isinstance(protocol, str) else set(protocol)
+        self._quoted = bool(names & {"http", "https"})  # whose paths are addresses
+        self._local = bool(names & {"file", "local"})
+        # Who is not asynchronous may have a single connection, which threads must not share.
+        many = _asynchronous(filesystem) or self._local or "memory" in names
+        self._alone: AbstractContextManager[Any] = nullcontext() if many else threading.RLock()
+        self._window = Window(self._max_concurrency if many else 1)
+
+    @property
+    def window(self) -> Window:
+        """How much may be under way to the place."""
+        return self._window
+
+    @property
+    def location(self) -> str:
+        protocol = self._filesystem.protocol
+        name = protocol if isinstance(protocol, str) else protocol[0]
+        path = without_secrets(self._path, self._secrets)
+        return path if "://" in path else f"{name}://{path.lstrip('/') if name != 'file' else path}"
+
+    @property
+    def _secrets(self) -> list[str]:
+        return secrets(getattr(self._filesystem, "storage_options", None) or {})
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FsspecStore)
+            and type(other) is type(self)
+            and other._path == self._path
+            and bool(other._filesystem == self._filesystem)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self._filesystem), self._path))
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {
+            name: value for name, value in self.__dict__.items() if name not in ("_alone", "_window", "_filesystem")
+        }
+        filesystem = self._filesystem
+        made_of = (type(filesystem), tuple(filesystem.storage_args), veiled(dict(filesystem.storage_options)))
+        return {**kept, "_filesystem": made_of}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kind, arguments, options = state["_filesystem"]
+        self.__dict__.update(state)
+        self._filesystem = kind(*arguments, **unveiled(options))
+        self._process = os.getpid()
+        self._begin()
+
+    def __copy__(self) -> FsspecStore:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
+    def parent(self) -> tuple[Store, str] | None:
+        above, slash, name = self._path.rpartition("/")
+        if not slash or not above or above.endswith("/"):
+            return None
+        twin = self.__copy__()
+        twin._path = above
+        return twin, name
+
+    def _here(self) -> Any:
+        """The file system, as this process may use it: after a fork one of its own, as fsspec wants it."""
+        if self._process != os.getpid():
+            filesystem = self._filesystem
+            kind = type(filesystem)
+            kind.clear_instance_cache()
+            self._filesystem = kind(*filesystem.storage_args, **filesystem.storage_options)
+            self._process = os.getpid()
+            self._begin()
+        return self._filesystem
+
+    def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
+        """Calls a method of the file system. If that is asynchronous, it may only take its time."""
+        filesystem = self._here()
+        if not _asynchronous(filesystem):
+            return getattr(filesystem, name)(*arguments, **named)
+        sync = _fsspec().asyn.sync
+        return sync(filesystem.loop, getattr(filesystem, f"_{name}"), *arguments, timeout=self._timeout, **named)
+
+    def _at(self, key: str) -> str:
+        if self._quoted:
+            key = quote(key)
+        return f"{self._path}/{key}" if self._path else key
+
+    def _asked(self, what: str, key: str | None, act: Callable[[], R], *, absent: R) -> R:
+        """What `act` gives; `absent` if there is no such key."""
+        try:
+            with self._alone:
+                return self._repeated(act)
+        except _ABSENT:
+            return absent
+        except PermissionError as error:
+            if self._forbidden_is_absent and what == "read":
+                return absent
+            raise self._error(error, what, key) from None
+        except OmnizarrError:
+            raise
+        except Exception as error:
+            if getattr(error, "status", None) == 403 and self._forbidden_is_absent and what == "read":
+                return absent
+            raise self._error(error, what, key) from None
+
+    def _repeated(self, act: Callable[[], R]) -> R:
+        """What `act` gives, which looks at something or erases it and may do so again."""
+        for number in range(self._max_retries):
+            try:
+                return act()
+            except Exception as error:
+                status = getattr(error, "status", None) or 0
+                broken = isinstance(error, (ConnectionError, TimeoutError)) or "Payload" in type(error).__name__
+                if not (status in (429, 500, 502, 503, 504) or broken or "Disconnected" in type(error).__name__):
+                    raise
+            time.sleep(random.uniform(0.5, 1.0) * 0.1 * 2**number)
+        return act()
+
+    def _error(self, error: BaseException, what: str, key: str | None) -> StoreError:
+        text = without_secrets(str(error) or type(error).__name__, self._secrets)
+        place = f"`{key}` in {self!r}" if key is not None else repr(self)
+        hint = "check the address and the credentials, or try again later"
+        if isinstance(error, NotImplementedError):
+            text, hint = "its file system cannot do that", "copy it to a place that can"
+        return StoreError(
+            f"cannot {what} {place}: {' '.join(text.split())[:400]}", hint=hint, store=repr(self), key=key
+        )
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        path = self._at(key)
+
+        def act() -> Buffer | None:
+            if range is None:
+                return _bytes(self._call("cat_file", path))
+            start, length = range
+            if start < 0 or (length is not None and length <= 0):
+                size = self._size(path)
+                if size is None:
+                    return None
+                start, length = span(range, size)
+                if not length:
+                    return b""
+            end = None if length is None else start + length
+            return self._part(path, start, end)
+
+        return self._asked("read", key, act, absent=None)
+
+    def _part(self, path: str, start: int, end: int | None) -> Buffer | None:
+        """A part, of no more than was asked for: file systems differ in what they make of a range beyond the end, and a
+        server may answer the whole."""
+        try:
+            found = _bytes(self._call("cat_file", path, start=start, end=end))
+        except _ABSENT:
+            raise
+        except Exception:
+            size = self._size(path)
+            if size is None:
+                return None
+            if start >= size:
+                return b""
+            if end is not None and end <= size:
+                raise
+            found = _bytes(self._call("cat_file", path, start=start, end=size))
+            end = size
+        if end is not None and len(found) > end - start:
+            size = self._size(path)
+            if size is None or len(found) != size:
+                raise StoreError(f"more bytes came than were asked for: {len(found)} instead of {end - start}")
+            return cut(found, (start, end - start))
+        return found
+
+    def _size(self, path: str) -> int | None:
+        info = self._call("info", path)
+        if info.get("type") == "directory":
+            return None
+        size = info.get("size")
+        return len(self._call("cat_file", path)) if size is None else int(size)
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        self._here()
+        window = self._window
+        asks = (
+            Ask(index, partial(self.get, key, range), window.expected(None if range is None else range[1]))
+            for index, (key, range) in enumerate(requests)
+        )
+        return Overlap(window, asks, lambda value: 0 if value is None else len(value))
+
+    def exists(self, key: str) -> bool:
+        return self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        check_key(key)
+        return self._asked("read", key, lambda: self._size(self._at(key)), absent=None)
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        path, data = self._at(key), bytes(flat(value))
+
+        def act() -> None:
+            # A file is written beside and takes its place when it is complete; what other file systems do is theirs.
+            target = f"{path}.{os.getpid()}-{threading.get_ident()}.partial" if self._local else path
+            try:
+                self._call("pipe_file", target, data)
+            except FileNotFoundError:  # a file system with folders that must be there
+                self._call("makedirs", path.rpartition("/")[0], exist_ok=True)
+                self._call("pipe_file", target, data)
+            if self._local:
+                os.replace(target, path)
+
+        self._asked_to_write("write", key, act)
+
+    def _asked_to_write(self, what: str, key: str | None, act: Callable[[], None]) -> None:
+        try:
+            with self._alone:
+                act()
+        except OmnizarrError:
+            raise
+        except Exception as error:
+            raise self._error(error, what, key) from None
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        self._here()
+        asks = (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        for _ in Overlap(self._window, asks):
+            pass
+
+    def erase(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        path = self._at(key)
+
+        def act() -> None:
+            if self._call("isfile", path):
+                self._call("rm_file", path)
+
+        self._asked("erase", key, act, absent=None)
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self.check_writable()
+        self._here()
+        for _ in Overlap(self._window, (Ask(key, partial(self.erase, key), 0) for key in keys)):
+            pass
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        below = self._at(check_prefix(prefix)).rstrip("/")
+        filesystem = self._here()
+        cut = len(self._path) + 1 if self._path else 0
+
+        def act() -> list[str]:
+            _forget(filesystem, below)
+            return [str(path) for path in self._call("find", below)]
+
+        none: list[str] = []
+        for path in self._asked("list", None, act, absent=none):
+            if self._local and path.endswith(".partial"):
+                continue
+            if path.startswith(f"{below}/") or not below:
+                yield path[cut:]
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        below = self._at(check_prefix(prefix)).rstrip("/")
+        filesystem = self._here()
+        cut = len(self._path) + 1 if self._path else 0
+
+        def act() -> list[dict[str, Any]]:
+            _forget(filesystem, below)
+            return list(self._call("ls", below, detail=True))
+
+        keys: list[str] = []
+        prefixes: list[str] = []
+        none: list[dict[str, Any]] = []
+        for entry in self._asked("list", None, act, absent=none):
+            name = str(entry["name"]).rstrip("/")
+            if below and not name.startswith(f"{below}/"):
+                continue  # the thing itself, which some file systems list
+            if self._local and name.endswith(".partial"):
+                continue
+            if entry.get("type") != "directory":
+                keys.append(name[cut:])
+            elif next(iter(self.list_prefix(f"{name[cut:]}/")), None) is not None:  # an empty folder holds no key
+                prefixes.append(f"{name[cut:]}/")
+        return sorted(keys), sorted(prefixes)
+
+
+def _asynchronous(filesystem: Any) -> bool:
+    """Whether it is, and all that it stands on: a folder of another one says so in any case."""
+    return getattr(filesystem, "async_impl", False) and (not hasattr(filesystem, "fs") or _asynchronous(filesystem.fs))
+
+
+def _forget(filesystem: Any, path: str) -> None:
+    """What fsspec remembers of a listing may be past."""
+    filesystem.invalidate_cache(path)
+
+
+def _bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else bytes(value)

@@ -1,0 +1,166 @@
+"""What of a local store is about other writers: which directories are locked, and for how long."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, NoReturn
+
+from omnizarr.config import config
+from omnizarr.errors import StoreError, warn
+from omnizarr.store import locks
+from omnizarr.store.contract import Store, check_key
+from omnizarr.store.threads import Turn, process_lock, process_turn
+
+__all__ = ["LocalAgreement"]
+
+_ATTEMPTS = 100  # to lock directories that others remove at the same time; more than two are rare
+_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
+
+
+class LocalAgreement(Store):
+    """A store in a directory, as far as it agrees with others that show the same one."""
+
+    conditional = locking = erases_if = locks.AVAILABLE
+
+    _root: str
+    _top: str
+    _place: str
+    _folders: dict[str, str]
+    _insists: bool
+    """Whether the user knows how far locks reach here."""
+    _looked: bool
+    """Whether it was looked how far they do."""
+
+    if TYPE_CHECKING:
+
+        def _find(self, key: str) -> str: ...
+        def _enter(self, directory: str, made: list[str] | None = None) -> str: ...
+        def _bare(self, folder: str) -> str: ...
+        def _prune(self, folder: str, until: str = "") -> None: ...
+        def _fail(self, action: str, key: str, error: OSError) -> NoReturn: ...
+
+    def _begin(self, locking: bool | None) -> None:
+        """Takes locks, or none, as the user says, or else the settings."""
+        self._insists = locking is True
+        self._looked = False
+        if locking is not None:
+            self._locks(locking)
+        elif not config.locking:
+            self._locks(False)
+
+    def _agree_as(self, other: LocalAgreement) -> None:
+        self._insists = other._insists
+        self._locks(other.locking)
+
+    def _locks(self, locking: bool) -> None:
+        if locking and not locks.AVAILABLE:
+            raise StoreError(f"{self!r}: this system has no locks that processes share", store=repr(self))
+        self.conditional = self.locking = self.erases_if = locking
+
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
+        if self.locking:
+            return self._locked(list(keys), shared)
+        # By where files really are: one of them may be reached through several roots.
+        return process_lock(self._place, keys)
+
+    @contextmanager
+    def _locked(self, keys: list[str], shared: bool) -> Iterator[None]:
+        """Locks the directories of the keys; missing ones are made, and removed if nothing comes into them."""
+        for key in keys:
+            check_key(key)
+        directories = {key[: key.rfind("/") + 1] for key in keys}
+        made: list[str] = []
+        try:
+            for _ in range(_ATTEMPTS):
+                with ExitStack() as stack:
+                    if self._lock_each(directories, shared, made, stack):
+                        yield
+                        return
+            raise StoreError(f"{self!r} removes directories again and again", store=repr(self), key=keys[0])
+        finally:
+            for path in reversed(made):
+                self._prune(path + os.sep, until=path)
+
+    def _lock_each(self, directories: Collection[str], shared: bool, made: list[str], stack: ExitStack) -> bool:
+        """Locks all of them, or says that one is gone again. Everybody does it in the same order, that of the
+        directories' numbers, whichever paths lead there."""
+        try:
+            os.makedirs(self._root, exist_ok=True)
+            folders = {}
+            for directory in directories:
+                folder = self._enter(directory, made)
+                status = os.stat(folder)
+                folders[status.st_dev, status.st_ino] = folder
+            for _, folder in sorted(folders.items()):
+                held = stack.enter_context(self._guard(folder, shared=shared, known=True))
+                if held is not None and not held.still_there():
+                    self._folders = {"": self._top}
+                    return False
+        except FileNotFoundError:
+            self._folders = {"": self._top}
+            return False
+        except OSError as error:
+            self._fail("lock", min(directories), error)
+        return True
+
+    def turn(self, key: str) -> AbstractContextManager[Turn]:
+        if not self.locking:
+            return process_turn(f"{self._place}\0{key}")
+        self.check_writable()
+        return self._turn(key)
+
+    @contextmanager
+    def _turn(self, key: str) -> Iterator[Turn]:
+        from omnizarr.store.turns import file_turn  # only for who changes shapes
+
+        self._look_at_locks()
+        with ExitStack() as stack:
+            try:
+                path = self._find(key)
+                cut = path.rfind(os.sep) + 1
+                turn = stack.enter_context(file_turn(path[:cut], path[cut:]))
+            except OSError as error:
+                self._fail("lock", key, error)
+            yield turn
+
+    def _guard(
+        self, folder: str, *, shared: bool, patient: bool = True, known: bool = False
+    ) -> AbstractContextManager[locks.Held | None]:
+        """The lock of a directory; nothing, where there are none."""
+        if not self.locking:
+            return nullcontext()
+        if not (shared or self._looked):
+            self._look_at_locks()
+        try:
+            return locks.Held(self._bare(folder), shared=shared, patient=patient, known=known)
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            if self._insists:
+                raise StoreError(
+                    f"{self!r} cannot be locked: {error.strerror}",
+                    hint="`LocalStore(root, locking=False)` takes no locks",
+                    store=repr(self),
+                ) from error
+            self._locks(False)
+            warn(
+                f"{self!r} is on a file system without locks: processes that write parts of the same chunk at once may "
+                "undo each other's changes (`LocalStore(root, locking=False)` says that they do not)"
+            )
+            return nullcontext()
+
+    def _look_at_locks(self) -> None:
+        """Says once if locks will not hold for everybody."""
+        if self._insists or self._looked:
+            return
+        self._looked = True
+        kind = locks.file_system(self._root)
+        if locks.is_network(kind):
+            warn(
+                f"{self!r} is on `{kind}`, where locks keep the processes of one machine apart: other machines that "
+                "write parts of the same chunk at once may undo changes (`LocalStore(root, locking=True)` says that "
+                "none do)"
+            )

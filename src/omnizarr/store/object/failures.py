@@ -1,0 +1,86 @@
+"""What obstore and servers say when something goes wrong, as our own errors: where, what, and what to try; never with a
+secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from omnizarr.errors import StoreError
+
+__all__ = ["ignores_ranges", "no_suffix", "out_of_range", "passing", "refused", "store_error", "without_secrets"]
+
+_STATUS = re.compile(r"status code: (\d{3})")
+_QUERY = re.compile(r"\?[^\s\"'>)]*[=&][^\s\"'>)]*")
+_USER = re.compile(r"//[^/\s@]*@")
+_DEBUG = re.compile(r"\s*Debug source:.*", re.DOTALL)
+_NO_RANGES = ("non-partial response", "CONTENT_RANGE", "Content-Range", "Range request not supported")
+_CREDENTIALS = ("169.254.", "metadata", "credential", "token")
+
+
+def _status(error: BaseException) -> int | None:
+    found = _STATUS.search(str(error))
+    return None if found is None else int(found[1])
+
+
+def out_of_range(error: BaseException) -> bool:
+    """Whether a range starts behind the end of a value that is there."""
+    return _status(error) == 416 or "Wanted range starting at" in str(error)
+
+
+def ignores_ranges(error: BaseException) -> bool:
+    """Whether the server sent the whole value where a part was asked for, or does not say which part it sent."""
+    return any(words in str(error) for words in _NO_RANGES)
+
+
+def no_suffix(error: BaseException) -> bool:
+    """Whether the place cannot count a range from the end."""
+    text = str(error)
+    return type(error).__name__ == "NotSupportedError" and "suffix" in text
+
+
+def refused(error: BaseException) -> bool:
+    """Whether the place forbids it."""
+    return type(error).__name__ == "PermissionDeniedError" or _status(error) == 403
+
+
+def passing(error: BaseException) -> bool:
+    """Whether it may go better the next time, and obstore has not tried itself already: answers that broke off."""
+    text = str(error)
+    return _status(error) is None and any(word in text for word in ("body", "decod", "incomplete", "stream", "closed"))
+
+
+def without_secrets(text: str, secrets: Iterable[str]) -> str:
+    """`text` with nothing in it that gives access: no queries of URLs, no users, and none of `secrets`."""
+    text = _USER.sub("//", _QUERY.sub("", _DEBUG.sub("", text)))
+    for secret in secrets:
+        text = text.replace(secret, "…")
+    return text
+
+
+def store_error(error: BaseException, what: str, store: str, key: str | None, secrets: Iterable[str]) -> StoreError:
+    """The error for a request that failed."""
+    text = " ".join(without_secrets(str(error), secrets).split())
+    kind, status = type(error).__name__, _status(error)
+    hint = None
+    if kind == "UnauthenticatedError" or status in (400, 401):
+        hint = "check the credentials and the region; `anon=True` in `storage_options` asks without any"
+    elif refused(error):
+        hint = (
+            "check the credentials, or use `anon=True` for public data; where this is the answer for absent keys, "
+            "`forbidden_is_absent=True` takes it so"
+        )
+    elif status in (429, 503):
+        hint = "the server is overloaded; `max_concurrency` in `storage_options` asks it for less at once"
+    elif "timed out" in text or "timeout" in text.lower():
+        hint = "the server is slow or out of reach; `timeout` in `storage_options` says how long to wait"
+    elif "allow_http" in text or "scheme is not allowed" in text:
+        hint = "`allow_http=True` in `storage_options` allows connections that are not encrypted"
+    elif "error sending request" in text and any(word in text for word in _CREDENTIALS):
+        hint = "no credentials were found; `anon=True` in `storage_options` asks without any"
+    elif status is None or status >= 500:
+        hint = "the server failed or cannot be reached; check the address, or try again later"
+    if len(text) > 400:
+        text = text[:400] + "…"
+    place = f"`{key}` in {store}" if key is not None else store
+    return StoreError(f"cannot {what} {place}: {text}", hint=hint, store=store, key=key)

@@ -1,0 +1,200 @@
+"""What users say about a bucket or a server, under its usual names, in the words of obstore; secrets among it are never
+shown, and not plain to see in a pickle."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from omnizarr._json import nearest
+from omnizarr.errors import LocationError
+
+__all__ = ["Options", "secrets", "sorted_out", "unveiled", "veiled"]
+
+_ALIASES = {
+    "anon": "skip_signature",
+    "endpoint_url": "endpoint",
+    "headers": "default_headers",
+    "retries": "max_retries",
+}
+_OF_SCHEME = {
+    "s3": {
+        "key": "access_key_id",
+        "secret": "secret_access_key",
+        "token": "session_token",
+        "aws_access_key_id": "access_key_id",
+        "aws_secret_access_key": "secret_access_key",
+        "aws_session_token": "session_token",
+        "region_name": "region",
+        "requester_pays": "request_payer",
+    },
+    "gs": {"token": "bearer_token", "endpoint": "base_url"},
+    "az": {"sas_token": "sas_key", "account": "account_name", "key": "account_key"},
+    "http": {},
+}
+_CONFIG = {
+    "s3": frozenset(
+        (
+            *("access_key_id", "secret_access_key", "session_token", "region", "default_region", "endpoint"),
+            *("skip_signature", "virtual_hosted_style_request", "request_payer", "role_arn", "role_session_name"),
+            *("web_identity_token_file", "sts_endpoint", "metadata_endpoint", "imdsv1_fallback", "s3_express"),
+            *("container_credentials_relative_uri", "container_credentials_full_uri", "conditional_put"),
+            *("container_authorization_token_file", "unsigned_payload", "checksum_algorithm", "disable_bulk_delete"),
+            *("server_side_encryption", "sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64"),
+        )
+    ),
+    "gs": frozenset(
+        (
+            *("service_account", "service_account_key", "bearer_token", "application_credentials"),
+            *("skip_signature", "base_url"),
+        )
+    ),
+    "az": frozenset(
+        (
+            *("account_name", "account_key", "client_id", "client_secret", "tenant_id", "authority_host", "sas_key"),
+            *("token", "use_emulator", "use_fabric_endpoint", "endpoint", "msi_endpoint", "object_id"),
+            *("msi_resource_id", "federated_token_file", "use_azure_cli", "skip_signature", "credential_type"),
+        )
+    ),
+    "http": frozenset[str](),
+}
+_CLIENT: dict[str, Any] = {
+    "allow_http": None,
+    "allow_invalid_certificates": None,
+    "connect_timeout": 5.0,
+    "default_headers": None,
+    "http1_only": None,
+    "http2_only": None,
+    "pool_idle_timeout": None,
+    "pool_max_idle_per_host": None,
+    "proxy_url": None,
+    "proxy_ca_certificate": None,
+    "proxy_excludes": None,
+    "randomize_addresses": None,
+    "read_timeout": 20.0,
+    "root_certificate": None,
+    "timeout": 60.0,
+    "user_agent": None,
+}
+_DURATIONS = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
+_RETRYING: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
+_OWN: dict[str, Any] = {
+    "forbidden_is_absent": False,
+    "max_concurrency": 256,
+    "profile": None,
+    "credential_provider": None,
+}
+_SECRET = ("key", "secret", "token", "password", "headers", "proxy_url", "sas")
+
+
+class Options(NamedTuple):
+    """All that was said, apart by what it is for."""
+
+    config: dict[str, Any]
+    client: dict[str, Any]
+    retrying: dict[str, Any]
+    forbidden_is_absent: bool
+    max_concurrency: int
+    profile: str | None
+    credential_provider: Any
+
+
+def sorted_out(kind: str, given: Mapping[str, Any]) -> Options:
+    """The options for a place of that kind: `s3`, `gs`, `az` or `http`. What is unknown is refused."""
+    config: dict[str, Any] = {}
+    client: dict[str, Any] = {name: value for name, value in _CLIENT.items() if value is not None}
+    retrying, own = dict(_RETRYING), dict(_OWN)
+    for said, value in given.items():
+        name = _OF_SCHEME[kind].get(said) or _ALIASES.get(said, said)
+        for group, known in ((own, _OWN), (retrying, _RETRYING), (client, _CLIENT), (config, _CONFIG[kind])):
+            if name in known:
+                group[name] = value
+                break
+        else:
+            names = [*_OWN, *_RETRYING, *_CLIENT, *_CONFIG[kind], *_ALIASES, *_OF_SCHEME[kind]]
+            raise LocationError(
+                f"`{kind}://` does not take the `storage_options` {said!r}",
+                hint=nearest(said, names) or "docs/stores.md lists those that there are",
+            )
+    _check(own, retrying, client)
+    endpoint = config.get("endpoint") or config.get("base_url") or ""
+    if str(endpoint).startswith("http://"):
+        client.setdefault("allow_http", True)  # whoever writes it means it
+    for name in _DURATIONS & client.keys():
+        client[name] = timedelta(seconds=client[name])
+    return Options(config, client, retrying, **own)
+
+
+def _check(*groups: dict[str, Any]) -> None:
+    for group in groups:
+        for name, value in group.items():
+            seconds = name in _DURATIONS or name == "retry_timeout"
+            if seconds and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+                raise LocationError(f"`storage_options`: `{name}` is a number of seconds above 0, found {value!r}")
+            least = {"max_retries": 0, "max_concurrency": 1}.get(name)
+            if least is not None and (type(value) is not int or value < least):
+                raise LocationError(f"`storage_options`: `{name}` is an integer of at least {least}, found {value!r}")
+
+
+def _is_secret(name: str) -> bool:
+    return name != "metadata_endpoint" and any(word in name for word in _SECRET)
+
+
+def secrets(options: Mapping[str, Any]) -> list[str]:
+    """The values among options that nobody may see."""
+    found = []
+    for name, value in options.items():
+        if _is_secret(name):
+            values = value.values() if isinstance(value, Mapping) else [value]
+            found += [str(one) for one in values if isinstance(one, (str, bytes)) and len(one) > 2]
+    return found
+
+
+def veiled(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as they go into a pickle: what an environment variable holds by the name of that variable, so that it is
+    looked up where the pickle is opened; other secrets so that no eye or search meets them. Whoever has the pickle has
+    them all the same."""
+    variables = {value: name for name, value in os.environ.items() if len(value) > 7}
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if not _is_secret(name) or not isinstance(value, str):
+            found[name] = ("veiled", _veil(repr(value))) if _is_secret(name) and isinstance(value, dict) else value
+        elif value in variables:
+            found[name] = ("environment", variables[value])
+        else:
+            found[name] = ("veiled", _veil(repr(value)))
+    return found
+
+
+def unveiled(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, as they were."""
+    from ast import literal_eval
+
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, tuple) and value[0] == "environment":
+            if value[1] not in os.environ:
+                raise LocationError(
+                    f"`storage_options`: `{name}` was in the environment as {value[1]}, which is not set"
+                )
+            found[name] = os.environ[value[1]]
+        elif isinstance(value, tuple) and value[0] == "veiled":
+            pad, _, text = base64.b85decode(value[1]).partition(b"\n")
+            found[name] = literal_eval(bytes(a ^ b for a, b in zip(text, _pad(pad, len(text)), strict=True)).decode())
+        else:
+            found[name] = value
+    return found
+
+
+def _pad(seed: bytes, length: int) -> bytes:
+    from hashlib import shake_256
+
+    return shake_256(seed).digest(length)
+
+
+def _veil(text: str) -> bytes:
+    seed, data = os.urandom(12).hex().encode(), text.encode()
+    return base64.b85encode(seed + b"\n" + bytes(a ^ b for a, b in zip(data, _pad(seed, len(data)), strict=True)))

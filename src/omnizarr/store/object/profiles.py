@@ -1,0 +1,69 @@
+"""Access keys from the files that the tools of Amazon share: `~/.aws/credentials` and `~/.aws/config`."""
+
+from __future__ import annotations
+
+import os
+from configparser import ConfigParser, Error
+from pathlib import Path
+from typing import Any
+
+from omnizarr.errors import LocationError
+
+__all__ = ["Profile", "profile_in_use"]
+
+
+class Profile:
+    """A section of those files. Called for credentials, so that a pickle names the section and not what is in it."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name or os.environ.get("AWS_PROFILE") or "default"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Profile) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __call__(self) -> dict[str, Any]:
+        found = self.values()
+        if not {"aws_access_key_id", "aws_secret_access_key"} <= found.keys():
+            raise LocationError(
+                f"the profile `{self.name}` of Amazon's tools holds no access key",
+                hint="give a `credential_provider`, such as `obstore.auth.boto3.Boto3CredentialProvider()`",
+            )
+        return {
+            "access_key_id": found["aws_access_key_id"],
+            "secret_access_key": found["aws_secret_access_key"],
+            "token": found.get("aws_session_token"),
+            "expires_at": None,
+        }
+
+    def values(self) -> dict[str, str]:
+        """All that is said in that section."""
+        home = Path("~/.aws").expanduser()
+        shared = os.environ.get("AWS_SHARED_CREDENTIALS_FILE") or home / "credentials"
+        config = os.environ.get("AWS_CONFIG_FILE") or home / "config"
+        found: dict[str, str] = {}
+        for file, section in (
+            (config, self.name if self.name == "default" else f"profile {self.name}"),
+            (shared, self.name),
+        ):
+            parser = ConfigParser(interpolation=None)
+            try:
+                parser.read(file)
+            except (Error, OSError, UnicodeDecodeError):
+                raise LocationError(f"`{file}` cannot be read as a file of Amazon's tools") from None
+            if parser.has_section(section):
+                found |= dict(parser.items(section))
+        return found
+
+
+def profile_in_use(asked: str | None) -> Profile | None:
+    """The profile that credentials come from: one that is asked for, or else the one in use if it has keys and the
+    environment has none, which come first."""
+    if asked is not None:
+        return Profile(asked)
+    if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE"):
+        return None
+    profile = Profile()
+    return profile if "aws_access_key_id" in profile.values() else None

@@ -1,0 +1,466 @@
+"""A bucket, or a part of one, as a store: values are objects, and requests are sent by obstore, many at once."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from omnizarr.errors import OmnizarrError, StoreError, warn
+from omnizarr.store.contract import (
+    Buffer,
+    ByteRange,
+    Request,
+    State,
+    Store,
+    Version,
+    check_key,
+    check_prefix,
+    cut,
+    flat,
+    refuse_start,
+    span,
+)
+from omnizarr.store.held import Held
+from omnizarr.store.object import failures
+from omnizarr.store.object.source import Address, Given, Source, parsed
+from omnizarr.store.overlap import Ask, Overlap
+from omnizarr.store.window import Window
+
+__all__ = ["ObjectStore"]
+
+R = TypeVar("R")
+
+_TRIES = 4  # of reading an answer that breaks off; obstore itself repeats what fails before
+_SINGLE_PUT = 2**25  # bytes that are sent in one request; more go in several, side by side
+_CONDITIONAL = ("s3", "gs", "az", "MemoryStore")
+_MOST_RECALLED = 256  # values that are remembered with their versions
+_LONGEST_RECALLED = 2**15  # bytes of such a value
+
+
+class ObjectStore(Store):
+    """The objects under a prefix of a bucket or a web server. `ObjectStore.from_url("s3://bucket/path")` makes one; so
+    does any store object of obstore, or of the protocol obspec: `ObjectStore(client, prefix="path")`."""
+
+    remote = True
+    states = True
+    holds = True
+    _twins = True
+
+    def __init__(
+        self,
+        client: Any,
+        *,
+        prefix: str = "",
+        read_only: bool = False,
+        forbidden_is_absent: bool = False,
+        max_concurrency: int = 256,
+    ) -> None:
+        """`forbidden_is_absent` takes 403 as the answer for an absent key, which public buckets that cannot be listed
+        give. `max_concurrency` is how many requests may be under way at most."""
+        self._source: Source = (
+            client if isinstance(client, Source) else Given(client, max_concurrency, forbidden_is_absent)
+        )
+        self._prefix = check_prefix(prefix.strip("/") + "/" if prefix.strip("/") else "")
+        self._read_only = read_only
+        self._begin()
+
+    @classmethod
+    def from_url(cls, url: str, *, read_only: bool = False, **storage_options: Any) -> ObjectStore:
+        """The store at a URL: `s3://`, `gs://`, `az://`, `abfs://`, `http://`, `https://`."""
+        kind, root, path, said = parsed(url)
+        return cls(Address(kind, root, {**said, **storage_options}), prefix=path, read_only=read_only)
+
+    def _begin(self) -> None:
+        kind = self._source.kind
+        self.conditional = kind in _CONDITIONAL
+        self.writable = self.listable = kind != "http"
+        self._suffixes = kind != "az"  # Azure cannot count from the end
+        self._ranges = True
+        self._recalled: OrderedDict[str, tuple[bytes | None, Version]] = OrderedDict()
+
+    @property
+    def location(self) -> str:
+        return f"{self._source.location}/{self._prefix}".rstrip("/")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ObjectStore)
+            and type(other) is type(self)
+            and (other._source, other._prefix) == (self._source, self._prefix)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._source, self._prefix))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_source": self._source, "_prefix": self._prefix, "_read_only": self._read_only}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def parent(self) -> tuple[Store, str] | None:
+        if not self._prefix:
+            return None
+        above, _, name = self._prefix[:-1].rpartition("/")
+        return type(self)(self._source, prefix=above, read_only=self._read_only), name
+
+    @property
+    def window(self) -> Window:
+        """How much may be under way to the place."""
+        return self._source.line().window
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        found = self.get_state(key, range)
+        return None if found is None else found.data
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        check_key(key)
+        if range is not None:
+            start, length = range
+            if start < 0 and not (self._suffixes and self._ranges):
+                return self._from_the_end(key, -start, version)
+            if length is not None and length <= 0:
+                return self._nothing_of(key)
+        tag = version[0] if isinstance(version, tuple) else None
+        for attempt in _attempts(self._source.retry_timeout):
+            try:
+                return self._asked(key, range, tag)
+            except FileNotFoundError:
+                return None
+            except Exception as error:
+                if type(error).__name__ == "PreconditionError":
+                    return State(None, None, None)
+                if failures.refused(error) and self._source.forbidden_is_absent:
+                    return None
+                if range is not None:
+                    if failures.out_of_range(error):
+                        return self._nothing_of(key)
+                    if failures.no_suffix(error):
+                        self._suffixes = False
+                        return self._from_the_end(key, -range[0], version)
+                    if failures.ignores_ranges(error):
+                        return self._cut(key, range, tag)
+                if not (failures.passing(error) and attempt()):
+                    raise self._error(error, "read", key) from None
+        raise AssertionError("the last attempt raises")
+
+    def _asked(self, key: str, range: ByteRange | None, tag: str | None) -> State:
+        options: dict[str, Any] = {}
+        if range is not None and self._ranges:
+            start, length = range
+            if start < 0:
+                options["range"] = {"suffix": -start}
+            elif length is None:
+                options["range"] = {"offset": start}
+            else:
+                options["range"] = (start, start + length)
+        if tag is not None:
+            options["if_match"] = tag
+        answer = self._source.line().client.get(self._prefix + key, options=options)
+        meta = answer.meta
+        found = _version(meta)
+        size = meta["size"]
+        if tag is not None and found is not None and found[0] != tag:
+            return State(None, found, size)  # a server that does not understand conditions
+        begin, end = answer.range
+        wanted, length = span(range, size) if self._ranges else (0, size)
+        if (begin, end) != (wanted, wanted + length) and length:
+            raise ValueError(f"the body of the answer holds bytes {begin} to {end}, and not those that were asked for")
+        data = memoryview(answer.buffer() if hasattr(answer, "buffer") else answer.bytes())
+        if len(data) != end - begin:
+            raise ValueError(f"the body of the answer has {len(data)} bytes instead of {end - begin}")
+        if range is not None and not self._ranges:
+            return State(cut(data, range), found, size)
+        return State(data, found, size)
+
+    def _cut(self, key: str, range: ByteRange, tag: str | None) -> State | None:
+        """A part of a value, of which a server sends the whole."""
+        whole = self.get_state(key, None, None if tag is None else (tag, None))
+        if whole is None or whole.data is None:
+            return whole
+        if len(whole.data) and self._ranges:  # of an empty value, servers answer the whole in any case
+            self._ranges = False
+            warn(f"{self!r}: this server sends whole values where parts are asked for, which takes longer")
+        return State(cut(whole.data, range), whole.version, whole.size)
+
+    def _from_the_end(self, key: str, count: int, version: Version) -> State | None:
+        """The last bytes, where the place cannot count from the end: its size is asked for before."""
+        if not self._ranges:
+            return self._cut(key, (-count, None), version[0] if isinstance(version, tuple) else None)
+        for _ in range(_TRIES):
+            head = self._head(key)
+            if head is None:
+                return None
+            found = _version(head)
+            if version is not None and found != version:
+                return State(None, found, head["size"])
+            start, length = span((-count, None), head["size"])
+            if not length:
+                return State(b"", found, head["size"])
+            answer = self.get_state(key, (start, length), found)
+            if answer is None or answer.data is not None:
+                return answer
+        raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
+
+    def _nothing_of(self, key: str) -> State | None:
+        head = self._head(key)
+        return None if head is None else State(b"", _version(head), head["size"])
+
+    def _head(self, key: str) -> Any:
+        check_key(key)
+        try:
+            return self._source.line().client.head(self._prefix + key)
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            if failures.refused(error) and self._source.forbidden_is_absent:
+                return None
+            raise self._error(error, "look at", key) from None
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        if start < 0:
+            refuse_start(key, start, repr(self))
+        return super().get_into(key, start, target)
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        window = self.window
+        asks = (
+            Ask(index, partial(self.get, key, range), window.expected(None if range is None else range[1]))
+            for index, (key, range) in enumerate(requests)
+        )
+        return Overlap(window, asks, _length)
+
+    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
+        """The answers, in order. Whole values are remembered with their versions, for `recall`."""
+        window = self.window
+        asks = (
+            Ask(index, partial(self.get_state, key, range), window.expected(None if range is None else range[1]))
+            for index, (key, range) in enumerate(requests)
+        )
+        answers: list[Buffer | None] = [None] * len(requests)
+        for index, state in Overlap(window, asks, lambda found: 0 if found is None else _length(found.data)):
+            key = requests[index][0]
+            if state is None:
+                self._remember(key, None, None)
+            else:
+                answers[index] = state.data
+                if state.data is not None and state.size == len(state.data):
+                    self._remember(key, state.data, state.version)
+        return answers
+
+    def hold(self, key: str) -> Held | None:
+        head = self._head(key)
+        return None if head is None else _HeldObject(self, key, head["size"], _version(head))
+
+    def exists(self, key: str) -> bool:
+        return self._head(key) is not None
+
+    def size(self, key: str) -> int | None:
+        head = self._head(key)
+        return None if head is None else int(head["size"])
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._put(key, value, "overwrite")
+
+    def _put(self, key: str, value: Buffer, mode: Any) -> Any:
+        """What the place says of the new object; None if the condition is not met."""
+        self.check_writable()
+        check_key(key)
+        data = bytes(flat(value)) if self._source.kind == "MemoryStore" else flat(value)  # which would keep the memory
+        self._recalled.pop(key, None)
+        several = mode == "overwrite" and len(data) > _SINGLE_PUT
+        try:
+            return self._source.line().client.put(
+                self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
+            )
+        except Exception as error:
+            if mode != "overwrite" and type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
+                return None
+            raise self._error(error, "write", key) from None
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        asks = (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        for _ in Overlap(self.window, asks):
+            pass
+
+    def erase(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+        self._recalled.pop(key, None)
+        try:
+            self._source.line().client.delete(self._prefix + key)
+        except FileNotFoundError:
+            pass
+        except Exception as error:
+            raise self._error(error, "erase", key) from None
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self.check_writable()
+        if self._source.kind != "s3":  # others fail if one of them is absent
+            for _ in Overlap(self.window, (Ask(key, partial(self.erase, key), 0) for key in keys)):
+                pass
+            return
+        wanted = list(keys)
+        for key in wanted:
+            check_key(key)
+            self._recalled.pop(key, None)
+        if len(wanted) == 1:
+            self.erase(wanted[0])
+        elif wanted:
+            self._bulk(wanted)
+
+    def _bulk(self, keys: list[str]) -> None:
+        try:
+            self._source.line().client.delete([self._prefix + key for key in keys])
+        except Exception as error:
+            raise self._error(error, "erase keys in", None) from None
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        below = self._prefix + check_prefix(prefix)
+        self._check_listable()
+        return self._listed(below)
+
+    def _listed(self, below: str) -> Iterator[str]:
+        cut = len(self._prefix)
+        try:
+            for page in self._source.line().client.list(below or None, chunk_size=1000):
+                for meta in page:
+                    if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
+                        yield meta["path"][cut:]
+        except FileNotFoundError:
+            return
+        except Exception as error:
+            raise self._error(error, "list", None) from None
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        below = self._prefix + check_prefix(prefix)
+        self._check_listable()
+        try:
+            found = self._source.line().client.list_with_delimiter(below or None)
+        except FileNotFoundError:
+            return [], []
+        except Exception as error:
+            raise self._error(error, "list", None) from None
+        cut = len(self._prefix)
+        keys = [meta["path"][cut:] for meta in found["objects"] if meta["path"].startswith(below)]
+        prefixes = [f"{path.rstrip('/')}/"[cut:] for path in found["common_prefixes"]]
+        return sorted(keys), sorted(prefixes)
+
+    def _check_listable(self) -> None:
+        if not self.listable:
+            raise StoreError(
+                f"{self!r} cannot be listed: a web server does not tell what it has",
+                hint="name the array, or open a group whose metadata is consolidated",
+                store=repr(self),
+            )
+
+    # -- agreement between writers
+
+    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        found = self.get_state(key)
+        if found is None or found.data is None:
+            self._remember(key, None, None)
+            return None, None
+        if not self.conditional:
+            return found.data, bytes(found.data)
+        self._remember(key, found.data, found.version)
+        return found.data, found.version
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        if not self.conditional:
+            return super().set_if(key, value, version)
+        if isinstance(version, tuple):
+            names = ("e_tag", "version")
+            mode: Any = {name: part for name, part in zip(names, version, strict=True) if part is not None}
+        else:
+            mode = "create"
+        found = self._put(key, value, mode)
+        if found is None:
+            return False
+        self._remember(key, bytes(flat(value)), _version(found))
+        return True
+
+    def recall(self, key: str) -> tuple[Buffer | None, Version] | None:
+        return self._recalled.get(key)
+
+    def _remember(self, key: str, value: Buffer | None, version: Version) -> None:
+        """Keeps a value with its version, or that there is none, if that is of use and small; the oldest make room."""
+        recalled = self._recalled
+        recalled.pop(key, None)
+        if not self.conditional or (version is None) != (value is None) or _length(value) > _LONGEST_RECALLED:
+            return
+        recalled[key] = None if value is None else bytes(value), version
+        if len(recalled) > _MOST_RECALLED:
+            try:
+                recalled.popitem(last=False)
+            except KeyError:  # another thread did it
+                pass
+
+    def _error(self, error: BaseException, what: str, key: str | None) -> OmnizarrError:
+        if isinstance(error, OmnizarrError):
+            return error  # the client cannot be made
+        return failures.store_error(error, what, repr(self), key, self._source.secrets)
+
+
+class _HeldObject(Held):
+    """An object in the state in which it was looked at. If somebody replaces it, it cannot be read any more."""
+
+    def __init__(self, store: ObjectStore, key: str, size: int, version: Version) -> None:
+        self._store = store
+        self._key = key
+        self.size = size
+        self._version = version
+
+    @property
+    def version(self) -> object:
+        return self._version
+
+    def get(self, range: ByteRange) -> Buffer:
+        found = self._store.get_state(self._key, range, self._version)
+        if found is None or found.data is None or (self._version is None and found.size != self.size):
+            raise StoreError(
+                f"`{self._key}` in {self._store!r} was replaced while it was read",
+                hint="read it once more",
+                store=repr(self._store),
+                key=self._key,
+            )
+        return found.data
+
+    def close(self) -> None:
+        pass  # nothing is kept anywhere
+
+
+def _version(meta: Any) -> tuple[str, str | None] | None:
+    """What tells a state of an object from others. A weak tag tells no bytes apart."""
+    tag = meta.get("e_tag")
+    return None if not tag or tag.startswith("W/") else (tag, meta.get("version"))
+
+
+def _length(value: Buffer | None) -> int:
+    return 0 if value is None else len(value)
+
+
+def _attempts(seconds: float) -> Iterator[Callable[[], bool]]:
+    """Turns of a loop, each with a function that says whether another one may follow, after a while."""
+    deadline = time.monotonic() + seconds
+    for number in range(1, _TRIES + 1):
+
+        def again(number: int = number) -> bool:
+            if number == _TRIES or time.monotonic() > deadline:
+                return False
+            time.sleep(random.uniform(0.5, 1.0) * 0.1 * 2**number)
+            return True
+
+        yield again

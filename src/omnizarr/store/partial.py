@@ -1,0 +1,37 @@
+"""A store whose own operations are the batches: one value is a batch of one (S61, S77)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store
+
+__all__ = ["StoreWithPartialAccess"]
+
+
+class StoreWithPartialAccess(Store):
+    """For places that answer many requests at once as easily as one: `get_partial_values`, `set_each`, `erase_values`,
+    `list_prefix` and `location` make a complete store."""
+
+    @abstractmethod
+    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]: ...
+
+    @abstractmethod
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None: ...
+
+    @abstractmethod
+    def erase_values(self, keys: Iterable[str]) -> None: ...
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        return self.get_partial_values([(key, range)])[0]
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        yield from enumerate(self.get_partial_values(requests))
+
+    def set(self, key: str, value: Buffer) -> None:
+        # Not `set_partial_values`, which would leave the end of a longer value in place.
+        self.set_each([(key, value)])
+
+    def erase(self, key: str) -> None:
+        self.erase_values([key])

@@ -1,0 +1,82 @@
+"""References in a JSON document, as kerchunk defines them: version 0, a plain object, and version 1, with templates."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+from omnizarr import _json
+from omnizarr.errors import InvalidKeyError, MetadataError
+from omnizarr.store.contract import check_key
+from omnizarr.store.references.templates import MOST_REFERENCES, expanded, filled, needs_filling
+
+__all__ = ["Reference", "parse_references"]
+
+Reference = bytes | tuple[str, int, int | None]
+"""A value itself; or where it lies: a URL, an offset, and a length, which is None for all of the rest."""
+
+_LARGEST = 2**63
+
+
+def parse_references(document: Any, what: str) -> dict[str, Reference]:
+    """The references of a document; all of them checked, but for the targets."""
+    if not isinstance(document, dict):
+        raise MetadataError(f"{what}: expected an object, found {_json.describe(document)}")
+    if "zarr_format" in document or "zarr_consolidated_format" in document:
+        raise MetadataError(
+            f"{what} is a document of a Zarr node and has no references", hint="open the folder that it lies in"
+        )
+    version = document.get("version", 0)
+    if "refs" not in document and "version" not in document:
+        return _references(document, {}, what, "$")
+    if version not in (0, 1) or isinstance(version, bool):
+        raise MetadataError(f"{what}: version {_json.describe(version)} of references; known are 0 and 1")
+    refs, templates, generators = (document.get(name) for name in ("refs", "templates", "gen"))
+    if not isinstance(refs, dict | None) or not isinstance(templates, dict | None):
+        raise MetadataError(f"{what}: expected `refs` and `templates` to be objects")
+    if not isinstance(generators, list | None) or not all(isinstance(text, str) for text in (templates or {}).values()):
+        raise MetadataError(f"{what}: expected `gen` to be a list, and each of the `templates` to be a text")
+    templates = templates or {}
+    found: dict[str, Any] = {}
+    for number, item in enumerate(generators or []):
+        found |= expanded(item, templates, f"{what}: $.gen[{number}]")
+        if len(found) > MOST_REFERENCES:
+            raise MetadataError(f"{what}: generates more than {MOST_REFERENCES} references")
+    found |= refs or {}
+    return _references(found, templates, what, "$.refs")
+
+
+def _references(items: dict[str, Any], templates: dict[str, str], what: str, path: str) -> dict[str, Reference]:
+    found: dict[str, Reference] = {}
+    for key, item in items.items():
+        if templates and needs_filling(key):
+            key = filled(key, {}, templates, f"{what}: {path}")
+        try:
+            check_key(key)
+        except InvalidKeyError:
+            raise MetadataError(f"{what}: {path} has {key!r}, which no key may be called") from None
+        try:
+            found[key] = _reference(item, templates, f"{what}: {path}[{key!r}]")
+        except (ValueError, binascii.Error) as error:
+            if isinstance(error, MetadataError):
+                raise
+            raise MetadataError(f"{what}: {path}[{key!r}]: {error}") from None
+    return found
+
+
+def _reference(item: Any, templates: dict[str, str], what: str) -> Reference:
+    if isinstance(item, str):
+        if item.startswith("base64:"):
+            return b64decode(item[7:], validate=True)
+        return item.encode()
+    if isinstance(item, dict):  # a document that was not made a text
+        return _json.dump(item, allow_nan=True)
+    if isinstance(item, list) and len(item) in (1, 3) and isinstance(item[0], str) and item[0]:
+        url = filled(item[0], {}, templates, what) if templates and needs_filling(item[0]) else item[0]
+        if len(item) == 1:
+            return url, 0, None
+        offset, length = item[1:]
+        if all(_json.is_integer(number) and 0 <= number < _LARGEST for number in (offset, length)):
+            return url, offset, length
+    raise ValueError("expected a text, `[url]`, or `[url, offset, length]`")

@@ -1,0 +1,163 @@
+"""The templates of reference files: names, numbers, texts and simple arithmetic between `{{` and `}}`.
+
+kerchunk has jinja2 fill them in, which is a programming language. Nothing here is run: an expression is taken apart,
+and what is not one of the few forms that reference files need is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+from omnizarr.errors import MetadataError
+
+__all__ = ["MOST_REFERENCES", "expanded", "filled", "needs_filling"]
+
+MOST_REFERENCES = 2**20
+"""How many may be generated: far more than a file of them would have lines."""
+
+_SLOT = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_LONGEST = 200  # characters of an expression
+_DEEPEST = 4  # templates that use templates
+_LARGEST = 2**63
+_LONGEST_TEXT = 2**14
+_FORMAT = re.compile(r"[^%]*%0?[0-9]{0,2}d[^%]*")
+
+Value = int | str
+
+
+class _Refused(Exception):
+    """Why an expression is not filled in."""
+
+
+def needs_filling(text: str) -> bool:
+    """Whether there is anything to fill in."""
+    return "{{" in text or "{%" in text or "{#" in text
+
+
+def filled(text: str, names: Mapping[str, Value], templates: Mapping[str, str], what: str) -> str:
+    """`text` with every expression replaced by its value. `names` are values, `templates` are texts that may be used
+    by name, or as functions if they have names of their own; `what` says in errors where this is."""
+    try:
+        return _filled(text, names, templates, 0)
+    except (_Refused, SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
+        raise MetadataError(f"{what}: cannot fill in {text[:100]!r}: {error}") from None
+
+
+def _filled(text: str, names: Mapping[str, Value], templates: Mapping[str, str], depth: int) -> str:
+    if depth > _DEEPEST:
+        raise _Refused(f"templates use templates more than {_DEEPEST} times")
+    if "{%" in text or "{#" in text:
+        raise _Refused("statements are not supported, only values")
+
+    def value(match: re.Match[str]) -> str:
+        source = match[1].strip()
+        if len(source) > _LONGEST:
+            raise _Refused(f"an expression has more than {_LONGEST} characters")
+        return str(_value(ast.parse(source, mode="eval").body, names, templates, depth))
+
+    result = _SLOT.sub(value, text)
+    if len(result) > _LONGEST_TEXT:
+        raise _Refused(f"it would have more than {_LONGEST_TEXT} characters")
+    return result
+
+
+def _value(node: ast.expr, names: Mapping[str, Value], templates: Mapping[str, str], depth: int) -> Value:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, str):
+        constant: Any = node.value
+        return _bounded(constant)
+    if isinstance(node, ast.Name):
+        if node.id in names:
+            return names[node.id]
+        if node.id in templates:
+            return _filled(templates[node.id], names, templates, depth + 1)
+        raise _Refused(f"`{node.id}` is not defined")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args and node.func.id in templates:
+        given = {argument.arg: _value(argument.value, names, templates, depth) for argument in node.keywords}
+        if None in given:
+            raise _Refused("arguments must be given by name")
+        inner = {**names, **{str(name): value for name, value in given.items()}}
+        return _filled(templates[node.func.id], inner, templates, depth + 1)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_number(_value(node.operand, names, templates, depth))
+    if isinstance(node, ast.BinOp):
+        left, right = (_value(side, names, templates, depth) for side in (node.left, node.right))
+        return _bounded(_computed(node.op, left, right))
+    raise _Refused("only names, numbers, texts, `+ - * // %` and templates with named arguments are supported")
+
+
+def _computed(operator: ast.operator, left: Value, right: Value) -> Value:
+    if isinstance(operator, ast.Mod) and isinstance(left, str):
+        if not _FORMAT.fullmatch(left):
+            raise _Refused("the only format is one number, as in `'%02d' % i`")
+        return left % _number(right)
+    if isinstance(operator, ast.Add) and isinstance(left, str) and isinstance(right, str):
+        return left + right
+    one, two = _number(left), _number(right)
+    if isinstance(operator, ast.Add):
+        return one + two
+    if isinstance(operator, ast.Sub):
+        return one - two
+    if isinstance(operator, ast.Mult):
+        return one * two
+    if isinstance(operator, ast.FloorDiv):
+        return one // two
+    if isinstance(operator, ast.Mod):
+        return one % two
+    raise _Refused("of arithmetic, only `+ - * // %` are supported")
+
+
+def _number(value: Value) -> int:
+    if isinstance(value, str):
+        raise _Refused(f"{value[:40]!r} is not a number")
+    return value
+
+
+def _bounded(value: Value) -> Value:
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        raise _Refused("a number has more than 64 bits")
+    return value
+
+
+def expanded(item: Any, templates: Mapping[str, str], what: str) -> dict[str, Any]:
+    """The references that one generator stands for: a key, a URL, and perhaps an offset and a length, for every
+    combination of the values that its dimensions take."""
+    if not isinstance(item, dict) or not all(isinstance(item.get(name), str) for name in ("key", "url")):
+        raise MetadataError(f"{what}: expected an object with the texts `key` and `url`")
+    dimensions = item.get("dimensions")
+    if not isinstance(dimensions, dict) or not dimensions:
+        raise MetadataError(f"{what}.dimensions: expected an object with at least one name")
+    values = {name: _steps(steps, f"{what}.dimensions.{name}") for name, steps in dimensions.items()}
+    count = 1
+    for steps in values.values():
+        count *= len(steps)
+        if count > MOST_REFERENCES:
+            raise MetadataError(f"{what}: stands for more than {MOST_REFERENCES} references")
+    found: dict[str, Any] = {}
+    for combination in product(*values.values()):
+        names = dict(zip(values, combination, strict=True))
+        reference: list[Any] = [filled(item["url"], names, templates, f"{what}.url")]
+        if item.get("offset") is not None or item.get("length") is not None:
+            for part in ("offset", "length"):
+                text = filled(str(item.get(part)), names, templates, f"{what}.{part}")
+                if not re.fullmatch("[0-9]{1,19}", text):
+                    raise MetadataError(f"{what}.{part}: expected an integer, found {text[:40]!r}")
+                reference.append(int(text))
+        found[filled(item["key"], names, templates, f"{what}.key")] = reference
+    return found
+
+
+def _steps(steps: Any, what: str) -> range | list[Any]:
+    if isinstance(steps, list):
+        if all(type(step) in (int, str) for step in steps):
+            return steps
+    elif isinstance(steps, dict) and "stop" in steps and not steps.keys() - {"start", "stop", "step"}:
+        start, stop, step = steps.get("start", 0), steps["stop"], steps.get("step", 1)
+        if all(type(number) is int for number in (start, stop, step)) and step:
+            found = range(start, stop, step)
+            if abs(start) < _LARGEST and abs(stop) < _LARGEST and abs(step) < _LARGEST:
+                return found
+    raise MetadataError(f"{what}: expected a list of numbers and texts, or an object with `stop`")

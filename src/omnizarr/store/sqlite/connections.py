@@ -1,0 +1,157 @@
+"""Connections to one database: each used by one thread at a time, and none of them open while the process is forked.
+
+What SQLite knows of the locks of a process does not survive a fork: a child that uses a connection of its parent, or
+opens another one beside it, may damage the database. So a fork waits until nobody uses a connection, and closes all.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from omnizarr.errors import MissingDependencyError, StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["Connections", "library"]
+
+_MOST_IDLE = 8
+_PAGE = 2**14  # bytes; values are long, and a page of the usual 4 KiB makes many pieces of one
+
+
+class _Gate:
+    """Lets a fork wait until no connection is used, and those who want to use one until the fork is over."""
+
+    def __init__(self) -> None:
+        self.change = threading.Condition()
+        self.used = 0
+        self.forks = 0
+        self.pools: weakref.WeakSet[Connections] = weakref.WeakSet()
+
+    def close_for_a_fork(self) -> None:
+        with self.change:
+            self.forks += 1
+            while self.used:
+                self.change.wait()
+            for pool in list(self.pools):
+                pool.close_idle()
+
+    def open_again(self) -> None:
+        with self.change:
+            self.forks -= 1
+            self.change.notify_all()
+
+    def renew(self) -> None:
+        self.change = threading.Condition()  # its holders are threads that the child does not have
+        self.forks = 0
+
+
+_GATE = _Gate()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_GATE.close_for_a_fork, after_in_parent=_GATE.open_again, after_in_child=_GATE.renew)
+
+
+def library() -> Any:
+    """Python's own module, which some builds of Python lack."""
+    try:
+        import sqlite3
+    except ImportError:
+        raise MissingDependencyError("a store in an SQLite database", "sqlite3") from None
+    return sqlite3
+
+
+class Connections:
+    """Those to the database at a path."""
+
+    def __init__(self, path: str, *, read_only: bool, timeout: float, durable: bool) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._timeout = timeout
+        self._durable = durable
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        with _GATE.change:
+            _GATE.pools.add(self)
+
+    @contextmanager
+    def use(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
+        """A connection for a short while; None if there is no database, and none is to be created."""
+        with _GATE.change:
+            while _GATE.forks:
+                _GATE.change.wait()
+            if self._closed:
+                raise StoreError(f"{self._path} is closed", hint="open it again", store=self._path)
+            _GATE.used += 1
+            connection = self._idle.pop() if self._idle else None
+        try:
+            if connection is None and (create or os.path.exists(self._path)):
+                connection = self._open()
+            yield connection
+        except BaseException:
+            if connection is not None and connection.in_transaction:
+                connection.rollback()
+            raise
+        finally:
+            with _GATE.change:
+                if connection is not None:
+                    if len(self._idle) < _MOST_IDLE and not self._closed:
+                        self._idle.append(connection)
+                    else:
+                        connection.close()
+                _GATE.used -= 1
+                _GATE.change.notify_all()
+
+    def _open(self) -> sqlite3.Connection:
+        sqlite3 = library()
+        place = "file:" + quote(self._path.encode("utf-8", "surrogateescape"))
+        if not self._read_only:
+            folder = os.path.dirname(self._path)
+            if not os.path.exists(folder):
+                os.makedirs(folder, exist_ok=True)
+        try:
+            return self._connected(f"{place}?mode={'ro' if self._read_only else 'rwc'}")
+        except sqlite3.OperationalError:
+            if not self._read_only or os.access(os.path.dirname(self._path), os.W_OK):
+                raise
+            # Even a reader needs to write beside it, if others might. Here nobody can.
+            return self._connected(f"{place}?mode=ro&immutable=1")
+
+    def _connected(self, place: str) -> sqlite3.Connection:
+        made: sqlite3.Connection = library().connect(
+            place, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
+        )
+        try:
+            made.execute("PRAGMA trusted_schema = OFF")  # nothing that a database brings along is run
+            made.execute("PRAGMA cell_size_check = ON")
+            if self._read_only:
+                made.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+            else:
+                made.execute(f"PRAGMA page_size = {_PAGE}")
+                # Readers need not wait for a writer; and commits are whole without a wait for the disk.
+                made.execute("PRAGMA journal_mode = WAL").fetchall()
+                made.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def close(self) -> None:
+        """Closes all that are idle now, and the others when they are not needed any more."""
+        with _GATE.change:
+            self._closed = True
+            self.close_idle()
+
+    def close_idle(self) -> None:
+        """Closes those that nobody uses."""
+        while self._idle:
+            self._idle.pop().close()
+
+    def __del__(self) -> None:
+        self.close_idle()

@@ -1,0 +1,406 @@
+"""A store in an SQLite database: one file, in which every write is a transaction, for many processes at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+
+from omnizarr.errors import InvalidKeyError, LocationError, StoreError
+from omnizarr.store.contract import (
+    Buffer,
+    ByteRange,
+    Request,
+    Store,
+    Version,
+    check_key,
+    check_prefix,
+    flat,
+    overwritten,
+    parts_by_key,
+    span,
+)
+from omnizarr.store.local import LocalStore
+from omnizarr.store.sqlite.connections import Connections, library
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["SQLiteStore", "open_inside"]
+
+T = TypeVar("T")
+
+# The names that zarr-python 2 gave them, so that either reads what the other wrote.
+_CREATE = "CREATE TABLE IF NOT EXISTS zarr (k TEXT PRIMARY KEY, v BLOB)"
+_GET = "SELECT CAST(v AS BLOB) FROM zarr WHERE k = ?"
+_SIZE = "SELECT length(CAST(v AS BLOB)) FROM zarr WHERE k = ?"
+_ROW = "SELECT rowid, typeof(v) FROM zarr WHERE k = ?"
+_SET = "INSERT INTO zarr (k, v) VALUES (?, ?) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
+_ERASE = "DELETE FROM zarr WHERE k = ?"
+_ERASE_BELOW = "DELETE FROM zarr WHERE k >= ? AND k < ?"
+_KEYS = "SELECT k FROM zarr WHERE k >= ? AND k < ? ORDER BY k"
+
+_BATCH = 2**24  # bytes that are written in one transaction: others wait for it
+_TOGETHER = 1000  # values, likewise
+_LISTED = 1000  # keys that are asked for at a time
+_LAST = b""  # SQLite puts bytes behind all texts
+
+
+class SQLiteStore(Store):
+    """Keys and values in the table `zarr` of a database, which the first write makes if there is none.
+
+    Any number of threads and processes of one machine may read and write at once: a reader sees one state, `set_if` is
+    atomic for everybody, and a value is whole or absent, whatever crashes. While it is open for writing, SQLite keeps
+    two files beside the database. It is no store for a network file system, whose locks cannot be relied upon.
+    """
+
+    conditional = True
+    erases_if = True
+    _twins = True
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
+    ) -> None:
+        given = os.fspath(path)
+        if not isinstance(given, str) or not given or "\0" in given or "://" in given:
+            raise LocationError(f"{path!r} is not a file's path", location=path)
+        library()
+        self._path = os.path.realpath(given)
+        self._read_only = read_only
+        self._timeout = timeout
+        """For how many seconds it waits for others who write."""
+        self._durable = durable
+        self._connect()
+
+    def _connect(self) -> None:
+        self._connections = Connections(
+            self._path, read_only=self._read_only, timeout=self._timeout, durable=self._durable
+        )
+        self._has_table = False
+
+    @property
+    def location(self) -> str:
+        return self._path
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SQLiteStore) and other._path == self._path
+
+    def __hash__(self) -> int:
+        return hash(self._path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_connections", "_has_table")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._connect()
+
+    def __copy__(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._connections.close()
+
+    # -- asking
+
+    def _fail(self, action: str, key: str, error: Exception) -> NoReturn:
+        if isinstance(error, StoreError):
+            raise error
+        hint = None
+        text = str(error)
+        if _is_busy(error):
+            hint = f"another process wrote to it for more than {self._timeout} s; `timeout` is how long to wait"
+        elif "not a database" in text or "malformed" in text:
+            hint = "the file is damaged, or was never a database"
+        elif "readonly" in text or "unable to open" in text:
+            hint = "check the permissions of the file and of the directory that it is in"
+        elif "too big" in text:
+            hint = "a value in SQLite has 1 GB at most; smaller chunks or shards fit"
+        raise StoreError(
+            f"cannot {action} `{key}` in {self!r}: {text}", hint=hint, store=repr(self), key=key
+        ) from error
+
+    def _ask(self, action: str, key: str, how: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """What the database answers; `otherwise` if there is none."""
+
+        def ask() -> T:
+            with self._connections.use() as connection:
+                if connection is None or not self._is_there(connection):
+                    return otherwise
+                return how(connection)
+
+        return self._patiently(action, key, ask)
+
+    def _patiently(self, action: str, key: str, act: Callable[[], T]) -> T:
+        """Does it again for a while if others are in the way. SQLite itself waits for them as well, but not where it
+        opens a database that others open, or close, at the same moment."""
+        end = time.monotonic() + self._timeout
+        pause = 0.001
+        while True:
+            try:
+                return act()
+            except (library().Error, OSError, OverflowError) as error:
+                if not _is_busy(error) or time.monotonic() + pause > end:
+                    self._fail(action, key, error)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+
+    def _is_there(self, connection: sqlite3.Connection) -> bool:
+        """Whether there is a table to ask: a view could be anything."""
+        if not self._has_table:
+            found = connection.execute("SELECT type FROM sqlite_master WHERE name = 'zarr'").fetchone()
+            if found is None:
+                return False
+            if found[0] != "table":
+                raise StoreError(f"`zarr` in {self!r} is a {found[0]} and not a table", store=repr(self))
+            self._has_table = True
+        return True
+
+    def _change(self, key: str, how: Callable[[sqlite3.Connection], T]) -> T:
+        """Changes the database, wholly or not at all, while nobody else does."""
+        self.check_writable()
+
+        def change() -> T:
+            with self._connections.use(create=True) as connection:
+                assert connection is not None
+                connection.execute("BEGIN IMMEDIATE")
+                if not self._is_there(connection):
+                    connection.execute(_CREATE)
+                result = how(connection)
+                connection.execute("COMMIT")
+                return result
+
+        return self._patiently("write", key, change)
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        return self._ask("read", key, lambda connection: _value(connection, key, range), None)
+
+    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
+        if not requests:
+            return []
+        for key, _ in requests:
+            check_key(key)
+
+        def all_of_one_state(connection: sqlite3.Connection) -> list[Buffer | None]:
+            with _reading(connection):
+                return [_value(connection, key, range, begun=True) for key, range in requests]
+
+        return self._ask("read", requests[0][0], all_of_one_state, [None] * len(requests))
+
+    def exists(self, key: str) -> bool:
+        return self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        check_key(key)
+
+        def size(connection: sqlite3.Connection) -> int | None:
+            found = connection.execute(_SIZE, (key,)).fetchone()
+            return None if found is None else found[0]
+
+        return self._ask("look at", key, size, None)
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        data = flat(value)
+        self._change(key, lambda connection: connection.execute(_SET, (key, data)))
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        waiting: list[tuple[str, bytes | memoryview]] = []
+        size = 0
+
+        def store() -> None:
+            nonlocal waiting, size
+            if waiting:
+                now, waiting, size = waiting, [], 0
+                self._change(now[0][0], lambda connection: connection.executemany(_SET, now))
+
+        try:
+            for key, value in items:
+                check_key(key)
+                waiting.append((key, flat(value)))
+                size += len(waiting[-1][1])
+                if size >= _BATCH or len(waiting) >= _TOGETHER:
+                    store()
+        finally:  # also what came before a failure
+            store()
+
+    def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
+        self.check_writable()
+        parts = parts_by_key(items, repr(self))
+        for key in parts:
+            check_key(key)
+        for key, pieces in parts.items():
+            self._change(
+                key,
+                lambda connection, key=key, pieces=pieces: connection.execute(  # type: ignore[misc]
+                    _SET, (key, overwritten(_value(connection, key, None), pieces))
+                ),
+            )
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        self.check_writable()
+        check_key(key)
+        data = flat(value)
+
+        def change(connection: sqlite3.Connection) -> bool:
+            now = _value(connection, key, None)
+            if now != version:
+                return False
+            connection.execute(_SET, (key, data))
+            return True
+
+        return self._change(key, change)
+
+    def erase_if(self, key: str, version: Version) -> bool:
+        self.check_writable()
+        check_key(key)
+        if version is None and not os.path.exists(self._path):
+            return True
+
+        def change(connection: sqlite3.Connection) -> bool:
+            if _value(connection, key, None) != version:
+                return False
+            connection.execute(_ERASE, (key,))
+            return True
+
+        return self._change(key, change)
+
+    def erase(self, key: str) -> None:
+        self.erase_values([key])
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self.check_writable()
+        keys = list(keys)
+        for key in keys:
+            check_key(key)
+        if keys and os.path.exists(self._path):
+            self._change(keys[0], lambda connection: connection.executemany(_ERASE, [(key,) for key in keys]))
+
+    def erase_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        prefix = check_prefix(prefix)
+        if os.path.exists(self._path):
+            self._change(prefix, lambda connection: connection.execute(_ERASE_BELOW, _bounds(prefix)))
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = check_prefix(prefix)
+        return self._walk(prefix)
+
+    def _walk(self, prefix: str) -> Iterator[str]:
+        # A part at a time, so that no connection is kept while somebody thinks about the keys.
+        start, end = _bounds(prefix)
+        after = ">="
+        while True:
+            query = f"SELECT k FROM zarr WHERE k {after} ? AND k < ? ORDER BY k LIMIT {_LISTED}"
+            found = self._rows(query, start, end, prefix)
+            yield from found
+            if len(found) < _LISTED:
+                return
+            start, after = found[-1], ">"
+
+    def _rows(self, query: str, start: str, end: str | bytes, prefix: str) -> list[str]:
+        none: list[tuple[Any]] = []
+        found = self._ask("list", prefix, lambda connection: connection.execute(query, (start, end)).fetchall(), none)
+        return [self._checked(key) for (key,) in found]
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        prefix = check_prefix(prefix)
+        keys: list[str] = []
+        prefixes: list[str] = []
+
+        def children(connection: sqlite3.Connection) -> None:
+            keys.clear()  # of an attempt that failed
+            prefixes.clear()
+            start, end = _bounds(prefix)
+            passing = True
+            while passing:
+                passing = False
+                for (key,) in connection.execute(_KEYS, (start, end)):
+                    below = self._checked(key).find("/", len(prefix))
+                    if below < 0:
+                        keys.append(key)
+                    else:  # all that lies in there is passed over
+                        prefixes.append(key[: below + 1])
+                        start, passing = key[:below] + "0", True  # which comes after the slash
+                        break
+
+        def of_one_state(connection: sqlite3.Connection) -> None:
+            with _reading(connection):
+                children(connection)
+
+        self._ask("list", prefix, of_one_state, None)
+        return sorted(keys), sorted(prefixes)
+
+    def _checked(self, key: Any) -> str:
+        try:
+            check_key(key)
+        except (InvalidKeyError, TypeError):
+            raise StoreError(
+                f"{self!r} has a row called {key!r}, which no key may be called", store=repr(self)
+            ) from None
+        return str(key)
+
+
+def _value(connection: sqlite3.Connection, key: str, range: ByteRange | None, *, begun: bool = False) -> bytes | None:
+    """A value, or a part of it, of which no more is read than that."""
+    if range is None:
+        found = connection.execute(_GET, (key,)).fetchone()
+        return None if found is None else bytes(found[0]) if found[0] is not None else b""
+    with _reading(connection, begun=begun):
+        found = connection.execute(_ROW, (key,)).fetchone()
+        if found is None:
+            return None
+        if found[1] != "blob":
+            whole = connection.execute(_GET, (key,)).fetchone()[0] or b""
+            start, length = span(range, len(whole))
+            return bytes(whole[start : start + length])
+        with connection.blobopen("zarr", "v", found[0], readonly=True) as blob:
+            start, length = span(range, len(blob))
+            blob.seek(start)
+            return blob.read(length) if length else b""
+
+
+@contextmanager
+def _reading(connection: sqlite3.Connection, *, begun: bool = False) -> Iterator[None]:
+    """Everything that is read meanwhile is of one state."""
+    begun = begun or connection.in_transaction
+    if not begun:
+        connection.execute("BEGIN")
+    yield
+    if not begun:
+        connection.execute("COMMIT")
+
+
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, library().OperationalError) and ("locked" in str(error) or "busy" in str(error))
+
+
+def _bounds(prefix: str) -> tuple[str, str | bytes]:
+    """Between which all keys under a prefix lie, in the order of their bytes."""
+    return (prefix, prefix[:-1] + "0") if prefix else ("", _LAST)
+
+
+def open_inside(
+    store: Store, key: str, *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
+) -> SQLiteStore:
+    """The database that is a file of a folder."""
+    if type(store) is not LocalStore:
+        raise LocationError(
+            "an SQLite database must be a file of this machine",
+            hint="copy it here first; SQLite changes files in place, which remote stores cannot do",
+        )
+    return SQLiteStore(store.path(key), read_only=read_only or store.read_only, timeout=timeout, durable=durable)

@@ -1,0 +1,234 @@
+"""One archive, shared by all stores of this process that show it, with what was written to it and is not finished yet.
+
+Reading takes no lock: an entry never changes, and who has one reads the file that it lies in, even if another one has
+taken the name of that file meanwhile. What is written goes into a draft of the next archive. A small value stays in
+memory until that is finished, so that a document that changes ten times is written once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Hashable, Iterable
+
+from omnizarr.errors import StoreError, warn
+from omnizarr.store.contract import Buffer
+from omnizarr.store.key_index import KeyIndex
+from omnizarr.store.zip.draft import Draft, encoded_name
+from omnizarr.store.zip.entries import Entry, crc32, deflated, entries_of
+from omnizarr.store.zip.homes import Home
+from omnizarr.store.zip.records import DEFLATED, STORED, Damaged
+from omnizarr.store.zip.sources import BytesSource
+
+__all__ = ["Archive", "archive_at"]
+
+_SMALL = 2**16  # bytes; a value that is not larger waits in memory,
+_MOST_WAITING = 2**26  # as long as all that wait together are not larger than this
+
+_archives: weakref.WeakValueDictionary[Hashable, Archive] = weakref.WeakValueDictionary()
+_unfinished: set[Archive] = set()
+_finding = threading.Lock()
+
+
+def archive_at(home: Home) -> Archive:
+    """The archive that lives there: the one that is open already, unless another has taken its place meanwhile."""
+    made = None
+    while True:
+        with _finding:
+            found = _archives.get(home.identity)
+            if found is None or not (found.unfinished or found.is_current()):
+                if made is None:
+                    found = None
+                else:
+                    found = _archives[home.identity] = made
+            if found is not None:
+                return found
+        made = Archive(home)  # without the lock: it may be far away
+
+
+@atexit.register
+def _finish_all() -> None:
+    for archive in list(_unfinished):
+        archive.finish()
+
+
+def _in_child() -> None:
+    global _finding
+    _finding = threading.Lock()
+    for archive in list(_archives.values()):
+        archive._lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
+
+
+class Archive:
+    """An archive as it is now: its entries by key."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.writers = 0
+        self.durable = False
+        self._lock = threading.RLock()
+        self._draft: Draft | None = None
+        self._process = os.getpid()
+        self._waiting = 0
+        self._changed = False
+        self._index: KeyIndex | None = None
+        self.entries: dict[str, Entry] = {}
+        self._load()
+
+    def _load(self) -> None:
+        source, self._state = self.home.load()
+        try:
+            self.entries, _, repeated = ({}, 0, []) if source is None else entries_of(source)
+        except Damaged as damage:
+            raise StoreError(
+                f"cannot open the archive {self.home.location}: {damage}", store=self.home.location
+            ) from None
+        self._index = None
+        if repeated:
+            more = f" and {len(repeated) - 1} more" if len(repeated) > 1 else ""
+            warn(
+                f"the archive {self.home.location} has `{repeated[0]}`{more} more than once; the last one counts. "
+                "Programs that cannot change an archive leave this behind; it is gone when omnizarr next writes to it."
+            )
+
+    def is_current(self) -> bool:
+        """Whether it still is what lives in its home."""
+        return self._state is not None and self.home.state() == self._state
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether something was written that is not in the archive yet."""
+        return self._draft is not None
+
+    # -- listing
+
+    def index(self) -> KeyIndex:
+        """Its keys by folder; to be looked at under `lock`."""
+        if self._index is None:
+            self._index = KeyIndex(self.entries)
+        return self._index
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held while it changes."""
+        return self._lock
+
+    # -- writing
+
+    def begin(self) -> Draft:
+        """Claims the archive, and brings it up to date: another process may have finished writing meanwhile."""
+        if self._draft is not None and self._process != os.getpid():
+            raise StoreError(
+                f"{self.home.location} was being written when this process was forked off",
+                hint="close the store before that, and open it again in each process; one at a time may write",
+                store=self.home.location,
+            )
+        if self._draft is None:
+            self._be_the_one()
+            source = self.home.claim()
+            try:
+                if self.home.state() != self._state:
+                    self._load()
+            except BaseException:
+                self.home.abandon(source)
+                raise
+            self._draft = Draft(source)
+            self._process = os.getpid()
+            _unfinished.add(self)
+        return self._draft
+
+    def _be_the_one(self) -> None:
+        """Sees to it that stores which are opened from now on share this archive, and what is written to it."""
+        with _finding:
+            other = _archives.get(self.home.identity)
+            if other is not None and other is not self and other.unfinished:
+                raise StoreError(
+                    f"another store of this process is writing to {self.home.location}",
+                    hint="use that one, or close it first",
+                    store=self.home.location,
+                )
+            _archives[self.home.identity] = self
+
+    def set(self, key: str, value: Buffer, level: int | None) -> None:
+        """Makes `value` the value of `key`, compressed at a level if there is one and that makes it smaller."""
+        name = encoded_name(key)
+        crc, size, method, stored = crc32(value), len(value), STORED, value
+        if level is not None:
+            smaller = deflated(value, level)
+            if len(smaller) < size:
+                method, stored = DEFLATED, smaller
+        with self._lock:
+            draft = self.begin()
+            if len(stored) <= _SMALL and self._waiting + len(stored) <= _MOST_WAITING:
+                entry = Entry(BytesSource(bytes(stored)), 0, len(name), method, crc, len(stored), size)
+                entry.start, entry.limit = 0, len(stored)
+                self._waiting += len(stored)
+            else:
+                entry = draft.add(name, method, crc, stored, size)
+            self._drop(draft, key)
+            if self._index is not None:
+                self._index.add(key)
+            self.entries[key] = entry
+            self._changed = True
+
+    def erase(self, keys: Iterable[str]) -> None:
+        """Removes keys, those that are there."""
+        with self._lock:
+            for key in keys:
+                if key in self.entries:
+                    draft = self.begin()
+                    if key in self.entries:
+                        self._drop(draft, key)
+                        del self.entries[key]
+                        self._changed = True
+                        if self._index is not None:
+                            self._index.remove(key)
+
+    def _drop(self, draft: Draft, key: str) -> None:
+        before = self.entries.get(key)
+        if before is not None:
+            draft.drop(before)
+            if isinstance(before.source, BytesSource):
+                self._waiting -= before.stored_size
+
+    def finish(self) -> None:
+        """Makes what was written the archive; until then, and if that fails, it is as it was."""
+        with self._lock:
+            if self._draft is None or self._process != os.getpid():
+                return
+            draft = self._draft
+            if not self._changed:
+                self.home.abandon(draft.source)
+                self._end()
+                return
+            try:
+                if draft.unused:  # what is no longer needed is left behind
+                    draft = Draft(self.home.spare())
+                entries = draft.complete(self.entries)
+                state = self.home.publish(draft.source, self._state, durable=self.durable)
+            except BaseException:
+                if draft is not self._draft:
+                    self.home.abandon(draft.source)
+                raise
+            self._state = state
+            self.entries = entries
+            self._end()
+
+    def _end(self) -> None:
+        self._waiting = 0
+        self._changed = False
+        self._draft = None
+        _unfinished.discard(self)
+
+    def release(self) -> None:
+        """For somebody who needs it no more for writing; the last one finishes it."""
+        with self._lock:
+            self.writers -= 1
+            if not self.writers:
+                self.finish()

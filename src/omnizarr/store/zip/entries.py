@@ -1,0 +1,207 @@
+"""The values of an archive, each at its place: found in the directory, read whole or in part, checked on the way."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from omnizarr.config import config
+from omnizarr.store.contract import Buffer, ByteRange, span
+from omnizarr.store.zip.records import (
+    END_SIZE,
+    LOCAL_SIZE,
+    STORED,
+    Damaged,
+    directory_records,
+    find_end,
+    local_lengths,
+)
+from omnizarr.store.zip.sources import Source
+
+__all__ = ["Entry", "crc32", "deflated", "entries_of"]
+
+_LARGEST_DIRECTORY = 2**30  # bytes: ten million entries, and more than anybody should read by mistake
+_LONGEST_END = END_SIZE + 0xFFFF
+
+
+@cache
+def _isal() -> Any:
+    return import_module("isal.isal_zlib")  # its check sum is thirty times as fast as zlib's, its inflation twice
+
+
+def crc32(data: Buffer) -> int:
+    """The check sum that archives have for every entry."""
+    found: int = _isal().crc32(data)
+    return found
+
+
+def deflated(data: Buffer, level: int) -> Buffer:
+    """`data` as archives compress it."""
+    compressed: bytearray = import_module("deflate").deflate_compress(data, level)
+    return compressed
+
+
+class Entry:
+    """A value in an archive."""
+
+    __slots__ = ("crc", "limit", "method", "name_size", "offset", "size", "source", "start", "stored_size")
+
+    def __init__(
+        self, source: Source, offset: int, name_size: int, method: int, crc: int, stored_size: int, size: int
+    ) -> None:
+        self.source = source
+        self.offset = offset
+        self.name_size = name_size
+        self.method = method
+        self.crc = crc
+        self.stored_size = stored_size
+        self.size = size
+        self.start = -1  # where its bytes begin, which only the header before them tells
+        self.limit = 0  # where they must have ended, because something else begins
+
+    # -- where its bytes are
+
+    def guess(self) -> tuple[int, int]:
+        """The part of the archive to ask for, to have the header and all bytes if the header is as long as expected."""
+        if self.start >= 0:
+            return self.start, self.stored_size
+        return self.offset, LOCAL_SIZE + self.name_size + self.source.extra + self.stored_size
+
+    def head(self) -> tuple[int, int]:
+        """The part that tells where its bytes begin."""
+        return self.offset, LOCAL_SIZE
+
+    def learn(self, header: bytes | memoryview) -> None:
+        """Takes from the header where the bytes begin."""
+        name_size, extra = local_lengths(header)
+        start = self.offset + LOCAL_SIZE + name_size + extra
+        if name_size != self.name_size or start + self.stored_size > self.limit:
+            raise Damaged("an entry is not as its directory says, and would reach into the next one")
+        self.start = start
+        self.source.extra = extra
+
+    def found(self) -> int:
+        """Where its bytes begin."""
+        if self.start < 0:
+            self.learn(self.source.read(*self.head()))
+        return self.start
+
+    def part(self, start: int, length: int) -> bytes | memoryview:
+        """A part of its bytes, as they are stored."""
+        data = self.source.read(self.found() + start, length)
+        if len(data) != length:
+            raise Damaged("an entry is cut off")
+        return data
+
+    # -- its value
+
+    def stored(self, data: bytes | memoryview, guess: tuple[int, int]) -> bytes | memoryview:
+        """Its bytes, as they are stored, from what was read as `guess` said; read again if that was too little."""
+        if guess[0] != self.start:
+            self.learn(data)
+            data = memoryview(data)[self.start - self.offset :]
+        if len(data) >= self.stored_size:
+            return data if len(data) == self.stored_size else data[: self.stored_size]
+        return self.part(0, self.stored_size)
+
+    def value(self, stored: bytes | memoryview, range: ByteRange | None = None) -> Buffer:
+        """Its value, or a part of it, from all of its bytes as they are stored."""
+        start, length = span(range, self.size)
+        if self.method == STORED:
+            self.check(stored)
+            return stored if length == self.size else memoryview(stored)[start : start + length]
+        return self._inflated(stored, start, length)
+
+    def check(self, value: Buffer) -> None:
+        """Raises if the value is not the one that was stored."""
+        if crc32(value) != self.crc:
+            raise Damaged("an entry does not have the check sum that was stored with it")
+
+    def _inflated(self, stored: bytes | memoryview, start: int, length: int) -> Buffer:
+        if not length and self.size:
+            return b""
+        end = start + length
+        if end > config.current.max_chunk_bytes:
+            raise Damaged(f"an entry would take {self.size} bytes, more than `config.max_chunk_bytes`")
+        whole = end == self.size
+        library = _isal()
+        stream = library.decompressobj(-15)
+        try:
+            # One byte more than is expected, to notice that there is more; nothing is ever made beyond it.
+            value: bytes = stream.decompress(stored, end + whole or 1)
+        except library.error as error:
+            raise Damaged(f"an entry cannot be decompressed: {error}") from None
+        if len(value) < end or (whole and (len(value) > end or not stream.eof)):
+            raise Damaged(f"an entry does not have the {self.size} bytes that its directory promises")
+        if whole:
+            self.check(value)
+        return value if len(value) == length else memoryview(value)[start:end]
+
+    def get(self, range: ByteRange | None) -> Buffer:
+        """Its value, or a part of it."""
+        start, length = span(range, self.size)
+        if self.method == STORED and length < self.size:
+            return self.part(start, length)
+        guess = self.guess()
+        return self.value(self.stored(self.source.read(*guess), guess), range)
+
+    def get_into(self, start: int, target: memoryview) -> int:
+        """Fills `target` with its value from `start` on; how many bytes there were."""
+        if self.method != STORED or self.start < 0:
+            value = self.get((start, len(target)))
+            target[: len(value)] = value
+            return len(value)
+        length = min(len(target), max(0, self.size - start))
+        if length != len(target):
+            target = target[:length]
+        if self.source.read_into(self.start + start, target) != length:
+            raise Damaged("an entry is cut off")
+        if length == self.size:
+            self.check(target)
+        return length
+
+
+def entries_of(source: Source) -> tuple[dict[str, Entry], int, list[str]]:
+    """The entries of an archive by key; where the directory begins; and the keys that are there more than once, of
+    which the last counts. That is how programs that can only add to an archive change a value."""
+    start = max(0, source.size - _LONGEST_END)
+    for _ in range(3):  # a tail, the locator if that was cut, and the record to which it leads
+        if source.size - start > _LARGEST_DIRECTORY:
+            raise Damaged("its end records lie too far from its end")
+        found = find_end(bytes(source.read(start, source.size - start)), source.size)
+        if isinstance(found, tuple):
+            break
+        start = found
+    else:
+        raise Damaged("its end records are damaged")
+    offset, length, count = found
+    if length > _LARGEST_DIRECTORY:
+        raise Damaged(f"its directory has {length} bytes, more than {_LARGEST_DIRECTORY}")
+    data = bytes(source.read(offset, length))
+    if len(data) != length:
+        raise Damaged("its directory is cut off")
+    entries: dict[str, Entry] = {}
+    everything: list[Entry] = []
+    repeated: dict[str, None] = {}
+    for key, *facts in directory_records(data, count, offset):
+        entry = Entry(source, *facts)
+        everything.append(entry)
+        before = entries.get(key)
+        if before is not None:
+            if before.offset >= entry.offset:
+                raise Damaged(f"it has `{key}` twice, and nothing tells which one counts")
+            repeated[key] = None
+        entries[key] = entry
+    _set_limits(everything, offset)
+    return entries, offset, list(repeated)
+
+
+def _set_limits(entries: list[Entry], end: int) -> None:
+    """Tells each entry where the next one begins; raises if they overlap."""
+    following = end
+    for entry in sorted(entries, key=lambda entry: entry.offset, reverse=True):
+        if entry.offset + LOCAL_SIZE + entry.name_size + entry.stored_size > following:
+            raise Damaged("its entries overlap")
+        entry.limit = following
+        following = entry.offset

@@ -1,0 +1,224 @@
+"""The records of a ZIP archive as bytes: written, and taken apart without trusting any number in them (APPNOTE 6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from omnizarr.errors import InvalidKeyError
+from omnizarr.store.contract import check_key
+
+__all__ = [
+    "DEFLATED",
+    "END_SIZE",
+    "LOCAL_SIZE",
+    "STORED",
+    "Damaged",
+    "DirectoryRecord",
+    "central_record",
+    "directory_records",
+    "end_records",
+    "find_end",
+    "local_lengths",
+    "local_record",
+]
+
+STORED, DEFLATED = 0, 8
+
+_LOCAL = Struct("<4sHHHHHIIIHH")
+_CENTRAL = Struct("<4sHHHHHHIIIHHHHHII")
+_END = Struct("<4sHHHHIIH")
+_END_64 = Struct("<4sQHHIIQQQQ")
+_LOCATOR = Struct("<4sIQI")
+LOCAL_SIZE, END_SIZE = _LOCAL.size, _END.size
+
+_LOCAL_SIGN, _CENTRAL_SIGN, _END_SIGN = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+_END_64_SIGN, _LOCATOR_SIGN = b"PK\6\6", b"PK\6\7"
+
+_UTF_8 = 0x800
+_ENCRYPTED = 0x1 | 0x40 | 0x2000
+_FULL, _FULL_COUNT = 0xFFFF_FFFF, 0xFFFF  # stand for a number that did not fit and is found in a 64-bit field instead
+_ZIP64 = 1  # the kind of extra field that has them
+_DATE = 1 << 5 | 1  # 1 January 1980: the same values give the same archive, whenever it is written
+_UNIX_FILE = 3 << 8, 0o100644 << 16  # who made it, and that it is a file that everybody may read
+
+_MOST_INFLATED = 1032  # times: DEFLATE cannot do better, so that a larger ratio is a lie
+
+
+class Damaged(Exception):
+    """What is wrong with an archive; its reader says which archive it is."""
+
+
+class DirectoryRecord(NamedTuple):
+    """What the directory says about an entry."""
+
+    key: str
+    offset: int
+    name_size: int
+    method: int
+    crc: int
+    stored_size: int
+    size: int
+
+
+# -- reading
+
+
+def find_end(tail: bytes, size: int) -> tuple[int, int, int] | int:
+    """Where the directory is in an archive of `size` bytes, of which `tail` are the last: its offset, its size, and how
+    many entries it has. A single number says from where on the archive must be known to tell."""
+    at = len(tail) - END_SIZE
+    while True:
+        at = tail.rfind(_END_SIGN, 0, at + 4) if at >= 0 else -1
+        if at < 0:
+            raise Damaged("it has no end record: it is cut off, or no ZIP archive")
+        if len(tail) - at >= END_SIZE and at + END_SIZE + _END.unpack_from(tail, at)[7] == len(tail):
+            break
+        at -= 1
+    _, disk, first_disk, here, count, length, offset, _ = _END.unpack_from(tail, at)
+    end = size - len(tail) + at
+    if count == _FULL_COUNT or length == _FULL or offset == _FULL:
+        if at < _LOCATOR.size:
+            if len(tail) == size:
+                raise Damaged("it is too short for what its end record says")
+            return max(0, end - _LOCATOR.size)
+        sign, _, where, _ = _LOCATOR.unpack_from(tail, at - _LOCATOR.size)
+        if sign == _LOCATOR_SIGN:
+            if where + _END_64.size > end - _LOCATOR.size:
+                raise Damaged("its 64-bit end record is said to lie outside of it")
+            begin = where - (size - len(tail))
+            if begin < 0:
+                return int(where)
+            found = _END_64.unpack_from(tail, begin)
+            if found[0] != _END_64_SIGN:
+                raise Damaged("its 64-bit end record is missing")
+            disk, first_disk, here, count, length, offset = found[4:]
+            end = where
+    if disk or first_disk or here != count:
+        raise Damaged("it is one of several parts")
+    if offset + length != end:
+        raise Damaged("its directory does not end where its end record begins: it is cut off or was added to")
+    return offset, length, count
+
+
+def directory_records(data: bytes, count: int, end: int) -> Iterator[DirectoryRecord]:
+    """The entries of a directory of so many, in its order; all of them end before the byte `end` of the archive.
+    Entries that stand for folders are left out."""
+    at = 0
+    for _ in range(count):
+        if len(data) - at < _CENTRAL.size or data[at : at + 4] != _CENTRAL_SIGN:
+            raise Damaged("its directory is damaged: it has fewer entries than are said to be there")
+        fields = _CENTRAL.unpack_from(data, at)
+        flags, method, crc, stored_size, size, name_size, extra_size, comment_size = (*fields[3:5], *fields[7:13])
+        offset = fields[16]
+        at += _CENTRAL.size
+        raw = data[at : at + name_size]
+        extra = data[at + name_size : at + name_size + extra_size]
+        at += name_size + extra_size + comment_size
+        if at > len(data):
+            raise Damaged("its directory is damaged: an entry is longer than the rest of it")
+        key = _name(raw, flags)
+        if _FULL in (size, stored_size, offset):
+            size, stored_size, offset = _full(extra, size, stored_size, offset, key)
+        if key.endswith("/") and not size:
+            _check_name(key[:-1])
+            continue
+        _check_name(key)
+        if flags & _ENCRYPTED:
+            raise Damaged(f"its entry `{key}` is encrypted")
+        if method not in (STORED, DEFLATED):
+            raise Damaged(f"its entry `{key}` is compressed by method {method}; known are 0 and 8")
+        if offset + LOCAL_SIZE + name_size + stored_size > end:
+            raise Damaged(f"its entry `{key}` is said to lie outside of it")
+        if size != stored_size if method == STORED else size > stored_size * _MOST_INFLATED:
+            raise Damaged(f"its entry `{key}` cannot have {size} bytes: it takes {stored_size}")
+        yield DirectoryRecord(key, offset, name_size, method, crc, stored_size, size)
+    if at != len(data):
+        raise Damaged("its directory is damaged: it has more entries than are said to be there")
+
+
+def _name(raw: bytes, flags: int) -> str:
+    try:
+        return raw.decode("utf-8" if flags & _UTF_8 else "cp437")
+    except UnicodeDecodeError:
+        raise Damaged(f"the name of its entry {raw!r} is not what it claims to be, UTF-8") from None
+
+
+def _check_name(key: str) -> None:
+    try:
+        check_key(key)
+    except InvalidKeyError:
+        raise Damaged(f"it has an entry called {key!r}, which no key may be called") from None
+
+
+def _full(extra: bytes, size: int, stored_size: int, offset: int, key: str) -> tuple[int, int, int]:
+    """The numbers, those that did not fit taken from the field that has 64 bits for them."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, length = int.from_bytes(extra[at : at + 2], "little"), int.from_bytes(extra[at + 2 : at + 4], "little")
+        if kind == _ZIP64:
+            field = extra[at + 4 : at + 4 + length]
+            numbers = [size, stored_size, offset]
+            for which, number in enumerate(numbers):
+                if number == _FULL:
+                    if len(field) < 8:
+                        raise Damaged(f"the size of its entry `{key}` is missing")
+                    numbers[which] = int.from_bytes(field[:8], "little")
+                    field = field[8:]
+            return numbers[0], numbers[1], numbers[2]
+        at += 4 + length
+    return size, stored_size, offset  # they are just that large
+
+
+def local_lengths(header: bytes | memoryview) -> tuple[int, int]:
+    """How long the name and the extra field are that follow a local header."""
+    fields = _LOCAL.unpack_from(header) if len(header) >= LOCAL_SIZE else (b"",)
+    if fields[0] != _LOCAL_SIGN:
+        raise Damaged("there is no entry where its directory says")
+    return fields[9], fields[10]
+
+
+# -- writing
+
+
+def local_record(name: bytes, method: int, crc: int, stored_size: int, size: int) -> bytes:
+    """What stands before an entry's bytes."""
+    extra = b""
+    if max(stored_size, size) >= _FULL:
+        extra = Struct("<HHQQ").pack(_ZIP64, 16, size, stored_size)
+        stored_size = size = _FULL
+    version = 45 if extra else 20
+    fields = _LOCAL.pack(
+        _LOCAL_SIGN, version, _flags(name), method, 0, _DATE, crc, stored_size, size, len(name), len(extra)
+    )
+    return fields + name + extra
+
+
+def central_record(name: bytes, method: int, crc: int, stored_size: int, size: int, offset: int) -> bytes:
+    """What stands in the directory for an entry."""
+    numbers = [size, stored_size, offset]
+    large = [number for number in numbers if number >= _FULL]
+    extra = Struct(f"<HH{len(large)}Q").pack(_ZIP64, 8 * len(large), *large) if large else b""
+    size, stored_size, offset = (min(number, _FULL) for number in numbers)
+    version = 45 if extra else 20
+    system, rights = _UNIX_FILE
+    fields = _CENTRAL.pack(
+        *(_CENTRAL_SIGN, system | version, version, _flags(name), method, 0, _DATE, crc, stored_size, size),
+        *(len(name), len(extra), 0, 0, 0, rights, offset),
+    )
+    return fields + name + extra
+
+
+def end_records(offset: int, size: int, count: int) -> bytes:
+    """What stands behind a directory."""
+    large = b""
+    if offset >= _FULL or size >= _FULL or count >= _FULL_COUNT:
+        large = _END_64.pack(_END_64_SIGN, _END_64.size - 12, 45, 45, 0, 0, count, count, size, offset)
+        large += _LOCATOR.pack(_LOCATOR_SIGN, 0, offset + size, 1)
+    shown = min(count, _FULL_COUNT)
+    return large + _END.pack(_END_SIGN, 0, 0, shown, shown, min(size, _FULL), min(offset, _FULL), 0)
+
+
+def _flags(name: bytes) -> int:
+    return 0 if name.isascii() else _UTF_8

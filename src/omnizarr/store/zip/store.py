@@ -1,0 +1,395 @@
+"""A store in a ZIP archive: read by range, written to a draft, and finished by a rename."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, BinaryIO, Literal, Self
+
+from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.store.contract import (
+    Buffer,
+    ByteRange,
+    Request,
+    State,
+    Store,
+    Version,
+    check_key,
+    check_prefix,
+    flat,
+    process_lock,
+    refuse_start,
+    span,
+)
+from omnizarr.store.held import Held
+from omnizarr.store.local import LocalStore
+from omnizarr.store.zip.archive import Archive, archive_at
+from omnizarr.store.zip.entries import Entry
+from omnizarr.store.zip.homes import FileHome, Home, ObjectHome, ValueHome
+from omnizarr.store.zip.records import STORED, Damaged
+
+__all__ = ["ZipStore", "open_inside"]
+
+
+class ZipStore(Store):
+    """The entries of a ZIP archive as keys, of a file that the first write makes if there is none.
+
+    What is written becomes the archive when the store is closed or flushed, when no store is left that wrote to it, or
+    when the program ends, and all at once: until then others see the archive as it was, and all stores of this
+    process that show the archive see what was written. One process at a time writes. A store shows the archive as it
+    was when it was first used; what others finish later is seen by stores that are made after that, and before the
+    first write.
+    """
+
+    holds = True
+    states = True
+    _twins = True
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str] | BinaryIO | Any,
+        *,
+        read_only: bool = False,
+        compression: Literal["stored", "deflated"] = "stored",
+        level: int = 6,
+        durable: bool = False,
+    ) -> None:
+        if compression not in ("stored", "deflated"):
+            raise ArgumentError(
+                f'`compression`: expected "stored" or "deflated", found {compression!r}', argument="compression"
+            )
+        if not isinstance(level, int) or not 1 <= level <= 12:
+            raise ArgumentError(f"`level`: expected an integer from 1 to 12, found {level!r}", argument="level")
+        self._archive: Archive | None = None
+        self._writes = False
+        self._closed = False
+        self._home = file if isinstance(file, Home) else _home(file)
+        self.remote = self._home.remote
+        self.writable = self._home.writable
+        self._read_only = read_only
+        self._level = level if compression == "deflated" else None
+        self._durable = durable
+
+    @classmethod
+    def inside(cls, store: Store, key: str, **options: Any) -> Self:
+        """The archive that is the value of `key` in another store."""
+        check_key(key)
+        return cls(ValueHome(store, key), **options)
+
+    @property
+    def location(self) -> str:
+        return self._home.location
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ZipStore) and other._home.identity == self._home.identity
+
+    def __hash__(self) -> int:
+        return hash(self._home.identity)
+
+    # -- its archive
+
+    def _opened(self) -> Archive:
+        """The archive, found when it is first needed."""
+        if self._closed:
+            raise StoreError(f"{self!r} is closed", hint="open it again", store=repr(self))
+        if self._archive is None:
+            try:
+                found = archive_at(self._home)
+            except OSError as error:
+                self._fail("open", error)
+            with found.lock:
+                if self._archive is None:  # else another thread was quicker
+                    self._archive = found
+        return self._archive
+
+    def _for_writing(self) -> Archive:
+        """The archive, which from now on waits for this store before it is finished."""
+        archive = self._opened()
+        if not self._writes:
+            with archive.lock:
+                if not self._writes:
+                    self._writes = True
+                    archive.writers += 1
+                    archive.durable |= self._durable
+        return archive
+
+    def flush(self) -> None:
+        """Finishes the archive; writing may go on, which begins another one."""
+        archive = self._opened()
+        try:
+            archive.finish()
+        except (OSError, Damaged) as error:
+            self._fail("finish", error)
+
+    def close(self) -> None:
+        """Finishes the archive and lets go of it."""
+        if self._closed:
+            return
+        if self._archive is not None and self._writes:
+            self.flush()
+        self._closed = True
+        self._let_go()
+
+    def _let_go(self) -> None:
+        archive, self._archive = self._archive, None
+        if archive is not None and self._writes:
+            self._writes = False
+            archive.release()
+
+    def __del__(self) -> None:
+        if getattr(self, "_archive", None) is not None:
+            self._let_go()
+
+    def __copy__(self) -> Self:
+        """Another store that shows the same archive, with what is not finished yet."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._writes = False
+        return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._archive is not None and self._archive.unfinished:
+            raise StoreError(
+                f"{self!r} cannot be pickled while what was written to it is not finished: others would not see it",
+                hint="call `flush()` or `close()` first",
+                store=repr(self),
+            )
+        compression = "stored" if self._level is None else "deflated"
+        return _restored, (type(self), self._home, self._read_only, compression, self._level or 6, self._durable)
+
+    def _fail(self, action: str, error: Exception, key: str | None = None) -> Any:
+        if isinstance(error, StoreError):
+            raise error
+        what = f"cannot {action} " + (f"`{key}` in {self!r}" if key is not None else f"{self!r}")
+        if isinstance(error, Damaged):
+            raise StoreError(f"{what}: {error}", store=repr(self), key=key) from None
+        number = getattr(error, "errno", None)
+        raise StoreError(
+            f"{what}: {getattr(error, 'strerror', None) or error}", store=repr(self), key=key, errno=number
+        ) from error
+
+    @contextmanager
+    def _reading(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, Damaged) as error:
+            self._fail("read", error, key)
+
+    def _entry(self, key: str) -> Entry | None:
+        found = self._opened().entries.get(key)
+        if found is None:
+            check_key(key)
+        return found
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        entry = self._entry(key)
+        if entry is None:
+            return None
+        try:
+            return entry.get(range)
+        except (OSError, Damaged) as error:
+            self._fail("read", error, key)
+            raise
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        if start < 0:
+            refuse_start(key, start, repr(self))
+        entry = self._entry(key)
+        if entry is None:
+            return None
+        try:
+            return entry.get_into(start, target)
+        except (OSError, Damaged) as error:
+            self._fail("read", error, key)
+            raise
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        if not self.remote:
+            yield from super().get_each(requests)
+            return
+        found = [(number, key, self._entry(key), range) for number, (key, range) in enumerate(requests)]
+        for number, _, entry, _ in found:
+            if entry is None:
+                yield number, None
+        there = [(number, key, entry, range) for number, key, entry, range in found if entry is not None]
+        yield from self._fetched(there)
+
+    def _fetched(self, wanted: list[tuple[int, str, Entry, ByteRange | None]]) -> Iterator[tuple[int, Buffer]]:
+        """The values, asked for together; where a part is wanted, the places of the entries are first."""
+        parts = [entry.method == STORED and span(range, entry.size)[1] < entry.size for _, _, entry, range in wanted]
+        unknown = [item for item, part in zip(wanted, parts, strict=True) if part and item[2].start < 0]
+        for item, data in _all_of(unknown, [item[2].head() for item in unknown]):
+            with self._reading(item[1]):
+                item[2].learn(data)
+        asked = []
+        for (_, _, entry, range), part in zip(wanted, parts, strict=True):
+            start, length = span(range, entry.size)
+            asked.append((entry.start + start, length) if part else entry.guess())
+        number_of = {id(item): number for number, item in enumerate(wanted)}
+        for item, data in _all_of(wanted, asked):
+            number, key, entry, range = item
+            place = number_of[id(item)]
+            with self._reading(key):
+                if not parts[place]:
+                    yield number, entry.value(entry.stored(data, asked[place]), range)
+                elif len(data) == asked[place][1]:
+                    yield number, data
+                else:
+                    raise Damaged("an entry is cut off")
+
+    def hold(self, key: str) -> Held | None:
+        entry = self._entry(key)
+        if entry is None:
+            return None
+        with self._reading(key):
+            return HeldEntry(entry, self._reading, key)
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        entry = self._entry(key)
+        if entry is None:
+            return None
+        tag = entry.offset, entry.crc, entry.size
+        if version is not None and version != tag:
+            return State(None, None, None)
+        with self._reading(key):
+            return State(entry.get(range), tag, entry.size)
+
+    def exists(self, key: str) -> bool:
+        return self._entry(key) is not None
+
+    def size(self, key: str) -> int | None:
+        entry = self._entry(key)
+        return None if entry is None else entry.size
+
+    # -- writing
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        with self._writing(key):
+            self._for_writing().set(key, flat(value), self._level)
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        self.check_writable()
+        check_key(key)
+        archive = self._for_writing()
+        with archive.lock, self._writing(key):
+            archive.begin()
+            if self.get_versioned(key)[1] != version:
+                return False
+            archive.set(key, flat(value), self._level)
+            return True
+
+    def erase(self, key: str) -> None:
+        self.erase_values([key])
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self.check_writable()
+        keys = list(keys)
+        for key in keys:
+            check_key(key)
+        with self._writing(keys[0] if keys else ""):
+            self._for_writing().erase(keys)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        prefix = check_prefix(prefix)
+        archive = self._for_writing()
+        with archive.lock, self._writing(prefix):
+            archive.erase(list(archive.index().below(prefix)))
+
+    @contextmanager
+    def _writing(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, Damaged) as error:
+            self._fail("write", error, key)
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = check_prefix(prefix)
+        archive = self._opened()
+        with archive.lock:
+            return iter(list(archive.index().below(prefix)))
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        prefix = check_prefix(prefix)
+        archive = self._opened()
+        with archive.lock:
+            keys, prefixes = archive.index().children(prefix)
+        return sorted(keys), sorted(prefixes)
+
+    # -- agreement between writers
+
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
+        return process_lock(self.location, keys)
+
+
+class HeldEntry(Held):
+    """An entry, which never changes. A compressed one is decompressed once, when a part of it is first asked for."""
+
+    def __init__(self, entry: Entry, reading: Callable[[str], AbstractContextManager[None]], key: str) -> None:
+        self._entry = entry
+        self._reading = reading
+        self._key = key
+        self._value: Buffer | None = None
+        self.size = entry.size
+
+    @property
+    def version(self) -> object:
+        return self._entry
+
+    def get(self, range: ByteRange) -> Buffer:
+        with self._reading(self._key):
+            if self._entry.method == STORED:
+                return self._entry.get(range)
+            if self._value is None:
+                self._value = self._entry.get(None)
+        start, length = span(range, self.size)
+        return memoryview(self._value)[start : start + length]
+
+    def close(self) -> None:
+        self._value = None
+
+
+def _all_of(items: Sequence[Any], parts: Sequence[tuple[int, int]]) -> Iterator[tuple[Any, bytes | memoryview]]:
+    """The parts that are asked for, each with its item. Entries may lie in two places: those that are not finished are
+    not where the archive is."""
+    by_source: dict[int, list[int]] = {}
+    for number, item in enumerate(items):
+        by_source.setdefault(id(item[2].source), []).append(number)
+    for numbers in by_source.values():
+        source = items[numbers[0]][2].source
+        for position, data in source.read_each([parts[number] for number in numbers]):
+            yield items[numbers[position]], data
+
+
+def _home(file: Any) -> Home:
+    if isinstance(file, (str, os.PathLike)):
+        return FileHome(os.fspath(file))
+    return ObjectHome(file)
+
+
+def _restored(
+    cls: type[ZipStore], home: Home, read_only: bool, compression: Any, level: int, durable: bool
+) -> ZipStore:
+    return cls(home, read_only=read_only, compression=compression, level=level, durable=durable)
+
+
+def open_inside(
+    store: Store,
+    key: str,
+    *,
+    read_only: bool = False,
+    compression: Literal["stored", "deflated"] = "stored",
+    level: int = 6,
+    durable: bool = False,
+) -> ZipStore:
+    """The archive that lies under a key: of a folder as a file, of any other store as a value."""
+    home = FileHome(str(store.path(key))) if type(store) is LocalStore else ValueHome(store, key)
+    read_only = read_only or store.read_only
+    return ZipStore(home, read_only=read_only, compression=compression, level=level, durable=durable)

@@ -1,0 +1,22 @@
+"""Storage transformers: what may stand between an array and its store, and what the drafts of 2022 defined of it."""
+
+from __future__ import annotations
+
+from omnizarr.transformers.cache import MemoryCache
+from omnizarr.transformers.contract import ArrayPlace, StorageTransformer, find_transformer, storage_transformers
+from omnizarr.transformers.sharded_store import ShardedStore
+from omnizarr.transformers.sharding import SHARDING_URIS, ShardingTransformer
+from omnizarr.transformers.stack import array_store, wrap_all
+
+__all__ = [
+    "SHARDING_URIS",
+    "ArrayPlace",
+    "MemoryCache",
+    "ShardedStore",
+    "ShardingTransformer",
+    "StorageTransformer",
+    "array_store",
+    "find_transformer",
+    "storage_transformers",
+    "wrap_all",
+]

@@ -1,0 +1,168 @@
+"""Reading shards: their indexes, and parts of them, all from one state.
+
+A shard is read in two steps, its index and then what is wanted of it. A shard that a writer replaces between the two is
+noticed, because the index is asked for once more, behind the chunks; a store that sends the requests of a batch side by
+side can only make that likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from omnizarr._json import Problems
+from omnizarr.codecs import Bytes, Chain
+from omnizarr.codecs.sharding import Index, ShardBytes, index_spec
+from omnizarr.config import config
+from omnizarr.errors import CodecError, StoreError
+from omnizarr.store import Buffer, Request, Store
+
+__all__ = ["Fetch", "Part", "ShardReader", "damaged", "shard_bytes"]
+
+_MOST_TRIES = 100  # of reading parts of a shard that others keep replacing
+
+Part: TypeAlias = tuple[int, tuple[int, int]]
+"""Something wanted of a shard: a number to know the answer by, and where it lies."""
+
+Fetch: TypeAlias = Callable[[Sequence[Request]], Iterable[tuple[int, Buffer | None]]]
+"""How a store is asked: for all at once, or for each as it arrives."""
+
+
+def shard_bytes(count: int) -> ShardBytes:
+    """The form of a shard with so many chunks: 16 bytes for each at its end, without a checksum (S68)."""
+    problems = Problems()
+    index = Chain.bind((Bytes("little"),), index_spec((count,)), "$", problems)
+    assert index is not None, problems.found
+    # How long a chunk may be is known above; what lies beyond the shard's end shows when it is read.
+    return ShardBytes(count, index, at_start=False, largest=2**63 - 1)
+
+
+class ShardReader:
+    """Reads shards of one form out of a store."""
+
+    def __init__(self, store: Store, form: ShardBytes) -> None:
+        self._store = store
+        self._form = form
+
+    def read(
+        self,
+        shards: Iterable[str],
+        wanted: Callable[[str, Index], list[Part]],
+        fetch: Fetch,
+        others: Sequence[tuple[int, Request]] = (),
+    ) -> Iterator[tuple[str | None, Index | None, dict[int, Buffer | None]]]:
+        """Each shard with its index, and what is `wanted` of it, all from one state of the shard; without either if
+        there is no shard. Answers to `others`, which are no shards, come without a name."""
+        found = self.indexes(shards)
+        for _ in range(_MOST_TRIES):
+            batch: list[Request] = [request for _, request in others]
+            readings: list[_Reading | None] = [None] * len(others)
+            for shard, data in found.items():
+                if data is None:
+                    yield shard, None, {}
+                    continue
+                index = self.index(shard, data)
+                reading = _Reading(shard, data, index, wanted(shard, index))
+                if reading.complete:
+                    yield shard, index, reading.answers
+                    continue
+                reading.first = len(batch)
+                batch.extend((shard, range) for _, range in reading.parts)
+                batch.append((shard, self._form.index_range))
+                readings.extend([reading] * (len(reading.parts) + 1))
+            if not batch:
+                return
+            found = {}
+            for position, value in fetch(batch):
+                known = readings[position]
+                if known is None:
+                    yield None, None, {others[position][0]: value}
+                    continue
+                known.take(position - known.first, value)
+                if known.complete:
+                    if known.is_one_state():
+                        known.check_lengths(repr(self._store))
+                        yield known.shard, known.index, known.answers
+                    else:
+                        found[known.shard] = known.again
+            others = ()
+            if not found:
+                return
+        raise StoreError(
+            f"the shards {', '.join(f'`{shard}`' for shard in found)} are replaced by others all the time",
+            store=repr(self._store),
+            key=next(iter(found)),
+        )
+
+    def indexes(self, shards: Iterable[str]) -> dict[str, Buffer | None]:
+        """The indexes of shards, in one batch; None where there is no shard."""
+        shards = list(shards)
+        if not shards:
+            return {}
+        self.check_index_size(shards[0])
+        answers = self._store.get_partial_values([(shard, self._form.index_range) for shard in shards])
+        return dict(zip(shards, answers, strict=True))
+
+    def check_index_size(self, shard: str) -> None:
+        """Refuses shards of so many chunks that their index is too large to be held."""
+        limit = config.current.max_chunk_bytes
+        if self._form.index_size > limit:
+            raise StoreError(
+                f"the index of a shard has {self._form.index_size} bytes, more than the limit of {limit}",
+                hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
+                store=repr(self._store),
+                key=shard,
+            )
+
+    def index(self, shard: str, data: Buffer) -> Index:
+        try:
+            return self._form.decode_index(data)
+        except CodecError as error:
+            raise damaged(shard, str(error.__dict__["reason"]), repr(self._store)) from error
+
+
+class _Reading:
+    """What is wanted of one shard, until all of it and the index once more have arrived."""
+
+    def __init__(self, shard: str, data: Buffer, index: Index, wanted: Iterable[Part]) -> None:
+        self.shard = shard
+        self.index = index
+        self.again: Buffer | None = None
+        self.answers: dict[int, Buffer | None] = {}
+        self.parts: list[Part] = []
+        self.first = 0
+        """The position of the first part in a batch of requests."""
+        self._data = data
+        for name, range in wanted:
+            if range[1] == 0:
+                self.answers[name] = b""  # to be there is all it can do
+            else:
+                self.parts.append((name, range))
+        self._missing = len(self.parts) + 1 if self.parts else 0
+
+    @property
+    def complete(self) -> bool:
+        return self._missing == 0
+
+    def take(self, number: int, value: Buffer | None) -> None:
+        """Takes the answer to the part that has this number, or behind the last of them the index."""
+        self._missing -= 1
+        if number == len(self.parts):
+            self.again = value
+        else:
+            self.answers[self.parts[number][0]] = value
+
+    def is_one_state(self) -> bool:
+        """Whether the shard was not replaced after its index was read: that would lead to anything in the new one."""
+        return self.again is not None and bytes(self.again) == bytes(self._data)
+
+    def check_lengths(self, store: str) -> None:
+        for name, (start, length) in self.parts:
+            value = self.answers[name]
+            if value is None or len(value) != length:
+                raise damaged(self.shard, f"it ends before its chunk of {length} bytes at {start} does", store)
+
+
+def damaged(shard: str, reason: str, store: str) -> StoreError:
+    """Says that a shard is not what it should be."""
+    return StoreError(f"the shard `{shard}` cannot be used: {reason}", store=store, key=shard)

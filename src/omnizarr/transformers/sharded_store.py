@@ -1,0 +1,363 @@
+"""A store of chunks over a store of shards: the whole interface in terms of the chunks' own keys (S66–S77).
+
+A shard is changed as a whole and under the lock of its own key, so that of writers in one process none undoes what
+another did. Keys that are no chunks of the array pass through.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
+from math import prod
+from typing import Any, TypeAlias
+
+from omnizarr.codecs.sharding import Index
+from omnizarr.config import config
+from omnizarr.errors import StoreError
+from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix
+from omnizarr.store.contract import Piece, Version, flat, overwritten, parts_by_key, span
+from omnizarr.transformers.contract import ArrayPlace
+from omnizarr.transformers.shard_keys import ShardKeys
+from omnizarr.transformers.shard_reading import Fetch, Part, ShardReader, damaged, shard_bytes
+
+__all__ = ["ShardedStore"]
+
+_TOGETHER = 16  # shards that are changed at once where requests are slow; elsewhere one after the other
+_INDEX_BYTES = 16 * 2**20  # of indexes that a listing asks for at once
+
+_Change: TypeAlias = bytes | list[Piece] | None
+"""What becomes of a chunk: a new value, parts of one, or nothing."""
+
+
+class ShardedStore(WrapperStore):
+    """The chunks of one array, `chunks_per_shard` of them together in `inner`."""
+
+    def __init__(self, inner: Store, place: ArrayPlace, chunks_per_shard: Sequence[int]) -> None:
+        super().__init__(inner)
+        self.in_memory = False  # what it hands out is checked and cut out of a shard first
+        # A chunk is compared and set under its shard's lock.
+        self.conditional = self.erases_if = inner.conditional and inner.locking
+        self.place = place
+        self.chunks_per_shard = tuple(chunks_per_shard)
+        self._keys = ShardKeys(place, self.chunks_per_shard)
+        self._shard = shard_bytes(prod(self.chunks_per_shard))
+        self._reader = ShardReader(inner, self._shard)
+        self._locks = _Locks()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShardedStore) and (other.inner, other.place, other.chunks_per_shard) == (
+            self.inner,
+            self.place,
+            self.chunks_per_shard,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.inner, self.place, self.chunks_per_shard))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.inner, self.place, self.chunks_per_shard)
+
+    # -- reading
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        if not self._keys.is_shard(key):
+            return self.inner.get(key, range)
+        return self.get_partial_values([(key, range)])[0]
+
+    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
+        answers: list[Buffer | None] = [None] * len(requests)
+        for position, value in self._answers(requests, self._all_at_once):
+            answers[position] = value
+        return answers
+
+    def _all_at_once(self, batch: Sequence[Request]) -> Iterable[tuple[int, Buffer | None]]:
+        return enumerate(self.inner.get_partial_values(batch))
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        return self._answers(requests, self.inner.get_each)
+
+    def _answers(self, requests: Sequence[Request], fetch: Fetch) -> Iterator[tuple[int, Buffer | None]]:
+        """The answers with the positions of their requests, after two batches however many there are (S71)."""
+        asked: dict[str, list[tuple[int, int, ByteRange | None]]] = {}
+        others: list[tuple[int, Request]] = []
+        for position, (key, range) in enumerate(requests):
+            where = self._keys.locate(key)
+            if where is None:
+                others.append((position, (key, range)))
+            else:
+                asked.setdefault(where[0], []).append((position, where[1], range))
+
+        def wanted(shard: str, index: Index) -> list[Part]:
+            parts = []
+            for position, number, range in asked[shard]:
+                place = index[number]
+                if place is not None:
+                    start, length = span(range, place[1])
+                    parts.append((position, (place[0] + start, length)))
+            return parts
+
+        for shard, _, found in self._reader.read(asked, wanted, fetch, others):
+            if shard is None:
+                yield from found.items()
+            else:
+                for position, _, _ in asked[shard]:
+                    yield position, found.get(position)
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        if not self._keys.is_shard(key):
+            return self.inner.get_into(key, start, target)
+        return Store.get_into(self, key, start, target)
+
+    def exists(self, key: str) -> bool:
+        return self.inner.exists(key) if not self._keys.is_shard(key) else self.size(key) is not None
+
+    def size(self, key: str) -> int | None:
+        where = self._keys.locate(key)
+        if where is None:
+            return self.inner.size(key)
+        shard, number = where
+        data = self._reader.indexes([shard])[shard]
+        place = None if data is None else self._reader.index(shard, data)[number]
+        return None if place is None else place[1]
+
+    # -- writing: one value is a batch of one (S77)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.set_each([(key, value)])
+
+    def erase(self, key: str) -> None:
+        self.erase_values([key])
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        changes: dict[str, dict[int, _Change]] = {}
+        others: list[tuple[str, Buffer]] = []
+        for key, value in items:
+            # Copied, because whoever makes the items may use their memory again before all are here.
+            data = bytes(flat(value))
+            where = self._keys.locate(key)
+            if where is None:
+                others.append((key, data))
+            else:
+                changes.setdefault(where[0], {})[where[1]] = data
+        if others:
+            self.inner.set_each(others)
+        self._change(changes)
+
+    def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
+        self.check_writable()
+        changes: dict[str, dict[int, _Change]] = {}
+        others: list[tuple[str, int, Buffer]] = []
+        for key, pieces in parts_by_key(items, repr(self)).items():
+            where = self._keys.locate(key)
+            if where is None:
+                others.extend((key, start, value) for start, value in pieces)
+            else:
+                changes.setdefault(where[0], {})[where[1]] = pieces
+        if others:
+            self.inner.set_partial_values(others)
+        self._change(changes)
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        self.check_writable()
+        changes: dict[str, dict[int, _Change]] = {}
+        others: list[str] = []
+        for key in keys:
+            where = self._keys.locate(key)
+            if where is None:
+                others.append(key)
+            else:
+                changes.setdefault(where[0], {})[where[1]] = None
+        if others:
+            self.inner.erase_values(others)
+        self._change(changes)
+
+    def _change(self, changes: Mapping[str, Mapping[int, _Change]]) -> None:
+        """Rewrites shards; one that is left without chunks is erased (S72, S73)."""
+        shards = iter(changes)
+        while window := list(islice(shards, _TOGETHER if self.remote else 1)):
+            self._reader.check_index_size(window[0])
+            with self._locked(window):
+                new: list[tuple[str, Buffer]] = []
+                gone: list[str] = []
+                for shard, parts in self._changed({shard: changes[shard] for shard in window}):
+                    if all(part is None for part in parts):
+                        gone.append(shard)
+                    else:
+                        new.append((shard, self._shard.join(parts)))
+                if new:
+                    self.inner.set_each(new)
+                if gone:
+                    self.inner.erase_values(gone)
+
+    def _changed(self, changes: Mapping[str, Mapping[int, _Change]]) -> Iterator[tuple[str, list[Buffer | None]]]:
+        """Each shard that changes, with what all of its chunks become. A shard whose chunks are all replaced is not
+        read; of others, what stays is."""
+        read: list[str] = []
+        for shard, change in changes.items():
+            if len(change) == self._shard.count and not any(isinstance(value, list) for value in change.values()):
+                yield shard, [_plain(change[number]) for number in range(self._shard.count)]
+            else:
+                read.append(shard)
+
+        def kept(shard: str, index: Index) -> list[Part]:
+            change = changes[shard]
+            places = [(number, index[number]) for number in index.present()]
+            parts = [
+                (number, place)
+                for number, place in places
+                if place is not None and (number not in change or isinstance(change[number], list))
+            ]
+            limit = config.current.max_chunk_bytes  # entries that overlap could make more of a shard than it is
+            if sum(place[1] for _, place in parts) > limit:
+                raise damaged(shard, f"its chunks have more bytes than the limit of {limit}", repr(self.inner))
+            return parts
+
+        for name, index, old in self._reader.read(read, kept, self._all_at_once):
+            assert name is not None
+            change = changes[name]
+            if all(value is None and (index is None or index[number] is None) for number, value in change.items()):
+                continue  # what is to be erased is not there
+            parts: list[Buffer | None] = [None] * self._shard.count
+            for number, value in old.items():
+                parts[number] = value
+            for number, new in change.items():
+                parts[number] = overwritten(parts[number], new) if isinstance(new, list) else new
+            yield name, parts
+
+    def erase_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        prefix = check_prefix(prefix)
+        if self._keys.outside(prefix) or not self._keys.cuts(prefix):
+            self.inner.erase_prefix(prefix)
+        else:
+            self.erase_values(list(self.list_prefix(prefix)))  # S74
+
+    # -- listing
+
+    def list(self) -> Iterator[str]:
+        return self.list_prefix("")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._listed(check_prefix(prefix))
+
+    def _listed(self, prefix: str) -> Iterator[str]:
+        """Keys that are no chunks', and those of the chunks that the indexes name (S75)."""
+        top = prefix if self._keys.outside(prefix) else self._keys.shards_below(prefix)
+        most = max(1, _INDEX_BYTES // self._shard.index_size)
+        shards: list[str] = []
+        for key in self.inner.list_prefix(top):
+            if not self._keys.is_shard(key):
+                if key.startswith(prefix):
+                    yield key
+                continue
+            shards.append(key)
+            if len(shards) == most:
+                yield from self._chunks_of(shards, prefix)
+                shards = []
+        yield from self._chunks_of(shards, prefix)
+        if not prefix.startswith(top):
+            yield from (key for key in self.inner.list_prefix(prefix) if not self._keys.is_shard(key))
+
+    def _chunks_of(self, shards: Iterable[str], prefix: str) -> Iterator[str]:
+        """The keys of the chunks that shards hold, as far as they start with `prefix`."""
+        for shard, data in self._reader.indexes(shards).items():
+            if data is not None:
+                for key in self._keys.chunks(shard, self._reader.index(shard, data).present()):
+                    if key.startswith(prefix):
+                        yield key
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        # A prefix of shards becomes those of all chunks that could lie in them, without a look below it (S76).
+        prefix = check_prefix(prefix)
+        here = prefix == self.place.prefix
+        if not here and self._keys.outside(prefix):
+            return self.inner.list_dir(prefix)
+        if not here and not self._keys.is_exact(prefix):
+            return Store.list_dir(self, prefix)
+        top = prefix if here else self._keys.shards_below(prefix)
+        found, below = self.inner.list_dir(top)
+        keys = {key for key in found if not self._keys.is_shard(key) and key.startswith(prefix)}
+        keys.update(self._chunks_of([key for key in found if self._keys.is_shard(key)], prefix))
+        prefixes: set[str] = set()
+        if top != prefix:
+            found, more = self.inner.list_dir(prefix)
+            keys.update(key for key in found if not self._keys.is_shard(key))
+            prefixes.update(name for name in more if self._keys.outside(name))
+        for name in below:
+            chunks = self._keys.chunk_prefixes(prefix, name)
+            if chunks is None:
+                return Store.list_dir(self, prefix)
+            prefixes.update(chunks)
+        return sorted(keys), sorted(prefixes)
+
+    # -- agreement between writers
+
+    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        # A chunk's version is its value: that of its shard changes with all other chunks, too, and is there even if the
+        # chunk is not.
+        return Store.get_versioned(self, key) if self._keys.is_shard(key) else self.inner.get_versioned(key)
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        where = self._keys.locate(key)
+        if where is None:
+            return self.inner.set_if(key, value, version)
+        self.check_writable()
+        with self._locked([where[0]]):
+            if self.get_versioned(key)[1] != version:
+                return False
+            self.set(key, value)
+            return True
+
+    def erase_if(self, key: str, version: Version) -> bool:
+        where = self._keys.locate(key)
+        if where is None:
+            return self.inner.erase_if(key, version)
+        self.check_writable()
+        with self._locked([where[0]]):
+            if self.get_versioned(key)[1] != version:
+                return False
+            self.erase(key)
+            return True
+
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
+        stored = {key if (where := self._keys.locate(key)) is None else where[0] for key in keys}
+        return self._locks.taken(self.inner.lock(stored, shared=shared), stored)
+
+    def _locked(self, shards: Sequence[str]) -> AbstractContextManager[None]:
+        """The locks of `shards`, unless this thread holds them already."""
+        held = self._locks.held
+        if held.issuperset(shards):
+            return nullcontext()
+        if held:
+            raise StoreError(
+                f"while other keys are locked, `{shards[0]}` cannot be written",
+                hint="lock all keys that are to be written together",
+                store=repr(self),
+                key=shards[0],
+            )
+        return self._locks.taken(self.inner.lock(shards), shards)
+
+
+class _Locks(threading.local):
+    """What the current thread has locked: locks do not nest, but a chunk that is locked must be written."""
+
+    def __init__(self) -> None:
+        self.held: frozenset[str] = frozenset()
+
+    @contextmanager
+    def taken(self, lock: AbstractContextManager[None], keys: Iterable[str]) -> Iterator[None]:
+        """`lock`, and a note that this thread has it."""
+        with lock:
+            before, self.held = self.held, self.held.union(keys)
+            try:
+                yield
+            finally:
+                self.held = before
+
+
+def _plain(change: _Change) -> Buffer | None:
+    assert not isinstance(change, list)
+    return change

@@ -1,0 +1,40 @@
+"""Several storage transformers, one on top of the other: array → first → … → last → store (S63, R122)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from omnizarr.errors import ArgumentError
+from omnizarr.store import Store
+from omnizarr.transformers.contract import ArrayPlace, StorageTransformer
+
+__all__ = ["array_store", "wrap_all"]
+
+
+def wrap_all(store: Store, transformers: Sequence[StorageTransformer], place: ArrayPlace) -> Store:
+    """The store that the array at `place` uses, if its chunks pass through `transformers` on their way to `store`."""
+    places = []
+    for transformer in transformers:
+        places.append(place)
+        place = transformer.below(place)
+    for transformer, seen in zip(reversed(transformers), reversed(places), strict=True):
+        store = transformer.wrap(store, seen)
+    return store
+
+
+def array_store(
+    store: Store,
+    place: ArrayPlace,
+    stored: Sequence[StorageTransformer] = (),
+    runtime: Sequence[StorageTransformer] = (),
+) -> Store:
+    """The store for the chunks of an array: below the array come those that whoever opens it asks for, then those that
+    its document names. The former must not change what is stored, or others could not read it."""
+    for transformer in runtime:
+        if transformer.layout:
+            raise ArgumentError(
+                f"{transformer!r} changes what is stored, and the array's document does not name it",
+                argument="storage_transformers",
+                hint="name it when the array is created; caches and the like can be given when it is opened",
+            )
+    return wrap_all(store, [*runtime, *stored], place) if runtime or stored else store

@@ -1,0 +1,77 @@
+"""The commands on every generation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+
+import omnizarr
+
+Run = Callable[..., Result]
+GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
+HIERARCHIES = GENERATIONS[1:]
+
+
+def made(place: Path, zarr_format: Any) -> Path:
+    root = omnizarr.create_group(place, zarr_format=zarr_format, attributes={"title": "x"})
+    root.create_array("a/b", data=np.arange(6.0).reshape(2, 3), dimension_names=["y", "x"])
+    return place
+
+
+@pytest.mark.parametrize("zarr_format", HIERARCHIES)
+def test_hierarchies(run: Run, tmp_path: Path, zarr_format: Any) -> None:
+    place = made(tmp_path / "x", zarr_format)
+    assert run("tree", place).stdout == "/\n└── a\n    └── b (2, 3) float64\n"
+    assert f"Zarr format  : {zarr_format}\n" in run("info", place).stdout
+    for arguments in ((place, "--path", "a/b"), (place / "a" / "b",)):
+        shown = run("info", *arguments, "--complete").stdout
+        assert "Dimensions    : y, x\n" in shown
+        assert "Chunks stored : 1 of 1\n" in shown
+        facts = json.loads(run("info", *arguments, "--json").stdout)
+        assert (facts["zarr_format"], facts["shape"], facts["data_type"]) == (zarr_format, [2, 3], "float64")
+        assert facts["dimension_names"] == ["y", "x"]
+
+
+@pytest.mark.parametrize("zarr_format", GENERATIONS)
+def test_single_arrays(run: Run, tmp_path: Path, zarr_format: Any) -> None:
+    omnizarr.create_array(tmp_path / "x", data=[1.5], zarr_format=zarr_format, attributes={"units": "K"})
+    assert run("tree", tmp_path / "x").stdout == "/ (1,) float64\n"
+    shown = run("info", tmp_path / "x").stdout
+    assert f"Zarr format : {zarr_format}\n" in shown
+    assert "  units : K\n" in shown
+
+
+@pytest.mark.parametrize("zarr_format", [2, "3-draft-2020", 3])
+def test_consolidated_metadata_is_believed_unless_told_otherwise(run: Run, tmp_path: Path, zarr_format: Any) -> None:
+    place = made(tmp_path / "x", zarr_format)
+    before = omnizarr.open_group(place)
+    omnizarr.consolidate_metadata(place)
+    before.create_array("late", data=[1])  # through a handle that does not know of it
+    assert "late" not in run("tree", place).stdout
+    assert "late" in run("tree", place, "--no-consolidated").stdout
+    assert "Consolidated : yes\n" in run("info", place).stdout
+    assert "1 array, " in run("info", place, "--no-consolidated").stdout
+
+
+def test_objects_that_cannot_be_read_hide_nothing(run: Run, tmp_path: Path) -> None:
+    place = made(tmp_path / "x", 2)
+    omnizarr.open_group(place).create_array("objects", shape=3, dtype=object, filters=["json2"])
+    document = json.loads((place / "objects" / ".zarray").read_text())
+    for name, change in (
+        ("bare", {"filters": None}),
+        ("odd", {"filters": [{"id": "mystery"}]}),
+        ("what", {"dtype": "|T"}),
+    ):
+        (place / name).mkdir()
+        (place / name / ".zarray").write_text(json.dumps(document | change))
+    shown = run("tree", place)
+    assert shown.exit_code == 0
+    assert shown.stdout.count("unreadable") == 3
+    assert "objects (3,) object" in shown.stdout
+    assert "Members      : 1 array, 1 group, 3 unreadable\n" in run("info", place).stdout

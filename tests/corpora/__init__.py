@@ -1,0 +1,1 @@
+"""What other programs wrote, stored, and how it was made."""

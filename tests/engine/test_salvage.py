@@ -1,0 +1,132 @@
+"""Promise 6, the end of it: what is left of an array can be read, and what is damaged is replaced by what one says."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.errors import ArgumentError, ChunkError
+
+DATA = np.arange(1, 61).reshape(6, 10)
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "chunks": {"chunks": (4, 4)},
+    "shards": {"chunks": (2, 2), "shards": (4, 4)},
+    "compressed shards": {"chunks": (2, 2), "shards": (4, 4), "compressors": ["zstd"]},
+    "v2": {"chunks": (4, 4), "zarr_format": 2},
+}
+
+
+def damaged(place: Any, layout: str) -> np.ndarray:
+    """Makes an array and damages its second chunk; which elements that concerns."""
+    z = omnizarr.create_array(place, data=DATA, fill_value=-1, overwrite=True, **LAYOUTS[layout])
+    key = "0.1" if layout == "v2" else "c/0/1"
+    z.store.set(key, b"no good")
+    lost = np.zeros(DATA.shape, bool)
+    lost[:4, 4:8] = True
+    return lost
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_rest_is_read(layout: str) -> None:
+    store = omnizarr.MemoryStore()
+    lost = damaged(store, layout)
+    expected = np.where(lost, -1, DATA)
+    with pytest.raises(ChunkError, match=r"chunk \(0, 1\) of array `/`"):
+        omnizarr.open_array(store)[...]
+    z = omnizarr.open_array(store, on_corrupt="fill")
+    mask = DATA % 3 == 0
+    for key in (..., (0, 5), np.s_[::2, ::-3], ([0, 5, 1], [4, 9, 5]), mask, np.s_[5:], np.s_[1:3, 4:6], (2, None)):
+        np.testing.assert_array_equal(z[key], expected[key])
+    np.testing.assert_array_equal(z.oindex[[5, 0], [9, 4, 5]], expected[np.ix_([5, 0], [9, 4, 5])])
+    out = np.zeros((10, 6), "f8").T
+    z.read(out=out)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("shards", [None, (20,)])
+def test_the_rest_is_read_where_a_mask_reaches_into_a_chunk_that_overhangs(shards: Any) -> None:
+    a = np.arange(1, 51)
+    z = omnizarr.create_array(None, data=a, chunks=(4,), shards=shards, fill_value=-1)
+    z.store.set("c/1", b"no good")
+    mask = a % 3 != 1
+    expected = a.copy()
+    expected[slice(20, 40) if shards else slice(4, 8)] = -1
+    filled = omnizarr.open_array(z.store, on_corrupt="fill")
+    np.testing.assert_array_equal(filled[mask], expected[mask])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_function_says_what_stands_for_it(layout: str) -> None:
+    store = omnizarr.MemoryStore()
+    lost = damaged(store, layout)
+    met: list[ChunkError] = []
+
+    def ask(error: ChunkError) -> Any:
+        met.append(error)
+        return 7
+
+    np.testing.assert_array_equal(omnizarr.open(store, on_corrupt=ask)[...], np.where(lost, 7, DATA))
+    assert {(error.chunk, error.array) for error in met} == {((0, 1), "/")}
+    np.testing.assert_array_equal(omnizarr.open(store, on_corrupt=lambda error: None)[...], np.where(lost, -1, DATA))
+    with pytest.raises(ArgumentError, match="on_corrupt"):
+        omnizarr.open(store, on_corrupt=lambda error: np.ones(3))[...]
+    with pytest.raises(ZeroDivisionError):
+        omnizarr.open(store, on_corrupt=lambda error: 1 / 0)[...]
+
+
+def test_of_a_shard_only_the_inner_chunks_are_lost_that_are_damaged() -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, data=np.arange(1, 17), chunks=4, shards=16, compressors=["crc32c"])
+    data = bytearray(store.get("c/0") or b"")
+    data[5] ^= 1
+    store.set("c/0", bytes(data))
+    with pytest.raises(ChunkError, match="crc32c"):
+        z[...]
+    found = omnizarr.open_array(store, on_corrupt="fill")[...].tolist()
+    assert found == [0, 0, 0, 0, *range(5, 17)]
+
+
+def test_it_holds_for_all_that_is_reached_through_a_group(tmp_path: Path) -> None:
+    damaged(tmp_path / "a", "chunks")
+    omnizarr.create_group(tmp_path)
+    for group in (omnizarr.open_group(tmp_path, on_corrupt="fill"), omnizarr.open(tmp_path, on_corrupt="fill")):
+        assert group["a"][0, 4] == -1
+        assert pickle.loads(pickle.dumps(group["a"]))[0, 4] == -1
+    with pytest.raises(ChunkError):
+        omnizarr.open_group(tmp_path)["a"][0, 4]
+
+
+def test_writing_never_guesses(tmp_path: Path) -> None:
+    damaged(tmp_path, "shards")
+    z = omnizarr.open_array(tmp_path, on_corrupt="fill")
+    with pytest.raises(ChunkError, match="cannot write"):
+        z[0, 4] = 1
+    z[:4, 4:8] = 3
+    assert (z[:4, 4:8] == 3).all()
+
+
+@pytest.mark.parametrize("wrong", ["ignore", None, 0, True])
+def test_what_it_cannot_be(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match='"raise", "fill" or a function'):
+        omnizarr.open(omnizarr.MemoryStore(), on_corrupt=wrong)
+
+
+@pytest.mark.parametrize("layout", ["chunks", "shards"])
+@pytest.mark.parametrize("shape", [(8, 8), (7, 9)])
+def test_a_torn_chunk_or_shard_that_is_wholly_overwritten_is_whole_again(
+    layout: str, shape: Any, tmp_path: Path
+) -> None:
+    for store in (omnizarr.MemoryStore(), omnizarr.LocalStore(tmp_path)):
+        z = omnizarr.create_array(store, data=np.ones(shape, "i4"), overwrite=True, **LAYOUTS[layout])
+        for key in list(store.list_prefix("c/")):
+            value = bytes(store.get(key) or b"")
+            store.set(key, value[: len(value) // 2] if key != "c/0/0" else value * 9)
+        with pytest.raises(ChunkError):
+            z[5, 5] = 2
+        z[...] = 3
+        assert (z[...] == 3).all()

@@ -1,0 +1,110 @@
+"""Documents of the drafts as the tests need them: canonical ones, with changes, and how they are read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from omnizarr import MemoryStore
+from omnizarr._json import Problems
+from omnizarr.formats import Leave, Node, dialect
+from omnizarr.model import ArrayModel
+
+__all__ = [
+    "CORE_2020",
+    "CORE_2022",
+    "array",
+    "dumped",
+    "entry",
+    "keys",
+    "parsed",
+    "places",
+    "read",
+    "store_of",
+    "warned",
+]
+
+Year = Literal[2020, 2022]
+
+CORE_2020 = "https://purl.org/zarr/spec/protocol/core/3.0"
+CORE_2022 = "https://purl.org/zarr/spec/core/3.0"
+
+
+def entry(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
+    """An entry point, with changed members and `without` some."""
+    if year == 2020:
+        document: dict[str, Any] = {
+            "zarr_format": CORE_2020,
+            "metadata_encoding": CORE_2020,
+            "metadata_key_suffix": ".json",
+            "extensions": [],
+        }
+    else:
+        document = {
+            "zarr_format": CORE_2022,
+            "metadata_encoding": {"type": "json", "metadata_key_suffix": ".json"},
+            "extensions": [],
+        }
+    document |= changes
+    return {name: value for name, value in document.items() if name not in without}
+
+
+def array(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
+    """A canonical document of an array."""
+    document: dict[str, Any] = {
+        "shape": [10, 6],
+        "data_type": "<i2" if year == 2020 else "int16",
+        "chunk_grid": {"type": "regular", "chunk_shape": [4, 3], "separator": "/"},
+        "chunk_memory_layout": "C",
+        "fill_value": 7,
+        "extensions": [],
+        "attributes": {"a": 1},
+        **changes,
+    }
+    return {name: value for name, value in document.items() if name not in without}
+
+
+def parsed(
+    document: Any, year: Year, path: str = "a", kind: str = "array", **leave: Any
+) -> tuple[Node | None, Problems]:
+    """The node that a document describes, and what is wrong or odd about it."""
+    draft = dialect(f"3-draft-{year}", Leave(**leave))
+    problems = Problems()
+    return draft.parse(path, {draft.keys(path)[kind == "group"]: document}, problems), problems
+
+
+def read(document: Any, year: Year, **leave: Any) -> ArrayModel:
+    node, problems = parsed(document, year, **leave)
+    assert isinstance(node, ArrayModel), problems.found
+    return node
+
+
+def dumped(node: Node, year: Year, path: str = "a") -> Any:
+    (document,) = dialect(f"3-draft-{year}").dump(path, node).values()
+    return document
+
+
+def places(document: Any, year: Year, kind: str = "array", path: str = "a", **leave: Any) -> list[str]:
+    """The JSON paths of a document's problems; none if it can be read."""
+    node, problems = parsed(document, year, path, kind, **leave)
+    assert (node is None) == bool(problems)
+    return [problem.path for problem in problems.found]
+
+
+def warned(document: Any, year: Year, kind: str = "array", path: str = "a", **leave: Any) -> list[str]:
+    """The JSON paths of what is odd about a document that can be read."""
+    node, problems = parsed(document, year, path, kind, **leave)
+    assert node is not None, problems.found
+    return [problem.path for problem in problems.warnings]
+
+
+def store_of(documents: dict[str, Any]) -> MemoryStore:
+    """A store that holds documents as JSON, and bytes as they are."""
+    store = MemoryStore()
+    for key, document in documents.items():
+        store.set(key, document if isinstance(document, bytes) else json.dumps(document).encode())
+    return store
+
+
+def keys(store: MemoryStore) -> list[str]:
+    return sorted(store.list())

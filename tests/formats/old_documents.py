@@ -1,0 +1,112 @@
+"""Documents of versions 1 and 2 as the tests need them: canonical ones, with changes, and how they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import omnizarr
+from omnizarr._json import Json, Problems
+from omnizarr.formats import Leave, Node, dialect
+from omnizarr.model import ArrayModel
+
+__all__ = ["array_v1", "array_v2", "fill_of", "messages", "model", "parse", "places", "store_of", "warned"]
+
+
+def array_v2(*without: str, **changes: Any) -> dict[str, Any]:
+    """A `.zarray`, with changed members and `without` some."""
+    document: dict[str, Any] = {
+        "zarr_format": 2,
+        "shape": [10, 6],
+        "chunks": [4, 3],
+        "dtype": "<i2",
+        "compressor": {"id": "zlib", "level": 1},
+        "fill_value": 7,
+        "order": "C",
+        "filters": None,
+        "dimension_separator": ".",
+        **changes,
+    }
+    return {name: value for name, value in document.items() if name not in without}
+
+
+def array_v1(*without: str, **changes: Any) -> dict[str, Any]:
+    """A `meta`."""
+    document: dict[str, Any] = {
+        "zarr_format": 1,
+        "shape": [10, 6],
+        "chunks": [4, 3],
+        "dtype": "<i2",
+        "compression": "zlib",
+        "compression_opts": 1,
+        "fill_value": 7,
+        "order": "C",
+        **changes,
+    }
+    return {name: value for name, value in document.items() if name not in without}
+
+
+def _documents(document: Any, attributes: Any) -> tuple[Any, dict[str, Json]]:
+    generation = 1 if isinstance(document, dict) and "compression" in document else 2
+    keys = ("meta", "attrs") if generation == 1 else (".zarray", ".zattrs")
+    return generation, {keys[0]: document} | ({} if attributes is None else {keys[1]: attributes})
+
+
+def parse(
+    document: Any, attributes: Any = None, *, generation: Any = None, leave: Leave | None = None
+) -> tuple[Node | None, Problems]:
+    """The array that a document describes, and what is wrong or odd about it."""
+    guess, documents = _documents(document, attributes)
+    if generation is not None and generation != guess:
+        documents = dict(zip(("meta", "attrs"), documents.values(), strict=False))
+    problems = Problems()
+    return dialect(generation or guess, leave).parse("", documents, problems), problems
+
+
+def model(document: Any, **options: Any) -> ArrayModel:
+    """The same where nothing is wrong."""
+    node, problems = parse(document, **options)
+    assert isinstance(node, ArrayModel), problems.found
+    return node
+
+
+def places(document: Any, attributes: Any = None, **options: Any) -> list[str]:
+    """Where something is wrong."""
+    node, problems = parse(document, attributes, **options)
+    assert (node is None) == bool(problems.found)
+    return [problem.path for problem in problems.found]
+
+
+def messages(document: Any, **options: Any) -> str:
+    """What is wrong."""
+    return "\n".join(problem.message for problem in parse(document, **options)[1].found)
+
+
+def warned(document: Any, **options: Any) -> list[str]:
+    """Where something is odd."""
+    node, problems = parse(document, **options)
+    assert node is not None, problems.found
+    return [problem.path for problem in problems.warnings]
+
+
+def fill_of(dtype: Any, fill_value: Any, **changes: Any) -> Any:
+    """The fill value of a `.zarray`."""
+    found = model(array_v2(dtype=dtype, fill_value=fill_value, **changes))
+    return None if found.fill is None else found.fill[()]
+
+
+def store_of(document: dict[str, Any], **chunks: bytes) -> omnizarr.MemoryStore:
+    """A store that holds an array, with chunks by their keys; `c0_0` is the key `0.0`."""
+    import json
+
+    store = omnizarr.MemoryStore()
+    store.set("meta" if document["zarr_format"] == 1 else ".zarray", json.dumps(document).encode())
+    for name, data in chunks.items():
+        store.set(name[1:].replace("_", "."), data)
+    return store
+
+
+def chunk(*elements: Any, dtype: str = "<i2") -> bytes:
+    """Elements as bytes."""
+    return np.array(elements, dtype).tobytes()

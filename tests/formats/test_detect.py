@@ -1,0 +1,168 @@
+"""Which generation lies at a place: from the documents that are found there."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.formats.documents import array_document
+from tests.formats.old_documents import array_v1, array_v2
+
+import omnizarr
+from omnizarr.errors import ArgumentError, MetadataError, NodeNotFoundError
+from omnizarr.formats import Found, Leave, Look, again, candidates, detect
+from omnizarr.testing import RecordingStore
+
+GROUP = {"zarr_format": 2}
+
+
+def filled(documents: dict[str, Any]) -> omnizarr.MemoryStore:
+    store = omnizarr.MemoryStore()
+    for key, document in documents.items():
+        store.set(key, json.dumps(document).encode())
+    return store
+
+
+def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = None) -> Any:
+    """What a verdict says, or where it looks next."""
+    verdict = detect(path, documents, Leave(), zarr_format)
+    if isinstance(verdict, Look):
+        verdict = again(verdict, path, {key: documents[key] for key in verdict.keys if key in documents})
+    return verdict.dialect.zarr_format if isinstance(verdict, Found) else None
+
+
+@pytest.mark.parametrize(
+    ("documents", "found"),
+    [
+        ({"zarr.json": array_document()}, 3),
+        ({".zarray": array_v2()}, 2),
+        ({".zgroup": GROUP}, 2),
+        ({"meta": array_v1()}, 1),
+        ({"meta": array_v1(), "attrs": {}}, 1),
+        ({".zattrs": {"a": 1}}, None),
+        ({"meta": {"zarr_format": 2}}, None),
+        ({"meta": "text"}, None),
+        ({}, None),
+        ({"zarr.json": array_document(), ".zarray": array_v2(), "meta": array_v1()}, 3),
+        ({".zarray": array_v2(), "meta": array_v1()}, 2),
+        ({".zgroup": GROUP, "meta": array_v1()}, 2),
+    ],
+)
+def test_newer_counts_before_older(documents: dict[str, Any], found: Any) -> None:
+    assert generation(documents) == found
+    assert generation({f"a/b/{key}": value for key, value in documents.items()}, "a/b") == found
+
+
+@pytest.mark.parametrize(("asked", "found"), [(3, 3), (2, 2), (1, 1)])
+def test_a_user_may_ask_for_one(asked: Any, found: Any) -> None:
+    documents = {"zarr.json": array_document(), ".zarray": array_v2(), "meta": array_v1()}
+    assert generation(documents, zarr_format=asked) == found
+    assert omnizarr.open_array(filled(documents), zarr_format=asked).zarr_format == found
+
+
+def test_two_generations_at_one_place_are_worth_a_warning() -> None:
+    store = filled({"zarr.json": array_document(), ".zarray": array_v2()})
+    with pytest.warns(omnizarr.OmnizarrWarning, match="both Zarr v3 and Zarr v2") as caught:
+        assert omnizarr.open(store).zarr_format == 3
+    assert len(caught) == 1
+    assert omnizarr.open(store, zarr_format=2).zarr_format == 2
+
+
+def test_an_array_counts_before_a_group_with_a_warning() -> None:
+    store = filled({".zarray": array_v2(), ".zgroup": GROUP})
+    with pytest.warns(omnizarr.OmnizarrWarning, match="the array counts") as caught:
+        assert isinstance(omnizarr.open(store), omnizarr.Array)
+    assert len(caught) == 1
+
+
+def test_A51_the_root_of_version_2_is_an_array_or_a_group() -> None:
+    assert isinstance(omnizarr.open(filled({".zarray": array_v2()})), omnizarr.Array)
+    assert isinstance(omnizarr.open(filled({".zgroup": GROUP})), omnizarr.Group)
+    omnizarr.create_array(store := omnizarr.MemoryStore(), shape=3, dtype="i1", zarr_format=2)
+    assert sorted(store.list()) == [".zarray"]
+
+
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+@pytest.mark.parametrize("key", [".zarray", ".zgroup"])
+def test_an_entry_point_counts_before_version_2_with_a_warning(draft: Any, key: str) -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_group(store, zarr_format=draft).create_group("a")
+    store.set(key, json.dumps(array_v2() if key == ".zarray" else GROUP).encode())
+    with pytest.warns(omnizarr.OmnizarrWarning, match="`zarr_format=2` asks for the other") as caught:
+        assert omnizarr.open(store).zarr_format == draft
+    assert len(caught) == 1
+    assert omnizarr.open(store, zarr_format=2).zarr_format == 2
+    assert omnizarr.open(store, zarr_format=draft).zarr_format == draft
+    assert omnizarr.open(store, path="a").zarr_format == draft
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b'"https://purl.org/zarr/spec/core/3.0"', b"{}", b"[]"])
+def test_an_entry_point_that_is_none_is_an_error(data: bytes) -> None:
+    store = omnizarr.MemoryStore()
+    store.set("zarr.json", data)
+    with pytest.raises(MetadataError, match=r"zarr\.json"):
+        omnizarr.open(store)
+
+
+@pytest.mark.parametrize("value", [0, 4, "2", 2.0, True, "v2", [2]])
+def test_there_are_no_other_generations(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="zarr_format"):
+        omnizarr.open(omnizarr.MemoryStore(), zarr_format=value)
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"[1]", b"null", b"\x89PNG"])
+def test_a_file_called_meta_that_is_something_else_is_no_node(data: bytes) -> None:
+    store = omnizarr.MemoryStore()
+    store.set("meta", data)
+    with pytest.raises(NodeNotFoundError):
+        omnizarr.open(store)
+
+
+@pytest.mark.parametrize("key", [".zarray", ".zgroup"])
+@pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}"])
+def test_documents_of_version_2_that_are_damaged_are_an_error(key: str, data: bytes) -> None:
+    store = omnizarr.MemoryStore()
+    store.set(key, data)
+    with pytest.raises(MetadataError, match=key):
+        omnizarr.open(store)
+
+
+def test_a_folder_called_meta_is_not_a_document(tmp_path: Any) -> None:
+    (tmp_path / "meta" / "root").mkdir(parents=True)
+    with pytest.raises(NodeNotFoundError):
+        omnizarr.open(tmp_path)
+
+
+def test_candidates_are_asked_for_together() -> None:
+    assert candidates("") == ("zarr.json", ".zarray", ".zgroup", ".zattrs")
+    assert candidates("a", 2) == ("a/.zarray", "a/.zgroup", "a/.zattrs")
+    assert candidates("a", 1) == ("a/meta", "a/attrs")
+
+
+@pytest.mark.parametrize("path", ["", "a/b"])
+@pytest.mark.parametrize("zarr_format", [None, 2])
+def test_opening_version_2_costs_one_batch(path: str, zarr_format: Any) -> None:
+    start = f"{path}/" if path else ""
+    store = RecordingStore(filled({f"{start}.zarray": array_v2()}))
+    omnizarr.open_array(store, path=path, zarr_format=zarr_format, mode="r")
+    assert store.methods() == ["get_partial_values"]
+    assert store.requests == (3 if zarr_format else 4 + bool(path))
+
+
+def test_opening_a_group_of_version_2_costs_one_batch() -> None:
+    for mode in ("r", "r+"):
+        store = RecordingStore(filled({".zgroup": GROUP}))
+        omnizarr.open_group(store, mode=mode)  # type: ignore[arg-type]
+        assert store.methods() == ["get_partial_values"]
+        assert store.requests == 5  # with consolidated metadata
+
+
+def test_opening_version_1_costs_two_batches_and_one_if_it_is_asked_for() -> None:
+    store = RecordingStore(filled({"meta": array_v1()}))
+    omnizarr.open_array(store, mode="r")
+    assert store.methods() == ["get_partial_values"] * 2
+    store.reset()
+    omnizarr.open_array(store, mode="r", zarr_format=1)
+    assert store.methods() == ["get_partial_values"]
+    assert store.requests == 2

@@ -1,0 +1,464 @@
+"""Version 1: one array, its documents `meta` and `attrs`, and its chunks beside them."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import lzma
+import zlib
+from typing import Any
+
+import numcodecs
+import numpy as np
+import pytest
+from tests.formats.old_documents import array_v1, chunk, messages, model, parse, places, store_of, warned
+
+import omnizarr
+from omnizarr.codecs import Blosc, Bytes, Transpose
+from omnizarr.codecs.numcodecs_ import Bz2, Lzma, Zlib
+from omnizarr.errors import ArgumentError, NodeNotFoundError
+from omnizarr.formats import Leave, dialect
+
+REQUIRED = ["shape", "chunks", "dtype", "compression", "compression_opts", "fill_value", "order"]
+LZMA = {"format": 1, "check": 0, "preset": 1, "filters": None}
+
+
+def dumped(node: Any) -> Any:
+    return dialect(1).dump("", node)["meta"]
+
+
+def meta(store: omnizarr.MemoryStore) -> Any:
+    return json.loads(bytes(store.get("meta") or b""))
+
+
+def test_a_canonical_document_is_read_without_a_word_and_written_back() -> None:
+    document = array_v1()
+    node, problems = parse(document, {"a": 1})
+    assert not problems.warnings
+    assert dialect(1).dump("", node) == {"meta": document, "attrs": {"a": 1}}  # type: ignore[arg-type]
+
+
+def test_U1_keys() -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=(3, 3), chunks=(2, 2), dtype="<i2", zarr_format=1)
+    z[...] = 1
+    z.attrs["a"] = 1
+    assert sorted(store.list()) == ["0.0", "0.1", "1.0", "1.1", "attrs", "meta"]
+    assert all(key.isascii() for key in store.list())
+
+
+def test_U1_reading_writing_and_deleting() -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=4, chunks=2, dtype="<i2", zarr_format=1)
+    z[...] = [1, 2, 3, 4]
+    assert omnizarr.open_array(store)[...].tolist() == [1, 2, 3, 4]
+    z[2:] = 0  # the fill value: the chunk is erased
+    assert sorted(store.list()) == ["0", "attrs", "meta"]
+    z.resize(1)
+    assert omnizarr.open_array(store)[...].tolist() == [1]
+
+
+@pytest.mark.parametrize("name", ["zarr_format", *REQUIRED])
+def test_U2_members_are_mandatory(name: str) -> None:
+    assert places(array_v1(name), generation=1) == [f"$.{name}"]
+
+
+@pytest.mark.parametrize("value", [None, 5, "text", []])
+def test_U2_the_document_is_an_object(value: Any) -> None:
+    assert places(value, generation=1) == ["$"]
+
+
+def test_U2_every_problem_is_told_at_once_with_its_place() -> None:
+    document = array_v1(
+        "fill_value", shape="x", chunks=[0], dtype="|i3", compression="blosc", compression_opts=5, order=1
+    )
+    assert sorted(places(document, 5)) == [
+        "$(attrs)",
+        "$.chunks[0]",
+        "$.compression_opts",
+        "$.dtype",
+        "$.fill_value",
+        "$.order",
+        "$.shape",
+    ]
+
+
+def test_U3_other_members_are_ignored_and_kept() -> None:
+    document = array_v1(filters=[1], x=None)
+    assert warned(document) == []
+    assert model(document).extra == {"filters": [1], "x": None}
+    assert dumped(model(document)) == document
+
+
+@pytest.mark.parametrize("value", [2, 0, "1", 1.0, True, None])
+def test_U4_zarr_format_is_the_integer_1(value: Any) -> None:
+    assert places(array_v1(zarr_format=value)) == ["$.zarr_format"]
+    store = omnizarr.MemoryStore()
+    store.set("meta", json.dumps(array_v1(zarr_format=value)).encode())
+    with pytest.raises(NodeNotFoundError):  # a file called so may be anything
+        omnizarr.open(store)
+
+
+def test_U5_chunks_are_equally_large() -> None:
+    assert places(array_v1(chunks=[4])) == ["$.chunks"]
+    assert places(array_v1(chunks=[[2, 2], 3])) in (["$.chunks"], ["$.chunks[0]"])
+
+
+@pytest.mark.parametrize(
+    "value", ["|b1", "|i1", "|u1", "<i2", ">i8", "<u4", "<f2", ">f8", "<c16", "|S12", "<U3", "<M8[s]"]
+)
+def test_U6_types(value: str) -> None:
+    document = array_v1(dtype=value, fill_value=None)
+    assert model(document).dtype == np.dtype(value).newbyteorder("=")
+    assert dumped(model(document)) == document
+
+
+@pytest.mark.parametrize("value", ["float64", "<i3", "", None, "|O"])
+def test_U6_what_is_no_type(value: Any) -> None:
+    assert places(array_v1(dtype=value, fill_value=None)) in (["$.dtype"], ["$.filters"])
+
+
+def test_U6_a_missing_byte_order_is_little_with_a_warning() -> None:
+    document = array_v1(dtype="i2", shape=[2], chunks=[2], compression="none", compression_opts=None)
+    assert warned(document) == ["$.dtype"]
+    assert model(document).codecs == (Bytes("little"),)
+
+
+def test_U7_records_are_lists_of_pairs() -> None:
+    document = array_v1(dtype=[["r", "|u1"], ["g", ">i2"], ["name", "|S4"]], fill_value=None, compression="none")
+    document["compression_opts"] = None
+    stored = np.array([(1, 258, b"ab")] * 12, [("r", "u1"), ("g", ">i2"), ("name", "S4")])
+    z = omnizarr.open_array(store_of(document, c0_0=stored.tobytes()), mode="r")
+    assert z[0, 0].tolist() == (1, 258, b"ab")
+    assert dumped(model(document)) == document
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "compress", "codec"),
+    [
+        ("zlib", 1, zlib.compress, Zlib(1)),
+        ("bz2", 9, bz2.compress, Bz2(9)),
+        ("lzma", LZMA, lzma.compress, Lzma(1, 0, 1, None)),
+    ],
+)
+def test_U8_a_chunk_is_what_the_compressor_makes_and_nothing_else(
+    name: str, options: Any, compress: Any, codec: Any
+) -> None:
+    document = array_v1(shape=[4], chunks=[4], compression=name, compression_opts=options)
+    assert model(document).codecs == (Bytes("little"), codec)
+    assert dumped(model(document)) == document
+    store = store_of(document, c0=compress(chunk(1, 2, 3, 4)))
+    z = omnizarr.open_array(store)
+    assert z[...].tolist() == [1, 2, 3, 4]
+    z[...] = [5, 6, 7, 8]
+    decompress = {"zlib": zlib.decompress, "bz2": bz2.decompress, "lzma": lzma.decompress}[name]
+    assert decompress(bytes(store.get("0") or b"")) == chunk(5, 6, 7, 8)
+
+
+def test_U8_blosc() -> None:
+    options = {"cname": "blosclz", "clevel": 5, "shuffle": 2}
+    document = array_v1(compression="blosc", compression_opts=options, shape=[4], chunks=[4])
+    assert model(document).codecs[-1] == Blosc("blosclz", 5, "bitshuffle")
+    assert dumped(model(document)) == document
+    theirs = numcodecs.Blosc("blosclz", 5, 2)
+    store = store_of(document, c0=bytes(theirs.encode(np.arange(4, dtype="<i2"))))
+    z = omnizarr.open_array(store)
+    assert z[...].tolist() == [0, 1, 2, 3]
+    z[...] = [5, 6, 7, 8]
+    assert bytes(theirs.decode(store.get("0"))) == chunk(5, 6, 7, 8)
+
+
+@pytest.mark.parametrize(("shape", "key"), [((3,), "1"), ((3, 3), "1.1"), ((3, 3, 3), "1.1.1")])
+def test_U9_keys_of_chunks(shape: tuple[int, ...], key: str) -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=shape, chunks=(2,) * len(shape), dtype="i1", zarr_format=1)
+    z[(2,) * len(shape)] = 1
+    assert sorted(store.list()) == [key, "attrs", "meta"]
+
+
+@pytest.mark.parametrize("asked", ["/", "default", {"name": "v2", "separator": "/"}])
+def test_U9_there_are_no_other_keys(asked: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"keys such as `0\.0`"):
+        omnizarr.create_array(shape=3, dtype="i1", zarr_format=1, chunk_key_encoding=asked)
+
+
+def test_U10_a_missing_chunk_is_the_fill_value() -> None:
+    assert (omnizarr.open_array(store_of(array_v1()), mode="r")[...] == 7).all()
+    z = omnizarr.open_array(store_of(array_v1(fill_value=None)), mode="r")
+    assert z.fill_value is None
+    assert z[...].shape == (10, 6)
+
+
+def test_U11_what_lies_outside_the_array_means_nothing() -> None:
+    document = array_v1(shape=[3], chunks=[2])
+    store = store_of(document, c1=zlib.compress(chunk(5, -1)))
+    assert omnizarr.open_array(store)[...].tolist() == [7, 7, 5]
+
+
+def test_U12_attributes_are_an_object_and_always_written() -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=3, dtype="i1", zarr_format=1)
+    assert json.loads(bytes(store.get("attrs") or b"")) == {}
+    z.attrs["a"] = [1]
+    assert json.loads(bytes(store.get("attrs") or b"")) == {"a": [1]}
+    del z.attrs["a"]
+    assert json.loads(bytes(store.get("attrs") or b"")) == {}
+    assert places(array_v1(), [1]) == ["$(attrs)"]
+
+
+def test_U12_U15_missing_attributes_are_none() -> None:
+    z = omnizarr.open_array(store_of(array_v1()))
+    assert z.attrs.asdict() == {}
+
+
+@pytest.mark.parametrize("value", [None, "A", "c", 1])
+def test_U13_order_is_C_or_F(value: Any) -> None:
+    assert places(array_v1(order=value)) == ["$.order"]
+
+
+@pytest.mark.parametrize(("order", "elements"), [("C", (1, 2, 3, 4, 5, 6)), ("F", (1, 4, 2, 5, 3, 6))])
+def test_U13_C_is_row_major_and_F_column_major_with_blosc(order: str, elements: tuple[int, ...]) -> None:
+    options = {"cname": "lz4", "clevel": 5, "shuffle": 1}
+    document = array_v1(compression="blosc", compression_opts=options, order=order, shape=[2, 3], chunks=[2, 3])
+    assert warned(document) == []
+    first = (Transpose((1, 0)),) if order == "F" else ()
+    assert model(document).codecs == (*first, Bytes("little"), Blosc("lz4", 5, "shuffle"))
+    assert dumped(model(document)) == document
+    theirs = numcodecs.Blosc("lz4", 5, 1)
+    store = store_of(document, c0_0=bytes(theirs.encode(np.array(elements, "<i2"))))
+    z = omnizarr.open_array(store)
+    assert z[...].tolist() == [[1, 2, 3], [4, 5, 6]]
+    z[...] = z[...] * 10
+    assert bytes(theirs.decode(store.get("0.0"))) == chunk(*(10 * element for element in elements))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "place"),
+    [
+        ("zlib", "1", "$.compression_opts"),
+        ("zlib", 1.5, "$.compression_opts"),
+        ("zlib", 10, "$.compression_opts.level"),
+        ("bz2", {}, "$.compression_opts"),
+        ("bz2", 0, "$.compression_opts.level"),
+        ("blosc", None, "$.compression_opts"),
+        ("blosc", {"cname": "lz9"}, "$.compression_opts.cname"),
+        ("blosc", {"cname": "lz4", "clevel": 10, "shuffle": 1}, "$.compression_opts.clevel"),
+        ("lzma", 1, "$.compression_opts"),
+        ("lz77", None, "$.compression"),
+        (5, None, "$.compression"),
+    ],
+)
+def test_U14_options_fit_their_compressor(name: Any, options: Any, place: str) -> None:
+    found = places(array_v1(compression=name, compression_opts=options))
+    assert found == [place] or (place.endswith("level") and found == ["$.compression_opts"])
+
+
+@pytest.mark.parametrize("value", [None, "none"])
+def test_U15_no_compression(value: Any) -> None:
+    document = array_v1(compression=value, compression_opts=None, shape=[2], chunks=[2])
+    assert model(document).codecs == (Bytes("little"),)
+    assert dumped(model(document)) == document
+    assert omnizarr.open_array(store_of(document, c0=chunk(1, 2)))[...].tolist() == [1, 2]
+
+
+def test_U15_gzip_was_another_name_for_zlib() -> None:
+    document = array_v1(compression="gzip")
+    assert model(document).codecs[-1] == Zlib(1)
+    assert dumped(model(document)) == document
+
+
+@pytest.mark.parametrize(("token", "value"), [(b"NaN", np.nan), (b"Infinity", np.inf), (b"-Infinity", -np.inf)])
+def test_U15_A60_bare_tokens_are_read_and_written_as_text(token: bytes, value: float) -> None:
+    store = omnizarr.MemoryStore()
+    text = json.dumps(array_v1(dtype="<f4", fill_value="here")).encode().replace(b'"here"', token)
+    store.set("meta", text)
+    z = omnizarr.open_array(store)
+    assert np.array_equal(z.fill_value, value, equal_nan=True)
+    z.resize(5, 5)
+    assert meta(store)["fill_value"] == token.decode()
+
+
+@pytest.mark.parametrize("name", ["zlib", "bz2", "none"])
+def test_U16_A55_F_without_blosc_is_read_in_C_order_with_one_warning(name: str) -> None:
+    document = array_v1(shape=[2, 3], chunks=[2, 3], compression=name, compression_opts=None, order="F")
+    compress = {"zlib": zlib.compress, "bz2": bz2.compress, "none": bytes}[name]
+    store = store_of(document, c0_0=compress(chunk(1, 2, 3, 4, 5, 6)))
+    with pytest.warns(omnizarr.OmnizarrWarning, match=r'\$\.order: .*v1_f_order="document"') as caught:
+        z = omnizarr.open_array(store)
+    assert len(caught) == 1
+    assert z[...].tolist() == [[1, 2, 3], [4, 5, 6]]
+    z = omnizarr.open_array(store, v1_f_order="document")
+    assert z[...].tolist() == [[1, 3, 5], [2, 4, 6]]
+
+
+@pytest.mark.parametrize("how", ["written", "document"])
+def test_U16_writing_into_such_an_array_keeps_what_it_is(how: Any) -> None:
+    document = array_v1(order="F")
+    node = model(document, leave=Leave(v1_f_order=how))
+    assert dumped(node) == document
+    assert dialect(1).losses("", node) == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_U16_one_dimension_has_one_order() -> None:
+    document = array_v1(shape=[4], chunks=[4], order="F")
+    assert warned(document) == []
+    assert dumped(model(document)) == document
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, shape=3, dtype="i1", order="F", zarr_format=1, compressors=None)
+    assert meta(store)["order"] == "F"
+    omnizarr.open_array(store)
+
+
+def test_U16_F_is_written_with_blosc_only() -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=(2, 3), dtype="<i2", order="F", zarr_format=1)
+    z[...] = [[1, 2, 3], [4, 5, 6]]
+    assert meta(store)["order"] == "F"
+    assert omnizarr.open_array(store)[...].tolist() == [[1, 2, 3], [4, 5, 6]]
+    with pytest.raises(ArgumentError, match="only from blosc"):
+        omnizarr.create_array(shape=(2, 3), dtype="<i2", order="F", zarr_format=1, compressors="zlib")
+
+
+# -- fill values: what NumPy makes of plain JSON
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "wanted"),
+    [
+        ("|S4", "abcd", b"abcd"),  # which would be base64, in version 2
+        ("|S3", 0, b"0"),
+        ("<U3", "ü", "ü"),
+        ("<U3", 0, "0"),
+        ("|b1", 1, True),
+        ("<i4", -7, -7),
+        ("<c8", 1.5, 1.5),
+        ("<f4", 3, 3.0),
+        ("<M8[s]", 5, np.datetime64(5, "s")),
+        ([["a", "<i2"], ["b", "|S2"]], 0, (0, b"0")),
+    ],
+)
+def test_fill_values_are_what_zarr_1_makes_of_them(dtype: Any, value: Any, wanted: Any) -> None:
+    document = array_v1(dtype=dtype, fill_value=value)
+    fill = model(document).fill
+    assert fill is not None
+    assert (fill.tolist() if isinstance(dtype, list) else fill[()]) == wanted
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("|S3", "é"), ("<i2", "x"), ("<i2", 2**15), ("|S3", [1]), ("|V3", "AAAA"), ("<f4", [1])]
+)
+def test_what_is_no_fill_value(dtype: Any, value: Any) -> None:
+    assert places(array_v1(dtype=dtype, fill_value=value)) == ["$.fill_value"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "spelt"),
+    [
+        ("<f4", np.nan, "NaN"),
+        ("<f8", -np.inf, "-Infinity"),
+        ("<c8", 1.5, 1.5),
+        ("S3", b"no", "no"),
+        ("<U3", "ü", "ü"),
+        ("<M8[s]", np.datetime64("NaT", "s"), -(2**63)),
+        ([("a", "<i2"), ("b", "<f4")], (0, 0.0), 0),
+        ("?", True, True),
+    ],
+)
+def test_fill_values_are_written_and_read_again(dtype: Any, value: Any, spelt: Any) -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=3, dtype=dtype, fill_value=value, zarr_format=1)
+    assert meta(store)["fill_value"] == spelt
+    found = omnizarr.open_array(store).fill_value
+    assert repr(np.asarray(found).tolist()) == repr(np.asarray(z.fill_value).tolist())
+
+
+def test_a_fill_value_that_we_could_not_write_is_kept() -> None:
+    store = store_of(array_v1(dtype=[["a", "<i2"], ["b", "|S2"]], fill_value=5))
+    z = omnizarr.open_array(store)
+    z.resize(5, 5)
+    assert meta(store)["fill_value"] == 5
+    assert z[0, 0].tolist() == (5, b"5")
+
+
+# -- what version 1 cannot say
+
+
+@pytest.mark.parametrize(
+    ("reason", "options"),
+    [
+        ("no arrays without dimensions", {"shape": ()}),
+        ("no filters", {"filters": [{"id": "delta", "dtype": "<i2"}]}),
+        ("no filters", {"serializer": "numcodecs.pcodec"}),
+        ("no filters", {"serializer": "numcodecs.pcodec", "compressors": None}),
+        ("no filters", {"compressors": "pcodec"}),
+        ("a time needs a unit", {"dtype": [("a", "<i2"), ("b", "<m8")]}),
+        ("cannot give times to blosc", {"dtype": "<M8[s]", "compressors": "blosc"}),
+        ("cannot give times to blosc", {"dtype": [("a", "<i2"), ("b", "<m8[s]")], "compressors": "blosc"}),
+        ("one compressor", {"compressors": ["zlib", "zlib"]}),
+        ("one compressor", {"compressors": "zstd"}),
+        ("one compressor", {"filters": ["shuffle"], "compressors": "zlib"}),
+        ("neither zstd nor snappy", {"compressors": Blosc("zstd")}),
+        ("only from blosc", {"order": "F", "compressors": None}),
+        ("no shards", {"shards": (4, 4), "chunks": (2, 2)}),
+        ("not otherwise", {"shape": (2, 2, 2), "chunks": (2, 2, 2), "filters": [Transpose((1, 0, 2))]}),
+        ("one NaN only", {"dtype": "<f4", "fill_value": np.array(0x7FC00001, "u4").view("f4")[()]}),
+        ("no spelling for this fill value", {"dtype": "<c8", "fill_value": 1j}),
+        ("no spelling for this fill value", {"dtype": "S3", "fill_value": b"\xff"}),
+        ("no spelling for this fill value", {"dtype": [("a", "<i2")], "fill_value": (1,)}),
+        ("no spelling for this fill value", {"dtype": [("a", "S2")], "fill_value": (b"x",)}),
+        ("single number or text", {"dtype": [("a", "<i2", (2,))], "fill_value": None}),
+        ("single number or text", {"dtype": [("a", [("b", "<i2")])], "fill_value": None}),
+        ("no arrays of objects", {"dtype": "string"}),
+    ],
+)
+def test_what_version_1_cannot_say_is_refused_before_anything_is_written(reason: str, options: dict[str, Any]) -> None:
+    store = omnizarr.MemoryStore()
+    with pytest.raises(ArgumentError, match=reason):
+        omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 1} | options)
+    assert list(store.list()) == []
+
+
+@pytest.mark.parametrize("dtype", ["<M8[s]", ">m8[10us]", [("a", "<i2"), ("b", "<M8[D]")]])
+def test_times_are_not_given_to_blosc(dtype: Any) -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, shape=3, dtype=dtype, zarr_format=1)
+    assert meta(store)["compression"] == "zlib"
+
+
+def test_bytes_have_no_fill_value_that_zarr_1_understands() -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, shape=3, dtype="V3", zarr_format=1)
+    assert meta(store)["fill_value"] is None
+    with pytest.raises(ArgumentError, match="no spelling for this fill value"):
+        omnizarr.create_array(shape=3, dtype="V3", fill_value=np.void(b"abc"), zarr_format=1)
+
+
+def test_there_are_no_groups_and_no_paths() -> None:
+    store = omnizarr.MemoryStore()
+    with pytest.raises(ArgumentError, match="v1 has no groups"):
+        omnizarr.create_group(store, zarr_format=1)
+    with pytest.raises(ArgumentError, match="no path in it"):
+        omnizarr.create_array(store, name="a", shape=3, dtype="i1", zarr_format=1)
+    assert list(store.list()) == []
+
+
+def test_an_array_below_a_path_is_read_all_the_same() -> None:
+    inner = store_of(array_v1(), c0_0=zlib.compress(chunk(*range(12))))
+    store = omnizarr.MemoryStore()
+    for key in inner.list():
+        store.set(f"a/b/{key}", inner.get(key) or b"")
+    z = omnizarr.open_array(store, path="a/b")
+    assert z.zarr_format == 1
+    assert z[1].tolist() == [3, 4, 5, 7, 7, 7]
+
+
+def test_names_of_dimensions_are_an_attribute() -> None:
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=(3, 3), dtype="i1", zarr_format=1, dimension_names=["y", None])
+    assert z.dimension_names == ("y", None)
+    assert json.loads(bytes(store.get("attrs") or b"")) == {"_ARRAY_DIMENSIONS": ["y", None]}
+
+
+def test_messages_name_what_was_expected_and_found() -> None:
+    assert messages(array_v1(order="A")) == 'expected "C" or "F", found "A"'

@@ -1,0 +1,1 @@
+"""Fuzzing: bytes that nobody should have written, for everything that reads some."""

@@ -1,0 +1,215 @@
+"""One target for each parser: a function that takes any bytes, and may raise nothing but our own errors; and bytes that
+are right, for a fuzzer to begin with."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import omnizarr
+from omnizarr._json import Problems
+from omnizarr.codecs import ArrayCodec, Bytes, Chain, Codec, Crc32c, Serializer, Sharding, codecs
+from omnizarr.codecs.contract import ChunkSpec
+from omnizarr.errors import OmnizarrError
+from omnizarr.store import MemoryStore
+from tests.testing.test_codecs import samples
+
+__all__ = ["TARGETS", "Target", "survives"]
+
+
+class Target(NamedTuple):
+    """What reads bytes, and bytes that it can read."""
+
+    read: Callable[[bytes], object]
+    seeds: list[bytes]
+
+
+def survives(target: Target, data: bytes) -> None:
+    """Has a target read some bytes; any error that is not ours goes on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            target.read(data)
+        except OmnizarrError:
+            pass
+
+
+# -- documents
+
+
+def _hierarchy(zarr_format: Any) -> dict[str, bytes]:
+    values: dict[str, bytes] = {}
+    store = MemoryStore(values)
+    options: dict[str, Any] = {"chunks": (2, 2), "attributes": {"a": [1, None]}, "zarr_format": zarr_format}
+    if zarr_format == 1:
+        omnizarr.create_array(store, data=np.ones((3, 4), "f4"), **options)
+        return values
+    root = omnizarr.create_group(store, zarr_format=zarr_format, attributes={"r": 1})
+    root.create_array("a", data=np.ones((3, 4), "f4"), **{**options, "zarr_format": zarr_format})
+    if zarr_format in (2, 3):
+        omnizarr.consolidate_metadata(store)
+    return values
+
+
+def _is_document(key: str) -> bool:
+    return key.endswith(("json", ".zarray", ".zattrs", ".zgroup", ".zmetadata", "meta", "attrs"))
+
+
+def _reading_document(values: dict[str, bytes], key: str) -> Callable[[bytes], None]:
+    def read(data: bytes) -> None:
+        node = omnizarr.open(MemoryStore({**values, key: data}), mode="r")
+        for found in (node, *(member for _, member in node.members())) if isinstance(node, omnizarr.Group) else (node,):
+            if isinstance(found, omnizarr.Array):
+                repr(found), found.attrs.asdict(), found.info
+                if found.size < 1000:
+                    found[...]
+
+    return read
+
+
+def _documents() -> dict[str, Target]:
+    found = {}
+    for zarr_format in (1, 2, "3-draft-2020", "3-draft-2022", 3):
+        values = _hierarchy(zarr_format)
+        for key in filter(_is_document, values):
+            found[f"document {zarr_format} {key}"] = Target(_reading_document(values, key), [values[key]])
+    return found
+
+
+# -- chunks
+
+
+def _reading_chunk(spec: ChunkSpec, codec: Codec) -> Target | None:
+    chain_codecs: list[Codec] = [codec]
+    if not isinstance(codec, Serializer):
+        chain_codecs.insert(1 if isinstance(codec, ArrayCodec) else 0, Bytes("little"))
+    problems = Problems()
+    chain = Chain.bind(chain_codecs, spec, "$", problems)
+    if chain is None or problems:
+        return None
+    array = np.arange(int(np.prod(spec.shape))).reshape(spec.shape).astype(spec.dtype)
+    try:
+        seed = bytes(chain.encode(array))
+    except OmnizarrError:
+        return None
+    return Target(lambda data: chain.decode(data), [seed])
+
+
+def _codecs() -> dict[str, Target]:
+    found: dict[str, Target] = {}
+    for name in codecs.names():
+        for codec in samples(name):
+            for dtype, shape in (("<i4", (6, 10)), ("<f8", (30,)), ("|u1", (60,)), ("|b1", (64,))):
+                spec = ChunkSpec(shape, np.dtype(dtype), np.zeros((), dtype))
+                target = _reading_chunk(spec, codec)
+                if target is not None and f"codec {name}" not in found:
+                    found[f"codec {name}"] = target
+    for name, value in (("vlen-utf8", ["a", "bcd", ""]), ("vlen-bytes", [b"a", b"bcd", b""])):
+        z = omnizarr.create_array(None, shape=3, dtype="string" if name == "vlen-utf8" else "bytes", compressors=None)
+        z[...] = value
+
+        def read(data: bytes, z: omnizarr.Array = z) -> None:
+            z.store.set("c/0", data)
+            z[...]
+
+        found[f"codec {name}"] = Target(read, [bytes(z.store.get("c/0") or b"")])
+    return found
+
+
+def _shards() -> dict[str, Target]:
+    found = {}
+    for place, checksum in (("end", True), ("end", False), ("start", False)):
+        index = (Bytes("little"), Crc32c()) if checksum else (Bytes("little"),)
+        store = MemoryStore()
+        z = omnizarr.create_array(
+            store,
+            data=np.arange(64, dtype="u1").reshape(8, 8),
+            chunks=(8, 8),
+            serializer=Sharding((2, 4), (Bytes("little"),), index, place),  # type: ignore[arg-type]
+            compressors=None,
+        )
+
+        def read(data: bytes, z: omnizarr.Array = z, store: MemoryStore = store) -> None:
+            store.set("c/0/0", data)
+            for key in (np.s_[1, 2], ..., np.s_[::3, 5:]):
+                try:
+                    z[key]
+                except OmnizarrError:
+                    pass
+            z[2, 2] = 1
+
+        found[f"shard, index at the {place}{', checked' if checksum else ''}"] = Target(
+            read, [bytes(store.get("c/0/0") or b"")]
+        )
+    return found
+
+
+# -- containers
+
+
+def _read_zip(data: bytes) -> None:
+    with omnizarr.ZipStore(io.BytesIO(data), read_only=True) as store:
+        for key in list(store.list())[:50]:
+            store.get(key, (0, 1000))
+        store.list_dir("")
+        omnizarr.open(store, mode="r")
+
+
+def _zips() -> list[bytes]:
+    seeds = []
+    for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", compression) as archive:
+            for key, value in _hierarchy(3).items():
+                archive.writestr(key, value)
+        seeds.append(made.getvalue())
+    return seeds
+
+
+def _read_references(data: bytes) -> None:
+    from omnizarr.store import ReferenceStore
+
+    with MemoryStoreOf(data) as store:
+        references = ReferenceStore.inside(store, "r.json")
+        for key in list(references.list())[:50]:
+            references.get(key, (0, 100))
+        omnizarr.open(references, mode="r")
+
+
+class MemoryStoreOf(MemoryStore):
+    """A store with some references."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self.set_each([("r.json", data), ("data.bin", bytes(100)), ("file.bin", bytes(100))])
+
+
+def _references() -> list[bytes]:
+    values = {key: value.decode("latin-1") for key, value in _hierarchy(2).items()}
+    some: dict[str, Any] = {**values, "a/0.0": ["data.bin", 0, 10], "a/0.1": "base64:AAAA", "a/1.0": ["file.bin"]}
+    generated = [
+        {"key": "b/{{i}}", "url": "{{u}}", "offset": "{{i * 10}}", "length": "10", "dimensions": {"i": [0, 1]}}
+    ]
+    return [
+        json.dumps(some).encode(),
+        json.dumps({"version": 1, "templates": {"u": "file.bin"}, "gen": generated, "refs": some}).encode(),
+    ]
+
+
+def _targets() -> dict[str, Target]:
+    return {
+        **_documents(),
+        **_shards(),
+        **_codecs(),
+        "zip": Target(_read_zip, _zips()),
+        "references": Target(_read_references, _references()),
+    }
+
+
+TARGETS: dict[str, Target] = _targets()

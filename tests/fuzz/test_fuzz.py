@@ -1,0 +1,28 @@
+"""A brief run of every target, the same each time; `make fuzz` runs on."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fuzz.mutating import mutated
+from tests.fuzz.targets import TARGETS, survives
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_whatever_it_is_given_it_raises_only_our_errors(name: str) -> None:
+    target = TARGETS[name]
+    for seed in target.seeds:
+        target.read(seed)  # which is right
+    random = Random(name)
+    for _ in range(60):
+        survives(target, mutated(target.seeds, random))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@given(data=st.binary(max_size=200))
+def test_bytes_from_nowhere(name: str, data: bytes) -> None:
+    survives(TARGETS[name], data)

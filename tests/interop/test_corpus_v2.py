@@ -1,0 +1,128 @@
+"""We read the stored corpus of version 2, from zarr-python 2.1 to TensorStore."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.errors import MetadataError
+from tests.corpora.reading import Stored, all_stored
+
+ARRAYS = list(all_stored("v2"))
+GROUPS = list(all_stored("v2", kind="group"))
+
+# What we do not read, and what we say about it.
+REFUSED = {
+    "codecs/blosc-snappy": "compressor `snappy` is not in the installed library",
+}
+# Zero was the fill value of every type that got none; releases differ in what that makes of text. Later ones, and we,
+# take it for nothing.
+ZERO_AS_TEXT = {"types/bytes24", "types/record", "fills/bytes-default", "fills/text-default"}
+# Every complex number that is NaN somewhere was written as "NaN", which its writer, and we, read as a real number.
+NAN_LOST = ("zarr-2.1.4", "fills/complex-nan")
+
+
+def opened(stored: Stored, **options: Any) -> omnizarr.Array:
+    options.setdefault("allow_pickle", "refuse" in stored.expected.marks)
+    return omnizarr.open_array(stored.location, path=stored.expected.path, mode="r", **options)
+
+
+def quietly(stored: Stored, **options: Any) -> omnizarr.Array:
+    with warnings.catch_warnings():
+        if "lower-case" in stored.expected.marks:
+            warnings.simplefilter("ignore", omnizarr.OmnizarrWarning)
+        return opened(stored, **options)
+
+
+def wanted(stored: Stored, array: omnizarr.Array) -> Any:
+    """The elements as we mean them: text and bytes of any length have no other value for nothing than the empty one."""
+    expected = stored.expected
+    assert expected.elements is not None
+    if (stored.writer, stored.name) == NAN_LOST:
+        return expected.read_back
+    empty = {"string": "", "bytes": b""}.get(array.data_type.name)
+    if empty is None:
+        return expected.elements
+    flat = np.empty(expected.elements.size, object)
+    flat[:] = [empty if item is None or (type(item) is int and item == 0) else item for item in expected.elements.flat]
+    return flat.reshape(expected.shape)
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name not in REFUSED], ids=str)
+def test_we_read_it(stored: Stored) -> None:
+    expected = stored.expected
+    array = quietly(stored)
+    assert array.zarr_format == 2
+    assert array.shape == expected.shape
+    assert array.chunks == expected.chunks
+    assert array.attrs.asdict() == expected.attributes
+    found = array[...]
+    told = replace(expected, elements=wanted(stored, array))
+    assert told.agrees(found)
+    part = (*(slice(length // 3, length, 2) for length in expected.shape), ...)
+    defined = None if expected.defined is None else expected.defined[part]
+    some = replace(told, elements=told.elements[part], shape=found[part].shape, defined=defined)
+    assert some.agrees(array[part])
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name not in REFUSED], ids=str)
+def test_V21_we_tell_its_order(stored: Stored) -> None:
+    array = quietly(stored)
+    if len(array.shape) > 1 and stored.expected.order is not None:
+        shaped = {"json2", "msgpack2"} & {getattr(codec, "id", None) for codec in array.metadata.codecs}
+        assert array.order == ("C" if shaped else stored.expected.order)
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name not in REFUSED], ids=str)
+def test_we_tell_its_fill_value(stored: Stored) -> None:
+    array, fill = quietly(stored), stored.expected.fill_value
+    if fill is None or (stored.writer == "zarr-2.1.4" and stored.name in ZERO_AS_TEXT):
+        return
+    if array.data_type.name in ("string", "bytes") and type(fill[()]) is int:
+        assert array.fill_value in ("", b"")
+        return
+    found = np.empty((), array.dtype)
+    found[()] = array.fill_value
+    assert replace(stored.expected, shape=(), elements=fill, defined=None).agrees(found)
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name in REFUSED], ids=str)
+def test_what_we_cannot_read_is_refused_with_the_reason(stored: Stored) -> None:
+    with pytest.raises(omnizarr.OmnizarrError, match=REFUSED[stored.name]):
+        opened(stored)[...]
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if "refuse" in one.expected.marks], ids=str)
+def test_A61_pickles_are_refused_unless_allowed(stored: Stored) -> None:
+    with pytest.raises(MetadataError, match="allow_pickle=True") as caught:
+        opened(stored, allow_pickle=False)
+    assert [problem.path for problem in caught.value.problems] == ["$.filters[0]"]
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if "separator-unsaid" in one.expected.marks], ids=str)
+def test_V28_keys_with_slashes_are_found_though_nobody_says_so(stored: Stored) -> None:
+    assert opened(stored).metadata.guessed_keys
+    assert opened(stored).nchunks_initialized == opened(stored).nchunks
+
+
+@pytest.mark.parametrize("stored", [one for one in ARRAYS if "lower-case" in one.expected.marks], ids=str)
+def test_names_that_were_written_in_lower_case_are_found(stored: Stored) -> None:
+    with pytest.warns(omnizarr.OmnizarrWarning, match="in lower case") as caught:
+        array = opened(stored)
+    assert len(caught) == 1
+    assert array.path == stored.expected.path.lower() != stored.expected.path
+
+
+@pytest.mark.parametrize("use_consolidated", [None, False])
+@pytest.mark.parametrize("stored", GROUPS, ids=str)
+def test_we_find_its_members(stored: Stored, use_consolidated: bool | None) -> None:
+    expected = stored.expected
+    group = omnizarr.open_group(stored.location, path=expected.path, mode="r", use_consolidated=use_consolidated)
+    assert group.zarr_format == 2
+    assert group.attrs.asdict() == expected.attributes
+    assert sorted(name for name, _ in group.members(max_depth=None)) == sorted(expected.members)

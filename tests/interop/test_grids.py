@@ -1,0 +1,79 @@
+"""Arrays whose chunks have different lengths travel between us and others."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import omnizarr
+from tests.interop.cells import Cell, document, same, write_ours
+from tests.interop.grid_cells import BY_GRID
+from tests.interop.verdict import judge, need, reads
+from tests.peers import LIBRARIES, Peer
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("chain", BY_GRID)
+def test_R71_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+    need(zarr3_peer, library)
+
+    def handed(cell: Cell) -> bool:
+        place = tmp_path / cell.name
+        zarr3_peer.write(library, place, cell.data, document=document(cell))
+        array = omnizarr.open_array(place, mode="r")
+        part = tuple(slice(length // 3, length, 2) for length in cell.data.shape)
+        return same(array[...], cell.data) and same(array[part], cell.data[part])
+
+    judge(library, "write", BY_GRID[chain], handed)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("chain", BY_GRID)
+def test_R71_they_read_ours(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+    need(zarr3_peer, library)
+
+    def handed(cell: Cell) -> bool:
+        place = tmp_path / cell.name
+        array = write_ours(place, cell)
+        assert same(array[...], cell.data), cell.name
+        assert json.loads((place / "zarr.json").read_text())["chunk_grid"]["name"] == "rectilinear"
+        return reads(zarr3_peer, library, place, cell)
+
+    judge(library, "read", BY_GRID[chain], handed)
+
+
+def test_the_shapes_and_lengths_of_growing_arrays_are_understood(zarr3_peer: Peer, tmp_path: Path) -> None:
+    """zarr-python adds one chunk for all that is new, and we more of the last length."""
+    need(zarr3_peer, "zarr")
+    data = np.arange(60, dtype="int16").reshape(12, 5)
+    ours = omnizarr.create_array(tmp_path, data=data[:6], chunks=([1, 2, 3], [2, 3]))
+    ours.append(data[6:8])
+    assert same(zarr3_peer.read("zarr", tmp_path), data[:8])
+    zarr3_peer.resize("zarr", tmp_path, [12, 5])
+    ours.refresh()
+    assert ours.chunks == ((1, 2, 3, 3, 3), (2, 3))
+    ours[8:] = data[8:]
+    assert same(zarr3_peer.read("zarr", tmp_path), data)
+    zarr3_peer.resize("zarr", tmp_path, [14, 4])
+    ours.refresh()
+    assert ours.chunks == ((1, 2, 3, 3, 3, 2), (2, 2))
+    assert same(ours[:12], data[:, :4])
+    assert json.loads((tmp_path / "zarr.json").read_text())["chunk_grid"] == {
+        "name": "rectilinear",
+        "configuration": {"kind": "inline", "chunk_shapes": [[1, 2, [3, 3], 2], [2, 3]]},
+    }
+    assert ours.metadata.grid.to_json() == json.loads((tmp_path / "zarr.json").read_text())["chunk_grid"]
+
+
+def test_R68_lengths_are_spelt_as_zarr_python_spells_them(zarr3_peer: Peer, tmp_path: Path) -> None:
+    need(zarr3_peer, "zarr")
+    edges = [1, 2, 2, 2, 13]
+    cell = BY_GRID["little"][0]
+    spelled = document(replace(cell, chunks=(edges, [4, 5]), data=np.zeros((20, 9), "bool")))
+    zarr3_peer.write("zarr", tmp_path, np.ones((20, 9), "bool"), document=spelled)
+    theirs = json.loads((tmp_path / "zarr.json").read_text())["chunk_grid"]
+    assert theirs == omnizarr.open_array(tmp_path).metadata.grid.to_json()

@@ -1,0 +1,412 @@
+"""Creating arrays of versions 1 and 2 with what users of zarr-python have: objects of numcodecs, configurations, ids,
+object arrays, types that are arrays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numcodecs
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Transpose, VlenBytes, VlenUtf8, Zstd
+from omnizarr.codecs.numcodecs_ import Bz2, Delta, Json2, OverBytes, PackBits, Pickle, Shuffle, VlenArray, Zlib
+from omnizarr.errors import ArgumentError, MetadataError, NodeExistsError
+from omnizarr.store import MemoryStore
+
+DATA = np.arange(24, dtype="<i4").reshape(4, 6)
+
+
+def document(store: omnizarr.MemoryStore, key: str = ".zarray") -> Any:
+    return json.loads(bytes(store.get(key) or b""))
+
+
+def made(**options: Any) -> tuple[omnizarr.MemoryStore, omnizarr.Array]:
+    store = omnizarr.MemoryStore()
+    return store, omnizarr.create_array(store, **{"zarr_format": 2} | options)
+
+
+# -- codecs
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (numcodecs.Zlib(1), Zlib(1)),
+        (numcodecs.BZ2(3), Bz2(3)),
+        (numcodecs.Blosc("zstd", 3, 2), Blosc("zstd", 3, "bitshuffle")),
+        (numcodecs.Zstd(2), Zstd(2)),
+        (numcodecs.GZip(4), Gzip(4)),
+        ({"id": "zlib", "level": 1}, Zlib(1)),
+        ({"id": "crc32c"}, Crc32c()),
+        ("zlib", Zlib(1)),
+        ("bz2", Bz2(1)),
+        ("numcodecs.zlib", Zlib(1)),
+    ],
+    ids=str,
+)
+def test_compressors_as_numcodecs_has_them(given: Any, wanted: Any) -> None:
+    store, z = made(data=DATA, compressors=given)
+    assert z.compressors == (wanted,)
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+    if not isinstance(given, (str, dict)):
+        assert document(store)["compressor"]["id"] == given.codec_id
+
+
+def test_filters_as_numcodecs_has_them() -> None:
+    store, z = made(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1))
+    assert z.metadata.codecs == (Delta("<i4"), Bytes("little"), Zlib(1))
+    assert document(store)["filters"] == [{"id": "delta", "dtype": "<i4", "astype": "<i4"}]
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("given", [{"id": "pcodec", "level": 4}, {"id": "zfpy", "mode": 4, "tolerance": -1}], ids=str)
+def test_compressors_that_take_arrays(given: Any, order: Any) -> None:
+    store, _ = made(data=DATA, compressors=[given], order=order, chunks=(3, 4))
+    stored = document(store)
+    assert given.items() <= stored["compressor"].items()
+    assert stored["filters"] is None
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+    chunk = numcodecs.get_codec(stored["compressor"]).decode(store.get("0.0"))
+    assert (np.frombuffer(chunk, "<i4").reshape((3, 4), order=order) == DATA[:3, :4]).all()
+    store, _ = made(data=DATA, filters=[given], compressors="zlib", order=order)
+    assert [config["id"] for config in document(store)["filters"]] == [given["id"]]
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+    with pytest.raises(ArgumentError, match="takes arrays and cannot stand behind bytes"):
+        made(data=DATA, compressors=["zlib", given])
+
+
+def test_only_what_everybody_reads_again_is_recorded() -> None:
+    store, _ = made(data=DATA, compressors={"id": "zlib", "level": -1})
+    assert document(store)["compressor"] == {"id": "zlib", "level": 6}
+    store, _ = made(data=DATA, compressors=Zstd(3))
+    assert document(store)["compressor"] == {"id": "zstd", "level": 3}  # TensorStore knows no other member
+    store, _ = made(data=DATA, compressors=Zstd(3, checksum=True))
+    assert document(store)["compressor"] == {"id": "zstd", "level": 3, "checksum": True}
+
+
+def test_what_numcodecs_cannot_read_again_is_refused() -> None:
+    chain = [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]
+    with pytest.raises(ArgumentError, match="cannot read again"):
+        made(data=DATA, compressors={"id": "lzma", "filters": chain})
+    store, _ = made(data=DATA, compressors={"id": "lzma", "format": 3, "filters": chain})
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+
+
+def test_differences_of_times_that_would_be_lost_are_refused() -> None:
+    spans = np.array([1, "NaT", 3], "m8[s]")
+    with pytest.raises(omnizarr.OmnizarrError, match="`<i8` has no NaT"):
+        made(data=spans, filters=[{"id": "delta", "dtype": "<m8[s]"}])
+    for dtype in ("m8[s]", "M8[s]"):
+        store, _ = made(data=spans.view(dtype), filters=[{"id": "delta", "dtype": "<i8"}])
+        assert omnizarr.open_array(store)[...].view("i8").tolist() == spans.view("i8").tolist()
+    for dtype in ("|b1", "<M8[s]"):
+        with pytest.raises(MetadataError, match="expected a type of numbers"):
+            made(shape=3, dtype=dtype, filters=[{"id": "delta", "dtype": dtype}])
+
+
+def test_a_name_means_what_numcodecs_means_by_it() -> None:
+    """Version 3 has another `packbits`, which begins at the other end of a byte."""
+    flags = np.array([True, False, False])
+    store, z = made(data=flags, filters=["packbits"], compressors=None)
+    assert z.filters == (PackBits(),)
+    assert bytes(store.get("0") or b"") == b"\x05\x80"
+    assert omnizarr.open_array(store)[...].tolist() == flags.tolist()
+
+
+def test_in_version_3_too_where_there_is_a_name() -> None:
+    store, _ = made(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1), zarr_format=3)
+    names = [codec["name"] for codec in document(store, "zarr.json")["codecs"]]
+    assert names == ["numcodecs.delta", "bytes", "numcodecs.zlib"]
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+    with pytest.raises((ArgumentError, MetadataError)):
+        made(data=DATA, compressors="base64", zarr_format=3)
+
+
+@pytest.mark.parametrize("given", [{"id": "zlip"}, {"id": "zlib", "level": 77}, "zlip", 5, object(), numcodecs.Zlib])
+def test_what_is_no_codec(given: Any) -> None:
+    store = omnizarr.MemoryStore()
+    with pytest.raises((ArgumentError, MetadataError), match="compressors"):
+        omnizarr.create_array(store, data=DATA, compressors=given, zarr_format=2)
+    assert list(store.list()) == []
+
+
+def test_filters_keep_their_order() -> None:
+    data = np.arange(8, dtype="<u2")
+    filters = [{"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "|u1"}]
+    store, z = made(data=data, filters=filters, compressors=None)
+    assert z.metadata.codecs == (Bytes("little"), Shuffle(2), OverBytes(Delta("|u1")))
+    assert [one["id"] for one in document(store)["filters"]] == ["shuffle", "delta"]
+    assert (omnizarr.open_array(store)[...] == data).all()
+    with pytest.raises(ArgumentError, match="cannot stand behind bytes"):
+        made(data=data, filters=["crc32", "pcodec"])
+
+
+@pytest.mark.parametrize("astype", ["<i2", ">i2", "<i8", ">i8"])
+@pytest.mark.parametrize("dtype", ["<i4", ">i4"])
+def test_filters_are_stored_in_the_byte_order_that_they_name(dtype: str, astype: str) -> None:
+    filters = [{"id": "delta", "dtype": dtype, "astype": astype}]
+    store, _ = made(data=DATA, dtype=dtype, filters=filters, compressors=None)
+    assert document(store)["dtype"] == dtype
+    stored = np.frombuffer(bytes(store.get("0.0") or b""), astype)
+    assert stored.tolist() == [0] + [1] * 23
+    assert (omnizarr.open_array(store)[...] == DATA).all()
+
+
+def test_a_filter_of_another_byte_order_is_refused() -> None:
+    store = omnizarr.MemoryStore()
+    filters = [{"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": "<f8", "astype": "<i4"}, Delta(">i4")]
+    with pytest.raises((ArgumentError, MetadataError), match="another byte order"):
+        omnizarr.create_array(store, shape=3, dtype="<f8", filters=filters, zarr_format=2)
+    assert list(store.list()) == []
+
+
+def test_filters_that_name_no_type_take_what_comes() -> None:
+    data = np.array([True, False, True])
+    store, z = made(data=data, filters="packbits")
+    assert z.filters == (PackBits(),)
+    assert document(store)["dtype"] == "|b1"
+    assert (omnizarr.open_array(store)[...] == data).all()
+    data = np.linspace(0, 1, 9).astype(">f4")
+    store, _ = made(data=data, dtype=">f4", filters=[{"id": "bitround", "keepbits": 10}])
+    assert document(store)["dtype"] == ">f4"
+    assert np.allclose(omnizarr.open_array(store)[...], data, rtol=1e-3)
+
+
+def test_records_with_byte_orders_of_their_own() -> None:
+    dtype = np.dtype([("a", ">i2"), ("b", "<f4"), ("c", "S2")])
+    data = np.array([[(1, 2.5, b"x")] * 3] * 2, dtype)
+    for order in "CF":
+        store, z = made(data=data, dtype=dtype, order=order)
+        assert document(store)["dtype"] == [["a", ">i2"], ["b", "<f4"], ["c", "|S2"]]
+        assert omnizarr.open_array(store)[...].tolist() == data.tolist()
+        assert z.order == order
+
+
+# -- objects
+
+
+TEXT = np.array([["a", ""], ["ü🦀", "longer text"]], object)
+BYTES = np.array([b"", b"\0\xff", b"abc"], object)
+ANY = np.array(["a", 1, None, 2.5, True, {"k": [1, None]}], object)
+RAGGED = np.empty(3, object)
+RAGGED[:] = [np.array([1, 2], "<i4"), np.array([], "<i4"), np.array([3], "<i4")]
+
+
+@pytest.mark.parametrize("given", ["vlen-utf8", {"id": "vlen-utf8"}, numcodecs.VLenUTF8(), VlenUtf8()], ids=repr)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_V24_text(given: Any, order: str) -> None:
+    store, z = made(data=TEXT, dtype=object, filters=[given], order=order)
+    assert document(store)["dtype"] == "|O"
+    assert document(store)["filters"] == [{"id": "vlen-utf8"}]
+    assert z.serializer == VlenUtf8()
+    assert z.dtype == np.dtypes.StringDType()
+    assert omnizarr.open_array(store)[...].tolist() == TEXT.tolist()
+
+
+def test_V24_text_by_the_name_of_its_type() -> None:
+    store, _ = made(data=["a", "ü"], dtype="string")
+    assert document(store)["dtype"] == "|O"
+    assert document(store)["filters"] == [{"id": "vlen-utf8"}]
+    assert document(store)["fill_value"] == ""
+
+
+def test_V24_bytes() -> None:
+    store, z = made(data=BYTES, dtype=object, filters=["vlen-bytes"])
+    assert z.serializer == VlenBytes()
+    assert omnizarr.open_array(store)[...].tolist() == BYTES.tolist()
+
+
+@pytest.mark.parametrize("given", [{"id": "vlen-array", "dtype": "<i4"}, numcodecs.VLenArray("<i4"), VlenArray("<i4")])
+def test_V24_arrays(given: Any) -> None:
+    store, _ = made(data=RAGGED, dtype=object, filters=[given])
+    assert document(store)["filters"] == [{"id": "vlen-array", "dtype": "<i4"}]
+    assert [part.tolist() for part in omnizarr.open_array(store)[...]] == [[1, 2], [], [3]]
+
+
+def test_V24_a_fill_value_of_bytes() -> None:
+    store, z = made(shape=2, dtype=object, filters=["vlen-bytes"], fill_value=b"\xff")
+    assert document(store)["fill_value"] == "/w=="
+    assert z[...].tolist() == omnizarr.open_array(store)[...].tolist() == [b"\xff", b"\xff"]
+    with pytest.raises(ArgumentError, match="JSON has nothing for a bytes"):
+        made(shape=2, dtype=object, filters=["json2"], fill_value=b"\xff")
+
+
+@pytest.mark.parametrize("dtype", [object, str])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_V24_labels(dtype: Any, order: Any) -> None:
+    labels = np.array([["b", "a"], ["", "b"], ["a", "a"]], object)
+    categorize = numcodecs.Categorize(["a", "b"], dtype=object)
+    store, z = made(data=labels, dtype=dtype, chunks=(2, 2), filters=[categorize], compressors=None, order=order)
+    assert document(store)["dtype"] == "|O"
+    assert document(store)["filters"] == [{"id": "categorize", "labels": ["a", "b"], "dtype": "|O", "astype": "|u1"}]
+    assert z[...].tolist() == omnizarr.open_array(store)[...].tolist() == labels.tolist()
+    assert store.get("0.0") == bytes([2, 1, 0, 2] if order == "C" else [2, 0, 1, 2])
+
+
+@pytest.mark.parametrize("name", ["json2", "json", "msgpack2", "msgpack"])
+def test_V24_anything(name: str) -> None:
+    store, z = made(data=ANY, dtype=object, filters=[name])
+    assert document(store)["filters"][0]["id"] == name
+    assert document(store)["fill_value"] is None
+    assert z.dtype == np.dtype(object)
+    assert omnizarr.open_array(store)[...].tolist() == ANY.tolist()
+
+
+def test_V24_objects_of_numcodecs() -> None:
+    store, z = made(data=ANY, dtype=object, filters=[numcodecs.JSON()])
+    assert z.serializer == Json2()
+    assert document(store)["filters"] == [numcodecs.JSON().get_config() | {"separators": [",", ":"]}]
+    store, _ = made(data=ANY, dtype=object, filters=[numcodecs.MsgPack()])
+    assert document(store)["filters"] == [numcodecs.MsgPack().get_config()]
+    assert omnizarr.open_array(store)[...].tolist() == ANY.tolist()
+
+
+def test_V24_a_missing_object_is_the_fill_value() -> None:
+    store, z = made(shape=3, dtype=object, filters=["json2"], fill_value={"none": 0})
+    assert z[0] == {"none": 0}
+    assert document(store)["fill_value"] == {"none": 0}
+    store, z = made(shape=3, dtype=object, filters=["json2"])
+    assert z[...].tolist() == [None] * 3
+    assert made(shape=2, dtype=object, filters=["vlen-utf8"], fill_value=0)[1][...].tolist() == ["", ""]
+
+
+@pytest.mark.parametrize("options", [{}, {"filters": None}, {"filters": ["shuffle"]}, {"compressors": None}])
+def test_V24_A56_objects_need_a_codec(options: Any) -> None:
+    store = omnizarr.MemoryStore()
+    with pytest.raises(ArgumentError, match="json2"):
+        omnizarr.create_array(store, shape=3, dtype=object, zarr_format=2, **options)
+    assert list(store.list()) == []
+
+
+@pytest.mark.parametrize("given", ["pickle", {"id": "pickle"}, numcodecs.Pickle(), Pickle()], ids=repr)
+def test_A61_nobody_writes_pickles_by_a_name(given: Any) -> None:
+    store = omnizarr.MemoryStore()
+    with pytest.raises(MetadataError, match="pickle can run any program"):
+        omnizarr.create_array(store, shape=3, dtype=object, filters=[given], zarr_format=2)
+    assert list(store.list()) == []
+
+
+def test_A61_whoever_trusts_pickles_says_so() -> None:
+    store, z = made(data=ANY, dtype=object, filters=[Pickle(allowed=True)])
+    z.attrs["a"] = 1  # the handle that wrote them trusts them
+    assert z.attrs.asdict() == {"a": 1}
+    with pytest.raises(MetadataError, match="allow_pickle"):
+        omnizarr.open_array(store)
+    assert omnizarr.open_array(store, allow_pickle=True)[...].tolist() == ANY.tolist()
+    group = omnizarr.create_group(zarr_format=2)
+    group.create_array("p", data=ANY, dtype=object, filters=[Pickle(allowed=True)])
+    assert isinstance(dict(group.members())["p"], omnizarr.UnreadableNode)
+
+
+@pytest.mark.parametrize("name", ["json2", "msgpack2", "json", "msgpack"])
+def test_objects_with_their_shape_have_no_other_order(name: str) -> None:
+    data = np.array([["a", 1], [None, 2.5]], object)
+    with pytest.raises(ArgumentError, match="in F order"):
+        made(data=data, dtype=object, filters=[name], order="F")
+
+
+# -- types that are arrays
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3, 1, "3-draft-2020", "3-draft-2022"])
+@pytest.mark.parametrize("dtype", [("<i4", (2,)), "(2,)<i4", np.dtype(("<i4", (2,)))])
+def test_a_type_that_is_an_array_adds_dimensions(zarr_format: Any, dtype: Any) -> None:
+    z = omnizarr.create_array(shape=(3, 4), chunks=(2, 2), dtype=dtype, zarr_format=zarr_format)
+    assert z.shape == np.empty((3, 4), dtype).shape == (3, 4, 2)
+    assert z.chunks == (2, 2, 2)
+    assert z.dtype == np.dtype("i4")
+    z[1, 2] = [5, 6]
+    assert z[1, 2].tolist() == [5, 6]
+
+
+def test_a_type_that_is_an_array_of_more_dimensions() -> None:
+    z = omnizarr.create_array(shape=3, dtype=("<f8", (2, 5)), dimension_names=["x"], chunks=2)
+    assert z.shape == (3, 2, 5)
+    assert z.chunks == (2, 2, 5)
+    assert z.dimension_names == ("x", None, None)
+    z = omnizarr.create_array(shape=4, dtype=("<f8", (2,)), chunks=1, shards=(2,))
+    assert (z.chunks, z.shards) == ((1, 2), (2, 2))
+    assert omnizarr.create_array(shape=3, dtype=("<f8", (2,)), chunks=(2, 1)).chunks == (2, 1)
+    assert omnizarr.create_array(shape=3, dtype=("<f8", (2,))).shape == (3, 2)
+
+
+def test_data_of_a_type_that_is_an_array() -> None:
+    dtype = np.dtype(("<i4", (2,)))
+    z = omnizarr.create_array(data=[1, 2, 3], dtype=dtype, zarr_format=2, chunks=2)
+    assert z[...].tolist() == np.array([1, 2, 3], dtype).tolist() == [[1, 1], [2, 2], [3, 3]]
+    assert z.chunks == (2, 2)
+
+
+def test_requiring_an_array_of_such_a_type_or_of_objects() -> None:
+    group = omnizarr.create_group(zarr_format=2)
+    group.create_array("a", shape=3, dtype=("<i4", (2,)))
+    assert group.require_array("a", shape=3, dtype=("<i4", (2,))).shape == (3, 2)
+    group.create_array("o", shape=3, dtype=object, filters=["json2"])
+    assert group.require_array("o", shape=3, dtype=object).dtype == np.dtype(object)
+
+
+# -- what version 2 cannot say
+
+
+@pytest.mark.parametrize(
+    ("reason", "options"),
+    [
+        ("no shards", {"shards": (4, 4), "chunks": (2, 2)}),
+        ("not otherwise", {"shape": (2, 2, 2), "filters": [Transpose((1, 0, 2))]}),
+        ("not otherwise", {"shape": (2, 2), "filters": [Delta("<i2"), Transpose((1, 0))]}),
+        ("one NaN only", {"dtype": "<f4", "fill_value": np.array(0x7FC00001, "u4").view("f4")[()]}),
+        ("one NaN only", {"dtype": "<c8", "fill_value": np.array([0x7FC00001, 0], "u4").view("c8")[0]}),
+        ("a time needs a unit", {"dtype": "M8"}),
+        ("a time needs a unit", {"dtype": [("a", "<i2"), ("b", "<m8")]}),
+        ("knows the separators", {"chunk_key_encoding": "default"}),
+        ("knows the separators", {"chunk_key_encoding": {"name": "default", "separator": "/"}}),
+        ("ASCII", {"name": "ä"}),
+        ("no extensions", {"extensions": [{"extension": "https://example.org/", "must_understand": False}]}),
+        ("no extensions", {"fallback": "<i2"}),
+    ],
+)
+def test_what_version_2_cannot_say_is_refused_before_anything_is_written(reason: str, options: dict[str, Any]) -> None:
+    store = omnizarr.MemoryStore()
+    with pytest.raises(ArgumentError, match=reason):
+        omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 2} | options)
+    assert list(store.list()) == []
+
+
+def test_what_version_2_cannot_say_because_nobody_registered_it() -> None:
+    store = omnizarr.MemoryStore()
+    index = omnizarr.codecs.Sharding((2, 2), [Bytes("little")])
+    with pytest.raises(ArgumentError, match="no shards"):
+        omnizarr.create_array(store, shape=(4, 4), dtype="<i2", serializer=index, zarr_format=2)
+    assert list(store.list()) == []
+
+
+def test_names_of_dimensions_are_an_attribute() -> None:
+    store, z = made(shape=(3, 3), dtype="i1", dimension_names=["y", "x"], attributes={"a": 1})
+    assert z.dimension_names == ("y", "x")
+    assert document(store, ".zattrs") == {"a": 1, "_ARRAY_DIMENSIONS": ["y", "x"]}
+    z.attrs["_ARRAY_DIMENSIONS"] = "nonsense"
+    assert omnizarr.open_array(store).dimension_names is None
+
+
+@pytest.mark.parametrize("first", ["3-draft-2020", "3-draft-2022"])
+def test_another_hierarchy_that_somebody_began_meanwhile_is_not_written_into(first: str) -> None:
+    """Between the look at what lies there and the first document."""
+    second = "3-draft-2022" if first == "3-draft-2020" else "3-draft-2020"
+
+    class Late(MemoryStore):
+        begun = False
+
+        def set_if(self, key: str, value: Any, version: Any) -> bool:
+            if key == "zarr.json" and not self.begun:
+                self.begun = True
+                omnizarr.create_array(self, name="b", shape=2, dtype="i4", zarr_format=second)
+            return super().set_if(key, value, version)
+
+    store = Late()
+    with pytest.raises(NodeExistsError, match="a hierarchy of another kind"):
+        omnizarr.create_array(store, name="a", shape=2, dtype="i4", zarr_format=first)
+    assert list(omnizarr.open_group(store, mode="r")) == ["b"]

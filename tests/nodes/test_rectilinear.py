@@ -1,0 +1,491 @@
+"""Arrays on a rectilinear grid: created, read, written, resized and described like any other."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import omnizarr
+from omnizarr.cli.program import program
+from omnizarr.codecs import Reshape, Sharding, Transpose
+from omnizarr.codecs.numcodecs_ import Shuffle
+from omnizarr.errors import ArgumentError, ChunkError, MetadataError, OmnizarrError
+from omnizarr.grids import Rectilinear, Regular
+from omnizarr.store import LocalStore, MemoryStore
+from omnizarr.testing import SlowStore
+from omnizarr.transformers import MemoryCache
+
+EDGES = ([10, 20, 30], [5, 5, 2])
+DATA = np.arange(1, 721, dtype="int32").reshape(60, 12)
+
+
+def create(store: Any = None, **options: Any) -> omnizarr.Array:
+    return omnizarr.create_array(store, **{"data": DATA, "chunks": EDGES, **options})
+
+
+def grid_of(array: omnizarr.Array) -> Any:
+    """The `chunk_grid` of the stored document."""
+    value = array.store.get(f"{array.path}/zarr.json".lstrip("/"))
+    assert value is not None
+    return json.loads(bytes(value))["chunk_grid"]
+
+
+def rectilinear(*chunk_shapes: Any) -> dict[str, Any]:
+    return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": list(chunk_shapes)}}
+
+
+def with_grid(chunk_grid: Any, shape: tuple[int, ...], codecs: Any = None) -> MemoryStore:
+    """A store whose array has a document that nobody checked."""
+    array = omnizarr.create_array(None, shape=shape, dtype="int32", chunks=-1, compressors=None)
+    document = json.loads(bytes(array.store.get("zarr.json") or b""))
+    document["chunk_grid"] = chunk_grid
+    if codecs is not None:
+        document["codecs"] = codecs
+    array.store.set("zarr.json", json.dumps(document).encode())
+    assert isinstance(array.store, MemoryStore)
+    return array.store
+
+
+# -- creating
+
+
+@pytest.mark.smoke
+def test_chunks_of_any_length() -> None:
+    z = create()
+    assert z.chunks == ((10, 20, 30), (5, 5, 2))
+    assert z.shards is None
+    assert z.cdata_shape == (3, 3)
+    assert z.nchunks == z.nchunks_initialized == 9
+    np.testing.assert_array_equal(z[...], DATA)
+    np.testing.assert_array_equal(omnizarr.open_array(z.store)[5:35, 3:], DATA[5:35, 3:])
+    assert grid_of(z) == rectilinear([10, 20, 30], [[5, 2], 2])
+
+
+@pytest.mark.parametrize(
+    ("chunks", "chunk_shapes", "shown"),
+    [
+        (((10, 20, 30), 5), ([10, 20, 30], 5), ((10, 20, 30), (5, 5, 2))),
+        ([[10, 20, 30], 5], ([10, 20, 30], 5), ((10, 20, 30), (5, 5, 2))),
+        ((np.array([10, 20, 30]), np.int64(5)), ([10, 20, 30], 5), ((10, 20, 30), (5, 5, 2))),
+        ((iter([10, 20, 30]), -1), ([10, 20, 30], 12), ((10, 20, 30), (12,))),
+        ((range(10, 40, 10), None), ([10, 20, 30], 12), ((10, 20, 30), (12,))),
+        (([(10, 2), 40], [12]), ([[10, 2], 40], [12]), ((10, 10, 40), (12,))),
+        (([20] * 3, 5), ([[20, 3]], 5), ((20, 20, 20), (5, 5, 2))),
+        (([40, 40, 40], 5), ([[40, 3]], 5), ((40, 20), (5, 5, 2))),
+        (((60,), (12,)), ([60], [12]), ((60,), (12,))),
+    ],
+)
+def test_lists_say_the_length_of_each_chunk_and_integers_that_of_all(
+    chunks: Any, chunk_shapes: Any, shown: Any
+) -> None:
+    z = create(chunks=chunks)
+    assert grid_of(z) == rectilinear(*chunk_shapes)
+    assert z.chunks == shown
+    np.testing.assert_array_equal(z[...], DATA)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "message"),
+    [
+        (([10, 20], 5), "the lengths on axis 0 sum up to 30, less than the dimension's 60"),
+        (([], 5), "on axis 0, found \\[\\]"),
+        (([60, 0], 5), "integers of at least 1"),
+        (([60, 1.5], 5), "integers of at least 1"),
+        ((["60"], 5), "integers of at least 1"),
+        (([60, [10, 2, 1]], 5), "how often it is repeated, on axis 0, found \\(10, 2, 1\\)"),
+        (([60, [10, 0]], 5), "integers of at least 1"),
+        (([60], True), "integers of at least 1"),
+        (([60], [12], [1]), "expected 2 lengths, found 3"),
+        ((60, np.array(5), [1]), "expected 2 lengths, found 3"),
+        (([60], np.array(5)), "integers of at least 1"),
+    ],
+)
+def test_other_lists_are_refused(chunks: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        create(chunks=chunks)
+
+
+def test_whoever_forgets_a_bracket_is_told() -> None:
+    with pytest.raises(ArgumentError, match=r"`chunks=\(\(10, 20, 30\),\)` lists all lengths of the one dimension"):
+        omnizarr.create_array(None, shape=60, dtype="i2", chunks=(10, 20, 30))
+
+
+def test_a_regular_grid_stays_one() -> None:
+    z = create(chunks=(10, 5))
+    assert isinstance(z.metadata.grid, Regular)
+    assert grid_of(z) == {"name": "regular", "configuration": {"chunk_shape": [10, 5]}}
+    z.resize((100, 12))
+    assert grid_of(z) == {"name": "regular", "configuration": {"chunk_shape": [10, 5]}}
+
+
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022"])
+def test_no_other_generation_has_it(zarr_format: Any) -> None:
+    store = MemoryStore()
+    with pytest.raises(ArgumentError, match="are equally large"):
+        create(store, zarr_format=zarr_format)
+    assert list(store.list_prefix("")) == []
+
+
+# -- what is stored
+
+
+def test_R70_chunks_lie_under_their_place_in_the_grid() -> None:
+    z = create(compressors=None)
+    for row, rows in enumerate([slice(0, 10), slice(10, 30), slice(30, 60)]):
+        for column, columns in enumerate([slice(0, 5), slice(5, 10), slice(10, 12)]):
+            assert bytes(z.store.get(f"c/{row}/{column}") or b"") == DATA[rows, columns].tobytes()
+
+
+def test_R71_a_chunk_is_stored_in_its_declared_shape() -> None:
+    z = create(chunks=([50, 30, 7], 8), compressors=None, fill_value=-1)
+    assert {key: z.store.size(key) for key in z.store.list_prefix("c/")} == {
+        "c/0/0": 50 * 8 * 4,
+        "c/0/1": 50 * 8 * 4,
+        "c/1/0": 30 * 8 * 4,
+        "c/1/1": 30 * 8 * 4,
+    }
+    corner = np.frombuffer(z.store.get("c/1/1") or b"", "<i4").reshape(30, 8)
+    assert corner[:10, :4].tobytes() == DATA[50:, 8:].tobytes()
+    assert (corner[10:] == -1).all()
+    assert (corner[:, 4:] == -1).all()
+
+
+def test_R71_inner_chunks_divide_every_edge() -> None:
+    z = create(chunks=(5, 2), shards=([10, 20, 35], [4, 2, 6]))
+    assert (z.chunks, z.shards) == ((5, 2), ((10, 20, 30), (4, 2, 6)))
+    assert z.cdata_shape == (12, 6)
+    assert z.nchunks == z.nchunks_initialized == 72
+    assert len(list(z.store.list_prefix("c/"))) == 9
+    np.testing.assert_array_equal(z[7:42, 1::3], DATA[7:42, 1::3])
+    with pytest.raises(ArgumentError, match="the length 36 of axis 0 is not a multiple of the chunk length 5"):
+        create(chunks=(5, 2), shards=([10, 20, 36], [4, 2, 6]))
+    with pytest.raises(ArgumentError, match="the chunks in a shard are equally long"):
+        create(chunks=([5, 55], 2), shards=([60], 12))
+    with pytest.raises(ArgumentError, match="the chunks in a shard are equally long"):
+        create(chunks=([5, 55], 2), shards="auto")
+
+
+def test_R71_of_a_document_whose_inner_chunks_do_not_divide_an_edge_that_is_said() -> None:
+    codecs = [Sharding((5, 3)).to_json()]
+    store = with_grid(rectilinear([10, 20, 31, 30], 6), (60, 12), codecs)
+    with pytest.raises(MetadataError, match="5 does not divide the shard's length 31") as caught:
+        omnizarr.open_array(store)
+    assert len(caught.value.problems) == 1
+
+
+def test_R71_codecs_that_fit_some_combinations_of_edges_and_not_others() -> None:
+    """Chunks of 2 × 3 and of 3 × 4 have a multiple of six elements, and those of 2 × 4 have not."""
+    edges: Any = ([2, 3], [3, 4])
+    for misfit in ({"filters": Reshape([-1, 6])}, {"dtype": "int8", "compressors": Shuffle(6)}):
+        with pytest.raises(MetadataError, match="do not fit the array"):
+            omnizarr.create_array(None, shape=(5, 7), chunks=edges, **{"dtype": "int16", **misfit})
+    codecs = [Reshape([-1, 6]).to_json(), {"name": "bytes", "configuration": {"endian": "little"}}]
+    with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]\.configuration\.shape: chunks of shape \[2, 4\]"):
+        omnizarr.open_array(with_grid(rectilinear(*edges), (5, 7), codecs))
+
+
+def test_R72_a_regular_grid_and_the_same_rectilinear_one_store_the_same() -> None:
+    regular = create(chunks=(25, 5))
+    store = with_grid(rectilinear(25, 5), (60, 12))
+    document = json.loads(bytes(regular.store.get("zarr.json") or b""))
+    store.set("zarr.json", json.dumps({**document, "chunk_grid": rectilinear(25, 5)}).encode())
+    z = omnizarr.open_array(store)
+    z[...] = DATA
+    assert z.chunks == ((25, 25, 10), (5, 5, 2))
+    keys = list(regular.store.list_prefix("c/"))
+    assert sorted(z.store.list_prefix("c/")) == sorted(keys)
+    assert all(bytes(z.store.get(key) or b"") == bytes(regular.store.get(key) or b"") for key in keys)
+
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "compressed": {},
+    "plain": {"compressors": None},
+    "F": {"order": "F"},
+    "sharded": {"chunks": (5, 1), "shards": EDGES},
+    "chosen inner chunks": {"chunks": "auto", "shards": EDGES},
+    "transposed shards": {"filters": [Transpose((1, 0))], "serializer": Sharding((1, 5)), "compressors": None},
+    "shards in shards": {"chunks": EDGES, "serializer": Sharding((10, 1), (Sharding((5, 1)),)), "compressors": None},
+    "text": {"data": DATA.astype(str).astype(np.dtypes.StringDType())},
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+@pytest.mark.parametrize("kind", ["memory", "local", "remote"])
+def test_every_way_of_storing_chunks(layout: Any, kind: str, tmp_path: Path) -> None:
+    stores = {"memory": MemoryStore(), "local": LocalStore(tmp_path), "remote": SlowStore(MemoryStore(), latency=0)}
+    z = create(stores[kind], **layout)
+    data = z[...]
+    np.testing.assert_array_equal(data, layout.get("data", DATA))
+    for key in [(slice(10, 30),), (slice(3, 47), slice(4, 11)), (slice(None), slice(5, 10)), ([1, 59, 12], [3, 11, 0])]:
+        np.testing.assert_array_equal(omnizarr.open_array(z.store)[key], data[key])
+    z[25:35, 4:6] = data[0, 0]
+    data[25:35, 4:6] = data[0, 0]
+    z[10:30] = data[20:40]
+    data[10:30] = data[20:40].copy()
+    np.testing.assert_array_equal(z[...], data)
+    z[...] = z.fill_value
+    assert z.nchunks_initialized == 0
+
+
+def test_one_value_for_very_many_shapes() -> None:
+    lengths = list(range(1, 60))
+    z = omnizarr.create_array(None, shape=(sum(lengths),), dtype="i2", chunks=(lengths,))
+    z[...] = 7
+    assert (z[...] == 7).all()
+    assert z.nchunks_initialized == 59
+
+
+def test_codecs_are_bound_for_each_shape_and_not_kept_for_all() -> None:
+    lengths = list(range(1, 401))
+    z = omnizarr.create_array(None, shape=(sum(lengths),), dtype="i2", chunks=(lengths,), compressors=None)
+    data = np.arange(sum(lengths)).astype("i2")
+    z[...] = data
+    np.testing.assert_array_equal(z[...], data)
+    assert len(z.metadata._chains) <= 256
+
+
+def test_a_stored_chunk_longer_than_its_own_shape_is_not_read_whole(tmp_path: Path) -> None:
+    z = create(tmp_path, compressors=None)
+    (tmp_path / "c/0/0").write_bytes(bytes(10**6))
+    with pytest.raises(ChunkError, match="more than the 200 bytes that a chunk can have"):
+        z[0, 0]
+    with pytest.raises(ChunkError):
+        z[...]
+    np.testing.assert_array_equal(z[10:], DATA[10:])
+
+
+def test_R69_chunks_beyond_the_array_do_not_count_and_are_there_when_it_grows() -> None:
+    z = create(chunks=([60, 4, 6], 12), compressors=None)
+    z.store.set("c/1/0", np.full((4, 12), 7, "<i4").tobytes())  # as another program may
+    assert z.cdata_shape == (1, 1)
+    assert z.nchunks == z.nchunks_initialized == 1
+    np.testing.assert_array_equal(z[...], DATA)
+    with pytest.raises(omnizarr.errors.OutOfBoundsError):
+        z.blocks[1]
+    z.resize((62, 12))
+    assert z.nchunks_initialized == 2
+    assert (z[60:] == 7).all()
+    z.resize((60, 12))
+    assert list(z.store.list_prefix("c/")) == ["c/0/0"]
+
+
+def test_a_cache_stands_before_it_as_before_others(tmp_path: Path) -> None:
+    create(tmp_path)
+    z = omnizarr.open_array(tmp_path, storage_transformers=[MemoryCache(max_bytes=10**6)])
+    for _ in range(2):
+        np.testing.assert_array_equal(z[7:33, 2:11], DATA[7:33, 2:11])
+
+
+# -- by its place in the grid
+
+
+def test_blocks_go_along_the_edges() -> None:
+    z = create()
+    assert [z.blocks[row].shape for row in range(3)] == [(10, 12), (20, 12), (30, 12)]
+    np.testing.assert_array_equal(z.blocks[1, 1:], DATA[10:30, 5:])
+    np.testing.assert_array_equal(z.blocks[-1, -1], DATA[30:, 10:])
+    z.blocks[0, 0] = -1
+    assert z.nchunks_initialized == 9
+    assert (z[:10, :5] == -1).all()
+    np.testing.assert_array_equal(z[10:], DATA[10:])
+    with pytest.raises(omnizarr.errors.OutOfBoundsError):
+        z.blocks[3]
+
+
+def test_rows_come_chunk_by_chunk() -> None:
+    np.testing.assert_array_equal(np.stack(list(create())), DATA)
+
+
+def test_the_lengths_of_chunks_are_those_that_dask_takes() -> None:
+    z = create(chunks=([10, 40, 20, 5], 5))
+    assert all(sum(lengths) == length for lengths, length in zip(z.chunks, z.shape, strict=True))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(omnizarr.create_array(None, data=z[...], chunks=z.chunks)[...], DATA)
+
+
+# -- other shapes
+
+
+def test_growing_within_the_edges_uses_them() -> None:
+    z = create(chunks=([10, 20, 40, 50], 5))
+    before = grid_of(z)
+    z.append(DATA[:30])
+    assert z.shape == (90, 12)
+    assert z.chunks == ((10, 20, 40, 20), (5, 5, 2))
+    assert grid_of(z) == before
+    np.testing.assert_array_equal(z[...], np.concatenate([DATA, DATA[:30]]))
+
+
+def test_growing_beyond_the_edges_adds_more_of_the_last_length() -> None:
+    z = create()
+    z.append(DATA[:31])
+    assert z.chunks == ((10, 20, 30, 30, 1), (5, 5, 2))
+    assert grid_of(z) == rectilinear([10, 20, [30, 3]], [[5, 2], 2])
+    z.append(np.zeros((91, 4), "int32"), axis=1)
+    assert z.chunks[1] == (5, 5, 2, 2, 2)
+    np.testing.assert_array_equal(z[:60, :12], DATA)
+    assert omnizarr.open_array(z.store).chunks == z.chunks
+
+
+def test_shrinking_keeps_the_edges_and_nothing_else() -> None:
+    z = create()
+    before = grid_of(z)
+    z.resize((25, 12))
+    assert z.chunks == ((10, 15), (5, 5, 2))
+    assert grid_of(z) == before
+    assert sorted({key.split("/")[1] for key in z.store.list_prefix("c/")}) == ["0", "1"]
+    z.resize((60, 12))
+    assert grid_of(z) == before
+    np.testing.assert_array_equal(z[:25], DATA[:25])
+    assert (z[25:] == 0).all()
+
+
+def test_shards_grow_by_shards_that_can_hold_their_chunks() -> None:
+    z = create(chunks=(5, 2), shards=([10, 20, 30], [4, 8]))
+    z.append(DATA[:3])
+    assert z.shards == ((10, 20, 30, 3), (4, 8))
+    np.testing.assert_array_equal(omnizarr.open_array(z.store)[...], np.concatenate([DATA, DATA[:3]]))
+
+
+def test_a_dimension_without_edges_can_be_read_and_cannot_grow() -> None:
+    z = omnizarr.open_array(with_grid(rectilinear([], [5, 7]), (0, 12)))
+    assert z.chunks == ((), (5, 7))
+    assert (z.cdata_shape, z.nchunks, z.nchunks_initialized) == ((0, 2), 0, 0)
+    assert z[...].shape == (0, 12)
+    z[...] = 5
+    z.store.set("c/0/0", b"stray")
+    z.resize((0, 6))
+    before = grid_of(z)
+    with pytest.raises(ArgumentError, match="cannot grow"):
+        z.append(np.zeros((1, 6), "int32"))
+    assert grid_of(z) == before
+    assert omnizarr.open_array(with_grid(rectilinear([]), (0,), [Sharding((4,)).to_json()])).shape == (0,)
+
+
+SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=5)
+
+
+@given(SIZES, SIZES, st.booleans(), st.lists(st.tuples(st.integers(0, 16), st.integers(0, 16)), max_size=4))
+def test_any_series_of_shapes_is_numpys(rows: Any, columns: Any, sharded: bool, shapes: Any) -> None:
+    data = np.arange(1, sum(rows) * sum(columns) + 1, dtype="i2").reshape(sum(rows), sum(columns))
+    layout = {"chunks": (rows, columns)} if not sharded else {"chunks": 1, "shards": (rows, columns)}
+    z = omnizarr.create_array(None, data=data, **layout)
+    for shape in shapes:
+        z.resize(shape)
+        new = np.zeros(shape, data.dtype)
+        common = tuple(slice(min(pair)) for pair in zip(data.shape, shape, strict=True))
+        new[common] = data[common]
+        data = new
+        np.testing.assert_array_equal(z[...], data)
+        assert tuple(map(sum, z.shards or z.chunks)) == shape  # type: ignore[arg-type]
+        if data.size:
+            z[-1] = data[-1] = 9
+    np.testing.assert_array_equal(omnizarr.open_array(z.store)[...], data)
+
+
+# -- arrays like it
+
+
+def test_copies_keep_the_grid() -> None:
+    z = create(chunks=([10, 20, 40], 5))
+    copy = omnizarr.from_array(None, data=z)
+    assert grid_of(copy) == grid_of(z)
+    np.testing.assert_array_equal(copy[...], DATA)
+    assert grid_of(omnizarr.zeros_like(z)) == grid_of(z)
+    assert grid_of(omnizarr.empty_like(z, dtype="f4", compressors=None)) == grid_of(z)
+    assert grid_of(omnizarr.from_array(None, data=z, chunks=(30, 6)))["name"] == "regular"
+    longer = omnizarr.empty_like(z, shape=(150, 12))
+    assert grid_of(longer) == rectilinear([10, 20, [40, 3]], 5)
+    with pytest.raises(ArgumentError, match="expected 1 lengths, found 2"):
+        omnizarr.empty_like(z, shape=(60,))
+    with pytest.raises(ArgumentError, match="are equally large"):
+        omnizarr.from_array(None, data=z, zarr_format=2, chunk_key_encoding=".")
+
+
+def test_copies_of_shards_keep_the_grid() -> None:
+    z = create(chunks=(5, 2), shards=([10, 20, 30], 4))
+    copy = omnizarr.from_array(None, data=z)
+    assert (grid_of(copy), copy.chunks, copy.shards) == (grid_of(z), z.chunks, z.shards)
+    changed = omnizarr.from_array(None, data=z, chunks=(10, 4))
+    assert (grid_of(changed), changed.chunks) == (grid_of(z), (10, 4))
+    np.testing.assert_array_equal(changed[...], DATA)
+    assert omnizarr.empty_like(z, compressors=["gzip"]).shards == z.shards
+
+
+def test_a_grid_can_be_given_as_such() -> None:
+    z = create(chunks=Rectilinear((((10, 1), (50, 1)), 12)))
+    assert z.chunks == ((10, 50), (12,))
+    assert create(chunks=Regular((10, 5))).chunks == (10, 5)
+
+
+def test_a_handle_travels(tmp_path: Path) -> None:
+    z = create(tmp_path)
+    copy = pickle.loads(pickle.dumps(z))
+    assert copy == z
+    assert copy.chunks == z.chunks
+    z.attrs["a"] = 1
+    assert grid_of(z) == rectilinear([10, 20, 30], [[5, 2], 2])
+    group = omnizarr.create_group(None)
+    group.create_array("a", data=DATA, chunks=EDGES)
+    omnizarr.consolidate_metadata(group.store)
+    found = omnizarr.open_group(group.store, use_consolidated=True)["a"]
+    assert isinstance(found, omnizarr.Array)
+    assert found.chunks == z.chunks
+
+
+# -- described
+
+
+def test_info_shows_edges_in_short() -> None:
+    assert dict(create().info.items)["Chunk shape"] == "((10, 20, 30), (2×5, 2))"
+    assert dict(create(chunks=([10, 20, 30], 5)).info_complete().items)["Chunks stored"] == "9 of 9"
+    sharded = dict(create(chunks=(5, 2), shards=([10, 20, 30], 4)).info.items)
+    assert (sharded["Chunk shape"], sharded["Shard shape"]) == ((5, 2), "((10, 20, 30), 4)")
+    lengths = list(range(1, 100))
+    long = omnizarr.create_array(None, shape=(sum(lengths),), dtype="i1", chunks=(lengths,))
+    assert dict(long.info.items)["Chunk shape"] == "((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …),)"
+
+
+def test_the_program_shows_them_too(tmp_path: Path) -> None:
+    create(tmp_path)
+    run = CliRunner()
+    assert "((10, 20, 30), (2×5, 2))" in run.invoke(program, ["info", str(tmp_path)]).stdout
+    facts = json.loads(run.invoke(program, ["info", "--json", "--complete", str(tmp_path)]).stdout)
+    assert facts["chunks"] == [[10, 20, 30], [[5, 2], 2]]
+    assert (facts["shards"], facts["nchunks"], facts["nchunks_initialized"]) == (None, 9, 9)
+
+
+# -- documents that declare more than anybody can hold
+
+
+@pytest.mark.parametrize("entry", [[[1, 10**15]], [2, [1, 10**15]], [[1, 2**63 - 1], [2, 2**63 - 1]]])
+def test_very_many_chunks_cost_nothing_until_they_are_read(entry: Any) -> None:
+    z = omnizarr.open_array(with_grid(rectilinear(entry), (10**15,)))
+    assert z.nchunks >= 10**15 - 1
+    z[10**15 - 2 :] = [4, 5]
+    assert z[10**15 - 3 :].tolist() == [0, 4, 5]
+    assert z[[10**15 - 1, 7, 10**15 - 2]].tolist() == [5, 0, 4]
+    assert z[:: 10**14].tolist() == [0] * 10
+    assert z.nchunks_initialized == 2
+    assert "×1" in str(z.info)
+    z.resize((10**15 - 1,))
+    assert z[-1] == 4
+    assert omnizarr.empty_like(z).metadata.grid == z.metadata.grid
+    with pytest.raises(OmnizarrError, match="too many to list"):
+        z.chunks  # noqa: B018
+
+
+def test_very_many_different_edges_are_opened_quickly() -> None:
+    lengths = list(range(1, 20_001))
+    codecs = [Sharding((1, 1)).to_json()]
+    z = omnizarr.open_array(with_grid(rectilinear(lengths, lengths), (sum(lengths),) * 2, codecs))
+    assert len(z.metadata._chains) < 10
+    z[100, 100] = 5
+    assert z[98:103, 100].tolist() == [0, 0, 5, 0, 0]

@@ -1,0 +1,187 @@
+"""Promise 2 and 4: appends, resizes and attributes of many writers; and what lies outside a smaller shape is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.testing import Fault, FaultyStore, RecordingStore
+from tests.safety.processes import program, run_all
+
+GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
+
+
+def add_rows(place: Any, number: int) -> None:
+    z = omnizarr.open_array(place)
+    for step in range(6):
+        rows = step % 3 + 1
+        z.append(np.full((rows, 3), number * 100 + step, "i4"))
+        z.attrs[f"writer {number}"] = step
+
+
+@pytest.mark.parametrize("zarr_format", GENERATIONS)
+def test_everybody_who_appends_gets_rows_of_their_own(tmp_path: Path, zarr_format: Any) -> None:
+    layout = {"shards": (8, 4)} if zarr_format not in (1, 2) else {}
+    z = omnizarr.create_array(
+        tmp_path / "x", shape=(0, 3), dtype="i4", chunks=(4, 2), zarr_format=zarr_format, fill_value=-1, **layout
+    )
+    run_all(add_rows, [(tmp_path / "x", number) for number in range(6)])
+    z.refresh()
+    assert z.shape == (6 * 12, 3)
+    found = z[...]
+    assert (found == found[:, :1]).all(), "a row belongs to one writer"
+    for number in range(6):
+        for step in range(6):
+            assert (found[:, 0] == number * 100 + step).sum() == step % 3 + 1
+            mine = found[:, 0][found[:, 0] // 100 == number]
+        assert mine.tolist() == sorted(mine.tolist()), "in the order in which they were added"
+    assert z.attrs.asdict() == {f"writer {number}": 5 for number in range(6)}
+
+
+def test_an_append_that_fails_or_dies_leaves_the_array_as_it_was() -> None:
+    inner = omnizarr.MemoryStore()
+    omnizarr.create_array(inner, data=np.arange(1, 7), chunks=4)
+    store = FaultyStore(inner)
+    z = omnizarr.open_array(store)
+    store.count, store.faults = 0, (Fault("delay", seconds=0),)
+    omnizarr.open_array(FaultyStore(omnizarr.MemoryStore(dict(inner._data)))).append([7, 8, 9])
+    for number in range(1, 40):
+        store.count, store.faults = 0, (Fault("fail", calls=[number]),)
+        try:
+            z.append([7, 8, 9])
+        except omnizarr.OmnizarrError:
+            store.faults = ()
+            fresh = omnizarr.open_array(inner)
+            assert fresh[...].tolist() == list(range(1, 7))
+            fresh.resize(10)
+            assert fresh[...].tolist() == [*range(1, 7), 0, 0, 0, 0], "what was left outside is not brought in"
+            fresh.resize(6)
+        else:
+            break
+    assert number > 3
+    assert omnizarr.open_array(inner)[...].tolist() == list(range(1, 10))
+
+
+def test_an_append_whose_requests_are_sent_twice_is_done_once() -> None:
+    for methods in (["set_if"], ["set"], None):
+        inner = omnizarr.MemoryStore()
+        omnizarr.create_array(inner, data=[1, 2, 3], chunks=2)
+        z = omnizarr.open_array(FaultyStore(inner, [Fault("duplicate", methods=methods)]))
+        assert z.append([4, 5]) == (5,)
+        z[1] = 7
+        z.attrs["a"] = 1
+        assert omnizarr.open_array(inner)[...].tolist() == [1, 7, 3, 4, 5]
+
+
+def test_data_come_before_the_shape_where_the_store_locks_and_after_it_elsewhere() -> None:
+    store = RecordingStore(omnizarr.MemoryStore())
+    z = omnizarr.create_array(store, shape=4, dtype="u1", chunks=4)
+    store.reset()
+    z.append([1, 2, 3, 4])
+    writes = [call.key for call in store.of("set", "set_if")]
+    assert writes == ["c/1", "zarr.json"]
+    store.locking = False
+    store.reset()
+    z.append([1, 2, 3, 4])
+    assert [call.key for call in store.of("set", "set_if")] == ["zarr.json", "c/2"]
+
+
+@pytest.mark.parametrize("zarr_format", GENERATIONS)
+def test_what_was_cut_off_does_not_come_back(tmp_path: Path, zarr_format: Any) -> None:
+    for layout in ({}, {"shards": (4, 6)})[: 1 if zarr_format in (1, 2) else 2]:
+        place = tmp_path / f"{len(layout)}"
+        data = np.arange(1, 71).reshape(7, 10)
+        z = omnizarr.create_array(place, data=data, chunks=(2, 3), fill_value=-1, zarr_format=zarr_format, **layout)
+        for shape in ((3, 10), (3, 4), (1, 1), (0, 4)):
+            z.resize(shape)
+            z.resize((7, 10))
+            data = np.where(np.indices(data.shape)[0] < shape[0], data, -1)
+            data = np.where(np.indices(data.shape)[1] < shape[1], data, -1)
+            np.testing.assert_array_equal(z[...], data)
+            np.testing.assert_array_equal(omnizarr.open(place)[...], data)
+
+
+def test_a_stale_handle_never_shortens_what_others_made_longer() -> None:
+    z = omnizarr.create_array(None, shape=(4, 2), dtype="u1", chunks=(2, 2))
+    stale = omnizarr.open_array(z.store)
+    z.append(np.ones((6, 2), "u1"))
+    stale.resize((5, 2))  # longer than the four that it knows of
+    assert stale.shape == (10, 2)
+    assert (stale[4:] == 1).all()
+    other = omnizarr.open_array(z.store)
+    z.append(np.ones((1, 2), "u1"))
+    other.resize((10, 4))
+    assert other.shape == (11, 4)
+    other.resize((3, 4))  # that is meant
+    assert z.refresh().shape == (3, 4)
+
+
+def test_a_stale_handle_brings_no_old_metadata_back() -> None:
+    z = omnizarr.create_array(None, shape=4, dtype="u1", attributes={"a": 1, "b": 1})
+    stale = omnizarr.open_array(z.store)
+    z.attrs["a"] = 2
+    del z.attrs["b"]
+    z.resize(8)
+    stale.attrs["c"] = 3
+    assert omnizarr.open_array(z.store).attrs.asdict() == {"a": 2, "c": 3}
+    assert omnizarr.open_array(z.store).shape == (8,)
+    assert stale.attrs.setdefault("a", 9) == 2
+    other = omnizarr.open_array(z.store)
+    z.attrs["d"] = 4
+    assert other.attrs.setdefault("d", 9) == 4, "somebody else was quicker"
+
+
+def test_groups_agree_on_attributes_and_members(tmp_path: Path) -> None:
+    omnizarr.create_group(tmp_path / "g")
+    run_all(fill_group, [(tmp_path / "g", number) for number in range(4)])
+    group = omnizarr.open_group(tmp_path / "g")
+    assert group.attrs.asdict() == {f"{number} {step}": step for number in range(4) for step in range(8)}
+    assert len(group) == 4 * 8 + 1
+    assert sum(group["shared"].attrs.values()) == 1, "one of them created it"
+
+
+def fill_group(place: Path, number: int) -> None:
+    group = omnizarr.open_group(place)
+    try:
+        group.create_array("shared", shape=2, dtype="u1", attributes={f"{number}": 1})
+    except omnizarr.errors.NodeExistsError:
+        pass
+    for step in range(8):
+        group.attrs[f"{number} {step}"] = step
+        group.create_array(f"{number}-{step}", shape=2, dtype="u1")
+
+
+DYING = """
+import sys, time
+import omnizarr
+from omnizarr.nodes import array, documents, resizing
+z = omnizarr.open_array(sys.argv[1])
+def stopped(*arguments):
+    print("written", flush=True)
+    time.sleep(60)
+resizing._grown = stopped
+z.append([7] * 9)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
+def test_who_waits_behind_somebody_that_dies_clears_up_after_them(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path / "x", data=[1, 2, 3], chunks=4)
+    with program(DYING, tmp_path / "x", stdout=-1) as dying:
+        assert dying.stdout is not None
+        assert dying.stdout.readline() == b"written\n"
+        assert omnizarr.open_array(tmp_path / "x")[...].tolist() == [1, 2, 3]
+        dying.kill()
+    assert [path for path in os.listdir(tmp_path / "x") if path.endswith(".turn")] != []
+    assert sorted(z.store.list()) == ["c/0", "c/1", "c/2", "zarr.json"]
+    assert z.append([4, 5]) == (5,)
+    z.resize(12)
+    assert z[...].tolist() == [1, 2, 3, 4, 5, *[0] * 7]
+    assert sorted(z.store.list()) == ["c/0", "c/1", "zarr.json"]
+    assert sorted(os.listdir(tmp_path / "x")) == ["c", "zarr.json"]

@@ -1,0 +1,46 @@
+"""The servers that these tests need, started once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.servers.proxy import Proxy, proxy
+from tests.servers.running import Place, azurite, moto, rclone
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with moto(tmp_path_factory.mktemp("moto")) as place:
+        yield place
+
+
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with azurite(tmp_path_factory.mktemp("azurite")) as place:
+        yield place
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the web server shows."""
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="session")
+def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[Place]:
+    with rclone(tmp_path_factory.mktemp("rclone"), files) as place:
+        yield place
+
+
+@pytest.fixture
+def faulty_s3(s3: Place) -> Iterator[Proxy]:
+    with proxy(s3.endpoint) as found:
+        yield found
+
+
+@pytest.fixture
+def faulty_web(web: Place) -> Iterator[Proxy]:
+    with proxy(web.endpoint) as found:
+        yield found

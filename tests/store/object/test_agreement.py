@@ -1,0 +1,42 @@
+"""Writers that share nothing but the bucket: what one of them wrote stays, whatever the others do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from tests.servers.running import Place
+
+import omnizarr
+
+WRITERS, EACH = 3, 8
+PROGRAM = """
+import json, sys
+import omnizarr
+url, options, number, writers, each = sys.argv[1], json.loads(sys.argv[2]), *map(int, sys.argv[3:])
+group = omnizarr.open_group(url, mode="r+", storage_options=options)
+for step in range(each):
+    for name in ("chunk", "shard"):
+        group[name][step * writers + number] = 1 + number
+    group.attrs[f"{number}-{step}"] = step
+"""
+
+
+@pytest.mark.parametrize("server", ["s3", "azure"])
+def test_processes_lose_nothing(server: str, request: pytest.FixtureRequest) -> None:
+    place: Place = request.getfixturevalue(server)
+    url = place.new()
+    group = omnizarr.create_group(url, storage_options=place.options)
+    for name, options in (("chunk", {"chunks": 100}), ("shard", {"chunks": 5, "shards": 100})):
+        group.create_array(name, shape=100, dtype="i4", **options)  # type: ignore[arg-type]
+    numbers = [str(number) for number in (WRITERS, EACH)]
+    command = [sys.executable, "-c", PROGRAM, url, json.dumps(place.options)]
+    running = [subprocess.Popen([*command, str(number), *numbers]) for number in range(WRITERS)]
+    assert [process.wait(120) for process in running] == [0] * WRITERS
+    group = omnizarr.open_group(url, mode="r", storage_options=place.options)
+    expected = [1 + number for _ in range(EACH) for number in range(WRITERS)]
+    for name in ("chunk", "shard"):
+        assert group[name][: WRITERS * EACH].tolist() == expected  # type: ignore[index, union-attr]
+    assert len(group.attrs) == WRITERS * EACH

@@ -1,0 +1,66 @@
+"""Archives and references that lie behind real servers, by their addresses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.servers.running import Place
+
+import omnizarr
+from omnizarr.errors import LocationError, StoreError
+from omnizarr.store import ObjectStore, ReferenceStore, ZipStore
+
+DATA = np.random.default_rng(0).integers(0, 2**15, (300, 300)).astype("int32")
+
+
+@pytest.mark.parametrize("place", ["s3", "azure"])
+def test_an_archive_in_a_bucket(place: str, request: pytest.FixtureRequest) -> None:
+    server: Place = request.getfixturevalue(place)
+    url = server.new()
+    z = omnizarr.create_array(
+        f"zip://a/b::{url}/data.zip", data=DATA, chunks=50, shards=100, storage_options=server.options
+    )
+    assert isinstance(z.store, ZipStore)
+    z.store.close()
+    for address in (f"{url}/data.zip/a/b", f"zip://a/b::{url}/data.zip", f"{url}/data.zip|zip:a/b"):
+        again = omnizarr.open_array(address, mode="r", storage_options=server.options)
+        assert np.array_equal(again[...], DATA)
+        assert np.array_equal(again[7:290:11, 5], DATA[7:290:11, 5])
+    with pytest.raises(KeyError):
+        omnizarr.open(f"{url}/absent.zip/a", mode="r", storage_options=server.options)
+    with pytest.raises(LocationError, match="must be a file of this machine"):
+        omnizarr.open(f"sqlite::{url}/data.sqlite", storage_options=server.options)
+
+
+def test_an_archive_behind_a_web_address(web: Place, files: Path) -> None:
+    omnizarr.save_array(files / "web.zarr.zip", DATA, chunks=50)
+    for address in (f"{web.endpoint}/web.zarr.zip", f"zip::{web.endpoint}/web.zarr.zip"):
+        z = omnizarr.open_array(address, mode="r", storage_options=web.options)
+        assert np.array_equal(z[...], DATA)
+
+
+def test_references_in_a_bucket(s3: Place) -> None:
+    url = s3.new()
+    store = ObjectStore.from_url(url, **s3.options)
+    array = {
+        "zarr_format": 2,
+        "shape": [300, 300],
+        "chunks": [300, 300],
+        "dtype": "<i4",
+        "order": "C",
+        "compressor": None,
+        "filters": None,
+        "fill_value": 0,
+    }
+    store.set("model.nc", b"header" + DATA.tobytes())
+    for name, target in (("near.json", "model.nc"), ("absolute.json", f"{url}/model.nc")):
+        store.set(name, json.dumps({".zarray": array, "0.0": [target, 6, DATA.nbytes]}).encode())
+        z = omnizarr.open_array(f"{url}/{name}", mode="r", storage_options=s3.options)
+        assert isinstance(z.store, ReferenceStore) or z.store.read_only
+        assert np.array_equal(z[...], DATA)
+    store.set("out.json", json.dumps({".zarray": array, "0.0": ["s3://another/model.nc", 6, DATA.nbytes]}).encode())
+    with pytest.raises(StoreError, match="allowed"):
+        omnizarr.open_array(f"{url}/out.json", mode="r", storage_options=s3.options)[...]

@@ -1,0 +1,150 @@
+"""Credentials: where they come from, and that nobody sees them."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from obstore.store import S3Store
+from tests.servers.proxy import Faults, Proxy
+from tests.servers.running import Place
+
+import omnizarr
+from omnizarr.errors import LocationError, OmnizarrError
+from omnizarr.store import ObjectStore
+
+SECRET = "a-very-secret-key"
+
+
+def _texts(store: ObjectStore) -> list[str]:
+    return [repr(store), str(store), store.location, repr(pickle.dumps(store)), repr(store.__dict__)]
+
+
+def test_no_secret_is_shown(s3: Place, faulty_s3: Proxy, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    options = {**s3.through(faulty_s3.endpoint), "session_token": "a-session-token", "max_retries": 0}
+    assert options["secret_access_key"] == SECRET
+    store = ObjectStore.from_url(s3.new(), **options)
+    store.set("a", b"1")
+    for text in _texts(store):
+        assert SECRET not in text
+        assert "a-session-token" not in text
+    for status in (400, 401, 403, 500):
+        faulty_s3.faults = Faults(status=status)
+        for act in (lambda: store.get("a"), lambda: store.set("a", b"2"), lambda: list(store.list())):
+            with pytest.raises(OmnizarrError) as caught:
+                act()
+            error: BaseException | None = caught.value
+            while error is not None:
+                for text in (str(error), repr(error), repr(error.__dict__)):
+                    assert SECRET not in text
+                    assert "a-session-token" not in text
+                error = error.__cause__
+            assert SECRET not in repr(pickle.dumps(caught.value))
+    assert SECRET not in caplog.text
+
+
+def test_users_in_addresses_and_signatures_are_not_shown(faulty_web: Proxy) -> None:
+    server = faulty_web.endpoint.removeprefix("http://")
+    store = ObjectStore.from_url(f"http://me:{SECRET}@{server}/x", max_retries=0)
+    faulty_web.faults = Faults(status=500)
+    for text in _texts(store)[:4]:
+        assert SECRET not in text
+    assert pickle.loads(pickle.dumps(store)) == store
+    with pytest.raises(OmnizarrError) as caught:
+        store.get("a")
+    assert SECRET not in str(caught.value)
+    with pytest.raises(LocationError) as refused:
+        ObjectStore.from_url(f"https://example.org/x?sig={SECRET}")
+    assert SECRET not in str(refused.value)
+
+
+def test_a_pickle_opens_again(s3: Place) -> None:
+    store = ObjectStore.from_url(s3.new(), **s3.options)
+    store.set("a", b"1")
+    again = pickle.loads(pickle.dumps(store))
+    assert again == store
+    assert bytes(again.get("a")) == b"1"
+    z = omnizarr.create_array(store, name="z", data=[1, 2, 3])
+    assert (pickle.loads(pickle.dumps(z))[...] == [1, 2, 3]).all()
+
+
+def test_a_pickle_names_the_variable_that_holds_a_secret(s3: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SECRET", SECRET)
+    store = ObjectStore.from_url(s3.new(), **s3.options)
+    pickled = pickle.dumps(store)
+    assert b"MY_SECRET" in pickled
+    assert pickle.loads(pickled) == store
+    monkeypatch.delenv("MY_SECRET")
+    with pytest.raises(LocationError, match="MY_SECRET"):
+        pickle.loads(pickled)
+
+
+def _without_keys(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if "key" not in name}
+
+
+def test_credentials_come_from_the_environment(s3: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "from-the-environment")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    store = ObjectStore.from_url(s3.new(), **_without_keys(s3.options))
+    store.set("a", b"1")
+    pickled = pickle.dumps(store)
+    assert b"from-the-environment" not in pickled
+    assert bytes(pickle.loads(pickled).get("a")) == b"1"
+
+
+def test_credentials_come_from_the_files_of_amazons_tools(
+    s3: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "credentials").write_text(
+        f"[default]\naws_access_key_id = x\naws_secret_access_key = {SECRET}\n[empty]\noutput = json\n"
+    )
+    (tmp_path / "config").write_text("[default]\nregion = us-east-1\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    options = _without_keys(s3.options)
+    del options["region"]
+    store = ObjectStore.from_url(s3.new(), **options)
+    store.set("a", b"1")
+    assert bytes(pickle.loads(pickle.dumps(store)).get("a")) == b"1"
+    with pytest.raises(OmnizarrError, match="empty"):
+        ObjectStore.from_url(s3.new(), **options, profile="empty").get("a")
+
+
+def test_a_public_bucket_is_asked_without_any(s3: Place, faulty_s3: Proxy) -> None:
+    options = s3.through(faulty_s3.endpoint)
+    ObjectStore.from_url(s3.new(), **options).set("a", b"1")
+    assert faulty_s3.signed == 1
+    assert ObjectStore.from_url(s3.new(), **_without_keys(options), anon=True).get("a") is None
+    assert (faulty_s3.signed, len(faulty_s3.requests)) == (1, 2)
+
+
+def test_an_object_that_holds_a_secret_shows_none(s3: Place) -> None:
+    options = s3.options
+    client = S3Store("bucket", config=options, client_options={"allow_http": True}, prefix="given")
+    store = ObjectStore(client, prefix="a")
+    assert store.location == "s3://bucket/given/a"
+    for text in _texts(store)[:4]:
+        assert SECRET not in text
+    store.set("k", b"1")
+    again = pickle.loads(pickle.dumps(store))
+    assert again == store
+    assert bytes(again.get("k")) == b"1"
+
+
+def test_places_are_equal_if_they_are_the_same() -> None:
+    store = ObjectStore.from_url("s3://bucket/a", secret_access_key="1", access_key_id="2")
+    assert store == ObjectStore.from_url("s3://bucket/a/", secret_access_key="3", access_key_id="2")
+    assert hash(store) == hash(ObjectStore.from_url("s3://bucket/a/"))
+    assert store != ObjectStore.from_url("s3://bucket/b")
+    assert store != ObjectStore.from_url("s3://bucket/a", endpoint="http://127.0.0.1:1")
+    assert store != ObjectStore.from_url("gs://bucket/a")
+    above = store.parent()
+    assert above == (ObjectStore.from_url("s3://bucket"), "a")
+    assert ObjectStore.from_url("abfs://box@me.dfs.core.windows.net/a/b").location == "az://box/a/b"

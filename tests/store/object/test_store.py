@@ -1,0 +1,239 @@
+"""ObjectStore over real servers: the suite that every store passes, for S3, Azure, a web server and obstore's own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from obstore.store import LocalStore as ObstoreLocal
+from obstore.store import MemoryStore as ObstoreMemory
+from tests.servers.running import Place
+
+import omnizarr
+from omnizarr.errors import ArgumentError, LocationError, StoreError
+from omnizarr.store import ObjectStore, Store
+from omnizarr.testing import RecordingStore, StoreSuite
+
+_NUMBERS = count()
+
+
+class TestS3(StoreSuite):
+    threads = 2
+
+    @pytest.fixture(autouse=True)
+    def server(self, s3: Place) -> None:
+        self.place = s3
+
+    def make_store(self, tmp_path: Path) -> Store:
+        return ObjectStore.from_url(self.place.new(), **self.place.options)
+
+
+class TestAzure(StoreSuite):
+    threads = 2
+
+    @pytest.fixture(autouse=True)
+    def server(self, azure: Place) -> None:
+        self.place = azure
+
+    def make_store(self, tmp_path: Path) -> Store:
+        return ObjectStore.from_url(self.place.new(), **self.place.options)
+
+
+class TestWeb(StoreSuite):
+    """A server that can neither be written to nor listed."""
+
+    @pytest.fixture(autouse=True)
+    def server(self, web: Place, files: Path) -> None:
+        self.place, self.files = web, files
+
+    def make_store(self, tmp_path: Path) -> Store:
+        self.folder = f"suite-{next(_NUMBERS)}"
+        return ObjectStore.from_url(f"{self.place.url}/{self.folder}")
+
+    def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
+        root = self.files / self.folder
+        shutil.rmtree(root, ignore_errors=True)
+        for key, value in contents.items():
+            (root / key).parent.mkdir(parents=True, exist_ok=True)
+            (root / key).write_bytes(value)
+        return store
+
+
+class TestObstoreMemory(StoreSuite):
+    shared_by_processes = False
+
+    def make_store(self, tmp_path: Path) -> Store:
+        return ObjectStore(ObstoreMemory(), prefix="a/b")
+
+    def test_it_pickles(self, store: Store) -> None:
+        pytest.skip("what is in the memory of a process cannot be pickled")
+
+
+def test_objects_of_obstore_are_places(tmp_path: Path) -> None:
+    client = ObstoreMemory()
+    z = omnizarr.create_array(client, name="a/z", data=range(10))  # type: ignore[arg-type]
+    assert isinstance(z.store, ObjectStore)
+    assert (omnizarr.open(client, path="a/z")[...] == range(10)).all()  # type: ignore[index, arg-type]
+    z = omnizarr.create_array(ObstoreLocal(str(tmp_path)), data=range(10))  # type: ignore[arg-type]
+    assert isinstance(z.store, omnizarr.LocalStore)
+    assert (tmp_path / "zarr.json").exists()
+
+
+def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: Place) -> None:
+    store = ObjectStore.from_url(f"{web.url}/x")
+    assert not store.listable
+    assert store.read_only
+    with pytest.raises(StoreError, match="cannot be listed"):
+        store.list()
+    with pytest.raises(PermissionError):
+        store.set("a", b"")
+
+
+def test_suffixes_cost_one_request_where_the_place_has_them(s3: Place, azure: Place) -> None:
+    for place, sizes in ((s3, True), (azure, False)):
+        store = ObjectStore.from_url(place.new(), **place.options)
+        store.set("k", b"0123456789")
+        assert bytes(store.get("k", (-3, None)) or b"") == b"789"
+        assert store._suffixes is sizes
+
+
+def test_a_state_is_told_from_others(s3: Place, azure: Place) -> None:
+    for place in (s3, azure):
+        store = ObjectStore.from_url(place.new(), **place.options)
+        store.set("k", b"0123456789")
+        first = store.get_state("k", (0, 4))
+        assert first is not None
+        assert first.size == 10
+        assert bytes(store.get_state("k", (4, 4), first.version).data) == b"4567"  # type: ignore[union-attr, arg-type]
+        store.set("k", b"9876543210")
+        for part in ((4, 4), (-2, None), None):
+            changed = store.get_state("k", part, first.version)
+            assert changed is not None
+            assert changed.data is None
+        store.erase("k")
+        gone = store.get_state("k", (4, 4), first.version)
+        assert gone is None or gone.data is None  # Azure looks at the condition first
+
+
+def test_one_call_opens_a_bucket(s3: Place, azure: Place) -> None:
+    for place in (s3, azure):
+        url = place.new()
+        z = omnizarr.create_array(f"{url}/a/b.zarr", data=range(100), chunks=10, storage_options=place.options)
+        assert z.store.location == f"{url}/a/b.zarr"
+        assert (omnizarr.open(url, path="a/b.zarr", mode="r", storage_options=place.options)[...] == range(100)).all()
+        group = omnizarr.open(f"{url}/a", mode="a", storage_options=place.options)
+        assert sorted(group.keys()) == ["b.zarr"]  # type: ignore[union-attr]
+
+
+def test_one_call_opens_a_web_address(web: Place, files: Path) -> None:
+    z = omnizarr.create_array(files / "a b.zarr", data=range(100), chunks=10, shards=50)
+    read = omnizarr.open(f"{web.url}/a%20b.zarr")
+    assert (read[...] == z[...]).all()  # type: ignore[index]
+    assert read.store.location == f"{web.url}/a b.zarr"
+    with pytest.raises(omnizarr.errors.NodeNotFoundError):
+        omnizarr.open(f"{web.url}/nothing")
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "message"),
+    [
+        ("s3://", {}, "name of a bucket"),
+        ("s3://bucket", {"regoin": "x"}, "regoin"),
+        ("s3://bucket", {"timeout": "soon"}, "number of seconds"),
+        ("s3://bucket", {"max_retries": -1}, "at least 0"),
+        ("s3://bucket", {"max_concurrency": 0}, "at least 1"),
+        ("http://example.org/x?sig=secret", {}, "query"),
+        ("az://box", {"access_key_id": "x"}, "access_key_id"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_at_once(url: str, options: dict[str, object], message: str) -> None:
+    with pytest.raises((LocationError, ArgumentError), match=message):
+        omnizarr.open(url, storage_options=options)
+
+
+def test_few_requests(s3: Place) -> None:
+    """The list of what reading, writing and describing an array may cost."""
+    store = RecordingStore(ObjectStore.from_url(s3.new(), **s3.options))
+    group = omnizarr.create_group(store)
+    store.reset()
+    z = group.create_array("z", shape=(64, 64), dtype="i4", chunks=(16, 16), shards=(32, 32))
+    assert store.methods() == ["get_partial_values", "set_if"]
+    assert store.requests == 2
+    z[...] = 7
+    store.reset()
+    z = omnizarr.open_array(store, path="z", mode="r+", zarr_format=3)
+    assert store.requests == 1
+    store.reset()
+    assert z[3, 4] == 7
+    assert store.methods() == ["get_state", "get_state"]  # the index, and the inner chunk
+    store.reset()
+    assert z[20, 4] == 7
+    assert store.methods() == ["get_state"]
+    store.reset()
+    z[:32, :32] = 8
+    assert [method for method in store.methods() if method != "lock"] == ["set"]
+    store.reset()
+    z.attrs.update(a=1, b=2)
+    assert store.methods() == ["set_if"]
+    store.reset()
+    z.attrs.update(a=2)
+    assert store.methods() == ["set_if"]
+    other = omnizarr.open_array(store, path="z", mode="r+", zarr_format=3)
+    other.attrs["c"] = 3
+    store.reset()
+    z.attrs["d"] = 4
+    again = omnizarr.open_array(store, path="z", mode="r", zarr_format=3)
+    assert again.attrs.asdict() == {"a": 2, "b": 2, "c": 3, "d": 4}
+
+
+def test_what_others_changed_is_not_lost_to_memory(s3: Place) -> None:
+    """Two machines remember different states of one document."""
+    url = s3.new()
+    z = omnizarr.create_array(url, data=[1], storage_options=s3.options)
+    other = omnizarr.open_array(url, mode="r+", storage_options=s3.options)
+    other.attrs["a"] = 1
+    z.attrs["b"] = 2
+    other.attrs["a"] = 1
+    del z.attrs["a"]
+    assert omnizarr.open_array(url, mode="r", storage_options=s3.options).attrs.asdict() == {"b": 2}
+
+
+class _Obspec:
+    """An object that has the methods of obspec, and nothing else of obstore."""
+
+    def __init__(self) -> None:
+        self._inner = ObstoreMemory()
+
+    def get(self, path: str, *, options: Any = None) -> Any:
+        return self._inner.get(path, options=options)
+
+    def head(self, path: str) -> Any:
+        return self._inner.head(path)
+
+    def put(self, path: str, file: Any, **options: Any) -> Any:
+        return self._inner.put(path, file, **options)
+
+    def delete(self, paths: Any) -> None:
+        self._inner.delete(paths)
+
+    def list(self, prefix: str | None = None, *, chunk_size: int = 50) -> Any:
+        return self._inner.list(prefix, chunk_size=chunk_size)
+
+    def list_with_delimiter(self, prefix: str | None = None) -> Any:
+        return self._inner.list_with_delimiter(prefix)
+
+
+def test_any_object_with_the_methods_of_obspec_is_a_place() -> None:
+    client = _Obspec()
+    group = omnizarr.create_group(client)
+    group.create_array("a", data=range(100), chunks=5, shards=50)
+    again = omnizarr.open(client, mode="r+")
+    assert (again["a"][3::7] == range(3, 100, 7)).all()  # type: ignore[index]
+    again.attrs["b"] = 1
+    assert list(again.keys()) == ["a"]  # type: ignore[union-attr]
+    assert ObjectStore(client) == ObjectStore(client)
+    assert ObjectStore(client) != ObjectStore(_Obspec())

@@ -1,0 +1,174 @@
+"""FsspecStore: the suite that every store passes, over file systems that are synchronous and that are not."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import numpy as np
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+from fsspec.implementations.memory import MemoryFileSystem
+from tests.servers.proxy import Faults, proxy
+from tests.servers.running import Place, rclone
+
+import omnizarr
+from omnizarr.errors import LocationError, StoreError
+from omnizarr.store import FsspecStore, Store
+from omnizarr.testing import StoreSuite
+
+_NUMBERS = count()
+
+
+class TestMemory(StoreSuite):
+    def make_store(self, tmp_path: Path) -> Store:
+        return FsspecStore(MemoryFileSystem(), f"/fsspec-{os.getpid()}-{next(_NUMBERS)}")
+
+
+class TestLocal(StoreSuite):
+    def make_store(self, tmp_path: Path) -> Store:
+        return FsspecStore(LocalFileSystem(), str(tmp_path))
+
+
+class TestFolderOfAnother(StoreSuite):
+    """A file system that stands on another, and is not asynchronous."""
+
+    def make_store(self, tmp_path: Path) -> Store:
+        return FsspecStore.from_url(f"dir::memory://fsspec-{os.getpid()}-{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[Place]:
+    with rclone(tmp_path_factory.mktemp("rclone"), files) as place:
+        yield place
+
+
+class TestWeb(StoreSuite):
+    """An asynchronous file system, which cannot be written to."""
+
+    @pytest.fixture(autouse=True)
+    def server(self, web: Place, files: Path) -> None:
+        self.place, self.files = web, files
+
+    def make_store(self, tmp_path: Path) -> Store:
+        self.folder = f"suite-{next(_NUMBERS)}"
+        (self.files / self.folder).mkdir()
+        store = FsspecStore.from_url(f"{self.place.url}/{self.folder}", read_only=True)
+        store.writable = store.listable = False
+        return store
+
+    def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
+        for key, value in contents.items():
+            path = self.files / self.folder / key
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(value)
+        return store
+
+
+def test_one_call_opens_what_fsspec_knows() -> None:
+    # `memory://` is ours; a chain, or an object, leads to the one of fsspec.
+    filesystem = fsspec.filesystem("memory")
+    z = omnizarr.create_array(FsspecStore(filesystem, "/one-call"), name="a/z", data=range(10), chunks=3, shards=6)
+    assert (z[...] == range(10)).all()
+    again = omnizarr.open(filesystem, path="one-call/a/z", mode="r")  # type: ignore[arg-type]
+    assert (again[2:9:3] == [2, 5, 8]).all()  # type: ignore[index]
+    assert FsspecStore(filesystem, "/one-call/a").parent() == (FsspecStore(filesystem, "/one-call"), "a")
+
+
+def test_a_scheme_that_only_fsspec_knows(tmp_path: Path) -> None:
+    omnizarr.create_array(tmp_path / "x", data=range(10))
+    z = omnizarr.open(f"local://{tmp_path}/x")
+    assert isinstance(z.store, FsspecStore)
+    assert (z[...] == range(10)).all()  # type: ignore[index]
+    with pytest.raises(LocationError, match="not a place"):
+        omnizarr.open("nobody-has-this://x")
+
+
+def test_an_asynchronous_file_system_reads_together(web: Place, files: Path) -> None:
+    data = np.arange(400).reshape(20, 20)
+    omnizarr.create_array(files / "together", data=data, chunks=(4, 4))
+    omnizarr.create_array(files / "shards", data=data, chunks=(2, 2), shards=(10, 10), compressors=None)
+    with proxy(web.endpoint) as slow:
+        slow.faults = Faults(latency=0.3)
+        z = omnizarr.open_array(FsspecStore.from_url(f"{slow.endpoint}/together"), mode="r")
+        slow.most = 0
+        assert (z[...] == data).all()
+        assert slow.most > 10
+        z = omnizarr.open_array(FsspecStore.from_url(f"{slow.endpoint}/shards"), mode="r")
+        assert z[3, 4] == data[3, 4]
+        assert (z[1:18:7, ::5] == data[1:18:7, ::5]).all()
+
+
+def test_errors_say_where_and_show_no_secret(web: Place) -> None:
+    with proxy(web.endpoint) as faulty:
+        faulty.faults = Faults(status=500)
+        options: dict[str, Any] = {"client_kwargs": {"headers": {"Authorization": "a-secret-token"}}, "max_retries": 0}
+        store = FsspecStore.from_url(f"{faulty.endpoint}/x", **options)
+        with pytest.raises(StoreError, match="`a` in FsspecStore") as caught:
+            store.get("a")
+        assert faulty.endpoint in str(caught.value)
+        for text in (str(caught.value), repr(store), store.location):
+            assert "a-secret-token" not in text
+        faulty.faults = Faults(status=403)
+        with pytest.raises(StoreError):
+            store.get("a")
+        assert FsspecStore.from_url(f"{faulty.endpoint}/x", forbidden_is_absent=True, **options).get("a") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_reads(web: Place, files: Path) -> None:
+    omnizarr.create_array(files / "fork", data=range(100), chunks=10)
+    z = omnizarr.open_array(FsspecStore.from_url(f"{web.url}/fork"), mode="r")
+    assert z[...].sum() == 4950
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a child that hangs ends, too
+        try:
+            os._exit(0 if z[...].sum() == 4950 else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert z[...].sum() == 4950
+    assert pickle.loads(pickle.dumps(z))[...].sum() == 4950
+
+
+@pytest.mark.parametrize(
+    "faults", [Faults(fail=0.15), Faults(reset=0.15), Faults(cut=0.15)], ids=["fail", "reset", "cut"]
+)
+def test_errors_at_random_are_survived(web: Place, files: Path, faults: Faults) -> None:
+    data = np.arange(400).reshape(20, 20)
+    omnizarr.create_array(files / "faults", data=data, chunks=(4, 4), overwrite=True)
+    with proxy(web.endpoint) as faulty:
+        faulty.faults = faults
+        z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/faults", max_retries=6), mode="r")
+        assert (z[...] == data).all()
+
+
+def test_who_never_answers_is_an_error_in_time(web: Place) -> None:
+    with proxy(web.endpoint) as faulty:
+        faulty.faults = Faults(stall=1)
+        store = FsspecStore.from_url(f"{faulty.endpoint}/x", timeout=0.5, max_retries=0)
+        with pytest.raises(StoreError, match="`a` in FsspecStore"):
+            store.get("a")
+
+
+def test_a_server_that_ignores_ranges(web: Place, files: Path) -> None:
+    data = np.arange(400).reshape(20, 20)
+    omnizarr.create_array(files / "ranges", data=data, chunks=(2, 2), shards=(10, 10), compressors=None)
+    with proxy(web.endpoint) as faulty:
+        faulty.faults = Faults(no_ranges=True)
+        z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/ranges"), mode="r")
+        assert z[3, 4] == data[3, 4]
+        assert (z[1:18:7, ::5] == data[1:18:7, ::5]).all()

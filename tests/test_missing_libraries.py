@@ -1,0 +1,155 @@
+"""What happens where an optional library is not installed: the error names what needs it, the array, and the command
+that brings it; whatever else lies there stays readable."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from tests.pages import ROOT, read
+
+TEXT = np.array(["a", "b", "c"], object)
+CASES: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "zfpy": [
+        ("codec `numcodecs.zfpy`", {"data": [1.0, 2.0], "serializer": "numcodecs.zfpy", "compressors": None}),
+        ("codec `zfp`", {"data": [1.0, 2.0], "serializer": "zfp", "compressors": None}),
+    ],
+    "pcodec": [
+        ("codec `numcodecs.pcodec`", {"data": [1.0, 2.0], "serializer": "numcodecs.pcodec", "compressors": None}),
+        (
+            "codec `numcodecs.pcodec`",
+            {"data": [1, 2], "serializer": "numcodecs.pcodec", "shards": (2,), "chunks": (1,)},
+        ),
+    ],
+    "msgpack": [
+        ("codec `numcodecs.msgpack2`", {"data": TEXT, "dtype": object, "filters": ["msgpack2"], "zarr_format": 2}),
+    ],
+    "ml_dtypes": [
+        ("data type `bfloat16`", {"data": [1, 2], "dtype": "bfloat16"}),
+        ("data type `int4`", {"data": [1, 2], "dtype": "int4"}),
+        ("data type `float8_e5m2`", {"shape": 2, "dtype": "complex_float8_e5m2"}),
+    ],
+}
+"""By the extra that brings the library: what needs it, and arrays that do."""
+
+STORES = {
+    "obstore": "s3://bucket/x",
+    "pyarrow": str(ROOT / "tests/corpora/references/kerchunk-0.2.10/refs.parq"),
+}
+"""By the extra that brings the library: the address of a store that needs it."""
+
+CREATING = """
+import json, sys
+library, options = sys.argv[1], json.loads(sys.argv[2])
+sys.modules[library] = None
+import omnizarr
+
+store = {}
+try:
+    omnizarr.create_array(store, name="deep/needy", shape=2, **options)
+except omnizarr.errors.MissingDependencyError as error:
+    print(json.dumps([str(error), sorted(store)]))
+"""
+
+PROGRAM = """
+import json, sys
+library, place = sys.argv[1:]
+sys.modules[library] = None
+import omnizarr
+
+group = omnizarr.open_group(place)
+print(json.dumps(group["plain"][...].tolist()))
+print(json.dumps(sorted(name for name, _ in group.members())))
+for act in ("read", "write"):
+    try:
+        z = group["deep/needy"]
+        z[...] if act == "read" else z.__setitem__(0, "x" if z.dtype == object else 1)
+    except omnizarr.errors.MissingDependencyError as error:
+        print(json.dumps([str(error), error.install]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("extra", "needy", "options"),
+    [
+        ("zfpy", "codec `zfp`", {"dtype": "float32", "serializer": "zfp"}),
+        ("zfpy", "codec `numcodecs.zfpy`", {"dtype": "float32", "serializer": "numcodecs.zfpy"}),
+        ("pcodec", "codec `numcodecs.pcodec`", {"dtype": "int16", "serializer": "numcodecs.pcodec", "shards": [2]}),
+        ("msgpack", "codec `numcodecs.msgpack2`", {"dtype": "O", "filters": ["msgpack2"], "zarr_format": 2}),
+        ("ml_dtypes", "data type `int4`", {"dtype": "int4"}),
+        (
+            "ml_dtypes",
+            "data type `int4`",
+            {"dtype": "int8", "filters": [{"name": "cast_value", "configuration": {"data_type": "int4"}}]},
+        ),
+    ],
+)
+def test_no_array_is_created_that_could_not_be_written(extra: str, needy: str, options: dict[str, Any]) -> None:
+    command = [sys.executable, "-W", "error", "-c", CREATING, extra, json.dumps(options)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    message, keys = json.loads(result.stdout)
+    assert message.startswith("cannot create array `deep/needy` in MemoryStore")
+    assert f"{needy} needs the package `{extra}`, which is not installed" in message
+    assert keys == []
+
+
+def test_there_is_a_case_for_every_extra() -> None:
+    extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
+    assert {*CASES, *STORES, "fsspec"} == set(extras) - {"all", "test", "dev"}
+    assert set(re.findall(r"[\w]+", extras["all"][0])) == {"omnizarr", *CASES, *STORES, "fsspec"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "needy", "options"),
+    [(extra, *case) for extra, cases in CASES.items() for case in cases],
+    ids=[f"{extra}-{number}" for extra, cases in CASES.items() for number in range(len(cases))],
+)
+def test_the_error_names_all_that_is_needed(extra: str, needy: str, options: dict[str, Any], tmp_path: Path) -> None:
+    group = omnizarr.create_group(tmp_path, zarr_format=options.get("zarr_format", 3))
+    group.create_array("plain", data=[1, 2, 3])
+    options = {name: value for name, value in options.items() if name != "zarr_format"}
+    group.create_array("deep/needy", write_empty_chunks=True, **options)
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, extra, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    plain, members, *errors = map(json.loads, result.stdout.splitlines())
+    assert (plain, members) == ([1, 2, 3], ["deep", "plain"])
+    assert len(errors) == 2
+    for action, (message, install) in zip(("read", "write"), errors, strict=True):
+        verb = "open" if needy.startswith("data type") else action
+        assert message.startswith(f"cannot {verb} array `deep/needy`")
+        assert f"{needy} needs the package `{extra}`, which is not installed" in message
+        assert message.endswith(f"hint: run `{install}`")
+        assert install == f"pip install {extra}"
+
+
+LOCATING = """
+import sys
+library, place = sys.argv[1:]
+sys.modules[library] = None
+import omnizarr
+
+try:
+    print(list(omnizarr.open_group(place, mode="r")))
+    print(omnizarr.open_group(place, mode="r")["temperature"][...])
+except omnizarr.errors.MissingDependencyError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("extra", STORES)
+def test_a_store_says_what_it_needs(extra: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", LOCATING, extra, STORES[extra]]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert re.search(rf"needs the package `(omnizarr\[)?{extra}\]?`, which is not installed", result.stdout)

@@ -1,0 +1,86 @@
+"""The rules of the format, by number: whatever program, comment or test names one, docs/rules.md explains it, and every
+rule of the older generations has a test that is named after it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+
+import pytest
+
+from tests.pages import ROOT, read
+
+PROGRAMS = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for folder in ("src", "tests", "examples", "benchmarks")
+    for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
+}
+
+RULE = re.compile(r"(?<![A-Za-z0-9%])([RSTUVZA])(\d{1,3})(?:–\1(\d{1,3}))?(?![A-Za-z0-9])")
+"""A rule, or all from one to another: `S13–S37`."""
+
+
+def remarks(text: str) -> str:
+    """What people say in a program: its comments and docstrings, but for what they quote."""
+    said = [
+        token.string for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT
+    ]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            said.append(node.value.value)
+    return re.sub("`[^`]*`", "", "\n".join(said))
+
+
+def rules_in(text: str) -> set[str]:
+    found = RULE.findall(text)
+    return {
+        f"{letter}{number}" for letter, first, last in found for number in range(int(first), int(last or first) + 1)
+    }
+
+
+def rules_of_tests() -> dict[str, str]:
+    """The rules that tests are named after, with a file of each."""
+    return {
+        rule: name
+        for name, text in PROGRAMS.items()
+        for rules in re.findall(r"def test_((?:[RSTUVZA]\d{1,3}_)+)", text)
+        for rule in rules.strip("_").split("_")
+    }
+
+
+@pytest.fixture(scope="module")
+def explained() -> set[str]:
+    found = re.findall(r"^- \*\*([A-Z]\d+)\*\*", read("docs/rules.md"), re.MULTILINE)
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+def test_rules_are_found_in_remarks() -> None:
+    text = '"""As in S13–S15 (T7), not `S3`."""\nx = "<U12 V7"  # A5, R102; %A1, V2x\n\n\ndef f():\n    """Z1"""\n'
+    assert rules_in(remarks(text)) == {"S13", "S14", "S15", "T7", "A5", "R102", "Z1"}
+
+
+def test_every_rule_that_is_named_is_explained(explained: set[str]) -> None:
+    """`S10` in a program is a type of NumPy, and a rule in its comments."""
+    assert len(PROGRAMS) > 100
+    named = rules_of_tests()
+    for name, text in PROGRAMS.items():
+        anywhere = {rule for rule in rules_in(text) if rule[0] in "RA"}
+        named.update(dict.fromkeys(anywhere | rules_in(remarks(text)), name))
+    assert {rule[0] for rule in named} == set("RSTUVZA")
+    assert {rule: name for rule, name in named.items() if rule not in explained} == {}
+
+
+def test_every_rule_of_the_older_generations_has_a_test_of_its_number(explained: set[str]) -> None:
+    older = {rule for rule in explained if rule[0] in "STUVZ"}
+    assert len(older) == 16 + 30 + 28 + 86 + 11
+    assert sorted(older - rules_of_tests().keys()) == []
+
+
+def test_every_section_that_is_named_is_on_the_page() -> None:
+    sections = re.findall(r"^(?:## |- \*\*)(§[\d.]*\d)", read("docs/rules.md"), re.MULTILINE)
+    named = {section: name for name, text in PROGRAMS.items() for section in re.findall(r"§\d[\d.]*(?<!\.)", text)}
+    assert named
+    assert {section: name for section, name in named.items() if section not in sections} == {}

@@ -1,0 +1,62 @@
+"""What the tests of storage transformers share: the chunk keys of the drafts, and arrays to stand below."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from omnizarr.chunk_keys import V2, ChunkKeys, Default
+from omnizarr.chunk_keys import Draft as DraftKeys
+from omnizarr.transformers import ArrayPlace
+
+NONE = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class BackwardKeys(ChunkKeys):
+    """Somebody's own encoding, which says no more than it must: the last dimension comes first."""
+
+    name: ClassVar[str] = "backward"
+
+    @classmethod
+    def parse(cls, configuration: object, path: object, problems: object) -> BackwardKeys:
+        return cls()
+
+    def to_json(self) -> str:
+        return self.name
+
+    def join(self, parts: Sequence[str]) -> str:
+        return "/".join(["k", *reversed(parts)])
+
+    def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
+        found = Default("/").coordinates("c" + key[1:], ndim) if key[:1] == "k" else None
+        return None if found is None else found[::-1]
+
+
+ENCODINGS: tuple[ChunkKeys, ...] = (
+    DraftKeys("/"),
+    DraftKeys("."),
+    Default("/"),
+    Default("."),
+    V2("/"),
+    V2("."),
+    BackwardKeys(),
+)
+
+
+def place(rank: int = 2, prefix: str = "data/root/foo/baz/", keys: ChunkKeys = ENCODINGS[0]) -> ArrayPlace:
+    """An array of 100 × … chunks of 10 × … elements."""
+    return ArrayPlace(prefix, (1000,) * rank, (10,) * rank, keys)
+
+
+def index_of(shard: bytes, count: int) -> list[tuple[int, int]]:
+    """The entries of the index of a shard."""
+    numbers = struct.unpack(f"<{2 * count}Q", shard[len(shard) - 16 * count :])
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def shard_of(*entries: tuple[int, int], data: bytes = b"") -> bytes:
+    """A shard by hand: its chunks' bytes and the entries of its index."""
+    return data + b"".join(struct.pack("<QQ", *entry) for entry in entries)
