@@ -130,19 +130,36 @@ def test_who_waits_for_a_directory_that_is_removed_gets_the_new_one(store: Local
     assert files(Path(store.location)) == []
 
 
+def test_a_directory_that_was_made_anew_is_not_the_one_that_was_seen(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    seen = locks.identity(os.stat(tmp_path / "a"))
+    (tmp_path / "a").rename(tmp_path / "b")  # not removed, or the new one might be given its number
+    (tmp_path / "a").mkdir()
+    with locks.Held(str(tmp_path / "a"), shared=False) as held:
+        assert held.still_there()
+        assert not held.still_there(seen)
+
+
 def test_locks_of_many_directories_do_not_wait_for_each_other_in_a_circle(store: LocalStore) -> None:
+    # All but `a` are made for a lock and go with it, so that their numbers change all the time.
     keys = [f"{name}/k" for name in "abcdef"]
+    usual = sys.getswitchinterval()
 
     def work(order: int) -> None:
-        for _ in range(30):
+        for _ in range(100):
             with store.lock(keys[::order]):
                 pass
 
-    threads = [threading.Thread(target=work, args=(order,)) for order in (1, -1, 2, -2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    threads = [threading.Thread(target=work, args=(order,), daemon=True) for order in (1, -1, 2, -2)]
+    try:
+        sys.setswitchinterval(1e-5)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=60)
+            assert not thread.is_alive(), "they wait for each other"
+    finally:
+        sys.setswitchinterval(usual)
 
 
 HOLDER = """

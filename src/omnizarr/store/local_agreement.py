@@ -92,11 +92,12 @@ class LocalAgreement(Store):
             folders = {}
             for directory in directories:
                 folder = self._enter(directory, made)
-                status = os.stat(folder)
-                folders[status.st_dev, status.st_ino] = folder
-            for _, folder in sorted(folders.items()):
+                folders[locks.identity(os.stat(folder))] = folder
+            for seen, folder in sorted(folders.items()):
                 held = stack.enter_context(self._guard(folder, shared=shared, known=True))
-                if held is not None and not held.still_there():
+                # A directory that was made anew has another number, and is locked out of order: two who wait for the
+                # next one with such a lock in hand could wait for each other.
+                if held is not None and not held.still_there(seen):
                     self._folders = {"": self._top}
                     return False
         except FileNotFoundError:

@@ -22,18 +22,19 @@ except ImportError:  # Windows has no locks that a killed process leaves without
 else:
     AVAILABLE = True
 
-__all__ = ["AVAILABLE", "Held", "file_system", "is_network"]
+__all__ = ["AVAILABLE", "Held", "Identity", "file_system", "identity", "is_network"]
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
-_Identity = tuple[int, int]
+Identity = tuple[int, int]
+"""The numbers by which the system knows a directory; those of one that is gone are given to others."""
 
 
 class _Mine(threading.local):
     """The directories that this thread holds, and whether it shares them: it may write there without asking itself."""
 
     def __init__(self) -> None:
-        self.held: dict[_Identity, bool] = {}
+        self.held: dict[Identity, bool] = {}
 
 
 _mine = _Mine()
@@ -70,13 +71,13 @@ class Held:
     ) -> None:
         self.path = path
         self._generation = _generation
-        self._identity: _Identity | None = None
+        self._identity: Identity | None = None
         # Kept in `self` at once: whatever interrupts what follows, `__del__` closes it.
         self.file = os.open(path, flags, 0o666)
         _files.add(self.file)
         try:
             mine = _mine.held
-            held = mine.get(_identity(os.fstat(self.file))) if mine else None
+            held = mine.get(identity(os.fstat(self.file))) if mine else None
             if held is not None:
                 if held and not shared:  # to wait for oneself would take for ever
                     number = errno.EDEADLK if patient else errno.EAGAIN
@@ -86,18 +87,19 @@ class Held:
             how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
             fcntl.flock(self.file, how if patient else how | fcntl.LOCK_NB)
             if known:
-                self._identity = _identity(os.fstat(self.file))
+                self._identity = identity(os.fstat(self.file))
                 mine[self._identity] = shared
         except BaseException:
             self._close()
             raise
 
-    def still_there(self) -> bool:
-        """Whether the path still leads to what is locked."""
+    def still_there(self, as_seen: Identity | None = None) -> bool:
+        """Whether the path still leads to what is locked, and that is what it led to when it was seen."""
         if self.file == -1:
             return True  # this thread holds it
+        locked = identity(os.fstat(self.file))
         try:
-            return _identity(os.stat(self.path)) == _identity(os.fstat(self.file))
+            return as_seen in (None, locked) and identity(os.stat(self.path)) == locked
         except FileNotFoundError:
             return False
 
@@ -128,7 +130,7 @@ class Held:
             self._close()
 
 
-def _identity(status: os.stat_result) -> _Identity:
+def identity(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino
 
 
