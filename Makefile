@@ -78,7 +78,7 @@ bench-remote: .venv/.tools peers ## reading over a network, from a server that t
 	@$(BIN)/python -m benchmarks.remote
 
 clean: ## remove environments, builds and caches
-	rm -rf .venv .venv-wheel .peers build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-wheel .peers build dist src/omnizarr/native/*.so .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # -- environments, made once and again when the project's requirements change
@@ -90,7 +90,9 @@ clean: ## remove environments, builds and caches
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/.runtime: .venv/.made pyproject.toml
+KERNEL := hatch_build.py src/omnizarr/native/kernel.c
+
+.venv/.runtime: .venv/.made pyproject.toml $(KERNEL)
 	@echo "== installing the runtime"
 	@$(BIN)/python -m pip install -q -e .
 	@touch $@
@@ -100,7 +102,7 @@ clean: ## remove environments, builds and caches
 	@$(BIN)/python -m pip install -q -e '.[dev]'
 	@touch $@
 
-.venv-wheel/.installed: .venv/.runtime $(shell find src -name '*.py' 2>/dev/null)
+.venv-wheel/.installed: .venv/.runtime $(KERNEL) $(shell find src -name '*.py' 2>/dev/null)
 	@echo "== building the wheel and installing it alone"
 	@rm -rf .venv-wheel dist
 	@$(BIN)/python -m pip wheel -q --no-deps -w dist .

@@ -34,6 +34,9 @@ class Settings:
     locking: int = 1
     """Whether local stores take locks that all processes share; 0 is for file systems that have none."""
 
+    native: int = 1
+    """Whether chunks in files are read and written by compiled code, where it was compiled."""
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)

@@ -381,6 +381,7 @@ def test_the_only_chunk_is_the_one_that_a_projection_finds(picks: list[tuple[int
         assert [(cell.chunk, cell.inner) for cell in cells] == [found]
 
 
+@pytest.mark.python_loop
 @pytest.mark.parametrize("shards", [None, (8, 16, 20)])
 @pytest.mark.parametrize("helper", ["none", "at once", "late", "real"])
 @pytest.mark.parametrize("codec", CODECS)

@@ -72,6 +72,7 @@ def test_a_chunk_of_the_wrong_size_is_noticed(
     assert caught.value.key == "c/0/0"
 
 
+@pytest.mark.python_loop
 def test_only_the_bytes_of_a_part_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranges: list[Any] = []
     get, get_into = held.HeldFile.get, held.HeldFile.get_into

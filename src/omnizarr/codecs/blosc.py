@@ -105,6 +105,7 @@ class BoundBlosc(BoundBytesCodec):
     pace = 3000
     batches = True
     parts = True
+    native = "blosc"
 
     __slots__ = ("_arguments", "_codec", "_spec", "encoded")
 

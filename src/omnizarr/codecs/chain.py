@@ -41,9 +41,11 @@ class Chain:
         "direct",
         "encoded",
         "from_start",
+        "native",
         "parts",
         "serializer",
         "spec",
+        "strides",
     )
 
     def __init__(
@@ -68,6 +70,15 @@ class Chain:
         """Whether there is `decode_part`: for chunks that are stored as they lie in memory, or in blocks."""
         self.from_start = any(step.from_start for step in bytes)
         """Whether that decodes all that comes before, too."""
+        strides = [spec.dtype.itemsize]
+        for length in reversed(spec.shape[1:]):
+            strides.append(strides[-1] * length)
+        self.strides = tuple(reversed(strides)) if spec.shape else ()
+        """How far apart neighbours are along each dimension of a decoded chunk in C order, in bytes."""
+        self.native: str | None = None
+        """What the compiled loop over chunks calls such a chain, if it knows it."""
+        if self.direct and len(bytes) < 2 and spec.nbytes > 0:
+            self.native = bytes[0].native if bytes else "raw"
 
     @property
     def microseconds(self) -> float:

@@ -137,6 +137,8 @@ class BoundBytesCodec(ABC):
     """Whether it has `decode_part`, which takes less time, and may take less of what is stored, than `decode`."""
     from_start: bool = False
     """Whether `decode_part` has to decode all that comes before, too."""
+    native: str | None = None
+    """Its name in the compiled loop over chunks, which then decodes as `decode` does, or leaves it to it."""
 
     @abstractmethod
     def encode(self, data: Buffer) -> Buffer: ...

@@ -79,6 +79,7 @@ class BoundZstd(BoundBytesCodec):
     pace = 1000
     batches = True
     parts = from_start = True
+    native = "zstd"
 
     __slots__ = ("_codec", "_compressors", "_decompressors", "_size", "_spec", "encoded")
 

@@ -30,6 +30,7 @@ class Layout:
         "axes",
         "cache",
         "dtype",
+        "elements",
         "fill",
         "indexes",
         "model",
@@ -60,6 +61,8 @@ class Layout:
         self.sharding: Sharding | None = model.sharding
         self.indexes = Indexes()
         """Of shards that were read lately."""
+        self.elements: Any = None
+        """What gives single elements, once somebody has asked for one (`engine/elements`)."""
 
     @property
     def largest(self) -> Chain | None:

@@ -14,7 +14,7 @@ from omnizarr.errors import CodecError
 from omnizarr.indexing import Pick
 from omnizarr.store import Buffer, Store
 
-__all__ = ["Part", "elements_of", "part_of", "read_part"]
+__all__ = ["Part", "decodes_parts", "elements_of", "part_of", "read_part"]
 
 _SAVED = 2**14  # bytes that take longer to read than it takes to find out which ones are wanted
 _UNDECODED = 2**18  # bytes that take longer to decode than it takes to find the blocks that are wanted
@@ -28,6 +28,11 @@ class Part(NamedTuple):
     length: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+
+
+def decodes_parts(chain: Chain) -> bool:
+    """Whether chunks are so large, and so compressed, that it may pay to decode a part of one."""
+    return chain.compressed and chain.parts and chain.spec.nbytes >= _UNDECODED
 
 
 def part_of(chain: Chain, store: Store, picks: tuple[Pick, ...]) -> Part | None:

@@ -13,7 +13,7 @@ from omnizarr.config import config
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["aside", "run"]
+__all__ = ["aside", "helped", "run"]
 
 T = TypeVar("T")
 
@@ -78,6 +78,16 @@ def _let_go(count: int) -> None:
     global _helping
     with _executor_lock:
         _helping = max(0, _helping - count)
+
+
+def helped(wanted: int, work: Callable[[int], None]) -> None:
+    """Does work that brings threads of its own, which are not Python's: it is told how many, of those it wants."""
+    count = 0 if wanted < 1 or getattr(_inside, "pool", False) else _hired(wanted, config.workers - 1)
+    try:
+        work(count)
+    finally:
+        if count:
+            _let_go(count)
 
 
 if hasattr(os, "register_at_fork"):

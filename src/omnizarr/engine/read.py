@@ -14,13 +14,13 @@ from omnizarr.config import config
 from omnizarr.engine.cache import ChunkCache
 from omnizarr.engine.decoding import decode_row
 from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.parts import elements_of, part_of, read_part
+from omnizarr.engine.parts import decodes_parts, elements_of, part_of, read_part
 from omnizarr.engine.pool import run
 from omnizarr.engine.shards import ShardReader
 from omnizarr.engine.staging import Placing, Stage, give_back, most_workers, places_long_rows, rows_of, take_stage
 from omnizarr.engine.taking import put, taken
 from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
-from omnizarr.indexing import Cell, Pick, Projection, Row, Selection, only_chunk
+from omnizarr.indexing import Cell, Pick, Projection, Row, Selection, only_chunk, rows_from
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
         return _Worker(layout, projection, block, stage)
 
     placing = None
+    left = None if layout.store.remote else _read_compiled(layout, staged, projection, block)
+    if left is not None:
+        if not left:
+            return
+        cells = len(left)
     most, alone = rows_of(largest, cells, workers, block.nbytes)
     if layout.store.remote:
         from omnizarr.engine.remote import fetch  # only those wait for it who wait for a network
@@ -78,12 +83,24 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
         if alone and workers > 1 and projection.plain and places_long_rows(largest, most):
             placing = Placing()
         try:
-            run(projection.rows(most), start, workers, alone=alone)
+            run(projection.rows(most) if left is None else rows_from(left, most), start, workers, alone=alone)
         finally:
             if placing is not None:
                 placing.finish()
     for stage in stages:  # not those of a read that was broken off: somebody may still be working in them
         give_back(stage)
+
+
+def _read_compiled(
+    layout: Layout, chain: Chain | None, projection: Projection, block: npt.NDArray[Any]
+) -> list[Cell] | None:
+    """Has the compiled loop read what it can, if it can read such chunks at all; gives what is left."""
+    if not layout.store.files:
+        return None
+    from omnizarr.engine.compiled import read_cells, usable  # only for files
+
+    number = usable(layout, chain, block)
+    return None if number is None or chain is None else read_cells(layout, chain, number, projection, block)
 
 
 def _read_cached(layout: Layout, cache: ChunkCache, selection: Selection, block: npt.NDArray[Any]) -> None:
@@ -112,12 +129,15 @@ def _touch(block: npt.NDArray[Any]) -> None:
 def _read_one(layout: Layout, chunk: tuple[int, ...], inner: tuple[Pick, ...], block: npt.NDArray[Any]) -> None:
     """Reads from the only chunk there is: no threads, no rows, nothing that is made for the next one."""
     chain = layout.chain(chunk)
-    key = layout.key(tuple(map(str, chunk)))
+    names = tuple(map(str, chunk))
+    key = layout.key(names)
+    cell = Cell(names, chunk, inner, ..., False)
     try:
         layout.check_size(chain)
         sharding = None if layout.sharding is None else sharding_of(chain)
+        if layout.store.files and _read_one_compiled(layout, chain, sharding, key, cell, block):
+            return
         if sharding is not None:
-            cell = Cell((), chunk, inner, ..., False)
             stage = take_stage(sharding.inner)
             ShardReader(layout, (), True, block, stage).read(sharding, key, cell)
             give_back(stage)
@@ -143,6 +163,28 @@ def _read_one(layout: Layout, chunk: tuple[int, ...], inner: tuple[Pick, ...], b
         raise ChunkError("read", layout.name, chunk, key, error) from error
     except MissingDependencyError as error:
         raise error.led_by(f"cannot read array `{layout.name}`") from None
+
+
+def _read_one_compiled(
+    layout: Layout,
+    chain: Chain,
+    sharding: BoundSharding | None,
+    key: str,
+    cell: Cell,
+    block: npt.NDArray[Any],
+) -> bool:
+    """Has the compiled loop read from a chunk, if it can, and unless it is better to decode a part of it."""
+    from omnizarr.engine.compiled import read_one, read_shard, usable  # only for files
+
+    number = usable(layout, chain if sharding is None else sharding.inner, block)
+    if number is None:
+        return False
+    if sharding is not None:
+        return read_shard(layout, sharding, number, key, cell, block)
+    if decodes_parts(chain) and part_of(chain, layout.store, cell.inner) is not None:
+        return False
+    (path,), flags = layout.store.paths((key,))
+    return read_one(path, flags, (0, -1), chain, number, cell.inner, block)
 
 
 def _place(

@@ -9,12 +9,13 @@ from omnizarr.indexing.keys import (
     plain_selection,
     split_fields,
 )
-from omnizarr.indexing.projection import Cell, Projection, Row, only_chunk
+from omnizarr.indexing.projection import Cell, Piece, Projection, Row, only_chunk, rows_from
 from omnizarr.indexing.selection import Pick, Selection, pick_first, pick_length
 
 __all__ = [
     "Cell",
     "Pick",
+    "Piece",
     "Projection",
     "Row",
     "Selection",
@@ -26,5 +27,6 @@ __all__ = [
     "pick_first",
     "pick_length",
     "plain_selection",
+    "rows_from",
     "split_fields",
 ]

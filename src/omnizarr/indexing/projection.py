@@ -14,13 +14,13 @@ import numpy.typing as npt
 from omnizarr.grids import Axis
 from omnizarr.indexing.selection import Pick
 
-__all__ = ["Cell", "Projection", "Row", "only_chunk"]
+__all__ = ["Cell", "Piece", "Projection", "Row", "only_chunk", "rows_from"]
 
 _Indices = npt.NDArray[np.intp]
 
 _LISTED = 2**16  # pieces of a dimension that are listed, 32 MiB; more are made as they are needed
 
-_Piece: TypeAlias = tuple[str, int, Pick, Pick, bool, bool]
+Piece: TypeAlias = tuple[str, int, Pick, Pick, bool, bool]
 """One chunk along one dimension: its index as text, its index, what is taken from it, where that goes in the block,
 whether that is all of it that lies in the array, and whether it is all of it."""
 
@@ -56,7 +56,7 @@ class Row:
 
     __slots__ = ("_cells", "_lead", "_run", "outer")
 
-    def __init__(self, cells: list[Cell] | None, lead: _Lead | None, run: Sequence[_Piece], outer: Any) -> None:
+    def __init__(self, cells: list[Cell] | None, lead: _Lead | None, run: Sequence[Piece], outer: Any) -> None:
         self._cells = cells
         self._lead = lead
         self._run = run
@@ -97,7 +97,7 @@ class Row:
         lead = self._lead.names
         return [(*lead, piece[0]) for piece in self._run]
 
-    def _cell(self, piece: _Piece) -> Cell:
+    def _cell(self, piece: Piece) -> Cell:
         assert self._lead is not None
         names, chunk, inner, outer, whole = self._lead
         name, index, taken, goes, alone, _ = piece
@@ -110,7 +110,7 @@ class Projection:
 
     def __init__(self, picks: Sequence[Pick], points: tuple[int, ...], axes: Sequence[Axis]) -> None:
         self.points = points
-        self._groups: list[tuple[dict[int, _Piece], Pick]] | None = None
+        self._groups: list[tuple[dict[int, Piece], Pick]] | None = None
         alone = [dimension for dimension in range(len(axes)) if dimension not in points]
         self._pieces = [_pieces(axes[dimension], picks[dimension]) for dimension in alone]
         self._alone = alone
@@ -119,6 +119,18 @@ class Projection:
             self._groups = _grouped([axes[d] for d in points], [np.asarray(picks[d]) for d in points], points)
         self.order: tuple[int, ...] | None = (*points, *alone) if points else None
         """If not None: the chunk's dimensions are put in this order before `expression` is applied to it."""
+
+    @property
+    def listed(self) -> list[list[Piece]] | None:
+        """The pieces of each dimension, whose combinations are the cells, if they are slices and not too many."""
+        return self._pieces if self.plain and all(type(some) is list for some in self._pieces) else None  # type: ignore[return-value]
+
+    def cell_of(self, pieces: Sequence[Piece]) -> Cell:
+        """The cell that is one combination of them."""
+        if not pieces:
+            return Cell((), (), (), ..., True)  # `...` gives a view where `()` would give a scalar
+        names, chunk, inner, outer, wholes, _ = zip(*pieces, strict=True)
+        return Cell(names, chunk, inner, outer, all(wholes))
 
     @property
     def plain(self) -> bool:
@@ -133,7 +145,7 @@ class Projection:
         if self._groups is not None:
             yield from self._point_cells(self._groups)
         elif not self._pieces:
-            yield Cell((), (), (), ..., True)  # `...` gives a view where `()` would give a scalar
+            yield self.cell_of(())
         else:
             meshed = self._arrays > 1  # several independent arrays: NumPy would pair them unless they form a mesh
             for pieces in _combined(self._pieces):
@@ -171,10 +183,10 @@ class Projection:
         if others:
             yield Row.of(others)
 
-    def _point_cells(self, groups: list[tuple[dict[int, _Piece], Pick]]) -> Iterator[Cell]:
+    def _point_cells(self, groups: list[tuple[dict[int, Piece], Pick]]) -> Iterator[Cell]:
         for members, positions in groups:
             for pieces in _combined(self._pieces):
-                by_dimension: list[_Piece] = [*pieces]
+                by_dimension: list[Piece] = [*pieces]
                 for dimension in self.points:  # ascending, so each lands where it belongs
                     by_dimension.insert(dimension, members[dimension])
                 names, chunk, inner, _, _, _ = zip(*by_dimension, strict=True)
@@ -186,6 +198,11 @@ class Projection:
             together = tuple(inner[dimension] for dimension in self.points)
             return together + tuple(inner[dimension] for dimension in self._alone)
         return _mesh(inner) if self._arrays > 1 else inner
+
+
+def rows_from(cells: Sequence[Cell], most: int) -> Iterator[Row]:
+    """Cells that have nothing in common, in rows of at most `most`."""
+    return (Row.of(list(cells[start : start + most])) for start in range(0, len(cells), most))
 
 
 def only_chunk(picks: Sequence[Pick], axes: Sequence[Axis]) -> tuple[tuple[int, ...], tuple[Pick, ...]] | None:
@@ -216,7 +233,7 @@ def _mesh(picks: Sequence[Pick]) -> tuple[Any, ...]:
     return np.ix_(*(np.arange(p.start, p.stop, p.step) if isinstance(p, slice) else p for p in picks))
 
 
-def _combined(pieces: Sequence[Collection[_Piece]]) -> Iterator[tuple[_Piece, ...]]:
+def _combined(pieces: Sequence[Collection[Piece]]) -> Iterator[tuple[Piece, ...]]:
     """All combinations, the last dimension first, as `product` gives them: but that would list them all before."""
     if all(isinstance(of_dimension, list) for of_dimension in pieces):
         yield from product(*pieces)
@@ -226,14 +243,14 @@ def _combined(pieces: Sequence[Collection[_Piece]]) -> Iterator[tuple[_Piece, ..
             yield (piece, *others)
 
 
-def _pieces(axis: Axis, pick: Pick) -> Collection[_Piece]:
+def _pieces(axis: Axis, pick: Pick) -> Collection[Piece]:
     if not isinstance(pick, slice):
         return _mask_pieces(axis, pick) if pick.dtype == bool else _index_pieces(axis, pick)  # type: ignore[arg-type]
     pieces = _SlicePieces(axis, pick)
     return pieces if len(pieces) > _LISTED else list(pieces)
 
 
-def _side_by_side(pieces: Collection[_Piece], most: int) -> Iterator[tuple[list[_Piece], slice | None]]:
+def _side_by_side(pieces: Collection[Piece], most: int) -> Iterator[tuple[list[Piece], slice | None]]:
     """The pieces of the last dimension, in runs; with the place of the whole run if all of it is taken entirely, from
     chunks of one length."""
     for entire, group in groupby(pieces, key=lambda piece: piece[5] and piece[2].stop):  # type: ignore[union-attr]
@@ -242,7 +259,7 @@ def _side_by_side(pieces: Collection[_Piece], most: int) -> Iterator[tuple[list[
             yield some, span
 
 
-class _SlicePieces(Collection[_Piece]):
+class _SlicePieces(Collection[Piece]):
     """The pieces of a slice, made on the way. To list them all is quicker, but takes half a kilobyte for each."""
 
     __slots__ = ("_axis", "_pick")
@@ -257,7 +274,7 @@ class _SlicePieces(Collection[_Piece]):
     def __contains__(self, piece: object) -> bool:
         return any(piece == other for other in self)
 
-    def __iter__(self) -> Iterator[_Piece]:
+    def __iter__(self) -> Iterator[Piece]:
         axis = self._axis
         at, stop, step = self._pick.start, self._pick.stop, self._pick.step
         length = axis.length
@@ -277,8 +294,8 @@ class _SlicePieces(Collection[_Piece]):
             at += count * step
 
 
-def _mask_pieces(axis: Axis, mask: npt.NDArray[np.bool_]) -> list[_Piece]:
-    pieces: list[_Piece] = []
+def _mask_pieces(axis: Axis, mask: npt.NDArray[np.bool_]) -> list[Piece]:
+    pieces: list[Piece] = []
     position = at = 0
     while at < len(mask):
         chunk = axis.locate(at)
@@ -297,13 +314,13 @@ def _mask_pieces(axis: Axis, mask: npt.NDArray[np.bool_]) -> list[_Piece]:
     return pieces
 
 
-def _index_pieces(axis: Axis, indices: _Indices) -> list[_Piece]:
+def _index_pieces(axis: Axis, indices: _Indices) -> list[Piece]:
     chunks = axis.locate_many(indices)
     order, edges = _runs(chunks)
     local = indices - axis.starts(chunks)
     if order is not None:
         local = local[order]
-    pieces: list[_Piece] = []
+    pieces: list[Piece] = []
     for begin, end in pairwise(edges):
         chunk = int(chunks[begin if order is None else order[begin]])
         outer: Pick = slice(begin, end, 1) if order is None else order[begin:end]
@@ -313,7 +330,7 @@ def _index_pieces(axis: Axis, indices: _Indices) -> list[_Piece]:
 
 def _grouped(
     axes: Sequence[Axis], picks: Sequence[_Indices], points: tuple[int, ...]
-) -> list[tuple[dict[int, _Piece], Pick]]:
+) -> list[tuple[dict[int, Piece], Pick]]:
     """The points, chunk by chunk: a piece for each of their dimensions, and their positions among all points."""
     chunks = [axis.locate_many(pick) for axis, pick in zip(axes, picks, strict=True)]
     counts = [max(1, axis.count) for axis in axes]
@@ -325,11 +342,11 @@ def _grouped(
     local = [pick - axis.starts(chunk) for axis, pick, chunk in zip(axes, picks, chunks, strict=True)]
     if order is not None:
         local = [values[order] for values in local]
-    groups: list[tuple[dict[int, _Piece], Pick]] = []
+    groups: list[tuple[dict[int, Piece], Pick]] = []
     for begin, end in pairwise(edges):
         first = begin if order is None else order[begin]
         positions: Pick = slice(begin, end, 1) if order is None else order[begin:end]
-        members: dict[int, _Piece] = {}
+        members: dict[int, Piece] = {}
         for dimension, chunk, values in zip(points, chunks, local, strict=True):
             index = int(chunk[first])
             members[dimension] = (str(index), index, values[begin:end], positions, False, False)

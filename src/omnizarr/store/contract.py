@@ -161,6 +161,7 @@ _RELATED = (
     ("holds", "hold", ("get",)),
     ("states", "get_state", ("get",)),
     ("splices", "splice", ("get", "hold", "set", "set_if")),
+    ("files", "paths", ("get", "get_into", "get_each", "get_partial_values", "hold")),
 )
 """Capabilities, the methods behind them, and the methods that whoever replaces them has made those wrong."""
 
@@ -189,6 +190,8 @@ class Store(ABC):
     """Whether `get_state` tells states of a value apart."""
     splices: bool = False
     """Whether it has `splice`, which takes less time and memory than to read a value and to set it again."""
+    files: bool = False
+    """Whether every value is a file of its own, which `paths` names, and which `hold` gives opened."""
     remote: bool = False
     """Whether a request costs so much time that requests should be sent together; else a worker that decodes a value
     also gets it."""
@@ -281,6 +284,11 @@ class Store(ABC):
         """The value of `key` as it is now, to read several parts of it; to be closed. None if there is none, and from
         a store that cannot promise one state of a value to several requests: `holds` says whether it can."""
         return None
+
+    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
+        """The files that hold the values of these keys, or would, and the flags to open them with, for reading. They
+        may be opened at once and not much later: directories on the way were looked at. Only where `files` is so."""
+        raise AssertionError(f"{self!r} says that it has no files")
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         """The value of `key` or a part of it, with what tells the state that it is from; None if there is no such key.

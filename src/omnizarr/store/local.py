@@ -76,6 +76,7 @@ class LocalStore(LocalAgreement):
 
     holds = True
     splices = True
+    files = bool(_NOFOLLOW)
     _twins = True
 
     def __init__(
@@ -342,6 +343,25 @@ class LocalStore(LocalAgreement):
         finally:
             if file != -1:
                 os.close(file)
+
+    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
+        found = []
+        folders = self._folders
+        for key in keys:
+            cut = key.rfind("/") + 1
+            name = key[cut:]
+            folder = folders.get(key[:cut])
+            if folder is not None and _is_plain(name):
+                found.append(folder + name)
+                continue
+            try:
+                found.append(self._find(key))
+            except OSError as error:
+                if error.errno not in _ABSENT:
+                    self._fail("read", key, error)
+                found.append("")  # which is never there
+            folders = self._folders
+        return found, self._flags
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         # Requests for one key that follow each other are answered from one open file, and so from one state of it.

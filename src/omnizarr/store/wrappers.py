@@ -37,6 +37,8 @@ class WrapperStore(Store):
         self.conditional = inner.conditional if compared else False
         self.erases_if = inner.erases_if if compared else False
         self.holds = inner.holds if same else False
+        # Files are opened without asking anybody: only where it is certain that nobody wants to know.
+        self.files = inner.files if type(self).__module__ == __name__ else False
         self.states = inner.states if same or type(self).get_state is not WrapperStore.get_state else False
         changed = (type(self).set, type(self).set_if) != (WrapperStore.set, WrapperStore.set_if)
         self.splices = inner.splices if same and not changed else False
@@ -82,6 +84,9 @@ class WrapperStore(Store):
 
     def hold(self, key: str) -> Held | None:
         return self.inner.hold(key) if self.holds else None
+
+    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
+        return self.inner.paths(keys)
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         return self.inner.get_state(key, range, version) if self.states else Store.get_state(self, key, range)
@@ -248,6 +253,9 @@ class PrefixStore(WrapperStore):
 
     def hold(self, key: str) -> Held | None:
         return self.inner.hold(self.prefix + key)
+
+    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
+        return self.inner.paths([self.prefix + key for key in keys])
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         return (

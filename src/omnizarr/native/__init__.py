@@ -1,0 +1,82 @@
+"""The compiled loop over chunks (`kernel.c`), where it was compiled when omnizarr was installed. Whatever it does
+Python can do as well, in more time: it is never needed, and the setting `native` turns it off.
+
+It brings no codec along. Blosc and Zstandard are those of numcodecs, which Python uses too: their functions, whose
+form has been the same for many years, are found in its libraries by name and tried before they are trusted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+__all__ = ["ABSENT", "DONE", "TO_DO", "UNUSUAL", "codec", "kernel"]
+
+DONE, ABSENT, UNUSUAL, TO_DO = range(4)
+"""What the loop says of a chunk: it is read, there is none, or it is left to Python; and what it is told of those that
+it is to read."""
+
+_NUMBERS = {"raw": 0, "blosc": 1, "zstd": 2}
+_FUNCTIONS = {
+    "blosc": ("blosc_decompress_ctx", "blosc_compress_ctx"),
+    "zstd": (
+        "ZSTD_createDCtx",
+        "ZSTD_freeDCtx",
+        "ZSTD_createCCtx",
+        "ZSTD_freeCCtx",
+        "ZSTD_CCtx_setParameter",
+        "ZSTD_compress2",
+        "ZSTD_compressBound",
+        "ZSTD_isError",
+        "ZSTD_decompressDCtx",
+    ),
+}
+_ARGUMENTS = {"blosc": (b"lz4", 5), "zstd": (1,)}
+_SAMPLE = bytes(range(256)) * 16
+
+
+@cache
+def kernel() -> Any:
+    """The compiled module; None where there is none."""
+    if sys.getfilesystemencoding().lower() != "utf-8":  # in which it takes paths
+        return None
+    try:
+        return import_module("omnizarr.native._kernel")
+    except ImportError:
+        return None
+
+
+@cache
+def codec(name: str | None) -> int | None:
+    """The number by which the loop knows a codec; None if it does not."""
+    loop = kernel()
+    if loop is None or name not in _NUMBERS:
+        return None
+    if name == "raw":
+        return 0
+    try:
+        library: Any = import_module(f"numcodecs.{name}")
+        functions = ctypes.CDLL(library.__file__)
+        found = [ctypes.cast(getattr(functions, function), ctypes.c_void_p).value for function in _FUNCTIONS[name]]
+        loop.use(name, tuple(found))
+        return _NUMBERS[name] if _decodes(loop, _NUMBERS[name], library.compress(_SAMPLE, *_ARGUMENTS[name])) else None
+    except (ImportError, OSError, AttributeError, ValueError, TypeError):
+        return None  # another build of the library, which hides them
+
+
+def _decodes(loop: Any, number: int, frame: bytes) -> bool:
+    """Whether a frame that the library made comes back by way of the loop."""
+    import tempfile  # which takes longer to load than all of this
+
+    target = ctypes.create_string_buffer(len(_SAMPLE))
+    with tempfile.TemporaryFile() as file:
+        file.write(frame)
+        file.flush()
+        size = len(_SAMPLE)
+        how = (number, size, size, 1, 0, (size,), (1,), (1,))
+        status = loop.read_one(file.fileno(), os.O_RDONLY, 0, len(frame), *how, ctypes.addressof(target))
+    return bool(status == DONE and target.raw == _SAMPLE)

@@ -1,0 +1,726 @@
+/* The loop over chunks, for the plainest of them: files that are opened, read, decoded and placed by several threads,
+ * none of which needs the interpreter.
+ *
+ * Rules of this file:
+ * - It does what is usual and nothing else. Whatever is not (a file too long, a frame that does not decode to what is
+ *   expected, no memory) is marked UNUSUAL, and the caller does that chunk again in Python, which knows what to say.
+ * - It knows nothing of Zarr. A chunk is some bytes of a file, a way to decode them, and a box of elements to copy.
+ * - No size that is found in data is trusted: what is written to memory is bounded by what the caller gave room for.
+ * - It brings no codec along. Those of the library that Python uses as well are called, by the addresses of their
+ *   functions (`use`); without them only chunks that are not compressed are taken.
+ */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum codec { RAW, BLOSC, ZSTD };
+enum status { DONE, ABSENT, UNUSUAL, TO_DO };
+
+#define MOST_DIMENSIONS 32
+#define MOST_THREADS 256
+#define SLAB ((int64_t)1 << 18)  /* bytes of an uncompressed chunk that are read at once, to stay in the cache */
+#define GAP 8192                 /* bytes that are read sooner than another call is made */
+#define KEPT_BYTES ((size_t)1 << 22) /* of memory that a worker keeps for the next call */
+#define KEPT_WORKERS 8
+#define LARGE_PAGE ((size_t)1 << 21)
+#define ATTENTION 50000000       /* nanoseconds after which one looks for signals, such as Ctrl-C */
+
+/* -- what is borrowed from other libraries */
+
+static int (*blosc_decompress_ctx)(const void *, void *, size_t, int);
+static int (*blosc_compress_ctx)(int, int, size_t, size_t, const void *, void *, size_t, const char *, size_t, int);
+static void *(*zstd_create_dctx)(void);
+static size_t (*zstd_free_dctx)(void *);
+static size_t (*zstd_decompress)(void *, void *, size_t, const void *, size_t);
+static void *(*zstd_create_cctx)(void);
+static size_t (*zstd_free_cctx)(void *);
+static size_t (*zstd_set)(void *, int, int);
+static size_t (*zstd_compress)(void *, void *, size_t, const void *, size_t);
+static size_t (*zstd_bound)(size_t);
+static unsigned (*zstd_is_error)(size_t);
+
+enum { ZSTD_LEVEL = 100, ZSTD_CHECKSUM = 201 }; /* ZSTD_c_compressionLevel, ZSTD_c_checksumFlag */
+
+/* -- workers */
+
+/* What a thread works with; kept from call to call, since new memory costs more than a small read. */
+struct worker {
+    char *encoded, *decoded;
+    size_t encoded_room, decoded_room;
+    void *dctx, *cctx;
+};
+
+/* Taken from and given back under the interpreter's lock. */
+static struct worker *idle[KEPT_WORKERS];
+static int idle_count;
+
+static void free_worker(struct worker *worker) {
+    if (worker == NULL) return;
+    if (worker->dctx != NULL) zstd_free_dctx(worker->dctx);
+    if (worker->cctx != NULL) zstd_free_cctx(worker->cctx);
+    free(worker->encoded);
+    free(worker->decoded);
+    free(worker);
+}
+
+static struct worker *take_worker(void) {
+    return idle_count > 0 ? idle[--idle_count] : calloc(1, sizeof(struct worker));
+}
+
+static void give_back(struct worker *worker) {
+    if (worker == NULL) return;
+    if (idle_count == KEPT_WORKERS || worker->encoded_room + worker->decoded_room > KEPT_BYTES)
+        free_worker(worker);
+    else
+        idle[idle_count++] = worker;
+}
+
+/* Memory; much of it in large pages, as NumPy takes it, since to touch it for the first time takes long otherwise. */
+static char *allocated(size_t size) {
+#ifdef MADV_HUGEPAGE
+    if (size >= LARGE_PAGE && size <= SIZE_MAX / 2) {
+        size_t whole = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+        void *memory = NULL;
+        if (posix_memalign(&memory, LARGE_PAGE, whole) != 0) return NULL;
+        madvise(memory, whole, MADV_HUGEPAGE);
+        return memory;
+    }
+#endif
+    return malloc(size > 0 ? size : 1);
+}
+
+/* Room for so many bytes; what lay there is lost. NULL if there is no memory. */
+static char *room_for(char **memory, size_t *room, size_t size) {
+    if (*memory == NULL || *room < size) {
+        free(*memory);
+        *room = 0;
+        *memory = allocated(size);
+        if (*memory != NULL) *room = size;
+    }
+    return *memory;
+}
+
+/* -- boxes */
+
+static void copy_rows(char *target, const int64_t *target_strides, const char *source, const int64_t *source_strides,
+                      const int64_t *shape, int rank, size_t run) {
+    int64_t count = shape[0], there = target_strides[0], here = source_strides[0];
+    if (rank > 1) {
+        for (int64_t i = 0; i < count; i++, target += there, source += here)
+            copy_rows(target, target_strides + 1, source, source_strides + 1, shape + 1, rank - 1, run);
+        return;
+    }
+#define ROWS(size)                                                                        \
+    for (int64_t i = 0; i < count; i++, target += there, source += here) memcpy(target, source, size)
+    switch (run) { /* a constant size becomes a plain move */
+    case 1: ROWS(1); break;
+    case 2: ROWS(2); break;
+    case 4: ROWS(4); break;
+    case 8: ROWS(8); break;
+    case 16: ROWS(16); break;
+    case 32: ROWS(32); break;
+    case 64: ROWS(64); break;
+    case 128: ROWS(128); break;
+    default: ROWS(run); break;
+    }
+#undef ROWS
+}
+
+/* How many dimensions, from the first, are left to loop over when all that is contiguous on both sides is one run of
+ * `run` bytes. */
+static int split_box(const int64_t *target_strides, const int64_t *source_strides, const int64_t *shape, int rank,
+                     size_t itemsize, size_t *run) {
+    *run = itemsize;
+    while (rank > 0 && (shape[rank - 1] == 1 || (target_strides[rank - 1] == (int64_t)*run &&
+                                                 source_strides[rank - 1] == (int64_t)*run)))
+        *run *= (size_t)shape[--rank];
+    return rank;
+}
+
+static void copy_box(char *target, const int64_t *target_strides, const char *source, const int64_t *source_strides,
+                     const int64_t *shape, int rank, size_t itemsize) {
+    size_t run;
+    rank = split_box(target_strides, source_strides, shape, rank, itemsize, &run);
+    if (rank == 0)
+        memcpy(target, source, run);
+    else
+        copy_rows(target, target_strides, source, source_strides, shape, rank, run);
+}
+
+/* From the first byte of a box to behind its last. */
+static int64_t span_of(const int64_t *strides, const int64_t *shape, int rank, size_t itemsize) {
+    int64_t span = (int64_t)itemsize;
+    for (int d = 0; d < rank; d++) span += (shape[d] - 1) * strides[d];
+    return span;
+}
+
+/* -- reading */
+
+/* A chunk along one dimension: where the box begins in it and in the block, in bytes; how many elements are taken; and
+ * its share in the number of the chunk within its shard. */
+struct piece {
+    int64_t source, target, count, number;
+};
+
+/* Chunks that are all combinations of pieces, one of each dimension: files of their own, or parts of one open file. */
+struct group {
+    const char **paths; /* NULL: they are parts of */
+    int file;
+    const uint64_t *entries; /* where each part begins, and how long it is */
+    size_t entry_count;
+    Py_buffer buffer; /* which the entries are in */
+    int64_t target;
+    struct piece *pieces; /* of all dimensions */
+    int64_t lengths[MOST_DIMENSIONS];
+    size_t first, count; /* of its chunks among those of all groups */
+};
+
+struct reading {
+    const struct group *groups;
+    size_t group_count, count;
+    unsigned char *status;
+    enum codec codec;
+    int64_t decoded, limit;
+    int rank, flags;
+    size_t itemsize;
+    int64_t source_strides[MOST_DIMENSIONS], target_strides[MOST_DIMENSIONS];
+    char *target;
+    int64_t low, high; /* offsets between which the target's memory lies */
+    atomic_size_t next;
+    atomic_int stopped;
+};
+
+/* One of the combinations. */
+struct box {
+    int64_t source, target, number;
+    int64_t shape[MOST_DIMENSIONS];
+};
+
+static int read_all(int file, char *target, int64_t length, int64_t start) {
+    while (length > 0) {
+        ssize_t found = pread(file, target, (size_t)length, (off_t)start);
+        if (found < 0 && errno == EINTR) continue;
+        if (found <= 0) return 0;
+        target += found;
+        start += found;
+        length -= found;
+    }
+    return 1;
+}
+
+/* An uncompressed chunk, whose elements begin at `start`: no more of it is read than is wanted, gaps included. */
+static enum status read_raw(struct worker *worker, const struct reading *plan, int file, int64_t start, char *target,
+                            const int64_t *shape) {
+    size_t run;
+    if (split_box(plan->target_strides, plan->source_strides, shape, plan->rank, plan->itemsize, &run) == 0)
+        return read_all(file, target, (int64_t)run, start) ? DONE : UNUSUAL;
+    /* Slab by slab along the first dimension: each is still in the cache when it is copied, and what lies between
+     * distant ones is not read. */
+    int64_t stride = plan->source_strides[0], count = shape[0];
+    int64_t slab = span_of(plan->source_strides + 1, shape + 1, plan->rank - 1, plan->itemsize);
+    int64_t together = stride - slab > GAP || stride <= 0 ? 1 : 1 + (SLAB > slab ? (SLAB - slab) / stride : 0);
+    if (together > count) together = count;
+    char *memory = room_for(&worker->encoded, &worker->encoded_room, (size_t)((together - 1) * stride + slab));
+    if (memory == NULL) return UNUSUAL;
+    int64_t part[MOST_DIMENSIONS];
+    memcpy(part, shape, sizeof(int64_t) * (size_t)plan->rank);
+    for (int64_t done = 0; done < count; done += together) {
+        part[0] = count - done < together ? count - done : together;
+        if (!read_all(file, memory, (part[0] - 1) * stride + slab, start + done * stride)) return UNUSUAL;
+        copy_box(target + done * plan->target_strides[0], plan->target_strides, memory, plan->source_strides, part,
+                 plan->rank, plan->itemsize);
+    }
+    return DONE;
+}
+
+static uint32_t little(const unsigned char *bytes) {
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+/* Whether the library may be given a frame: what codecs/blosc_frames.py checks, and that it decodes to `decoded`. */
+static int is_sound_blosc(const unsigned char *frame, int64_t length, int64_t decoded) {
+    if (length < 16 || frame[0] != 2 || (int64_t)little(frame + 12) != length || (int64_t)little(frame + 4) != decoded)
+        return 0;
+    uint32_t block = little(frame + 8), typesize = frame[3];
+    int splits = !(frame[2] & 0x12) && typesize > 0 && typesize <= 16 && block / typesize >= 128;
+    return decoded > 0 && decoded <= INT32_MAX - 16 && (!splits || block % typesize == 0);
+}
+
+static int decode(struct worker *worker, const struct reading *plan, const char *data, int64_t length, char *target) {
+    int64_t found = -1;
+    if (plan->codec == BLOSC) {
+        if (is_sound_blosc((const unsigned char *)data, length, plan->decoded))
+            found = blosc_decompress_ctx(data, target, (size_t)plan->decoded, 1);
+    } else {
+        if (worker->dctx == NULL) worker->dctx = zstd_create_dctx();
+        if (worker->dctx != NULL && length > 0) {
+            size_t result = zstd_decompress(worker->dctx, target, (size_t)plan->decoded, data, (size_t)length);
+            found = zstd_is_error(result) ? -1 : (int64_t)result;
+        }
+    }
+    return found == plan->decoded;
+}
+
+/* A chunk of `length` bytes at `start` in an open file. */
+static enum status read_open(struct worker *worker, const struct reading *plan, int file, int64_t start, int64_t length,
+                             const struct box *box) {
+    int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
+    int64_t first = box->target, last = box->target;
+    for (int d = 0; d < plan->rank; d++) {
+        if (box->shape[d] < 1 || plan->source_strides[d] < 0) return UNUSUAL;
+        int64_t reach = (box->shape[d] - 1) * plan->target_strides[d];
+        *(reach < 0 ? &first : &last) += reach;
+    }
+    if (box->source < 0 || inside > plan->decoded || first < plan->low || last > plan->high - (int64_t)plan->itemsize)
+        return UNUSUAL; /* a mistake of the caller's, but not one to damage memory with */
+    char *target = plan->target + box->target;
+    if (plan->codec == RAW)
+        return length == plan->decoded ? read_raw(worker, plan, file, start + box->source, target, box->shape) : UNUSUAL;
+    if (length > plan->limit || length <= 0) return UNUSUAL;
+    char *data = room_for(&worker->encoded, &worker->encoded_room, (size_t)length);
+    if (data == NULL || !read_all(file, data, length, start)) return UNUSUAL;
+    size_t run;
+    if (split_box(plan->target_strides, plan->source_strides, box->shape, plan->rank, plan->itemsize, &run) == 0 &&
+        (int64_t)run == plan->decoded)
+        return decode(worker, plan, data, length, target) ? DONE : UNUSUAL; /* straight to its place */
+    char *chunk = room_for(&worker->decoded, &worker->decoded_room, (size_t)plan->decoded);
+    if (chunk == NULL || !decode(worker, plan, data, length, chunk)) return UNUSUAL;
+    copy_box(target, plan->target_strides, chunk + box->source, plan->source_strides, box->shape, plan->rank,
+             plan->itemsize);
+    return DONE;
+}
+
+/* A chunk that is a file of its own. */
+static enum status read_path(struct worker *worker, const struct reading *plan, const char *path,
+                             const struct box *box) {
+    int file;
+    do {
+        file = open(path, plan->flags);
+    } while (file < 0 && errno == EINTR);
+    if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
+    struct stat found;
+    enum status status = UNUSUAL;
+    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode))
+        status = read_open(worker, plan, file, 0, (int64_t)found.st_size, box);
+    close(file);
+    return status;
+}
+
+static enum status read_item(struct worker *worker, const struct reading *plan, size_t item) {
+    size_t low = 0, high = plan->group_count; /* whose chunk it is */
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+        *(plan->groups[middle].first <= item ? &low : &high) = middle;
+    }
+    const struct group *group = plan->groups + low;
+    int64_t place = (int64_t)(item - group->first), rest = place;
+    struct box box = {.target = group->target};
+    const struct piece *pieces = group->pieces;
+    for (int d = 0; d < plan->rank; d++) pieces += group->lengths[d];
+    for (int d = plan->rank - 1; d >= 0; d--) {
+        pieces -= group->lengths[d];
+        const struct piece *piece = pieces + rest % group->lengths[d];
+        rest /= group->lengths[d];
+        box.source += piece->source;
+        box.target += piece->target;
+        box.number += piece->number;
+        box.shape[d] = piece->count;
+    }
+    if (group->paths != NULL) return read_path(worker, plan, group->paths[place], &box);
+    if (box.number < 0 || (size_t)box.number >= group->entry_count) return UNUSUAL;
+    uint64_t start = group->entries[2 * box.number], length = group->entries[2 * box.number + 1];
+    if (start == UINT64_MAX && length == UINT64_MAX) return ABSENT;
+    if (start > INT64_MAX || length > INT64_MAX) return UNUSUAL;
+    return read_open(worker, plan, group->file, (int64_t)start, (int64_t)length, &box);
+}
+
+static void read_next(struct worker *worker, struct reading *plan, size_t item) {
+    if (plan->status[item] == TO_DO) plan->status[item] = (unsigned char)read_item(worker, plan, item);
+}
+
+struct helper {
+    struct reading *plan;
+    struct worker *worker;
+    pthread_t thread;
+};
+
+static void *help(void *given) {
+    struct helper *helper = given;
+    struct reading *plan = helper->plan;
+    size_t item;
+    while (!atomic_load_explicit(&plan->stopped, memory_order_relaxed) &&
+           (item = atomic_fetch_add(&plan->next, 1)) < plan->count)
+        read_next(helper->worker, plan, item);
+    return NULL;
+}
+
+static int64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* The caller's own part, in which it listens to signals. 0 if one of them is an exception. Without the lock. */
+static int lead(struct reading *plan, struct worker *worker, PyThreadState **state) {
+    int64_t looked = now();
+    size_t item;
+    while ((item = atomic_fetch_add(&plan->next, 1)) < plan->count) {
+        read_next(worker, plan, item);
+        if (now() - looked > ATTENTION) {
+            PyEval_RestoreThread(*state);
+            int failed = PyErr_CheckSignals();
+            *state = PyEval_SaveThread();
+            if (failed) {
+                atomic_store(&plan->stopped, 1);
+                return 0;
+            }
+            looked = now();
+        }
+    }
+    return 1;
+}
+
+/* Works on a plan with some threads, the caller's among them. 0 with an exception. */
+static int run(struct reading *plan, int threads) {
+    struct worker *own = take_worker();
+    if (own == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    struct helper helpers[MOST_THREADS];
+    int hired = 0;
+    for (; hired < threads - 1; hired++) {
+        helpers[hired].plan = plan;
+        helpers[hired].worker = take_worker();
+        if (helpers[hired].worker == NULL) break;
+    }
+    int fine = 1, started = 0;
+    PyThreadState *state = PyEval_SaveThread();
+    if (hired > 0) { /* signals are for threads of Python */
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        while (started < hired && pthread_create(&helpers[started].thread, NULL, help, &helpers[started]) == 0)
+            started++;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    fine = lead(plan, own, &state);
+    for (int i = 0; i < started; i++) pthread_join(helpers[i].thread, NULL);
+    PyEval_RestoreThread(state);
+    give_back(own);
+    for (int i = 0; i < hired; i++) give_back(helpers[i].worker);
+    return fine;
+}
+
+/* -- from Python */
+
+static int numbers_of(PyObject *tuple, int64_t *numbers, int *count) {
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) > MOST_DIMENSIONS) {
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of at most 32 integers");
+        return 0;
+    }
+    *count = (int)PyTuple_Size(tuple);
+    for (int i = 0; i < *count; i++) {
+        numbers[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+        if (numbers[i] == -1 && PyErr_Occurred()) return 0;
+    }
+    return 1;
+}
+
+static const char *path_of(PyObject *text) {
+    Py_ssize_t length;
+    const char *path = PyUnicode_AsUTF8AndSize(text, &length);
+    if (path != NULL && strlen(path) != (size_t)length) {
+        PyErr_SetString(PyExc_ValueError, "embedded null character");
+        return NULL;
+    }
+    return path;
+}
+
+static int is_known(int codec) {
+    if (codec == RAW || (codec == BLOSC && blosc_decompress_ctx) || (codec == ZSTD && zstd_decompress)) return 1;
+    PyErr_SetString(PyExc_ValueError, "no such codec");
+    return 0;
+}
+
+static void free_groups(struct group *groups, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        free(groups[i].paths);
+        free(groups[i].pieces);
+        if (groups[i].buffer.obj != NULL) PyBuffer_Release(&groups[i].buffer);
+    }
+    free(groups);
+}
+
+/* The pieces of all dimensions; 0 with an exception. */
+static int take_pieces(PyObject *dimensions, int rank, struct group *group) {
+    Py_ssize_t all = 0;
+    group->count = 1;
+    if (PyTuple_Size(dimensions) != rank) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "another number of dimensions is expected");
+        return 0;
+    }
+    for (int d = 0; d < rank; d++) {
+        Py_ssize_t length = PyList_Size(PyTuple_GetItem(dimensions, d));
+        if (length < 4 || length % 4 != 0) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a piece has four numbers");
+            return 0;
+        }
+        group->lengths[d] = length / 4;
+        group->count *= (size_t)length / 4;
+        all += length / 4;
+    }
+    struct piece *piece = group->pieces = calloc((size_t)all + 1, sizeof(struct piece));
+    if (piece == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (int d = 0; d < rank; d++) {
+        PyObject *given = PyTuple_GetItem(dimensions, d);
+        for (Py_ssize_t i = 0; i < group->lengths[d]; i++, piece++) {
+            piece->source = PyLong_AsLongLong(PyList_GetItem(given, 4 * i));
+            piece->target = PyLong_AsLongLong(PyList_GetItem(given, 4 * i + 1));
+            piece->count = PyLong_AsLongLong(PyList_GetItem(given, 4 * i + 2));
+            piece->number = PyLong_AsLongLong(PyList_GetItem(given, 4 * i + 3));
+        }
+    }
+    return !PyErr_Occurred();
+}
+
+static int take_group(PyObject *given, int rank, size_t first, struct group *group) {
+    PyObject *files, *dimensions, *entries;
+    long long target;
+    if (!PyArg_ParseTuple(given, "OLO!O", &files, &target, &PyTuple_Type, &dimensions, &entries)) return 0;
+    group->target = target;
+    group->first = first;
+    if (!take_pieces(dimensions, rank, group)) return 0;
+    if (PyLong_Check(files)) {
+        group->file = (int)PyLong_AsLong(files);
+        if (PyObject_GetBuffer(entries, &group->buffer, PyBUF_SIMPLE) != 0) return 0;
+        group->entries = group->buffer.buf;
+        group->entry_count = (size_t)group->buffer.len / (2 * sizeof(uint64_t));
+        return 1;
+    }
+    if (PyList_Size(files) != (Py_ssize_t)group->count) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "another number of paths is expected");
+        return 0;
+    }
+    group->paths = calloc(group->count + 1, sizeof(char *));
+    if (group->paths == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    for (size_t i = 0; i < group->count; i++)
+        if ((group->paths[i] = path_of(PyList_GetItem(files, (Py_ssize_t)i))) == NULL) return 0;
+    return 1;
+}
+
+PyDoc_STRVAR(read_doc,
+             "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target, low,\n"
+             "     high, threads)\n"
+             "Reads chunks. A group is all combinations of pieces, one of each dimension: the paths of the chunks, or\n"
+             "the number of an open file; an offset from the address `target`; for each dimension a list with four\n"
+             "numbers for each piece (offset in the decoded chunk, offset in the target, elements, share in the number\n"
+             "of the chunk); and where the chunks are in an open file, pairs of a start and a length.\n"
+             "`status`, 3 for all that is to be read, becomes 0 where all went well, 1 where there is no chunk, 2 for\n"
+             "what is left to others.");
+
+static PyObject *py_read(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *given, *source_strides, *target_strides, *result = NULL;
+    Py_buffer status;
+    struct reading plan = {0};
+    struct group *groups = NULL;
+    long long decoded, limit, low, high;
+    unsigned long long target;
+    int codec, threads, other;
+    Py_ssize_t itemsize, group_count, taken = 0;
+    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan.flags, &status, &codec, &decoded,
+                          &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads))
+        return NULL;
+    if (!numbers_of(source_strides, plan.source_strides, &plan.rank) ||
+        !numbers_of(target_strides, plan.target_strides, &other) || !is_known(codec))
+        goto end;
+    group_count = PyList_Size(given);
+    groups = calloc((size_t)group_count + 1, sizeof(struct group));
+    if (groups == NULL) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    for (; taken < group_count; taken++) {
+        struct group *group = groups + taken;
+        if (!take_group(PyList_GetItem(given, taken), plan.rank, plan.count, group)) {
+            taken++;
+            goto end;
+        }
+        plan.count += group->count;
+    }
+    if (other != plan.rank || plan.count != (size_t)status.len || itemsize < 1) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        goto end;
+    }
+    plan.groups = groups;
+    plan.group_count = (size_t)group_count;
+    plan.status = status.buf;
+    plan.codec = (enum codec)codec;
+    plan.decoded = decoded;
+    plan.limit = limit;
+    plan.itemsize = (size_t)itemsize;
+    plan.target = (char *)(uintptr_t)target;
+    plan.low = low;
+    plan.high = high;
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (plan.count == 0 || run(&plan, threads)) result = Py_NewRef(Py_None);
+end:
+    free_groups(groups, (size_t)taken);
+    PyBuffer_Release(&status);
+    return result;
+}
+
+PyDoc_STRVAR(read_one_doc,
+             "read_one(file, flags, start, length, codec, decoded, limit, itemsize, offset, shape, source_strides,\n"
+             "         target_strides, target)\n"
+             "Reads a single chunk, in the caller's thread: from a path, or `length` bytes from `start` on of an open\n"
+             "file. The status that `read` would give it.");
+
+static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 13) {
+        PyErr_SetString(PyExc_TypeError, "expected 13 arguments");
+        return NULL;
+    }
+    struct reading plan = {.low = INT64_MIN, .high = INT64_MAX};
+    struct box box = {0};
+    const char *path = NULL;
+    int other, shapes, codec, file = -1;
+    if (PyLong_Check(arguments[0]))
+        file = (int)PyLong_AsLong(arguments[0]);
+    else if ((path = path_of(arguments[0])) == NULL)
+        return NULL;
+    plan.flags = (int)PyLong_AsLong(arguments[1]);
+    int64_t start = PyLong_AsLongLong(arguments[2]), length = PyLong_AsLongLong(arguments[3]);
+    codec = (int)PyLong_AsLong(arguments[4]);
+    plan.decoded = PyLong_AsLongLong(arguments[5]);
+    plan.limit = PyLong_AsLongLong(arguments[6]);
+    plan.itemsize = (size_t)PyLong_AsLongLong(arguments[7]);
+    box.source = PyLong_AsLongLong(arguments[8]);
+    plan.target = (char *)(uintptr_t)PyLong_AsUnsignedLongLong(arguments[12]);
+    if (PyErr_Occurred() || !is_known(codec) || !numbers_of(arguments[9], box.shape, &shapes) ||
+        !numbers_of(arguments[10], plan.source_strides, &plan.rank) ||
+        !numbers_of(arguments[11], plan.target_strides, &other))
+        return NULL;
+    if (other != plan.rank || shapes != plan.rank) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        return NULL;
+    }
+    struct worker *worker = take_worker();
+    if (worker == NULL) return PyErr_NoMemory();
+    plan.codec = (enum codec)codec;
+    PyThreadState *state = PyEval_SaveThread();
+    enum status status = path == NULL ? read_open(worker, &plan, file, start, length, &box)
+                                      : read_path(worker, &plan, path, &box);
+    PyEval_RestoreThread(state);
+    give_back(worker);
+    return PyLong_FromLong((long)status);
+}
+
+PyDoc_STRVAR(read_element_doc,
+             "read_element(path, flags, codec, decoded, limit, itemsize, offset)\n"
+             "The bytes of one element of a chunk that is a file of its own, or the status that `read` would give it.");
+
+static PyObject *py_read_element(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 7) {
+        PyErr_SetString(PyExc_TypeError, "expected 7 arguments");
+        return NULL;
+    }
+    char element[256];
+    struct reading plan = {.low = 0, .high = sizeof element, .target = element};
+    struct box box = {0};
+    const char *path = path_of(arguments[0]);
+    if (path == NULL) return NULL;
+    plan.flags = (int)PyLong_AsLong(arguments[1]);
+    int codec = (int)PyLong_AsLong(arguments[2]);
+    plan.decoded = PyLong_AsLongLong(arguments[3]);
+    plan.limit = PyLong_AsLongLong(arguments[4]);
+    plan.itemsize = (size_t)PyLong_AsLongLong(arguments[5]);
+    box.source = PyLong_AsLongLong(arguments[6]);
+    if (PyErr_Occurred() || !is_known(codec)) return NULL;
+    struct worker *worker = take_worker();
+    if (worker == NULL) return PyErr_NoMemory();
+    plan.codec = (enum codec)codec;
+    PyThreadState *state = PyEval_SaveThread();
+    enum status status = plan.itemsize > sizeof element ? UNUSUAL : read_path(worker, &plan, path, &box);
+    PyEval_RestoreThread(state);
+    give_back(worker);
+    if (status == DONE) return PyBytes_FromStringAndSize(element, (Py_ssize_t)plan.itemsize);
+    return PyLong_FromLong((long)status);
+}
+
+PyDoc_STRVAR(use_doc, "use(name, addresses)\nTells where the functions of a codec are, `blosc` or `zstd`.");
+
+static PyObject *py_use(PyObject *module, PyObject *arguments) {
+    (void)module;
+    const char *name;
+    PyObject *given;
+    if (!PyArg_ParseTuple(arguments, "sO!", &name, &PyTuple_Type, &given)) return NULL;
+    void *addresses[9] = {0};
+    Py_ssize_t count = PyTuple_Size(given), expected = strcmp(name, "blosc") == 0 ? 2 : 9;
+    if (count != expected) {
+        PyErr_SetString(PyExc_ValueError, "another number of addresses is expected");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        addresses[i] = PyLong_AsVoidPtr(PyTuple_GetItem(given, i));
+        if (addresses[i] == NULL) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "an address is 0");
+            return NULL;
+        }
+    }
+#define TAKE(function, number) memcpy(&function, &addresses[number], sizeof(void *))
+    if (expected == 2) {
+        TAKE(blosc_decompress_ctx, 0);
+        TAKE(blosc_compress_ctx, 1);
+    } else {
+        TAKE(zstd_create_dctx, 0);
+        TAKE(zstd_free_dctx, 1);
+        TAKE(zstd_create_cctx, 2);
+        TAKE(zstd_free_cctx, 3);
+        TAKE(zstd_set, 4);
+        TAKE(zstd_compress, 5);
+        TAKE(zstd_bound, 6);
+        TAKE(zstd_is_error, 7);
+        TAKE(zstd_decompress, 8);
+    }
+#undef TAKE
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"read", py_read, METH_VARARGS, read_doc},
+    {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
+    {"read_element", (PyCFunction)(void (*)(void))py_read_element, METH_FASTCALL, read_element_doc},
+    {"use", py_use, METH_VARARGS, use_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_kernel", "The loop over chunks, without the interpreter.", -1, methods, NULL, NULL, NULL,
+    NULL,
+};
+
+PyMODINIT_FUNC PyInit__kernel(void) { return PyModule_Create(&definition); }

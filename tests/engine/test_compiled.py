@@ -1,0 +1,303 @@
+"""The compiled loop over chunks gives what NumPy gives, leaves to Python what is not usual, and is hard to misuse."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sysconfig
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import omnizarr
+from omnizarr import native
+from omnizarr.engine import compiled
+from omnizarr.errors import ChunkError
+from omnizarr.store import LocalStore, PrefixStore, WrapperStore
+
+ZSTD = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
+BLOSC = {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 2}}
+CODECS: dict[str, Any] = {"raw": None, "zstd": ZSTD, "blosc": BLOSC}
+TYPES = ["u1", "i2", "f4", "f8", "c16", "M8[s]", "S3", "V5"]
+
+
+@pytest.mark.skipif(
+    os.name != "posix" or shutil.which("cc") is None or not Path(sysconfig.get_path("include"), "Python.h").exists(),
+    reason="there is no C compiler, or no headers of Python",
+)
+def test_it_is_there_where_there_is_a_compiler() -> None:
+    assert native.kernel() is not None
+    assert [native.codec(name) for name in ("raw", "blosc", "zstd")] == [0, 1, 2]
+    assert native.codec("gzip") is None
+
+
+@st.composite
+def arrays(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
+    shape = draw(st.lists(st.integers(1, 13), min_size=1, max_size=4))
+    chunks = [draw(st.integers(1, length + 2)) for length in shape]
+    shards = None
+    if draw(st.booleans()):
+        shards = [size * draw(st.integers(1, 3)) for size in chunks]
+    dtype = np.dtype(draw(st.sampled_from(TYPES)))
+    size = int(np.prod(shape)) * dtype.itemsize
+    data = np.random.default_rng(draw(st.integers(0, 99))).integers(0, 3, size, np.uint8)
+    if dtype.kind in "fc":
+        values = data[: int(np.prod(shape))].astype(dtype)
+    else:
+        values = np.frombuffer(data.tobytes(), dtype)
+    options = {"chunks": chunks, "shards": shards, "compressors": CODECS[draw(st.sampled_from([*CODECS]))]}
+    return values.reshape(shape), options
+
+
+@st.composite
+def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    key: list[Any] = []
+    for length in shape:
+        start, stop = sorted([draw(st.integers(0, length)), draw(st.integers(0, length))])
+        step = draw(st.sampled_from([1, 1, 1, 2, 3, -1, -2]))
+        one = draw(st.integers(-length, length - 1))
+        key.append(draw(st.sampled_from([one, slice(start, stop), slice(None, None, step), slice(start, None, step)])))
+    return tuple(key)
+
+
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_it_reads_what_numpy_does(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    a, options = data.draw(arrays())
+    z = omnizarr.create_array(tmp_path_factory.mktemp("z"), shape=a.shape, dtype=a.dtype, **options)
+    half = tuple(slice(0, data.draw(st.integers(0, length))) for length in a.shape)
+    z[half] = a[half]  # the rest is not stored
+    expected = np.full(a.shape, z.fill_value, a.dtype)
+    expected[half] = a[half]
+    for _ in range(4):
+        key = data.draw(keys(a.shape))
+        threads = data.draw(st.sampled_from([1, 2, 5]))
+        with omnizarr.config(threads=threads):
+            found = z[key]
+        assert type(found) is type(expected[key])
+        np.testing.assert_array_equal(found, expected[key])
+        outer = np.full([length * 2 for length in expected[key].shape], b"" if a.dtype.kind in "SV" else 0, a.dtype)
+        out = outer[tuple(slice(None, None, -2) for _ in outer.shape)]
+        if out.shape:
+            z.read(key, out=out)
+            np.testing.assert_array_equal(out, expected[key])
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
+    """Which functions of the kernel were called."""
+    if loop == "python":
+        pytest.skip("it is turned off")
+    found: list[str] = []
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            found.append(name)
+            return getattr(native.kernel(), name)
+
+    monkeypatch.setattr(compiled, "kernel", Watched)
+    return found
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("shards", [None, (8, 8)])
+def test_it_is_used(calls: list[str], tmp_path: Path, codec: str, shards: Any) -> None:
+    a = np.arange(256, dtype="u2").reshape(16, 16)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(4, 4), shards=shards, compressors=CODECS[codec])
+    calls.clear()
+    np.testing.assert_array_equal(z[...], a)
+    assert calls == ["read"]
+    np.testing.assert_array_equal(z[1:3, 1:3], a[1:3, 1:3])
+    assert calls == ["read", "read_one"]
+    for other in (PrefixStore(LocalStore(tmp_path.parent), tmp_path.name), LocalStore(tmp_path, read_only=True)):
+        calls.clear()
+        np.testing.assert_array_equal(omnizarr.open_array(other, mode="r")[...], a)
+        assert calls == ["read"]
+
+
+def test_it_passes_by_nobody_who_wants_to_know(calls: list[str], tmp_path: Path) -> None:
+    omnizarr.create_array(tmp_path, data=np.arange(256), chunks=4)
+
+    class Watching(WrapperStore):
+        pass
+
+    class Own(LocalStore):
+        def hold(self, key: str) -> Any:
+            return super().hold(key)
+
+    for store in (Watching(LocalStore(tmp_path)), Own(tmp_path)):
+        calls.clear()
+        assert omnizarr.open_array(store)[...].tolist() == list(range(256))
+        assert calls == []
+    with omnizarr.config(native=0):
+        assert omnizarr.open_array(tmp_path)[...].tolist() == list(range(256))
+    assert calls == []
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("shards", [None, 64])
+@pytest.mark.parametrize("damage", ["cut", "longer", "empty", "other", "folder", "pipe"])
+def test_what_is_damaged_is_an_error_that_names_it(tmp_path: Path, codec: str, shards: int | None, damage: str) -> None:
+    a = np.random.default_rng(0).integers(0, 9, 256, "u2")
+    z = omnizarr.create_array(tmp_path, data=a, chunks=16, shards=shards, compressors=CODECS[codec])
+    chunk = tmp_path / "c" / "1"
+    value = chunk.read_bytes()
+    chunk.unlink()
+    if damage == "folder":
+        chunk.mkdir()
+    elif damage == "pipe":
+        os.mkfifo(chunk)
+    else:
+        damaged = {"cut": value[:-1], "longer": value + b"\0" * 70, "empty": b"", "other": bytes(len(value))}
+        chunk.write_bytes(damaged[damage])
+    keys: list[Any] = [..., slice(10, 100), slice((shards or 16), (shards or 16) + 1), ((shards or 16) + 3,)]
+    for key in keys:
+        outcomes = []
+        for loop in (1, 0):
+            with omnizarr.config(native=loop):
+                try:
+                    outcomes.append(z[key].tolist())
+                except ChunkError as error:
+                    outcomes.append((error.chunk, str(error)))
+        assert outcomes[0] == outcomes[1]
+        if damage in ("cut", "empty", "longer") and codec == "raw" and shards is None:
+            assert outcomes[0][0] == (1,)
+
+
+def test_a_link_is_refused(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path / "z", data=np.arange(8), chunks=4, compressors=None)
+    (tmp_path / "z" / "c" / "1").rename(tmp_path / "elsewhere")
+    (tmp_path / "z" / "c" / "1").symlink_to(tmp_path / "elsewhere")
+    for key in (..., (5,), slice(5, 6)):
+        with pytest.raises(omnizarr.errors.InvalidKeyError, match="link"):
+            z[key]
+    assert omnizarr.open_array(LocalStore(tmp_path / "z", follow_symlinks=True))[...].tolist() == list(range(8))
+
+
+def test_many_threads_read_at_once(tmp_path: Path) -> None:
+    a = np.arange(64 * 64, dtype="u2").reshape(64, 64)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(8, 8), compressors=ZSTD)
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for start in range(20):
+            if not np.array_equal(z[start : start + 30], a[start : start + 30]) or z[start, 5] != a[start, 5]:
+                wrong.append(start)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@pytest.mark.skipif(native.kernel() is None, reason="there is no compiled loop here")
+class TestKernel:
+    """What it does with arguments that our own code never gives it."""
+
+    def read(self, **changed: Any) -> bytearray:
+        target = np.zeros(16, np.uint8)
+        status = changed.pop("status", bytearray([3]))
+        given = {
+            "groups": [([str(changed.pop("path"))], 0, ([0, 0, 16, 0],), None)],
+            "flags": os.O_RDONLY,
+            "status": status,
+            "codec": 0,
+            "decoded": 16,
+            "limit": 16,
+            "itemsize": 1,
+            "source_strides": (1,),
+            "target_strides": (1,),
+            "target": target.__array_interface__["data"][0],
+            "low": 0,
+            "high": 16,
+            "threads": 1,
+        } | changed
+        native.kernel().read(*given.values())
+        self.target = target
+        return status
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        (tmp_path / "chunk").write_bytes(bytes(range(16)))
+        return tmp_path / "chunk"
+
+    def test_it_reads(self, path: Path) -> None:
+        assert self.read(path=path) == bytearray([native.DONE])
+        assert self.target.tolist() == list(range(16))
+
+    def test_it_leaves_alone_what_is_not_to_be_read(self, path: Path) -> None:
+        assert self.read(path=path, status=bytearray([native.UNUSUAL])) == bytearray([native.UNUSUAL])
+        assert not self.target.any()
+
+    @pytest.mark.parametrize(
+        "pieces", [[1, 0, 16, 0], [0, 1, 16, 0], [-1, 0, 2, 0], [0, -1, 2, 0], [0, 0, 0, 0], [0, 0, 2**62, 0]]
+    )
+    def test_it_writes_nowhere_else(self, path: Path, pieces: list[int]) -> None:
+        groups = [([str(path)], 0, (pieces,), None)]
+        assert self.read(path=path, groups=groups) == bytearray([native.UNUSUAL])
+        assert not self.target.any()
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"groups": [([], 0, ([0, 0, 16, 0],), None)]},
+            {"groups": [(["\0"], 0, ([0, 0, 16, 0],), None)]},
+            {"groups": [(["\ud800"], 0, ([0, 0, 16, 0],), None)]},
+            {"groups": [(["x"], 0, ([0, 0, 16],), None)]},
+            {"groups": [(["x"], 0, (), None)]},
+            {"groups": [(["x"], 0, ([0, 0, "16", 0],), None)]},
+            {"groups": [(0, 0, ([0, 0, 16, 0],), None)]},
+            {"groups": [("x",)]},
+            {"status": bytearray(2)},
+            {"codec": 7},
+            {"source_strides": (1,) * 33},
+            {"target_strides": ()},
+            {"itemsize": 0},
+        ],
+    )
+    def test_it_refuses_nonsense(self, path: Path, changed: dict[str, Any]) -> None:
+        with pytest.raises((ValueError, TypeError)):
+            self.read(path=path, **changed)
+
+    @pytest.mark.parametrize(
+        ("entries", "status"),
+        [
+            ([4, 16], native.UNUSUAL),
+            ([0, 16], native.DONE),
+            ([2**64 - 1] * 2, native.ABSENT),
+            ([0, 2**63], native.UNUSUAL),
+            ([2**63, 16], native.UNUSUAL),
+            ([], native.UNUSUAL),
+        ],
+    )
+    def test_parts_of_an_open_file(self, path: Path, entries: list[int], status: int) -> None:
+        with path.open("rb") as file:
+            groups = [(file.fileno(), 0, ([0, 0, 16, 0],), np.array(entries, np.uint64))]
+            assert self.read(path=path, groups=groups) == bytearray([status])
+
+    def test_a_signal_is_heard_in_the_middle(self, path: Path) -> None:
+        class Heard(Exception):
+            pass
+
+        def hear(*_: object) -> None:
+            raise Heard
+
+        before = signal.signal(signal.SIGALRM, hear)
+        count = 3_000_000  # several seconds
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            status = bytearray([3]) * count
+            with pytest.raises(Heard):
+                self.read(path=path, groups=[([str(path)] * count, 0, ([0, 0, 16, 0] * count,), None)], status=status)
+            assert status[-1] == native.TO_DO
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
