@@ -198,6 +198,92 @@ def test_many_threads_read_at_once(tmp_path: Path) -> None:
     assert not wrong
 
 
+def stored(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("codec", ["raw", "blosc", "bits", "blosc of zstd"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["u2", "f8", "c8", "M8[s]", "S3"])
+def test_it_stores_what_python_does(tmp_path: Path, codec: str, order: Any, dtype: str) -> None:
+    compressors: dict[str, Any] = CODECS | {
+        "bits": {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 9, "shuffle": "bitshuffle"}},
+        "blosc of zstd": {"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1, "blocksize": 512}},
+    }
+    a = np.asarray(np.random.default_rng(0).integers(0, 99, (16, 33, 40)).astype(dtype), order=order)
+    a[:8, :8, :8] = np.zeros((), dtype)
+    for loop in (0, 1):
+        with omnizarr.config(native=loop):
+            z = omnizarr.create_array(
+                tmp_path / str(loop), shape=a.shape, dtype=dtype, chunks=(4, 8, 8), compressors=compressors[codec]
+            )
+            z[...] = a
+            z[:4, 8:16, :8] = z.fill_value  # goes again
+    assert stored(tmp_path / "0") == stored(tmp_path / "1")
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+def test_its_zstd_is_read_by_python(tmp_path: Path, checksum: bool) -> None:
+    a = np.random.default_rng(0).integers(0, 99, (64, 64), "u4")
+    codec = {"name": "zstd", "configuration": {"level": 3, "checksum": checksum}}
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(16, 16), compressors=codec)
+    with omnizarr.config(native=0):
+        np.testing.assert_array_equal(z[...], a)
+    frames = [value for key, value in stored(tmp_path).items() if key != "zarr.json"]
+    assert len(frames) == 16
+    assert all(bool(frame[4] & 4) == checksum for frame in frames)
+
+
+@pytest.mark.parametrize("fill", [0.0, -0.0, np.nan, 7.5])
+def test_what_is_empty_is_not_stored(tmp_path: Path, fill: float) -> None:
+    a = np.repeat(np.array([0.0, -0.0, np.nan, 7.5]), 4)
+    for loop in (0, 1):
+        with omnizarr.config(native=loop):
+            for keep in (False, True):
+                path = tmp_path / f"{loop}{keep}"
+                z = omnizarr.create_array(
+                    path, shape=16, dtype="f8", chunks=4, fill_value=fill, write_empty_chunks=keep
+                )
+                z[...] = a
+                np.testing.assert_array_equal(z[...], a)
+    assert stored(tmp_path / "0True") == stored(tmp_path / "1True")
+    assert stored(tmp_path / "0False") == stored(tmp_path / "1False")
+    assert len(stored(tmp_path / "1True")) == 5
+    assert len(stored(tmp_path / "1False")) == 4
+
+
+@pytest.mark.parametrize("fails", [[0, 1, 2, 3], [1], [3]])
+def test_what_it_leaves_is_written_by_python(
+    calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: list[int]
+) -> None:
+    class Unwilling:
+        def write(self, paths: list[str], *how: Any) -> bytes:
+            there = [str(tmp_path / "no" / "folder") if place in fails else path for place, path in enumerate(paths)]
+            found: bytes = native.kernel().write(there, *how)
+            assert [place for place, became in enumerate(found) if became] == fails
+            return found
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(native.kernel(), name)
+
+    monkeypatch.setattr(compiled, "kernel", Unwilling)
+    a = np.arange(16)
+    z = omnizarr.create_array(tmp_path / "z", shape=16, dtype="i8", chunks=4)
+    with omnizarr.config(threads=1):
+        z[...] = a
+    np.testing.assert_array_equal(z[...], a)
+    assert len(stored(tmp_path / "z")) == 5, "nothing else is left there"
+
+
+def test_a_folder_that_others_remove_is_made_again(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path, data=np.arange(16), chunks=4)
+    shutil.rmtree(tmp_path / "c")
+    z[...] = np.arange(16)
+    assert z[...].tolist() == list(range(16))
+    z[...] = 0
+    assert not (tmp_path / "c").exists()
+
+
 @pytest.mark.skipif(native.kernel() is None, reason="there is no compiled loop here")
 class TestKernel:
     """What it does with arguments that our own code never gives it."""

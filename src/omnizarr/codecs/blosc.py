@@ -107,20 +107,20 @@ class BoundBlosc(BoundBytesCodec):
     parts = True
     native = "blosc"
 
-    __slots__ = ("_arguments", "_codec", "_spec", "encoded")
+    __slots__ = ("_codec", "_spec", "encoded", "native_options")
 
     def __init__(self, spec: ByteSpec, codec: Blosc) -> None:
         self._spec = spec
         self._codec = codec
         shuffle = _SHUFFLES.index(codec.shuffle or "noshuffle")
-        self._arguments = (codec.cname.encode(), codec.clevel, shuffle, codec.blocksize, codec.typesize)
+        self.native_options = (codec.cname.encode(), codec.clevel, shuffle, codec.blocksize, codec.typesize)
         self.encoded = compressed(spec)
 
     def encode(self, data: Buffer) -> Buffer:
         if len(data) > LONGEST:
             raise CodecError("blosc", f"a frame holds at most {LONGEST} bytes, found {len(data)}")
         try:
-            frame: bytes = _library().compress(data, *self._arguments)
+            frame: bytes = _library().compress(data, *self.native_options)
         except (RuntimeError, ValueError) as error:
             raise _explained(self._codec.cname, error) from None
         return frame

@@ -42,6 +42,7 @@ class Chain:
         "encoded",
         "from_start",
         "native",
+        "native_options",
         "parts",
         "serializer",
         "spec",
@@ -78,7 +79,9 @@ class Chain:
         self.native: str | None = None
         """What the compiled loop over chunks calls such a chain, if it knows it."""
         if self.direct and len(bytes) < 2 and spec.nbytes > 0:
-            self.native = bytes[0].native if bytes else "raw"
+            # As the class itself says: one that is derived from it may decode in another way.
+            self.native = vars(type(bytes[0])).get("native") if bytes else "raw"
+        self.native_options = bytes[0].native_options if bytes else ()
 
     @property
     def microseconds(self) -> float:

@@ -139,6 +139,8 @@ class BoundBytesCodec(ABC):
     """Whether `decode_part` has to decode all that comes before, too."""
     native: str | None = None
     """Its name in the compiled loop over chunks, which then decodes as `decode` does, or leaves it to it."""
+    native_options: tuple[Any, ...] = ()
+    """What that has to know to encode."""
 
     @abstractmethod
     def encode(self, data: Buffer) -> Buffer: ...

@@ -81,7 +81,7 @@ class BoundZstd(BoundBytesCodec):
     parts = from_start = True
     native = "zstd"
 
-    __slots__ = ("_codec", "_compressors", "_decompressors", "_size", "_spec", "encoded")
+    __slots__ = ("_codec", "_compressors", "_decompressors", "_size", "_spec", "encoded", "native_options")
 
     def __init__(self, spec: ByteSpec, codec: Zstd) -> None:
         self._spec = spec
@@ -90,6 +90,7 @@ class BoundZstd(BoundBytesCodec):
         self._compressors: list[Any] = []
         self._decompressors: list[Any] = []
         self.encoded = compressed(spec)
+        self.native_options = (codec.level, codec.checksum)
 
     def encode(self, data: Buffer) -> Buffer:
         try:

@@ -1,5 +1,5 @@
-"""Reading files by the compiled loop over chunks: what slices take from chunks that are uncompressed, or in frames of
-blosc or zstd, and from inner chunks of shards that are so.
+"""Files by the compiled loop over chunks: what slices take from chunks that are uncompressed, or in frames of blosc or
+zstd, and from inner chunks of shards that are so; and whole chunks of that kind on their way to the store.
 
 The loop does what is usual. What it leaves, because it is damaged or rare, is read once more by Python, which finds out
 what is the matter; so both always agree.
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
+from omnizarr.dtypes.packing import padded
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.parts import decodes_parts, part_of
 from omnizarr.engine.pool import helped
@@ -27,7 +28,7 @@ from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
 from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
 from omnizarr.store.held import HeldFile
 
-__all__ = ["read_cells", "read_one", "read_shard", "usable"]
+__all__ = ["read_cells", "read_one", "read_shard", "usable", "write_row"]
 
 _MOST_CHUNKS = 2**16  # that are planned together
 _MOST_FILES = 64  # shards that are open together
@@ -316,3 +317,24 @@ def read_one(
     if status == ABSENT:
         block[...] = chain.spec.fill
     return bool(status != UNUSUAL)
+
+
+def write_row(layout: Layout, chain: Chain, keys: list[str], row: npt.NDArray[Any], keep_empty: bool) -> bytes | None:
+    """Encodes and stores chunks that lie side by side in `row`, whole ones, and says what became of each: 0 if it is
+    stored, 1 if it is empty, and was not, 2 if it is left to Python. None if that has to do all of it."""
+    number = usable(layout, chain, row)
+    if number is None or padded(layout.dtype):
+        return None
+    shape, strides = chain.spec.shape, row.strides
+    along = shape[-1] * strides[-1] if shape else 0
+    offsets = [place * along for place in range(len(keys))]
+    address = row.__array_interface__["data"][0]
+    fill = None if keep_empty else chain.spec.fill.tobytes()
+
+    def write(paths: list[str]) -> bytes:
+        found: bytes = kernel().write(
+            paths, address, offsets, shape, strides, row.itemsize, fill, number, chain.native_options
+        )
+        return found
+
+    return layout.store.set_files(keys, write)

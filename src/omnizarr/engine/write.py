@@ -20,6 +20,7 @@ from omnizarr.engine.staging import Stage, rows_of
 from omnizarr.engine.taking import taken
 from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, Selection
+from omnizarr.native import ABSENT
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ class _Worker:
             chain = layout.chain(self._at.chunk)
             layout.check_size(chain)
             if row.outer is not None and self._fields is None and layout.sharding is None:
-                self._store_row(list(map(layout.key, row.names())), self._encoded_row(row, chain))
+                keys = list(map(layout.key, row.names()))
+                if not self._write_compiled(row, chain, keys):
+                    self._store_row(keys, self._encoded_row(row, chain))
                 return
             for cell in row.cells:
                 self._at = cell
@@ -122,6 +125,25 @@ class _Worker:
             raise ChunkError("write", layout.name, cell.chunk, layout.key(cell.names), error) from error
         except MissingDependencyError as error:
             raise error.led_by(f"cannot write array `{layout.name}`") from None
+
+    def _write_compiled(self, row: Row, chain: Chain, keys: list[str]) -> bool:
+        """Has the compiled loop write a row of chunks, and does what that leaves; False if it cannot do so."""
+        store = self._layout.store
+        if self._constant is not None or not (store.takes_files and store.files and store.conditional):
+            return False
+        from omnizarr.engine.compiled import write_row  # only for files
+
+        became = write_row(self._layout, chain, keys, self._block[row.outer], self._keep_empty)
+        if became is None:
+            return False
+        for place, how in enumerate(became):
+            if how == ABSENT:
+                store.erase(keys[place])
+            elif how:
+                self._at = row.cells[place]
+                chunk = np.asarray(self._block[self._at.outer], self._layout.dtype, order="C")
+                self._store_row([keys[place]], [encoded(chain, chunk, self._keep_empty)])
+        return True
 
     def _encoded_row(self, row: Row, chain: Chain) -> list[Buffer | None]:
         """The chunks of a row that is written entirely, as they are stored; None for those that are not."""

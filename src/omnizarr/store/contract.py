@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
@@ -162,6 +162,7 @@ _RELATED = (
     ("states", "get_state", ("get",)),
     ("splices", "splice", ("get", "hold", "set", "set_if")),
     ("files", "paths", ("get", "get_into", "get_each", "get_partial_values", "hold")),
+    ("takes_files", "set_files", ("set", "set_each", "set_if")),
 )
 """Capabilities, the methods behind them, and the methods that whoever replaces them has made those wrong."""
 
@@ -192,6 +193,8 @@ class Store(ABC):
     """Whether it has `splice`, which takes less time and memory than to read a value and to set it again."""
     files: bool = False
     """Whether every value is a file of its own, which `paths` names, and which `hold` gives opened."""
+    takes_files: bool = False
+    """Whether it has `set_files`."""
     remote: bool = False
     """Whether a request costs so much time that requests should be sent together; else a worker that decodes a value
     also gets it."""
@@ -322,6 +325,12 @@ class Store(ABC):
         self.check_writable()
         for key, value in items:
             self.set(key, value)
+
+    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+        """Has somebody else write files, whose paths `write` is given, and makes those the values of the keys for which
+        its answer is 0; gives that answer. What is not there is not missed, and of the others nothing is left. None if
+        it cannot be done in this way; only where `takes_files` is so."""
+        return None
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         """Overwrites parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as

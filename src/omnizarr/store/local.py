@@ -77,6 +77,7 @@ class LocalStore(LocalAgreement):
     holds = True
     splices = True
     files = bool(_NOFOLLOW)
+    takes_files = True
     _twins = True
 
     def __init__(
@@ -449,6 +450,42 @@ class LocalStore(LocalAgreement):
             except OSError as error:
                 self._give_up(batch, key, error)
 
+    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+        directory = keys[0][: keys[0].rfind("/") + 1]
+        cut = len(directory)
+        names = [key[cut:] for key in keys]
+        # Only what needs no closer look; and who waits for the disk wants the files open.
+        if self._durable or not self.locking or not all(map(_is_plain, names)):
+            return None
+        if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys):
+            return None
+        self.check_writable()
+        with Batch(False) as batch:
+            try:
+                batch.folder = folder = self._folders.get(directory) or self._made(keys[0], batch.made)
+                batch.staged = [(folder + leftovers.new_name(), name) for name in names]
+                became = write([temporary for temporary, _ in batch.staged])
+                batch.staged = [staged for staged, failed in zip(batch.staged, became, strict=True) if not failed]
+                if batch.staged:
+                    self._publish(batch, None)
+                elif batch.made:
+                    self._prune(batch.made[-1] + os.sep, until=batch.made[0])
+                return became
+            except OSError as error:
+                self._give_up(batch, keys[0], error)
+
+    def _made(self, key: str, made: list[str]) -> str:
+        """The native path of a key's directory, which is made where it is missing, and the root with it."""
+        check_key(key)
+        check_native(key, windows=_WINDOWS)
+        directory = key[: key.rfind("/") + 1]
+        try:
+            return self._enter(directory, made)
+        except FileNotFoundError:
+            self._forget(directory)
+            os.makedirs(self._root, exist_ok=True)
+            return self._enter(directory, made)
+
     def _stage(self, batch: Batch, key: str, data: bytes | memoryview | Splice) -> None:
         cut = key.rfind("/") + 1
         directory = key[:cut]
@@ -476,6 +513,9 @@ class LocalStore(LocalAgreement):
         with self._guard(folder, shared=still is None):
             if still is not None and not still(folder + batch.staged[0][1]):
                 return False
+            if len(batch.staged) > 1 and not self._durable:
+                done = files.replace_many([old for old, _ in batch.staged], [folder + name for _, name in batch.staged])
+                del batch.staged[:done]
             while batch.staged:
                 temporary, name = batch.staged[0]
                 files.replace(temporary, folder + name)

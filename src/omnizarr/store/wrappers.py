@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NoReturn
 
@@ -38,7 +38,9 @@ class WrapperStore(Store):
         self.erases_if = inner.erases_if if compared else False
         self.holds = inner.holds if same else False
         # Files are opened without asking anybody: only where it is certain that nobody wants to know.
-        self.files = inner.files if type(self).__module__ == __name__ else False
+        certain = type(self).__module__ == __name__
+        self.files = inner.files if certain else False
+        self.takes_files = inner.takes_files if certain else False
         self.states = inner.states if same or type(self).get_state is not WrapperStore.get_state else False
         changed = (type(self).set, type(self).set_if) != (WrapperStore.set, WrapperStore.set_if)
         self.splices = inner.splices if same and not changed else False
@@ -112,6 +114,9 @@ class WrapperStore(Store):
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         self.inner.set_each(items)
 
+    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+        return self.inner.set_files(keys, write)
+
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.inner.set_partial_values(items)
 
@@ -170,6 +175,9 @@ class ReadOnlyStore(WrapperStore):
         self.check_writable()
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+
+    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
         self.check_writable()
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
@@ -278,6 +286,9 @@ class PrefixStore(WrapperStore):
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         self.inner.set_each((self.prefix + key, value) for key, value in items)
+
+    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+        return self.inner.set_files([self.prefix + key for key in keys], write)
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.inner.set_partial_values((self.prefix + key, start, value) for key, start, value in items)
