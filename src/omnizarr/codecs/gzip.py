@@ -92,10 +92,13 @@ class BoundDeflate(BoundBytesCodec):
 class BoundGzip(BoundDeflate):
     """The same, writing gzip's container."""
 
-    __slots__ = ()
+    native = "gzip"
+
+    __slots__ = ("native_options",)
 
     def __init__(self, spec: ByteSpec, level: int) -> None:
         super().__init__(spec, level, "gzip", gzip=True)
+        self.native_options = (level,)
 
 
 def _is_zlib(data: Buffer) -> bool:

@@ -1,8 +1,9 @@
 """The compiled loop over chunks (`kernel.c`), where it was compiled when omnizarr was installed. Whatever it does
 Python can do as well, in more time: it is never needed, and the setting `native` turns it off.
 
-It brings no codec along. Blosc and Zstandard are those of numcodecs, which Python uses too: their functions, whose
-form has been the same for many years, are found in its libraries by name and tried before they are trusted.
+It brings no codec along. Blosc and Zstandard are those of numcodecs, gzip is that of deflate, which Python uses, too:
+their functions, whose form has been the same for many years, are found in those libraries by name, and are tried before
+they are trusted.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ DONE, ABSENT, UNUSUAL, TO_DO = range(4)
 """What the loop says of a chunk: it is read, there is none, or it is left to Python; and what it is told of those that
 it is to read."""
 
-_NUMBERS = {"raw": 0, "blosc": 1, "zstd": 2}
-_FUNCTIONS = {
-    "blosc": ("blosc_decompress_ctx", "blosc_compress_ctx"),
+_NUMBERS = {"raw": 0, "blosc": 1, "zstd": 2, "gzip": 3}
+_LIBRARIES = {"blosc": "numcodecs.blosc", "zstd": "numcodecs.zstd", "gzip": "deflate._deflate"}
+_FUNCTIONS = {  # those that are tested before they are used come last
+    "blosc": ("blosc_compress_ctx", "blosc_decompress_ctx"),
     "zstd": (
         "ZSTD_createDCtx",
         "ZSTD_freeDCtx",
@@ -34,8 +36,17 @@ _FUNCTIONS = {
         "ZSTD_isError",
         "ZSTD_decompressDCtx",
     ),
+    "gzip": (
+        "libdeflate_alloc_decompressor",
+        "libdeflate_free_decompressor",
+        "libdeflate_alloc_compressor",
+        "libdeflate_free_compressor",
+        "libdeflate_gzip_compress",
+        "libdeflate_gzip_compress_bound",
+        "libdeflate_gzip_decompress_ex",
+    ),
 }
-_ARGUMENTS = {"blosc": (b"lz4", 5), "zstd": (1,)}
+_COMPRESS = {"blosc": ("compress", b"lz4", 5), "zstd": ("compress", 1), "gzip": ("gzip_compress", 1)}
 _SAMPLE = bytes(range(256)) * 16
 
 
@@ -59,11 +70,13 @@ def codec(name: str | None) -> int | None:
     if name == "raw":
         return 0
     try:
-        library: Any = import_module(f"numcodecs.{name}")
+        library: Any = import_module(_LIBRARIES[name])
         functions = ctypes.CDLL(library.__file__)
         found = [ctypes.cast(getattr(functions, function), ctypes.c_void_p).value for function in _FUNCTIONS[name]]
         loop.use(name, tuple(found))
-        return _NUMBERS[name] if _decodes(loop, _NUMBERS[name], library.compress(_SAMPLE, *_ARGUMENTS[name])) else None
+        compress, *options = _COMPRESS[name]
+        frame = getattr(library, str(compress))(_SAMPLE, *options)
+        return _NUMBERS[name] if _decodes(loop, _NUMBERS[name], frame) else None
     except (ImportError, OSError, AttributeError, ValueError, TypeError):
         return None  # another build of the library, which hides them
 

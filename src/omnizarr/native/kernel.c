@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum codec { RAW, BLOSC, ZSTD };
+enum codec { RAW, BLOSC, ZSTD, GZIP };
 enum status { DONE, ABSENT, UNUSUAL, TO_DO };
 
 #define MOST_DIMENSIONS 32
@@ -53,6 +53,14 @@ static size_t (*zstd_compress)(void *, void *, size_t, const void *, size_t);
 static size_t (*zstd_bound)(size_t);
 static unsigned (*zstd_is_error)(size_t);
 
+static void *(*gzip_create_decoder)(void);
+static void (*gzip_free_decoder)(void *);
+static int (*gzip_decompress)(void *, const void *, size_t, void *, size_t, size_t *, size_t *);
+static void *(*gzip_create_encoder)(int);
+static void (*gzip_free_encoder)(void *);
+static size_t (*gzip_compress)(void *, const void *, size_t, void *, size_t);
+static size_t (*gzip_bound)(void *, size_t);
+
 enum { ZSTD_LEVEL = 100, ZSTD_CHECKSUM = 201 }; /* ZSTD_c_compressionLevel, ZSTD_c_checksumFlag */
 
 /* -- workers */
@@ -61,7 +69,8 @@ enum { ZSTD_LEVEL = 100, ZSTD_CHECKSUM = 201 }; /* ZSTD_c_compressionLevel, ZSTD
 struct worker {
     char *encoded, *decoded;
     size_t encoded_room, decoded_room;
-    void *dctx, *cctx;
+    void *dctx, *cctx, *inflater, *deflater;
+    int level; /* of the deflater */
 };
 
 /* Taken from and given back under the interpreter's lock. */
@@ -72,6 +81,8 @@ static void free_worker(struct worker *worker) {
     if (worker == NULL) return;
     if (worker->dctx != NULL) zstd_free_dctx(worker->dctx);
     if (worker->cctx != NULL) zstd_free_cctx(worker->cctx);
+    if (worker->inflater != NULL) gzip_free_decoder(worker->inflater);
+    if (worker->deflater != NULL) gzip_free_encoder(worker->deflater);
     free(worker->encoded);
     free(worker->decoded);
     free(worker);
@@ -265,6 +276,13 @@ static int decode(struct worker *worker, const struct reading *plan, const char 
     if (plan->codec == BLOSC) {
         if (is_sound_blosc((const unsigned char *)data, length, plan->decoded))
             found = blosc_decompress_ctx(data, target, (size_t)plan->decoded, 1);
+    } else if (plan->codec == GZIP) { /* a single member, and nothing behind it */
+        size_t used = 0, made = 0;
+        if (worker->inflater == NULL) worker->inflater = gzip_create_decoder();
+        if (worker->inflater != NULL &&
+            gzip_decompress(worker->inflater, data, (size_t)length, target, (size_t)plan->decoded, &used, &made) == 0 &&
+            used == (size_t)length)
+            found = (int64_t)made;
     } else {
         if (worker->dctx == NULL) worker->dctx = zstd_create_dctx();
         if (worker->dctx != NULL && length > 0) {
@@ -452,7 +470,9 @@ static const char *path_of(PyObject *text) {
 }
 
 static int is_known(int codec) {
-    if (codec == RAW || (codec == BLOSC && blosc_decompress_ctx) || (codec == ZSTD && zstd_decompress)) return 1;
+    if (codec == RAW || (codec == BLOSC && blosc_decompress_ctx) || (codec == ZSTD && zstd_decompress) ||
+        (codec == GZIP && gzip_decompress))
+        return 1;
     PyErr_SetString(PyExc_ValueError, "no such codec");
     return 0;
 }
@@ -702,7 +722,15 @@ static const char *encode(struct worker *worker, const struct writing *plan, con
         *length = plan->size;
         return chunk;
     }
-    size_t room = plan->codec == BLOSC ? plan->size + 16 : zstd_bound(plan->size);
+    if (plan->codec == GZIP && (worker->deflater == NULL || worker->level != plan->level)) {
+        if (worker->deflater != NULL) gzip_free_encoder(worker->deflater);
+        worker->deflater = gzip_create_encoder(plan->level);
+        worker->level = plan->level;
+        if (worker->deflater == NULL) return NULL;
+    }
+    size_t room = plan->codec == BLOSC  ? plan->size + 16
+                  : plan->codec == ZSTD ? zstd_bound(plan->size)
+                                        : gzip_bound(worker->deflater, plan->size);
     char *data = room_for(&worker->encoded, &worker->encoded_room, room);
     if (data == NULL) return NULL;
     if (plan->codec == BLOSC) {
@@ -710,6 +738,10 @@ static const char *encode(struct worker *worker, const struct writing *plan, con
                                        plan->compressor, plan->blocksize, 1);
         *length = (size_t)found;
         return found > 0 ? data : NULL;
+    }
+    if (plan->codec == GZIP) {
+        *length = gzip_compress(worker->deflater, chunk, plan->size, data, room);
+        return *length > 0 ? data : NULL;
     }
     if (worker->cctx == NULL) worker->cctx = zstd_create_cctx();
     if (worker->cctx == NULL || zstd_is_error(zstd_set(worker->cctx, ZSTD_LEVEL, plan->level)) ||
@@ -759,8 +791,8 @@ PyDoc_STRVAR(write_doc,
              "write(paths, source, offsets, shape, strides, itemsize, fill, codec, options)\n"
              "Writes chunks of one shape to new files: from the address `source`, each at its offset. The bytes that\n"
              "say what became of each: 0 where it is written, 1 where it holds nothing but `fill`, if that is not\n"
-             "None, and is not written, 2 for what is left to others. `options` are (level, checksum) for Zstandard,\n"
-             "(compressor, level, shuffle, blocksize, typesize) for Blosc.");
+             "None, and is not written, 2 for what is left to others. `options` are (level,) for gzip, (level, checksum)\n"
+             "for Zstandard, (compressor, level, shuffle, blocksize, typesize) for Blosc.");
 
 static PyObject *py_write(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -774,6 +806,7 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
         !is_known(codec) || !numbers_of(shape, plan.shape, &plan.rank) || !numbers_of(strides, plan.strides, &other))
         return NULL;
     if (codec == ZSTD && !PyArg_ParseTuple(options, "ip", &plan.level, &plan.checksum)) return NULL;
+    if (codec == GZIP && !PyArg_ParseTuple(options, "i", &plan.level)) return NULL;
     if (codec == BLOSC && !PyArg_ParseTuple(options, "yiinn", &plan.compressor, &plan.level, &plan.shuffle, &blocksize,
                                             &typesize))
         return NULL;
@@ -852,42 +885,40 @@ static PyObject *py_rename(PyObject *module, PyObject *arguments) {
     return PyLong_FromSsize_t(done);
 }
 
-PyDoc_STRVAR(use_doc, "use(name, addresses)\nTells where the functions of a codec are, `blosc` or `zstd`.");
+PyDoc_STRVAR(use_doc, "use(name, addresses)\nTells where the functions of a codec are: `blosc`, `zstd` or `gzip`.");
 
 static PyObject *py_use(PyObject *module, PyObject *arguments) {
     (void)module;
     const char *name;
     PyObject *given;
     if (!PyArg_ParseTuple(arguments, "sO!", &name, &PyTuple_Type, &given)) return NULL;
-    void *addresses[9] = {0};
-    Py_ssize_t count = PyTuple_Size(given), expected = strcmp(name, "blosc") == 0 ? 2 : 9;
-    if (count != expected) {
-        PyErr_SetString(PyExc_ValueError, "another number of addresses is expected");
+    /* in the order in which they are given; what is tested before they are used comes last */
+    void *blosc[] = {&blosc_compress_ctx, &blosc_decompress_ctx};
+    void *zstd[] = {&zstd_create_dctx, &zstd_free_dctx, &zstd_create_cctx, &zstd_free_cctx, &zstd_set,
+                    &zstd_compress,    &zstd_bound,     &zstd_is_error,    &zstd_decompress};
+    void *gzip[] = {&gzip_create_decoder, &gzip_free_decoder, &gzip_create_encoder, &gzip_free_encoder,
+                    &gzip_compress,       &gzip_bound,        &gzip_decompress};
+    void **places = NULL;
+    Py_ssize_t count = 0;
+#define KNOWN(codec)                                   \
+    if (strcmp(name, #codec) == 0) {                   \
+        places = codec;                                \
+        count = (Py_ssize_t)(sizeof codec / sizeof *codec); \
+    }
+    KNOWN(blosc) KNOWN(zstd) KNOWN(gzip)
+#undef KNOWN
+    if (places == NULL || count != PyTuple_Size(given)) {
+        PyErr_SetString(PyExc_ValueError, "another codec, or another number of addresses, is expected");
         return NULL;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
-        addresses[i] = PyLong_AsVoidPtr(PyTuple_GetItem(given, i));
-        if (addresses[i] == NULL) {
+        void *address = PyLong_AsVoidPtr(PyTuple_GetItem(given, i));
+        if (address == NULL) {
             if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "an address is 0");
             return NULL;
         }
+        memcpy(places[i], &address, sizeof address);
     }
-#define TAKE(function, number) memcpy(&function, &addresses[number], sizeof(void *))
-    if (expected == 2) {
-        TAKE(blosc_decompress_ctx, 0);
-        TAKE(blosc_compress_ctx, 1);
-    } else {
-        TAKE(zstd_create_dctx, 0);
-        TAKE(zstd_free_dctx, 1);
-        TAKE(zstd_create_cctx, 2);
-        TAKE(zstd_free_cctx, 3);
-        TAKE(zstd_set, 4);
-        TAKE(zstd_compress, 5);
-        TAKE(zstd_bound, 6);
-        TAKE(zstd_is_error, 7);
-        TAKE(zstd_decompress, 8);
-    }
-#undef TAKE
     Py_RETURN_NONE;
 }
 
