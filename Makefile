@@ -24,7 +24,7 @@ BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 JOBS ?= 2
 
-.PHONY: help demo test test-source test-wheel peers servers check format tables bench bench-quick bench-remote clean
+.PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize tables bench bench-quick bench-remote clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -64,6 +64,13 @@ fuzz: .venv/.tools ## hostile bytes for every parser, for SECONDS (600)
 soak: .venv/.tools ## many writers, kills and checks, for SECONDS (600); then a kill at every system call
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
 	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py
+
+sanitize: .venv/.tools ## the compiled loop over chunks under the sanitizers of gcc
+	@echo "== tests of the compiled loop, with address and undefined behaviour sanitizers"
+	@touch hatch_build.py  # the usual one comes back with the next target
+	@CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" $(BIN)/python -m pip install -q -e .
+	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+		$(BIN)/python -m pytest -q -p no:cacheprovider tests/engine tests/fuzz -k "compiled or file"
 
 tables: .venv/.tools ## write anew what the documentation takes from the code: the table of extensions
 	@$(BIN)/python docs/make_extensions.py

@@ -46,6 +46,7 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
         command = [
             *compiler,
             *("-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", *linked),
+            *shlex.split(os.environ.get("CFLAGS", "")),
             f"-I{sysconfig.get_path('include')}",
             str(source),
             *("-o", str(unfinished)),

@@ -3,11 +3,15 @@ are right, for a fuzzer to begin with."""
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
+import shutil
+import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +84,42 @@ def _documents() -> dict[str, Target]:
         for key in filter(_is_document, values):
             found[f"document {zarr_format} {key}"] = Target(_reading_document(values, key), [values[key]])
     return found
+
+
+# -- files that the compiled loop reads
+
+
+def _reading_file(codec: dict[str, Any] | None, shards: tuple[int, int] | None) -> Target:
+    folder = Path(tempfile.mkdtemp(prefix="omnizarr-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    a = np.arange(1024, dtype="<u4").reshape(32, 32) % 97
+    z = omnizarr.create_array(folder, data=a, chunks=(16, 16), shards=shards, compressors=codec)
+    file = folder / "c" / "0" / "0"
+    seed = file.read_bytes()
+
+    def read(data: bytes) -> None:
+        """What the loop of Python says is what counts, whatever it is."""
+        file.write_bytes(data)
+        outcomes: list[Any] = []
+        for native in (1, 0):
+            with omnizarr.config(native=native):
+                try:
+                    outcomes.append([z[...].tolist(), z[3:20, 5:7].tolist(), z[4, 5].item()])
+                except OmnizarrError as error:
+                    outcomes.append((type(error), getattr(error, "chunk", None)))
+        assert outcomes[0] == outcomes[1], [str(outcome)[:300] for outcome in outcomes]
+
+    return Target(read, [seed])
+
+
+def _files() -> dict[str, Target]:
+    blosc = {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle"}}
+    chains: dict[str, Any] = {"raw": None, "blosc": blosc, "zstd": "zstd", "gzip": "gzip"}
+    return {
+        f"file {name}{' in a shard' if shards else ''}": _reading_file(codec, shards)
+        for name, codec in chains.items()
+        for shards in (None, (32, 32))
+    }
 
 
 # -- chunks
@@ -205,6 +245,7 @@ def _references() -> list[bytes]:
 def _targets() -> dict[str, Target]:
     return {
         **_documents(),
+        **_files(),
         **_shards(),
         **_codecs(),
         "zip": Target(_read_zip, _zips()),
