@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import omnizarr
 from omnizarr import native
-from omnizarr.engine import compiled
+from omnizarr.engine import compiled, small
 from omnizarr.errors import ChunkError
 from omnizarr.store import LocalStore, PrefixStore, WrapperStore
 
@@ -103,6 +103,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
             return getattr(native.kernel(), name)
 
     monkeypatch.setattr(compiled, "kernel", Watched)
+    monkeypatch.setattr(small, "kernel", Watched)
     return found
 
 
@@ -115,7 +116,10 @@ def test_it_is_used(calls: list[str], tmp_path: Path, codec: str, shards: Any) -
     np.testing.assert_array_equal(z[...], a)
     assert calls == ["read"]
     np.testing.assert_array_equal(z[1:3, 1:3], a[1:3, 1:3])
-    assert calls == ["read", "read_one"]
+    assert z[5, -1] == a[5, -1]
+    assert calls == ["read", "read_small", "read_small"]
+    np.testing.assert_array_equal(z[1:3:2, 1:3], a[1:3:2, 1:3])
+    assert calls[3:] == ["read_one"]
     for other in (PrefixStore(LocalStore(tmp_path.parent), tmp_path.name), LocalStore(tmp_path, read_only=True)):
         calls.clear()
         np.testing.assert_array_equal(omnizarr.open_array(other, mode="r")[...], a)

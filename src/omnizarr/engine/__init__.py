@@ -2,9 +2,9 @@
 
 from omnizarr.engine.cache import ChunkCache
 from omnizarr.engine.corrupt import OnCorrupt, check_on_corrupt
-from omnizarr.engine.elements import element
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.read import read
+from omnizarr.engine.small import read_small
 from omnizarr.engine.write import write
 
-__all__ = ["ChunkCache", "Layout", "OnCorrupt", "check_on_corrupt", "element", "read", "sharding_of", "write"]
+__all__ = ["ChunkCache", "Layout", "OnCorrupt", "check_on_corrupt", "read", "read_small", "sharding_of", "write"]

@@ -30,13 +30,13 @@ class Layout:
         "axes",
         "cache",
         "dtype",
-        "elements",
         "fill",
         "indexes",
         "model",
         "path",
         "prefix",
         "sharding",
+        "small",
         "store",
         "uniform",
     )
@@ -61,8 +61,8 @@ class Layout:
         self.sharding: Sharding | None = model.sharding
         self.indexes = Indexes()
         """Of shards that were read lately."""
-        self.elements: Any = None
-        """What gives single elements, once somebody has asked for one (`engine/elements`)."""
+        self.small: Any = None
+        """What reads little of it by a short way, once somebody has done so (`engine/small`)."""
 
     @property
     def largest(self) -> Chain | None:

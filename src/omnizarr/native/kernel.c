@@ -658,37 +658,62 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
     return PyLong_FromLong((long)status);
 }
 
-PyDoc_STRVAR(read_element_doc,
-             "read_element(path, flags, codec, decoded, limit, itemsize, offset)\n"
-             "The bytes of one element of a chunk that is a file of its own, or the status that `read` would give it.");
+PyDoc_STRVAR(read_small_doc,
+             "read_small(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
+             "`read_one` for a box that fills `out`, a buffer of just its size.");
 
-static PyObject *py_read_element(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 7) {
-        PyErr_SetString(PyExc_TypeError, "expected 7 arguments");
+    if (count != 12) {
+        PyErr_SetString(PyExc_TypeError, "expected 12 arguments");
         return NULL;
     }
-    char element[256];
-    struct reading plan = {.low = 0, .high = sizeof element, .target = element};
+    struct reading plan = {0};
     struct box box = {0};
-    const char *path = path_of(arguments[0]);
-    if (path == NULL) return NULL;
-    plan.flags = (int)PyLong_AsLong(arguments[1]);
-    int codec = (int)PyLong_AsLong(arguments[2]);
-    plan.decoded = PyLong_AsLongLong(arguments[3]);
-    plan.limit = PyLong_AsLongLong(arguments[4]);
-    plan.itemsize = (size_t)PyLong_AsLongLong(arguments[5]);
-    box.source = PyLong_AsLongLong(arguments[6]);
-    if (PyErr_Occurred() || !is_known(codec)) return NULL;
+    const char *path = NULL;
+    int shapes, file = -1;
+    if (PyLong_Check(arguments[1]))
+        file = (int)PyLong_AsLong(arguments[1]);
+    else if ((path = path_of(arguments[1])) == NULL)
+        return NULL;
+    plan.flags = (int)PyLong_AsLong(arguments[2]);
+    int64_t start = PyLong_AsLongLong(arguments[3]), length = PyLong_AsLongLong(arguments[4]);
+    int codec = (int)PyLong_AsLong(arguments[5]);
+    plan.decoded = PyLong_AsLongLong(arguments[6]);
+    plan.limit = PyLong_AsLongLong(arguments[7]);
+    plan.itemsize = (size_t)PyLong_AsLongLong(arguments[8]);
+    box.source = PyLong_AsLongLong(arguments[10]);
+    if (PyErr_Occurred() || !is_known(codec) || !numbers_of(arguments[9], plan.source_strides, &plan.rank) ||
+        !numbers_of(arguments[11], box.shape, &shapes))
+        return NULL;
+    int64_t size = (int64_t)plan.itemsize;
+    for (int d = plan.rank - 1; d >= 0; d--) {
+        plan.target_strides[d] = size;
+        if (box.shape[d] < 0 || (box.shape[d] > 0 && size > INT64_MAX / box.shape[d])) size = -1;
+        if (size < 0) break;
+        size *= box.shape[d];
+    }
+    Py_buffer out;
+    if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) return NULL;
     struct worker *worker = take_worker();
-    if (worker == NULL) return PyErr_NoMemory();
-    plan.codec = (enum codec)codec;
-    PyThreadState *state = PyEval_SaveThread();
-    enum status status = plan.itemsize > sizeof element ? UNUSUAL : read_path(worker, &plan, path, &box);
-    PyEval_RestoreThread(state);
+    PyObject *result = NULL;
+    if (shapes != plan.rank || out.len != size)
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+    else if (worker == NULL)
+        PyErr_NoMemory();
+    else {
+        plan.codec = (enum codec)codec;
+        plan.target = out.buf;
+        plan.high = size;
+        PyThreadState *state = PyEval_SaveThread();
+        enum status status = path == NULL ? read_open(worker, &plan, file, start, length, &box)
+                                          : read_path(worker, &plan, path, &box);
+        PyEval_RestoreThread(state);
+        result = PyLong_FromLong((long)status);
+    }
     give_back(worker);
-    if (status == DONE) return PyBytes_FromStringAndSize(element, (Py_ssize_t)plan.itemsize);
-    return PyLong_FromLong((long)status);
+    PyBuffer_Release(&out);
+    return result;
 }
 
 /* -- writing */
@@ -925,7 +950,7 @@ static PyObject *py_use(PyObject *module, PyObject *arguments) {
 static PyMethodDef methods[] = {
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
-    {"read_element", (PyCFunction)(void (*)(void))py_read_element, METH_FASTCALL, read_element_doc},
+    {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, read_small_doc},
     {"rename", py_rename, METH_VARARGS, rename_doc},
     {"write", py_write, METH_VARARGS, write_doc},
     {"use", py_use, METH_VARARGS, use_doc},

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr._json import Json, same
 from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.engine import Layout, element, read, write
+from omnizarr.engine import Layout, read, read_small, write
 from omnizarr.errors import ArgumentError, ChunkError, NodeTypeError, ReadOnlyError, SelectionError
 from omnizarr.indexing import (
     Selection,
@@ -98,7 +98,7 @@ class Array(Described):
     # -- reading
 
     def __getitem__(self, key: Any) -> Any:
-        if type(key) is tuple and (found := element(self._layout, key)) is not None:
+        if type(key) is tuple and (found := read_small(self._layout, key)) is not None:
             return found
         selection = plain_selection(key, self._model.shape)
         fields = None
