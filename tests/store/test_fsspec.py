@@ -20,7 +20,7 @@ from tests.servers.running import Place, rclone
 
 import omnizarr
 from omnizarr.errors import LocationError, StoreError
-from omnizarr.store import FsspecStore, Store
+from omnizarr.store import FsspecStore, Store, cut
 from omnizarr.testing import StoreSuite
 
 _NUMBERS = count()
@@ -172,3 +172,27 @@ def test_a_server_that_ignores_ranges(web: Place, files: Path) -> None:
         z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/ranges"), mode="r")
         assert z[3, 4] == data[3, 4]
         assert (z[1:18:7, ::5] == data[1:18:7, ::5]).all()
+
+
+@pytest.mark.parametrize("no_ranges", [False, True])
+def test_every_range_of_such_a_server(web: Place, files: Path, no_ranges: bool) -> None:
+    value = bytes(range(20))
+    (files / "parts").mkdir(exist_ok=True)
+    (files / "parts" / "k").write_bytes(value)
+    with proxy(web.endpoint) as faulty:
+        faulty.faults = Faults(no_ranges=no_ranges)
+        for part in (
+            (5, None),
+            (5, 3),
+            (5, 100),
+            (5, 20),
+            (0, 20),
+            (0, 21),
+            (-4, None),
+            (-30, None),
+            (20, 5),
+            (30, None),
+        ):
+            store = FsspecStore.from_url(f"{faulty.endpoint}/parts")
+            for _ in range(2):
+                assert bytes(store.get("k", part) or b"") == bytes(cut(value, part))

@@ -109,6 +109,7 @@ class FsspecStore(Store):
         protocol = filesystem.protocol
         names = {protocol} if isinstance(protocol, str) else set(protocol)
         self._quoted = bool(names & {"http", "https"})  # whose paths are addresses
+        self._cuts = not self._quoted  # whether parts are known to be parts: a web server may answer the whole
         self._local = bool(names & {"file", "local"})
         # Who is not asynchronous may have a single connection, which threads must not share.
         many = _asynchronous(filesystem) or self._local or "memory" in names
@@ -274,12 +275,18 @@ class FsspecStore(Store):
                 raise
             found = _bytes(self._call("cat_file", path, start=start, end=size))
             end = size
-        if end is not None and len(found) > end - start:
-            size = self._size(path)
-            if size is None or len(found) != size:
-                raise StoreError(f"more bytes came than were asked for: {len(found)} instead of {end - start}")
-            return cut(found, (start, end - start))
-        return found
+        if end is not None and (len(found) == end - start if self._cuts else not start and len(found) <= end):
+            return found
+        size = self._size(path)
+        if size is None:
+            return None
+        length = span((start, None if end is None else end - start), size)[1]
+        if len(found) == length:
+            self._cuts = self._cuts or 0 < length < size
+            return found
+        if len(found) != size:
+            raise StoreError(f"other bytes came than were asked for: {len(found)} instead of {length}")
+        return cut(found, (start, length))
 
     def _size(self, path: str) -> int | None:
         info = self._call("info", path)
