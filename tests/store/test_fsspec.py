@@ -126,6 +126,30 @@ def test_errors_say_where_and_show_no_secret(web: Place) -> None:
         assert FsspecStore.from_url(f"{faulty.endpoint}/x", forbidden_is_absent=True, **options).get("a") is None
 
 
+def test_no_secret_is_plain_in_a_pickle() -> None:
+    inner = MemoryFileSystem(password="hunter-2")
+    for filesystem, path in (
+        (MemoryFileSystem(password="hunter-2"), "/a"),
+        (MemoryFileSystem(client_kwargs={"aws_secret_access_key": "hunter-2"}), "/a"),
+        (fsspec.filesystem("dir", fs=inner, path="/a"), "b"),
+        (fsspec.filesystem("http"), "http://me:hunter-2@127.0.0.1:9/x"),
+    ):
+        store = FsspecStore(filesystem, path)
+        pickled = pickle.dumps(store)
+        assert b"hunter-2" not in pickled
+        assert pickle.loads(pickled) == store
+
+
+def test_what_cannot_be_opened_is_our_error() -> None:
+    with pytest.raises(LocationError, match="`ftp://`") as caught:
+        FsspecStore.from_url("ftp://me:hunter-2@127.0.0.1:9/x")
+    assert "hunter-2" not in str(caught.value)
+
+
+def test_the_host_is_a_part_of_the_location() -> None:
+    assert FsspecStore(MemoryFileSystem(host="server", password="hunter-2"), "/a").location == "memory://server/a"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_reads(web: Place, files: Path) -> None:

@@ -113,7 +113,9 @@ def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, A
     """Takes the options of a container out of those that were given."""
     taken = options.pop(name, {})
     if not isinstance(taken, Mapping):
-        raise LocationError(f"`storage_options`: expected a dict of options under `{name}`, found {taken!r}")
+        raise LocationError(
+            f"`storage_options`: expected a dict of options under `{name}`, found a {type(taken).__name__}"
+        )
     taken = dict(taken)
     if all:
         taken |= options

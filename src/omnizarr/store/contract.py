@@ -215,6 +215,12 @@ class Store(ABC):
     def location(self) -> str:
         """Where it is, as a user would write it; never with credentials."""
 
+    @property
+    def full_location(self) -> str:
+        """The location and whatever else tells the place from others, such as the server that a bucket is on: the same
+        in every program, and never with credentials."""
+        return self.location
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.location})"
 

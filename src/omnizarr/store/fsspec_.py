@@ -6,7 +6,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from omnizarr.errors import LocationError, MissingDependencyError, OmnizarrError, StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
 from omnizarr.store.object.failures import without_secrets
-from omnizarr.store.object.options import secrets, unveiled, veiled
+from omnizarr.store.object.options import described, secrets, unveiled, veiled
 from omnizarr.store.overlap import Ask, Overlap
 from omnizarr.store.window import Window
 
@@ -94,6 +94,9 @@ class FsspecStore(Store):
                 f"fsspec cannot open this `{url.partition('://')[0]}://` address: {error}",
                 hint="install the package that it names",
             ) from None
+        except Exception as error:  # whatever the file system raises; some connect already
+            text = without_secrets(str(error) or type(error).__name__, secrets(storage_options))
+            raise LocationError(f"fsspec cannot open this `{url.partition('://')[0]}://` address: {text}") from None
         return cls(
             filesystem,
             path,
@@ -126,11 +129,23 @@ class FsspecStore(Store):
         protocol = self._filesystem.protocol
         name = protocol if isinstance(protocol, str) else protocol[0]
         path = without_secrets(self._path, self._secrets)
-        return path if "://" in path else f"{name}://{path.lstrip('/') if name != 'file' else path}"
+        if "://" in path:
+            return path
+        host = self._options.get("host")  # which is no part of a path on FTP, SSH and the like
+        start = f"{name}://{host}/" if isinstance(host, str) else f"{name}://"
+        return start + (path.lstrip("/") if name != "file" else path)
+
+    @property
+    def full_location(self) -> str:
+        return " ".join([self.location, *described(self._options)])
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        return getattr(self._filesystem, "storage_options", None) or {}
 
     @property
     def _secrets(self) -> list[str]:
-        return secrets(getattr(self._filesystem, "storage_options", None) or {})
+        return secrets(self._options)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -144,17 +159,18 @@ class FsspecStore(Store):
         return hash((type(self._filesystem), self._path))
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {
-            name: value for name, value in self.__dict__.items() if name not in ("_alone", "_window", "_filesystem")
-        }
+        made = ("_alone", "_window", "_filesystem", "_path")
+        kept = {name: value for name, value in self.__dict__.items() if name not in made}
         filesystem = self._filesystem
-        made_of = (type(filesystem), tuple(filesystem.storage_args), veiled(dict(filesystem.storage_options)))
-        return {**kept, "_filesystem": made_of}
+        said = {"arguments": tuple(filesystem.storage_args), "options": dict(filesystem.storage_options)}
+        return {**kept, "_filesystem": (type(filesystem), veiled({**said, "path": self._path}))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        kind, arguments, options = state["_filesystem"]
         self.__dict__.update(state)
-        self._filesystem = kind(*arguments, **unveiled(options))
+        kind, said = state["_filesystem"]
+        known = unveiled(said)
+        self._filesystem = kind(*known["arguments"], **known["options"])
+        self._path = known["path"]
         self._process = os.getpid()
         self._begin()
 
