@@ -10,10 +10,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import omnizarr
 from omnizarr.errors import ArgumentError, StoreError
-from omnizarr.store import CacheStore, LocalStore, MemoryStore, Store, WrapperStore
+from omnizarr.store import (
+    CacheStore,
+    FsspecStore,
+    LocalStore,
+    MemoryStore,
+    ObjectStore,
+    PrefixStore,
+    ReferenceStore,
+    Store,
+    WrapperStore,
+    ZipStore,
+)
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
 
@@ -232,6 +244,27 @@ def test_later_programs_find_it_again(tmp_path: Path) -> None:
     inner.set("l", b"new")
     assert again.get("l") == b"new"
     assert CacheStore(MemoryStore(name="elsewhere"), folder=tmp_path).get("k") is None  # each place has its own
+
+
+def test_places_that_differ_in_more_than_their_location_share_nothing(tmp_path: Path) -> None:
+    places: list[Store] = [
+        ObjectStore.from_url("s3://bucket"),
+        ObjectStore.from_url("s3://bucket", endpoint="http://127.0.0.1:1"),
+        ObjectStore.from_url("az://bucket", account_name="one"),
+        ObjectStore.from_url("az://bucket", account_name="two"),
+        FsspecStore(MemoryFileSystem(host="one"), "/a"),
+        FsspecStore(MemoryFileSystem(host="two"), "/a"),
+        FsspecStore(MemoryFileSystem(client_kwargs={"endpoint_url": "http://127.0.0.1:1"}), "/a"),
+        ReferenceStore({"a": "1"}),
+        ReferenceStore({"a": "2"}),
+    ]
+    places += [store for place in places[:4] for store in (PrefixStore(place, "p"), ZipStore.inside(place, "x.zip"))]
+    for place in places:
+        CacheStore(place, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(places)
+    for place in places:
+        CacheStore(place, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(places)
 
 
 def test_damaged_and_strange_files_are_not_used(tmp_path: Path) -> None:

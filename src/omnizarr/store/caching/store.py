@@ -76,7 +76,7 @@ class CacheStore(WrapperStore):
             from omnizarr.store.caching.disk import DiskKeeper
 
             try:
-                self._keeper = DiskKeeper(self.folder, self.inner.location, self.max_bytes)
+                self._keeper = DiskKeeper(self.folder, self.inner.full_location, self.max_bytes)
             except OSError as error:
                 raise StoreError(
                     f"cannot keep anything in {self.folder}: {error.strerror}", store=self.folder

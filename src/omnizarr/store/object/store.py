@@ -86,6 +86,10 @@ class ObjectStore(Store):
     def location(self) -> str:
         return f"{self._source.location}/{self._prefix}".rstrip("/")
 
+    @property
+    def full_location(self) -> str:
+        return f"{self._source.server} {self.location}"
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, ObjectStore)

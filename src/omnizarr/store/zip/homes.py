@@ -35,6 +35,11 @@ class Home(ABC):
         """Where it is, as a user would write it."""
 
     @property
+    def full_location(self) -> str:
+        """The same, and whatever else tells it from other places."""
+        return self.location
+
+    @property
     @abstractmethod
     def identity(self) -> Hashable:
         """Equal for two homes of one archive."""
@@ -178,6 +183,10 @@ class ValueHome(_Elsewhere):
     @property
     def location(self) -> str:
         return f"zip::{self._store.location.removesuffix('/')}/{self._key}"
+
+    @property
+    def full_location(self) -> str:
+        return f"zip::{self._store.full_location}/{self._key}"
 
     @property
     def identity(self) -> Hashable:
