@@ -59,7 +59,8 @@ class State(NamedTuple):
     data: Buffer | None
     """None if the value is not in the state that was asked for any more."""
     version: Version
-    """Of the whole value; None if its states cannot be told apart."""
+    """Of the whole value; None if its states cannot be told apart. If the store has conditional writes, what
+    `get_versioned` would have given."""
     size: int | None
     """Of the whole value; None if that is not known."""
 

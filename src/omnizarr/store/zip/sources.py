@@ -7,7 +7,7 @@ import stat
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -16,7 +16,7 @@ from omnizarr.store import files
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version
 from omnizarr.store.overlap import Ask, Overlap
 
-__all__ = ["BytesSource", "FileSource", "ObjectSource", "Source", "ValueSource"]
+__all__ = ["BytesSource", "FileSource", "ObjectSource", "Source", "ValueSource", "as_file_errors"]
 
 _TAIL = 2**17  # bytes at the end of a value that are asked for together: the directory, and documents written last
 _READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -155,16 +155,28 @@ class FileSource(Source):
             pass  # nothing can be done about it here
 
 
+@contextmanager
+def as_file_errors() -> Iterator[None]:
+    """Makes errors of a file of whatever an object raises that behaves like one: one that is closed, or gives text."""
+    try:
+        yield
+    except (OSError, StoreError):
+        raise
+    except Exception as error:
+        raise OSError(f"its file object says: {type(error).__name__}: {error}") from error
+
+
 class ObjectSource(Source):
     """A file object, which has one place at which it is read, so that one thread at a time uses it."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
         self._file = file
         self._seeking = threading.Lock()
-        self.size = file.seek(0, os.SEEK_END)
+        with as_file_errors():
+            self.size = file.seek(0, os.SEEK_END)
 
     def read(self, start: int, length: int) -> bytes:
-        with self._seeking:
+        with as_file_errors(), self._seeking:
             self._file.seek(start)
             pieces = []
             while length > 0:  # raw files may give less than they are asked for
@@ -173,7 +185,7 @@ class ObjectSource(Source):
                     break
                 pieces.append(piece)
                 length -= len(piece)
-        return b"".join(pieces)
+            return b"".join(pieces)
 
 
 class ValueSource(Source):
@@ -186,7 +198,8 @@ class ValueSource(Source):
         self._store = store
         self._key = key
         self._tail = tail
-        self._version = version
+        self.version = version
+        """Of the state that all parts are of; None if the store does not tell."""
         self.size = size
 
     @classmethod
@@ -215,9 +228,9 @@ class ValueSource(Source):
         return memoryview(self._tail)[start - begin : start - begin + length]
 
     def _asked(self, part: ByteRange) -> bytes | memoryview:
-        if self._version is None:
+        if self.version is None:
             return self._checked(self._store.get(self._key, part))
-        state = self._store.get_state(self._key, part, self._version)
+        state = self._store.get_state(self._key, part, self.version)
         return self._checked(None if state is None else state.data)
 
     def _checked(self, value: Any) -> bytes | memoryview:
@@ -241,10 +254,10 @@ class ValueSource(Source):
         if not far:
             return
         window = self._store.window
-        if self._version is not None and window is not None:
+        if self.version is not None and window is not None:
             asks = (Ask(number, partial(self._asked, parts[number]), parts[number][1]) for number in far)
             yield from Overlap(window, asks, len)
-        elif self._version is not None:
+        elif self.version is not None:
             for number in far:
                 yield number, self._asked(parts[number])
         else:
