@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from omnizarr.store import (
     ZipStore,
 )
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
+from omnizarr.store.window import Window
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
 
 
@@ -150,6 +153,46 @@ def test_parts_in_one_batch_are_of_one_state(tagged: tuple[Tagged, CacheStore]) 
     for _ in range(2):
         found = store.get_partial_values(wanted)
         assert [None if value is None else bytes(value) for value in found] == [b"ab", b"ij", b"x", None]
+
+
+class _Far(Tagged):
+    """One that is far away, and answers nothing before several have asked."""
+
+    remote = True
+
+    def __init__(self, together: int, window: Window | None = None) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(together, timeout=20)
+        self._window = window
+
+    @property
+    def window(self) -> Window | None:
+        return self._window
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self._meeting.wait()
+        return super().get_state(key, range, version)
+
+
+@pytest.mark.parametrize("window", [None, Window()])
+def test_a_store_that_is_far_away_is_asked_for_many_keys_at_once(window: Window | None) -> None:
+    far = _Far(8, window)
+    for number in range(16):
+        far.set(f"k{number}", bytes([number]))
+    answers = dict(CacheStore(far).get_each([(f"k{number}", None) for number in range(16)]))
+    assert answers == {number: bytes([number]) for number in range(16)}
+
+
+def test_no_more_is_fetched_ahead_than_fits() -> None:
+    far, value = _Far(1, Window()), bytes(2**22)
+    for number in range(200):
+        far.set(f"k{number}", value)
+    answers = CacheStore(far, max_bytes=0).get_each([(f"k{number}", None) for number in range(200)])
+    for _ in range(3):
+        next(answers)
+        time.sleep(0.05)  # in which all could be fetched
+        assert len(far.asked) < 50
+    answers.close()  # type: ignore[attr-defined]
 
 
 def test_for_a_while_nothing_is_asked(tagged: tuple[Tagged, CacheStore], monkeypatch: pytest.MonkeyPatch) -> None:
