@@ -180,6 +180,29 @@ def test_errors_at_random_are_survived(web: Place, files: Path, faults: Faults) 
         assert (z[...] == data).all()
 
 
+@pytest.mark.parametrize("status", [400, 403, 429, 500, 503])
+def test_what_fails_is_not_taken_for_absent(web: Place, files: Path, status: int) -> None:
+    omnizarr.create_array(files / "failing", data=range(10), chunks=5, overwrite=True)
+    with proxy(web.endpoint) as faulty:
+        z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/failing", max_retries=0), mode="r")
+        faulty.faults = Faults(status=status)
+        for part in (None, (0, 100), (2, 3), (2, None), (-2, None), (0, 0)):
+            with pytest.raises(StoreError, match="`c/0`"):
+                z.store.get("c/0", part)
+        for act in (z.store.size, z.store.exists):
+            with pytest.raises(StoreError, match="`c/0`"):
+                act("c/0")
+        with pytest.raises(StoreError):
+            z[...]
+        faulty.faults = Faults(status=404)
+        for part in (None, (0, 100), (2, 3), (2, None), (-2, None), (0, 0)):
+            assert z.store.get("c/0", part) is None
+        assert not z.store.exists("c/0")
+        faulty.faults = Faults(reset=1)
+        with pytest.raises(StoreError):
+            z[...]
+
+
 def test_who_never_answers_is_an_error_in_time(web: Place) -> None:
     with proxy(web.endpoint) as faulty:
         faulty.faults = Faults(stall=1)

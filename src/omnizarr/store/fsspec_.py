@@ -201,10 +201,17 @@ class FsspecStore(Store):
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Calls a method of the file system. If that is asynchronous, it may only take its time."""
         filesystem = self._here()
-        if not _asynchronous(filesystem):
-            return getattr(filesystem, name)(*arguments, **named)
-        sync = _fsspec().asyn.sync
-        return sync(filesystem.loop, getattr(filesystem, f"_{name}"), *arguments, timeout=self._timeout, **named)
+        try:
+            if not _asynchronous(filesystem):
+                return getattr(filesystem, name)(*arguments, **named)
+            sync = _fsspec().asyn.sync
+            return sync(filesystem.loop, getattr(filesystem, f"_{name}"), *arguments, timeout=self._timeout, **named)
+        except FileNotFoundError as error:
+            # fsspec says so of a web address whatever went wrong there; only 404 and 410 mean it.
+            cause = error.__cause__ if self._quoted else None
+            if cause is None or isinstance(cause, _ABSENT) or getattr(cause, "status", None) in (404, 410):
+                raise
+            raise cause from None
 
     def _at(self, key: str) -> str:
         if self._quoted:
@@ -235,9 +242,7 @@ class FsspecStore(Store):
             try:
                 return act()
             except Exception as error:
-                status = getattr(error, "status", None) or 0
-                broken = isinstance(error, (ConnectionError, TimeoutError)) or "Payload" in type(error).__name__
-                if not (status in (429, 500, 502, 503, 504) or broken or "Disconnected" in type(error).__name__):
+                if not _passing(error):
                     raise
             time.sleep(random.uniform(0.5, 1.0) * 0.1 * 2**number)
         return act()
@@ -281,7 +286,9 @@ class FsspecStore(Store):
             found = _bytes(self._call("cat_file", path, start=start, end=end))
         except _ABSENT:
             raise
-        except Exception:
+        except Exception as error:
+            if _passing(error):
+                raise
             size = self._size(path)
             if size is None:
                 return None
@@ -426,6 +433,17 @@ class FsspecStore(Store):
 def _asynchronous(filesystem: Any) -> bool:
     """Whether it is, and all that it stands on: a folder of another one says so in any case."""
     return getattr(filesystem, "async_impl", False) and (not hasattr(filesystem, "fs") or _asynchronous(filesystem.fs))
+
+
+def _passing(error: Exception) -> bool:
+    """Whether it may go better the next time."""
+    name = type(error).__name__
+    return (
+        getattr(error, "status", None) in (429, 500, 502, 503, 504)
+        or isinstance(error, (ConnectionError, TimeoutError))
+        or "Payload" in name
+        or "Disconnected" in name
+    )
 
 
 def _forget(filesystem: Any, path: str) -> None:
