@@ -209,6 +209,8 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
                 "a web address with a query does not tell where the keys below it are",
                 hint="for signed addresses of buckets use `s3://`, `gs://` or `az://` and `storage_options`",
             )
+        if not parts.netloc:
+            raise LocationError(f"`{scheme}://` must be followed by the name of a server")
         return "http", f"{scheme}://{parts.netloc}", unquote(parts.path).strip("/"), {}
     kind = {"gcs": "gs", "s3a": "s3", "abfs": "az", "abfss": "az", "azure": "az", "adl": "az"}.get(scheme, scheme)
     root, _, path = rest.partition("/")
