@@ -322,7 +322,7 @@ class FsspecStore(Store):
         self._here()
         window = self._window
         asks = (
-            Ask(index, partial(self.get, key, range), window.expected(None if range is None else range[1]))
+            Ask(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         return Overlap(window, asks, lambda value: 0 if value is None else len(value))

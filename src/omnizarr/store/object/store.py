@@ -236,7 +236,7 @@ class ObjectStore(Store):
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         window = self.window
         asks = (
-            Ask(index, partial(self.get, key, range), window.expected(None if range is None else range[1]))
+            Ask(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         return Overlap(window, asks, _length)
@@ -245,7 +245,7 @@ class ObjectStore(Store):
         """The answers, in order. Whole values are remembered with their versions, for `recall`."""
         window = self.window
         asks = (
-            Ask(index, partial(self.get_state, key, range), window.expected(None if range is None else range[1]))
+            Ask(index, partial(self.get_state, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         answers: list[Buffer | None] = [None] * len(requests)
