@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import threading
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -166,6 +167,36 @@ def test_a_child_reads(web: Place, files: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert z[...].sum() == 4950
     assert pickle.loads(pickle.dumps(z))[...].sum() == 4950
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_waits_for_no_thread_of_its_parent() -> None:
+    """Of a file system that one thread at a time uses, another thread may do so while the process is forked."""
+    store = FsspecStore.from_url(f"dir::memory://fork-{os.getpid()}")
+    store.set("a", b"1")
+    held, ended = threading.Event(), threading.Event()
+
+    def use() -> None:
+        with store._alone:
+            held.set()
+            ended.wait(60)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    assert held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that hangs ends, too
+        try:
+            store.set("b", b"2")
+            os._exit(0 if (store.get("a"), store.get("b")) == (b"1", b"2") else 1)
+        finally:
+            os._exit(2)
+    status = os.waitpid(child, 0)[1]
+    ended.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
 
 
 @pytest.mark.parametrize(

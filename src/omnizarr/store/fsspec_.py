@@ -122,6 +122,7 @@ class FsspecStore(Store):
     @property
     def window(self) -> Window:
         """How much may be under way to the place."""
+        self._here()
         return self._window
 
     @property
@@ -220,6 +221,7 @@ class FsspecStore(Store):
 
     def _asked(self, what: str, key: str | None, act: Callable[[], R], *, absent: R) -> R:
         """What `act` gives; `absent` if there is no such key."""
+        self._here()  # before the lock is taken, whose holder may be a thread of the parent
         try:
             with self._alone:
                 return self._repeated(act)
@@ -355,6 +357,7 @@ class FsspecStore(Store):
         self._asked_to_write("write", key, act)
 
     def _asked_to_write(self, what: str, key: str | None, act: Callable[[], None]) -> None:
+        self._here()
         try:
             with self._alone:
                 act()

@@ -7,6 +7,7 @@ used here, too, from whatever thread. Of those that are far away, as many reques
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -49,6 +50,7 @@ class ZarrPythonStore(Store):
 
     def _begin(self) -> None:
         self._window = Window(_AT_ONCE) if self.remote else None
+        self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_window"}
@@ -59,6 +61,8 @@ class ZarrPythonStore(Store):
 
     @property
     def window(self) -> Window | None:
+        if self._process != os.getpid():  # what is under way in the parent never ends here
+            self._begin()
         return self._window
 
     @property
@@ -127,7 +131,7 @@ class ZarrPythonStore(Store):
         return self._run("read", key, lambda: self._get(key, range))
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        window = self._window
+        window = self.window
         if window is None:
             return super().get_each(requests)
         asks = (
