@@ -559,6 +559,28 @@ def test_fork(tmp_path: Path) -> None:
     assert _names(tmp_path / "y.zip") == ["a", "child"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_file_object_is_not_read_by_a_child_too(tmp_path: Path) -> None:
+    """The two would share the place at which it is read, and each find bytes that the other looked for."""
+    path = _written(tmp_path / "x.zip", VALUES)
+    with open(path, "rb") as file:
+        on_disk, in_memory = ZipStore(file), ZipStore(io.BytesIO(path.read_bytes()))
+        assert on_disk.get("c/1", (3, 5)) == in_memory.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # a child that hangs ends, too
+            try:
+                assert in_memory.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
+                on_disk.get("c/1", (3, 5))
+            except StoreError as error:
+                os._exit(0 if "make the store of a path" in str(error) else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert on_disk.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
+
+
 def test_many_readers_and_writers(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     store = ZipStore(path)

@@ -167,15 +167,32 @@ def as_file_errors() -> Iterator[None]:
 
 
 class ObjectSource(Source):
-    """A file object, which has one place at which it is read, so that one thread at a time uses it."""
+    """A file object, which has one place at which it is read, so that one thread at a time uses it. A process and its
+    children share that place, if the file is one of the system: then children must not use it."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
         self._file = file
         self._seeking = threading.Lock()
+        self._process = os.getpid()
         with as_file_errors():
             self.size = file.seek(0, os.SEEK_END)
 
+    def _check_process(self) -> None:
+        if self._process == os.getpid():
+            return
+        try:
+            self._file.fileno()
+        except (OSError, AttributeError):  # it lies in memory, of which a child has its own
+            self._seeking = threading.Lock()
+            self._process = os.getpid()
+            return
+        raise StoreError(
+            f"{self._file!r} was opened before this process was forked off, and cannot be read by both",
+            hint="make the store of a path, or of a file that is opened in the child",
+        )
+
     def read(self, start: int, length: int) -> bytes:
+        self._check_process()
         with as_file_errors(), self._seeking:
             self._file.seek(start)
             pieces = []
