@@ -110,7 +110,7 @@ def test_a_state_is_told_from_others(s3: Place, azure: Place) -> None:
         assert first.size == 10
         assert bytes(store.get_state("k", (4, 4), first.version).data) == b"4567"  # type: ignore[union-attr, arg-type]
         store.set("k", b"9876543210")
-        for part in ((4, 4), (-2, None), None):
+        for part in ((4, 4), (-2, None), None, (0, 0), (100, 4), (100, None)):
             changed = store.get_state("k", part, first.version)
             assert changed is not None
             assert changed.data is None

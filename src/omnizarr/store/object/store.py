@@ -131,7 +131,7 @@ class ObjectStore(Store):
             if start < 0 and not (self._suffixes and self._ranges):
                 return self._from_the_end(key, -start, version)
             if length is not None and length <= 0:
-                return self._nothing_of(key)
+                return self._nothing_of(key, version)
         tag = version[0] if isinstance(version, tuple) else None
         for attempt in _attempts(self._source.retry_timeout):
             try:
@@ -145,7 +145,7 @@ class ObjectStore(Store):
                     return None
                 if range is not None:
                     if failures.out_of_range(error):
-                        return self._nothing_of(key)
+                        return self._nothing_of(key, version)
                     if failures.no_suffix(error):
                         self._suffixes = False
                         return self._from_the_end(key, -range[0], version)
@@ -213,9 +213,12 @@ class ObjectStore(Store):
                 return answer
         raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
 
-    def _nothing_of(self, key: str) -> State | None:
+    def _nothing_of(self, key: str, version: Version) -> State | None:
         head = self._head(key)
-        return None if head is None else State(b"", _version(head), head["size"])
+        if head is None:
+            return None
+        found = _version(head)
+        return State(b"" if version is None or found == version else None, found, head["size"])
 
     def _head(self, key: str) -> Any:
         check_key(key)
