@@ -93,6 +93,12 @@ def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: Place) -> No
         store.set("a", b"")
 
 
+@pytest.mark.parametrize("url", ["s3://my bucket/x", "s3://bücket/x", "gs://a^b", "az://a\nb", "http://[::1/x"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(LocationError):
+        ObjectStore.from_url(url)
+
+
 def test_suffixes_cost_one_request_where_the_place_has_them(s3: Place, azure: Place) -> None:
     for place, sizes in ((s3, True), (azure, False)):
         store = ObjectStore.from_url(place.new(), **place.options)

@@ -19,6 +19,7 @@ from omnizarr.store.window import Window
 
 __all__ = ["Address", "Given", "Line", "Source"]
 
+_BUCKET = re.compile(r"[A-Za-z0-9._:-]+")
 _QUERY = re.compile(r"\?.*=")
 _CREDENTIALS = frozenset({"access_key_id", "skip_signature", "role_arn", "web_identity_token_file"})
 """Options that say themselves where credentials come from."""
@@ -203,7 +204,10 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
     if scheme in ("http", "https"):
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise LocationError(f"this `{scheme}://` address cannot be read: {error}") from None
         if parts.query or parts.fragment:
             raise LocationError(
                 "a web address with a query does not tell where the keys below it are",
@@ -225,4 +229,6 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
             f"this `{scheme}://` address has a user or a signature in it",
             hint="give credentials in `storage_options`: `access_key_id` and `secret_access_key`, or `sas_token`",
         )
+    if not _BUCKET.fullmatch(root):  # with some of them obstore does not fail but panic
+        raise LocationError(f"{root!r} is no name of a bucket: it has other characters than letters, digits, `.-_:`")
     return kind, root, path.strip("/"), said
