@@ -99,6 +99,40 @@ def test_what_is_no_address_is_refused(url: str) -> None:
         ObjectStore.from_url(url)
 
 
+@pytest.mark.parametrize("endpoint", ["localhost:9000", "http://my server", "http://", "ftp://x", "http://h/a b"])
+def test_what_is_no_server_is_refused(endpoint: str) -> None:
+    for scheme in ("s3", "gs", "az"):
+        with pytest.raises(LocationError, match="`endpoint`"):
+            ObjectStore.from_url(f"{scheme}://bucket", endpoint=endpoint)
+
+
+class PanicException(BaseException):
+    """As obstore's is called, which also prints a page about itself."""
+
+
+class _Panicking:
+    def _panic(self, *_: object, **__: object) -> None:
+        raise PanicException("InvalidUriChar")
+
+    get = head = put = delete = list = list_with_delimiter = _panic
+
+
+def test_a_panic_is_an_error() -> None:
+    store = ObjectStore(_Panicking())
+    for act in (
+        lambda: store.get("a"),
+        lambda: store.size("a"),
+        lambda: store.set("a", b""),
+        lambda: store.erase("a"),
+        lambda: store.erase_values(["a", "b"]),
+        lambda: store.list_dir(""),
+        lambda: list(store.list()),
+        lambda: store.get_partial_values([("a", None), ("b", None)]),
+    ):
+        with pytest.raises(StoreError, match="InvalidUriChar"):
+            act()
+
+
 def test_suffixes_cost_one_request_where_the_place_has_them(s3: Place, azure: Place) -> None:
     for place, sizes in ((s3, True), (azure, False)):
         store = ObjectStore.from_url(place.new(), **place.options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from hashlib import shake_256
@@ -81,6 +82,7 @@ _CLIENT: dict[str, Any] = {
     "timeout": 60.0,
     "user_agent": None,
 }
+_ENDPOINT = re.compile(r"https?://[^\s/]+(?:/[!-~]*)?")
 _DURATIONS = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
 _RETRYING: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
 _OWN: dict[str, Any] = {
@@ -126,7 +128,11 @@ def sorted_out(kind: str, given: Mapping[str, Any]) -> Options:
                 hint=nearest(said, names) or "docs/stores.md lists those that there are",
             )
     _check(own, retrying, client)
-    endpoint = config.get("endpoint") or config.get("base_url") or ""
+    endpoint = config.get("endpoint") or config.get("base_url")
+    if endpoint is not None and not _ENDPOINT.fullmatch(str(endpoint)):
+        raise LocationError(
+            "`storage_options`: `endpoint` is no address of a server", hint="write it as in `http://127.0.0.1:9000`"
+        )
     if str(endpoint).startswith("http://"):
         client.setdefault("allow_http", True)  # whoever writes it means it
     for name in _DURATIONS & client.keys():

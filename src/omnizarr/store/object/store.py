@@ -167,7 +167,8 @@ class ObjectStore(Store):
                 options["range"] = (start, start + length)
         if tag is not None:
             options["if_match"] = tag
-        answer = self._source.line().client.get(self._prefix + key, options=options)
+        with failures.no_panic():
+            answer = self._source.line().client.get(self._prefix + key, options=options)
         meta = answer.meta
         found = _version(meta)
         size = meta["size"]
@@ -223,7 +224,8 @@ class ObjectStore(Store):
     def _head(self, key: str) -> Any:
         check_key(key)
         try:
-            return self._source.line().client.head(self._prefix + key)
+            with failures.no_panic():
+                return self._source.line().client.head(self._prefix + key)
         except FileNotFoundError:
             return None
         except Exception as error:
@@ -286,9 +288,10 @@ class ObjectStore(Store):
         self._recalled.pop(key, None)
         several = mode == "overwrite" and len(data) > _SINGLE_PUT
         try:
-            return self._source.line().client.put(
-                self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
-            )
+            with failures.no_panic():
+                return self._source.line().client.put(
+                    self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
+                )
         except Exception as error:
             if mode != "overwrite" and type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
                 return None
@@ -305,7 +308,8 @@ class ObjectStore(Store):
         check_key(key)
         self._recalled.pop(key, None)
         try:
-            self._source.line().client.delete(self._prefix + key)
+            with failures.no_panic():
+                self._source.line().client.delete(self._prefix + key)
         except FileNotFoundError:
             pass
         except Exception as error:
@@ -328,7 +332,8 @@ class ObjectStore(Store):
 
     def _bulk(self, keys: list[str]) -> None:
         try:
-            self._source.line().client.delete([self._prefix + key for key in keys])
+            with failures.no_panic():
+                self._source.line().client.delete([self._prefix + key for key in keys])
         except Exception as error:
             raise self._error(error, "erase keys in", None) from None
 
@@ -342,10 +347,11 @@ class ObjectStore(Store):
     def _listed(self, below: str) -> Iterator[str]:
         cut = len(self._prefix)
         try:
-            for page in self._source.line().client.list(below or None, chunk_size=1000):
-                for meta in page:
-                    if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
-                        yield meta["path"][cut:]
+            with failures.no_panic():
+                for page in self._source.line().client.list(below or None, chunk_size=1000):
+                    for meta in page:
+                        if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
+                            yield meta["path"][cut:]
         except FileNotFoundError:
             return
         except Exception as error:
@@ -355,7 +361,8 @@ class ObjectStore(Store):
         below = self._prefix + check_prefix(prefix)
         self._check_listable()
         try:
-            found = self._source.line().client.list_with_delimiter(below or None)
+            with failures.no_panic():
+                found = self._source.line().client.list_with_delimiter(below or None)
         except FileNotFoundError:
             return [], []
         except Exception as error:
