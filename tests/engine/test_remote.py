@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -141,6 +143,38 @@ def test_a_part_of_a_raw_chunk_is_all_that_is_fetched() -> None:
     store.reset()
     assert (z[40_000:60_000:5000] == np.arange(40_000, 60_000, 5000)).all()
     assert sorted(call.range for call in store.calls) == [(0, 40_008), (320_000, 40_008)]  # type: ignore[type-var]
+
+
+class _Counting(ObjectStore):
+    """Counts how many chunks are asked for at once; each takes its time."""
+
+    there = most = 0
+    changing = threading.Lock()
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        if not key.startswith("c/"):
+            return super().get_state(key, range, version)
+        with self.changing:
+            self.there += 1
+            self.most = max(self.most, self.there)
+        time.sleep(0.02)
+        with self.changing:
+            self.there -= 1
+        return super().get_state(key, range, version)
+
+
+@pytest.mark.parametrize(("compressors", "most"), [(None, 8), ("auto", 64)])
+def test_no_more_large_chunks_are_asked_for_at_once_than_fit_into_memory(compressors: Any, most: int) -> None:
+    """However small the documents were that came before: what is under way has 32 MiB at most. What is compressed may
+    be smaller than it could be, but is not counted as less than an eighth."""
+    store = _Counting(ObstoreMemory())
+    z = omnizarr.create_array(store, shape=80 * 2**22, dtype="u1", chunks=2**22, compressors=compressors, fill_value=1)
+    z[...] = 0
+    for _ in range(20):
+        omnizarr.open_array(store, mode="r")
+    store.most = 0
+    assert not z[:: 2**10].any()
+    assert 0 < store.most <= most
 
 
 def test_a_write_that_fails_says_so_and_leaves_the_rest() -> None:

@@ -70,7 +70,7 @@ RECIPES = (
         "together",
         {
             "together": (
-                *("zarr>=3", "icechunk", "fsspec", "pytest", "hypothesis"),
+                *("zarr>=3", "icechunk", "fsspec", "pytest", "pytest-timeout", "hypothesis"),
                 *("numcodecs", "zstandard", "isal", "deflate", "fastcrc"),
             ),
         },

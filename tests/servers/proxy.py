@@ -24,6 +24,8 @@ class Faults:
     """What goes wrong. A probability is that of each request."""
 
     latency: float = 0.0
+    together: int = 0
+    """Answers nothing before so many requests are under way at once."""
     fail: float = 0.0
     """Answers 503."""
     status: int = 0
@@ -94,6 +96,10 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
         faults = found.faults
         if faults.latency:
             await asyncio.sleep(faults.latency)
+        for _ in range(2000):
+            if found.most >= faults.together:
+                break
+            await asyncio.sleep(0.01)
         if faults.status and faults.only in head.partition(b"\r\n")[0]:
             writer.write(b"HTTP/1.1 %d Fault\r\nContent-Length: 0\r\n\r\n" % faults.status)
             return True

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.registries import as_it_was
 
 import omnizarr
 from omnizarr.errors import ArgumentError, LocationError
-from omnizarr.store import LocalStore, MemoryStore, Store
+from omnizarr.store import FsspecStore, LocalStore, MemoryStore, Store
 from omnizarr.store.addresses import Place, locate, value_at
 from omnizarr.store.containers import containers, suffixes
 from omnizarr.store.schemes import stores
@@ -146,6 +147,21 @@ def test_an_unknown_container_is_an_error_if_it_cannot_be_a_path(
         locate("bix::far://bucket/x")
     monkeypatch.chdir(tmp_path)
     assert locate("bix::x") == (LocalStore(tmp_path / "bix::x"), "")
+
+
+def test_what_only_fsspec_knows_is_given_to_it(tmp_path: Path) -> None:
+    data = np.arange(10)
+    omnizarr.save_array(tmp_path / "x", data)
+    store, path = locate(f"simplecache::file://{tmp_path}/x", {"simplecache": {"cache_storage": str(tmp_path / "c")}})
+    assert (type(store), path) == (FsspecStore, "")
+    assert (omnizarr.open_array(f"simplecache::file://{tmp_path}/x", mode="r")[...] == data).all()
+    with pytest.raises(LocationError, match="`simplecachee::`"):
+        locate(f"simplecachee::file://{tmp_path}/x")
+
+
+def test_a_web_address_needs_a_server() -> None:
+    with pytest.raises(LocationError, match="name of a server"):
+        locate("https:///x")
 
 
 def test_what_an_opener_gives_must_be_a_store() -> None:

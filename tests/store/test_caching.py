@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import omnizarr
 from omnizarr.errors import ArgumentError, StoreError
-from omnizarr.store import CacheStore, LocalStore, MemoryStore, Store, WrapperStore
+from omnizarr.store import (
+    CacheStore,
+    FsspecStore,
+    LocalStore,
+    MemoryStore,
+    ObjectStore,
+    PrefixStore,
+    ReferenceStore,
+    Store,
+    WrapperStore,
+    ZipStore,
+)
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
+from omnizarr.store.window import Window
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
 
 
@@ -140,6 +155,46 @@ def test_parts_in_one_batch_are_of_one_state(tagged: tuple[Tagged, CacheStore]) 
         assert [None if value is None else bytes(value) for value in found] == [b"ab", b"ij", b"x", None]
 
 
+class _Far(Tagged):
+    """One that is far away, and answers nothing before several have asked."""
+
+    remote = True
+
+    def __init__(self, together: int, window: Window | None = None) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(together, timeout=20)
+        self._window = window
+
+    @property
+    def window(self) -> Window | None:
+        return self._window
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self._meeting.wait()
+        return super().get_state(key, range, version)
+
+
+@pytest.mark.parametrize("window", [None, Window()])
+def test_a_store_that_is_far_away_is_asked_for_many_keys_at_once(window: Window | None) -> None:
+    far = _Far(8, window)
+    for number in range(16):
+        far.set(f"k{number}", bytes([number]))
+    answers = dict(CacheStore(far).get_each([(f"k{number}", None) for number in range(16)]))
+    assert answers == {number: bytes([number]) for number in range(16)}
+
+
+def test_no_more_is_fetched_ahead_than_fits() -> None:
+    far, value = _Far(1, Window()), bytes(2**22)
+    for number in range(200):
+        far.set(f"k{number}", value)
+    answers = CacheStore(far, max_bytes=0).get_each([(f"k{number}", None) for number in range(200)])
+    for _ in range(3):
+        next(answers)
+        time.sleep(0.05)  # in which all could be fetched
+        assert len(far.asked) < 50
+    answers.close()  # type: ignore[attr-defined]
+
+
 def test_for_a_while_nothing_is_asked(tagged: tuple[Tagged, CacheStore], monkeypatch: pytest.MonkeyPatch) -> None:
     inner, checked = tagged
     store = CacheStore(inner, max_age=60, folder=checked.folder)
@@ -232,6 +287,27 @@ def test_later_programs_find_it_again(tmp_path: Path) -> None:
     inner.set("l", b"new")
     assert again.get("l") == b"new"
     assert CacheStore(MemoryStore(name="elsewhere"), folder=tmp_path).get("k") is None  # each place has its own
+
+
+def test_places_that_differ_in_more_than_their_location_share_nothing(tmp_path: Path) -> None:
+    places: list[Store] = [
+        ObjectStore.from_url("s3://bucket"),
+        ObjectStore.from_url("s3://bucket", endpoint="http://127.0.0.1:1"),
+        ObjectStore.from_url("az://bucket", account_name="one"),
+        ObjectStore.from_url("az://bucket", account_name="two"),
+        FsspecStore(MemoryFileSystem(host="one"), "/a"),
+        FsspecStore(MemoryFileSystem(host="two"), "/a"),
+        FsspecStore(MemoryFileSystem(client_kwargs={"endpoint_url": "http://127.0.0.1:1"}), "/a"),
+        ReferenceStore({"a": "1"}),
+        ReferenceStore({"a": "2"}),
+    ]
+    places += [store for place in places[:4] for store in (PrefixStore(place, "p"), ZipStore.inside(place, "x.zip"))]
+    for place in places:
+        CacheStore(place, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(places)
+    for place in places:
+        CacheStore(place, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(places)
 
 
 def test_damaged_and_strange_files_are_not_used(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import threading
 from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.servers.running import Place, rclone
 
 import omnizarr
 from omnizarr.errors import LocationError, StoreError
-from omnizarr.store import FsspecStore, Store
+from omnizarr.store import FsspecStore, Store, cut
 from omnizarr.testing import StoreSuite
 
 _NUMBERS = count()
@@ -126,6 +127,30 @@ def test_errors_say_where_and_show_no_secret(web: Place) -> None:
         assert FsspecStore.from_url(f"{faulty.endpoint}/x", forbidden_is_absent=True, **options).get("a") is None
 
 
+def test_no_secret_is_plain_in_a_pickle() -> None:
+    inner = MemoryFileSystem(password="hunter-2")
+    for filesystem, path in (
+        (MemoryFileSystem(password="hunter-2"), "/a"),
+        (MemoryFileSystem(client_kwargs={"aws_secret_access_key": "hunter-2"}), "/a"),
+        (fsspec.filesystem("dir", fs=inner, path="/a"), "b"),
+        (fsspec.filesystem("http"), "http://me:hunter-2@127.0.0.1:9/x"),
+    ):
+        store = FsspecStore(filesystem, path)
+        pickled = pickle.dumps(store)
+        assert b"hunter-2" not in pickled
+        assert pickle.loads(pickled) == store
+
+
+def test_what_cannot_be_opened_is_our_error() -> None:
+    with pytest.raises(LocationError, match="`ftp://`") as caught:
+        FsspecStore.from_url("ftp://me:hunter-2@127.0.0.1:9/x")
+    assert "hunter-2" not in str(caught.value)
+
+
+def test_the_host_is_a_part_of_the_location() -> None:
+    assert FsspecStore(MemoryFileSystem(host="server", password="hunter-2"), "/a").location == "memory://server/a"
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_reads(web: Place, files: Path) -> None:
@@ -144,6 +169,36 @@ def test_a_child_reads(web: Place, files: Path) -> None:
     assert pickle.loads(pickle.dumps(z))[...].sum() == 4950
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_waits_for_no_thread_of_its_parent() -> None:
+    """Of a file system that one thread at a time uses, another thread may do so while the process is forked."""
+    store = FsspecStore.from_url(f"dir::memory://fork-{os.getpid()}")
+    store.set("a", b"1")
+    held, ended = threading.Event(), threading.Event()
+
+    def use() -> None:
+        with store._alone:
+            held.set()
+            ended.wait(60)
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    assert held.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # a child that hangs ends, too
+        try:
+            store.set("b", b"2")
+            os._exit(0 if (store.get("a"), store.get("b")) == (b"1", b"2") else 1)
+        finally:
+            os._exit(2)
+    status = os.waitpid(child, 0)[1]
+    ended.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
 @pytest.mark.parametrize(
     "faults", [Faults(fail=0.15), Faults(reset=0.15), Faults(cut=0.15)], ids=["fail", "reset", "cut"]
 )
@@ -154,6 +209,29 @@ def test_errors_at_random_are_survived(web: Place, files: Path, faults: Faults) 
         faulty.faults = faults
         z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/faults", max_retries=6), mode="r")
         assert (z[...] == data).all()
+
+
+@pytest.mark.parametrize("status", [400, 403, 429, 500, 503])
+def test_what_fails_is_not_taken_for_absent(web: Place, files: Path, status: int) -> None:
+    omnizarr.create_array(files / "failing", data=range(10), chunks=5, overwrite=True)
+    with proxy(web.endpoint) as faulty:
+        z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/failing", max_retries=0), mode="r")
+        faulty.faults = Faults(status=status)
+        for part in (None, (0, 100), (2, 3), (2, None), (-2, None), (0, 0)):
+            with pytest.raises(StoreError, match="`c/0`"):
+                z.store.get("c/0", part)
+        for act in (z.store.size, z.store.exists):
+            with pytest.raises(StoreError, match="`c/0`"):
+                act("c/0")
+        with pytest.raises(StoreError):
+            z[...]
+        faulty.faults = Faults(status=404)
+        for part in (None, (0, 100), (2, 3), (2, None), (-2, None), (0, 0)):
+            assert z.store.get("c/0", part) is None
+        assert not z.store.exists("c/0")
+        faulty.faults = Faults(reset=1)
+        with pytest.raises(StoreError):
+            z[...]
 
 
 def test_who_never_answers_is_an_error_in_time(web: Place) -> None:
@@ -172,3 +250,27 @@ def test_a_server_that_ignores_ranges(web: Place, files: Path) -> None:
         z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/ranges"), mode="r")
         assert z[3, 4] == data[3, 4]
         assert (z[1:18:7, ::5] == data[1:18:7, ::5]).all()
+
+
+@pytest.mark.parametrize("no_ranges", [False, True])
+def test_every_range_of_such_a_server(web: Place, files: Path, no_ranges: bool) -> None:
+    value = bytes(range(20))
+    (files / "parts").mkdir(exist_ok=True)
+    (files / "parts" / "k").write_bytes(value)
+    with proxy(web.endpoint) as faulty:
+        faulty.faults = Faults(no_ranges=no_ranges)
+        for part in (
+            (5, None),
+            (5, 3),
+            (5, 100),
+            (5, 20),
+            (0, 20),
+            (0, 21),
+            (-4, None),
+            (-30, None),
+            (20, 5),
+            (30, None),
+        ):
+            store = FsspecStore.from_url(f"{faulty.endpoint}/parts")
+            for _ in range(2):
+                assert bytes(store.get("k", part) or b"") == bytes(cut(value, part))

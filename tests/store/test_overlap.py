@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -85,19 +84,41 @@ def test_more_may_be_asked_for_on_the_way() -> None:
 
 
 def test_the_first_error_stops_the_rest() -> None:
-    meeting = Meeting()
+    begun: list[int] = []
+    failed, ended = threading.Event(), threading.Event()
 
-    def asks() -> Iterator[Ask[int, object]]:
-        yield Ask(0, partial(meeting.attend, 0.05), 0)
-        yield Ask(1, lambda: 1 // 0, 0)
-        for number in range(1000):
-            yield Ask(number, partial(meeting.attend, 0.05), 0)
+    def fail(number: int) -> None:
+        failed.set()
+        raise ZeroDivisionError
 
-    overlap = Overlap(Window(4), asks())
+    def wait(number: int) -> None:
+        begun.append(number)
+        if number:
+            assert ended.wait(20)
+        else:
+            assert failed.wait(20)
+
+    overlap = Overlap(Window(4), (Ask(n, partial(fail if n == 1 else wait, n), 0) for n in range(1000)))
     with pytest.raises(ZeroDivisionError):
         list(overlap)
-    assert meeting.begun <= 8
+    assert len(begun) <= 4
+    ended.set()
     assert list(overlap) == []
+
+
+def test_nothing_more_is_asked_for_after_an_error_that_nobody_has_heard_of_yet() -> None:
+    asked: list[int] = []
+
+    def fail(number: int) -> None:
+        asked.append(number)
+        raise ZeroDivisionError
+
+    overlap = Overlap(Window(2), (Ask(number, partial(fail, number), 0) for number in range(1000)))
+    overlap.begin()
+    time.sleep(0.05)
+    with pytest.raises(ZeroDivisionError):
+        next(overlap)
+    assert len(asked) <= 3
 
 
 def test_room_is_given_back_whatever_happens() -> None:

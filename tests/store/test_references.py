@@ -375,6 +375,19 @@ def test_references_in_a_bucket_lead_to_what_lies_beside_them(far: RecordingStor
             store.get("z")
 
 
+def test_credentials_of_targets_are_not_plain_in_a_pickle() -> None:
+    for allow, options in (
+        (["s3://bucket"], {"secret_access_key": "hunter-2"}),
+        (["s3://bucket"], {"s3": {"access_key_id": "x", "secret_access_key": "hunter-2"}}),
+        (["https://me:hunter-2@server/x"], {}),
+    ):
+        store = ReferenceStore({"a": "b"}, allow=allow, target_options=options)
+        pickled = pickle.dumps(store)
+        assert b"hunter-2" not in pickled
+        again = pickle.loads(pickled)
+        assert (again._targets.allowed, again._target_options) == (tuple(allow), options)
+
+
 def test_beside_is_the_folder_and_not_the_whole_store(folder: Path) -> None:
     (folder / "deep").mkdir()
     (folder / "deep" / "y.bin").write_bytes(b"y")

@@ -6,6 +6,7 @@ this file runs twice: here it starts itself in the environment `together`, which
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import pickle
@@ -153,6 +154,50 @@ if TOGETHER:
             assert bytes(store.get("x/c/0", part) or b"") == expected
             assert [bytes(value or b"") for value in store.get_partial_values([("x/c/0", part)])] == [expected]
             assert store.get("x/c/1", part) is None
+
+    class _Far(zarr.storage.MemoryStore):
+        """One that is not called as those are that lie nearby. It answers nothing about chunks before so many have been
+        asked for together, and breaks if it is told so."""
+
+        together = 1
+        broken = False
+        asked = under_way = 0
+
+        async def get(self, key: str, *arguments: Any, **named: Any) -> Any:
+            if "c/" in key:
+                self.asked += 1
+                if self.broken:
+                    raise OSError("broken")
+                self.under_way += 1
+                for _ in range(1000):
+                    if self.under_way >= self.together:
+                        self.together = 0
+                        break
+                    await asyncio.sleep(0.01)
+                else:
+                    raise OSError("the others do not come")
+            return await super().get(key, *arguments, **named)
+
+    def test_those_that_are_far_away_are_asked_for_many_chunks_at_once() -> None:
+        inner = _Far()
+        z = omnizarr.create_array(inner, data=np.ones(2**14), chunks=2**8)
+        assert z.store.remote
+        assert z.store.window is not None  # which bounds what is under way, and what waits to be decoded
+        inner.together = 20
+        assert z[...].all()
+        answers = dict(z.store.get_each([("c/0", None), ("c/1", (0, 1)), ("c/x", None)]))
+        assert (len(answers[1]), answers[2]) == (1, None)
+        z.store.set_each((f"x/{number}", bytes([number])) for number in range(5))
+        assert [bytes(z.store.get(f"x/{number}")) for number in range(5)] == [bytes([number]) for number in range(5)]
+        assert pickle.loads(pickle.dumps(ZarrPythonStore(inner))).window is not None
+
+    def test_the_first_error_ends_the_rest() -> None:
+        inner = _Far()
+        z = omnizarr.create_array(inner, data=np.ones(4000), chunks=2)
+        inner.asked, inner.broken = 0, True
+        with pytest.raises(StoreError, match="broken"):
+            z[...]
+        assert inner.asked < 1000
 
     def test_their_errors_become_ours() -> None:
         class Broken(zarr.storage.MemoryStore):

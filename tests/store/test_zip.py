@@ -29,11 +29,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from obstore.store import MemoryStore as ObstoreMemory
 
 import omnizarr
 from omnizarr.errors import ArgumentError, LocationError, OmnizarrError, OmnizarrWarning, ReadOnlyError, StoreError
 from omnizarr.store import LocalStore, MemoryStore, ObjectStore, Store, ZipStore, as_read_only
 from omnizarr.store.addresses import locate
+from omnizarr.store.zip import homes
 from omnizarr.store.zip.records import central_record, end_records, local_record
 from omnizarr.testing import Fault, FaultyStore, RecordingStore, SlowStore, StoreSuite
 
@@ -286,6 +288,23 @@ def test_it_is_finished_when_the_program_ends(tmp_path: Path) -> None:
     assert omnizarr.open_group(tmp_path / "x.zip", mode="r").attrs["title"] == "kept"
 
 
+def test_one_that_cannot_be_finished_keeps_no_other_from_it(tmp_path: Path) -> None:
+    code = """
+        import shutil, sys, omnizarr
+        kept = []
+        for number in range(8):
+            store = omnizarr.ZipStore(f"{sys.argv[1]}/{number}/x.zip")
+            store.set("a", b"1")
+            store.__class__.__del__ = lambda self: None  # which a program that ends need not call
+            kept.append(store)
+        for number in range(0, 8, 2):
+            shutil.rmtree(f"{sys.argv[1]}/{number}")
+    """
+    _run(code, tmp_path)
+    for number in range(1, 8, 2):
+        assert ZipStore(tmp_path / str(number) / "x.zip", read_only=True).get("a") == b"1"
+
+
 def _run(code: str, *arguments: object, expect: int = 0) -> str:
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True)
@@ -436,9 +455,35 @@ def test_two_stores_in_one_value_cannot_both_write() -> None:
     assert sorted(ZipStore.inside(place, "x.zip").list()) == ["a", "b"]
 
 
+@pytest.mark.parametrize("one_request", [2**25, 0])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_value_that_somebody_else_replaces_is_not_overwritten(
+    there: bool, one_request: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(homes, "_ONE_REQUEST", one_request)
+    client = ObstoreMemory()
+    here, elsewhere = ObjectStore(client), ObjectStore(client, prefix="")
+    if there:
+        with ZipStore.inside(here, "x.zip") as store:
+            store.set("a", b"1")
+    store = ZipStore.inside(here, "x.zip")
+    store.set("b", b"2")
+    made = io.BytesIO()
+    with ZipStore(made) as other:
+        other.set("c", b"3")
+    elsewhere.set("x.zip", made.getvalue())  # as another machine would
+    with pytest.raises(StoreError, match="replaced or removed by somebody else"):
+        store.flush()
+    assert sorted(ZipStore(io.BytesIO(bytes(elsewhere.get("x.zip") or b""))).list()) == ["c"]
+    elsewhere.erase("x.zip")
+    store._archive._state = homes._ABSENT  # type: ignore[union-attr]
+    store.close()
+    assert "b" in set(ZipStore.inside(here, "x.zip").list())
+
+
 def test_a_failed_finish_can_be_tried_again(tmp_path: Path) -> None:
     place = MemoryStore()
-    faulty = FaultyStore(place, [Fault("fail", methods={"set"}, calls={3})])
+    faulty = FaultyStore(place, [Fault("fail", methods={"set", "set_if"}, calls={3})])
     store = ZipStore.inside(faulty, "x.zip")
     store.set("a", b"1" * 100_000)
     with pytest.raises(StoreError):
@@ -514,6 +559,28 @@ def test_fork(tmp_path: Path) -> None:
     assert _names(tmp_path / "y.zip") == ["a", "child"]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_file_object_is_not_read_by_a_child_too(tmp_path: Path) -> None:
+    """The two would share the place at which it is read, and each find bytes that the other looked for."""
+    path = _written(tmp_path / "x.zip", VALUES)
+    with open(path, "rb") as file:
+        on_disk, in_memory = ZipStore(file), ZipStore(io.BytesIO(path.read_bytes()))
+        assert on_disk.get("c/1", (3, 5)) == in_memory.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # a child that hangs ends, too
+            try:
+                assert in_memory.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
+                on_disk.get("c/1", (3, 5))
+            except StoreError as error:
+                os._exit(0 if "make the store of a path" in str(error) else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert on_disk.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
+
+
 def test_many_readers_and_writers(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     store = ZipStore(path)
@@ -545,6 +612,36 @@ def test_bad_arguments(tmp_path: Path) -> None:
         ZipStore(tmp_path / "x").set("x" * 70_000, b"")
     with pytest.raises(StoreError, match="cannot open"):
         ZipStore(tmp_path).get("a")
+    with pytest.raises(LocationError, match="not a file's path"):
+        ZipStore("a\0b")
+
+
+def test_file_objects_that_fail(tmp_path: Path) -> None:
+    path = _written(tmp_path / "x.zip", VALUES)
+    file = open(path, "rb")  # noqa: SIM115
+    store = ZipStore(file)
+    assert store.exists("c/1")
+    file.close()
+    with pytest.raises(StoreError, match="`c/1`.*closed file"):
+        store.get("c/1")
+    with pytest.raises(LocationError, match="can be read"):
+        ZipStore(file)
+    with open(path, encoding="latin-1") as text, pytest.raises(StoreError, match="cannot open.*str"):
+        ZipStore(text).get("c/1")
+    memory = io.BytesIO()
+    store = ZipStore(memory)
+    store.set("a", b"1")
+    open_file, store._archive.home._file = memory, _Closed()  # type: ignore[union-attr, attr-defined]
+    with pytest.raises(StoreError, match="cannot finish.*closed"):
+        store.flush()
+    store._archive.home._file = open_file  # type: ignore[union-attr, attr-defined]
+    store.close()
+    assert ZipStore(io.BytesIO(memory.getvalue())).get("a") == b"1"
+
+
+class _Closed:
+    def seek(self, *_: int) -> int:
+        raise ValueError("closed")
 
 
 def test_file_objects(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ _MANY = 64  # requests that take so long that something else can be done in the 
 _FEW = 32  # requests to a store that does not say how many it bears
 _GAP = 2**16  # bytes between inner chunks that come sooner than another answer does
 _MOST_TOGETHER = 2**23  # bytes in one request
+_MOST_SMALLER = 8  # times: chunks that are compressed better are counted as this small, lest the next are not, and many
 _MOST_TRIES = 100  # of reading parts of a shard that others keep replacing
 
 
@@ -146,11 +147,14 @@ class _Fetching:
                     act = partial(store.get_state, key, (part.start, part.length))
                     yield Ask(_Chunk(cell, 0, part), act, part.length)
                 else:
-                    yield self._whole(cell, key, chain.encoded.limit, None)
+                    limit = chain.encoded.limit
+                    least = limit // _MOST_SMALLER if chain.compressed else limit
+                    yield self._whole(cell, key, limit, None, least)
                 continue
             wanted = Projection(cell.inner, projection.points, inner_axes(sharding, layout.clipped(cell.chunk)))
             if 2 * len(wanted) > sharding.count:
-                yield self._whole(cell, key, sharding.encoded.limit, wanted)
+                limit = sharding.encoded.limit
+                yield self._whole(cell, key, limit, wanted, limit // _MOST_SMALLER)
                 continue
             shard = _Shard(cell, sharding, key, wanted)
             known = layout.indexes.latest(key)
@@ -162,9 +166,12 @@ class _Fetching:
                 yield self._index(shard)
             yield from asks
 
-    def _whole(self, cell: Cell, key: str, limit: int, wanted: Projection | None) -> Ask[_Tag, State | None]:
+    def _whole(
+        self, cell: Cell, key: str, limit: int, wanted: Projection | None, least: int
+    ) -> Ask[_Tag, State | None]:
         act = partial(self._layout.store.get_state, key, (0, limit + 1))
-        return Ask(_Chunk(cell, limit, None, wanted), act, self._window.expected(limit))
+        # What was seen before may have been documents, which say nothing of chunks.
+        return Ask(_Chunk(cell, limit, None, wanted), act, max(self._window.expected(limit), least))
 
     # -- shards
 

@@ -5,6 +5,7 @@
     data.zarr.zip/a/b              the node `a/b` in an archive, recognised by its suffix
     zip::s3://bucket/data          an archive that is named as one; `zip://a/b::…` is a node in it
     s3://bucket/data|zip:a/b       the same, with the archive behind what it lies in
+    simplecache::https://server/x  what only fsspec knows is given to it as it is
 
 Only a part whose name ends like that of a container is looked at, to see whether it is one: all others cost no look.
 """
@@ -22,7 +23,7 @@ from omnizarr.store.containers import container_of, containers, may_be_folder, o
 from omnizarr.store.contract import Store
 from omnizarr.store.local import LocalStore
 from omnizarr.store.paths import url_to_path
-from omnizarr.store.schemes import scheme_of, store_at
+from omnizarr.store.schemes import opened, plain_url, scheme_of, store_at
 
 __all__ = ["Place", "locate", "value_at"]
 
@@ -58,6 +59,12 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Place:
         if found is not None:
             return found
         return Place(_plain(base, given))
+    foreign = next((step.name for step in steps if step.name not in containers.names()), None)
+    if foreign is not None:
+        from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # which few need
+
+        if fsspec_knows(foreign):  # it understands the whole of such an address
+            return Place(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))
     own = [_options_of(step.name, given, all=scheme_of(base) is None) for step in steps]
     store, key = value_at(base, given)
     for step, taken in zip(steps, own, strict=True):  # what one step means is what the next one lies in
@@ -75,7 +82,8 @@ def value_at(address: str, options: Mapping[str, Any] | None = None) -> tuple[St
         folder, _, name = start.rstrip("/").rpartition("/")
         if len(folder) <= len(scheme) + 3:  # what stands first is a host or a bucket
             raise LocationError(f"this `{scheme}://` address names no file")
-        return store_at(folder + mark + query, scheme, options or {}), name
+        store = store_at(folder + mark + query, scheme, options or {})
+        return store, plain_url(f"{scheme}://{name}").partition("://")[2]
     folder, name = os.path.split(os.path.abspath(address))
     if not name:
         raise LocationError(f"`{address}` names no file")
@@ -113,7 +121,9 @@ def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, A
     """Takes the options of a container out of those that were given."""
     taken = options.pop(name, {})
     if not isinstance(taken, Mapping):
-        raise LocationError(f"`storage_options`: expected a dict of options under `{name}`, found {taken!r}")
+        raise LocationError(
+            f"`storage_options`: expected a dict of options under `{name}`, found a {type(taken).__name__}"
+        )
     taken = dict(taken)
     if all:
         taken |= options

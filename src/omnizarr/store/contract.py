@@ -59,7 +59,8 @@ class State(NamedTuple):
     data: Buffer | None
     """None if the value is not in the state that was asked for any more."""
     version: Version
-    """Of the whole value; None if its states cannot be told apart."""
+    """Of the whole value; None if its states cannot be told apart. If the store has conditional writes, what
+    `get_versioned` would have given."""
     size: int | None
     """Of the whole value; None if that is not known."""
 
@@ -220,6 +221,12 @@ class Store(ABC):
     @abstractmethod
     def location(self) -> str:
         """Where it is, as a user would write it; never with credentials."""
+
+    @property
+    def full_location(self) -> str:
+        """The location and whatever else tells the place from others, such as the server that a bucket is on: the same
+        in every program, and never with credentials."""
+        return self.location
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.location})"

@@ -6,7 +6,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from urllib.parse import quote
 from omnizarr.errors import LocationError, MissingDependencyError, OmnizarrError, StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
 from omnizarr.store.object.failures import without_secrets
-from omnizarr.store.object.options import secrets, unveiled, veiled
+from omnizarr.store.object.options import described, secrets, unveiled, veiled
 from omnizarr.store.overlap import Ask, Overlap
 from omnizarr.store.window import Window
 
@@ -94,6 +94,9 @@ class FsspecStore(Store):
                 f"fsspec cannot open this `{url.partition('://')[0]}://` address: {error}",
                 hint="install the package that it names",
             ) from None
+        except Exception as error:  # whatever the file system raises; some connect already
+            text = without_secrets(str(error) or type(error).__name__, secrets(storage_options))
+            raise LocationError(f"fsspec cannot open this `{url.partition('://')[0]}://` address: {text}") from None
         return cls(
             filesystem,
             path,
@@ -109,6 +112,7 @@ class FsspecStore(Store):
         protocol = filesystem.protocol
         names = {protocol} if isinstance(protocol, str) else set(protocol)
         self._quoted = bool(names & {"http", "https"})  # whose paths are addresses
+        self._cuts = not self._quoted  # whether parts are known to be parts: a web server may answer the whole
         self._local = bool(names & {"file", "local"})
         # Who is not asynchronous may have a single connection, which threads must not share.
         many = _asynchronous(filesystem) or self._local or "memory" in names
@@ -118,6 +122,7 @@ class FsspecStore(Store):
     @property
     def window(self) -> Window:
         """How much may be under way to the place."""
+        self._here()
         return self._window
 
     @property
@@ -125,11 +130,23 @@ class FsspecStore(Store):
         protocol = self._filesystem.protocol
         name = protocol if isinstance(protocol, str) else protocol[0]
         path = without_secrets(self._path, self._secrets)
-        return path if "://" in path else f"{name}://{path.lstrip('/') if name != 'file' else path}"
+        if "://" in path:
+            return path
+        host = self._options.get("host")  # which is no part of a path on FTP, SSH and the like
+        start = f"{name}://{host}/" if isinstance(host, str) else f"{name}://"
+        return start + (path.lstrip("/") if name != "file" else path)
+
+    @property
+    def full_location(self) -> str:
+        return " ".join([self.location, *described(self._options)])
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        return getattr(self._filesystem, "storage_options", None) or {}
 
     @property
     def _secrets(self) -> list[str]:
-        return secrets(getattr(self._filesystem, "storage_options", None) or {})
+        return secrets(self._options)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -143,17 +160,18 @@ class FsspecStore(Store):
         return hash((type(self._filesystem), self._path))
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {
-            name: value for name, value in self.__dict__.items() if name not in ("_alone", "_window", "_filesystem")
-        }
+        made = ("_alone", "_window", "_filesystem", "_path")
+        kept = {name: value for name, value in self.__dict__.items() if name not in made}
         filesystem = self._filesystem
-        made_of = (type(filesystem), tuple(filesystem.storage_args), veiled(dict(filesystem.storage_options)))
-        return {**kept, "_filesystem": made_of}
+        said = {"arguments": tuple(filesystem.storage_args), "options": dict(filesystem.storage_options)}
+        return {**kept, "_filesystem": (type(filesystem), veiled({**said, "path": self._path}))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        kind, arguments, options = state["_filesystem"]
         self.__dict__.update(state)
-        self._filesystem = kind(*arguments, **unveiled(options))
+        kind, said = state["_filesystem"]
+        known = unveiled(said)
+        self._filesystem = kind(*known["arguments"], **known["options"])
+        self._path = known["path"]
         self._process = os.getpid()
         self._begin()
 
@@ -184,10 +202,17 @@ class FsspecStore(Store):
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Calls a method of the file system. If that is asynchronous, it may only take its time."""
         filesystem = self._here()
-        if not _asynchronous(filesystem):
-            return getattr(filesystem, name)(*arguments, **named)
-        sync = _fsspec().asyn.sync
-        return sync(filesystem.loop, getattr(filesystem, f"_{name}"), *arguments, timeout=self._timeout, **named)
+        try:
+            if not _asynchronous(filesystem):
+                return getattr(filesystem, name)(*arguments, **named)
+            sync = _fsspec().asyn.sync
+            return sync(filesystem.loop, getattr(filesystem, f"_{name}"), *arguments, timeout=self._timeout, **named)
+        except FileNotFoundError as error:
+            # fsspec says so of a web address whatever went wrong there; only 404 and 410 mean it.
+            cause = error.__cause__ if self._quoted else None
+            if cause is None or isinstance(cause, _ABSENT) or getattr(cause, "status", None) in (404, 410):
+                raise
+            raise cause from None
 
     def _at(self, key: str) -> str:
         if self._quoted:
@@ -196,6 +221,7 @@ class FsspecStore(Store):
 
     def _asked(self, what: str, key: str | None, act: Callable[[], R], *, absent: R) -> R:
         """What `act` gives; `absent` if there is no such key."""
+        self._here()  # before the lock is taken, whose holder may be a thread of the parent
         try:
             with self._alone:
                 return self._repeated(act)
@@ -218,9 +244,7 @@ class FsspecStore(Store):
             try:
                 return act()
             except Exception as error:
-                status = getattr(error, "status", None) or 0
-                broken = isinstance(error, (ConnectionError, TimeoutError)) or "Payload" in type(error).__name__
-                if not (status in (429, 500, 502, 503, 504) or broken or "Disconnected" in type(error).__name__):
+                if not _passing(error):
                     raise
             time.sleep(random.uniform(0.5, 1.0) * 0.1 * 2**number)
         return act()
@@ -264,7 +288,9 @@ class FsspecStore(Store):
             found = _bytes(self._call("cat_file", path, start=start, end=end))
         except _ABSENT:
             raise
-        except Exception:
+        except Exception as error:
+            if _passing(error):
+                raise
             size = self._size(path)
             if size is None:
                 return None
@@ -274,12 +300,18 @@ class FsspecStore(Store):
                 raise
             found = _bytes(self._call("cat_file", path, start=start, end=size))
             end = size
-        if end is not None and len(found) > end - start:
-            size = self._size(path)
-            if size is None or len(found) != size:
-                raise StoreError(f"more bytes came than were asked for: {len(found)} instead of {end - start}")
-            return cut(found, (start, end - start))
-        return found
+        if end is not None and (len(found) == end - start if self._cuts else not start and len(found) <= end):
+            return found
+        size = self._size(path)
+        if size is None:
+            return None
+        length = span((start, None if end is None else end - start), size)[1]
+        if len(found) == length:
+            self._cuts = self._cuts or 0 < length < size
+            return found
+        if len(found) != size:
+            raise StoreError(f"other bytes came than were asked for: {len(found)} instead of {length}")
+        return cut(found, (start, length))
 
     def _size(self, path: str) -> int | None:
         info = self._call("info", path)
@@ -292,7 +324,7 @@ class FsspecStore(Store):
         self._here()
         window = self._window
         asks = (
-            Ask(index, partial(self.get, key, range), window.expected(None if range is None else range[1]))
+            Ask(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         return Overlap(window, asks, lambda value: 0 if value is None else len(value))
@@ -325,6 +357,7 @@ class FsspecStore(Store):
         self._asked_to_write("write", key, act)
 
     def _asked_to_write(self, what: str, key: str | None, act: Callable[[], None]) -> None:
+        self._here()
         try:
             with self._alone:
                 act()
@@ -403,6 +436,17 @@ class FsspecStore(Store):
 def _asynchronous(filesystem: Any) -> bool:
     """Whether it is, and all that it stands on: a folder of another one says so in any case."""
     return getattr(filesystem, "async_impl", False) and (not hasattr(filesystem, "fs") or _asynchronous(filesystem.fs))
+
+
+def _passing(error: Exception) -> bool:
+    """Whether it may go better the next time."""
+    name = type(error).__name__
+    return (
+        getattr(error, "status", None) in (429, 500, 502, 503, 504)
+        or isinstance(error, (ConnectionError, TimeoutError))
+        or "Payload" in name
+        or "Disconnected" in name
+    )
 
 
 def _forget(filesystem: Any, path: str) -> None:

@@ -94,10 +94,10 @@ class LocalAgreement(Store):
                 folder = self._enter(directory, made)
                 folders[locks.identity(os.stat(folder))] = folder
             for seen, folder in sorted(folders.items()):
-                held = stack.enter_context(self._guard(folder, shared=shared, known=True))
-                # A directory that was made anew has another number, and is locked out of order: two who wait for the
-                # next one with such a lock in hand could wait for each other.
-                if held is not None and not held.still_there(seen):
+                # One that was made anew has another number. Whoever waits for it waits out of order, and perhaps for
+                # somebody who waits for him; so it must be noticed before.
+                held = stack.enter_context(self._guard(folder, shared=shared, known=True, seen=seen))
+                if held is not None and not held.still_there():
                     self._folders = {"": self._top}
                     return False
         except FileNotFoundError:
@@ -128,7 +128,13 @@ class LocalAgreement(Store):
             yield turn
 
     def _guard(
-        self, folder: str, *, shared: bool, patient: bool = True, known: bool = False
+        self,
+        folder: str,
+        *,
+        shared: bool,
+        patient: bool = True,
+        known: bool = False,
+        seen: locks.Identity | None = None,
     ) -> AbstractContextManager[locks.Held | None]:
         """The lock of a directory; nothing, where there are none."""
         if not self.locking:
@@ -136,7 +142,7 @@ class LocalAgreement(Store):
         if not (shared or self._looked):
             self._look_at_locks()
         try:
-            return locks.Held(self._bare(folder), shared=shared, patient=patient, known=known)
+            return locks.Held(self._bare(folder), shared=shared, patient=patient, known=known, seen=seen)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise

@@ -61,13 +61,21 @@ class Held:
     """A locked directory, or a file, until the block ends. If this thread holds it already, it is left as it is, but
     for its shared side, which does not become exclusive; with `known`, what this thread does meanwhile finds it so.
 
-    FileNotFoundError if there is no such directory; BlockingIOError if somebody else holds it and one is not `patient`.
+    FileNotFoundError if there is no such directory, or no longer the one that was `seen` there; BlockingIOError if
+    somebody else holds it and one is not `patient`.
     """
 
     __slots__ = ("_generation", "_identity", "file", "path")
 
     def __init__(
-        self, path: str, *, shared: bool, patient: bool = True, known: bool = False, flags: int = _DIRECTORY
+        self,
+        path: str,
+        *,
+        shared: bool,
+        patient: bool = True,
+        known: bool = False,
+        seen: Identity | None = None,
+        flags: int = _DIRECTORY,
     ) -> None:
         self.path = path
         self._generation = _generation
@@ -76,6 +84,8 @@ class Held:
         self.file = os.open(path, flags, 0o666)
         _files.add(self.file)
         try:
+            if seen is not None and identity(os.fstat(self.file)) != seen:
+                raise FileNotFoundError(errno.ENOENT, "it was made anew", path)
             mine = _mine.held
             held = mine.get(identity(os.fstat(self.file))) if mine else None
             if held is not None:
@@ -93,13 +103,12 @@ class Held:
             self._close()
             raise
 
-    def still_there(self, as_seen: Identity | None = None) -> bool:
-        """Whether the path still leads to what is locked, and that is what it led to when it was seen."""
+    def still_there(self) -> bool:
+        """Whether the path still leads to what is locked."""
         if self.file == -1:
             return True  # this thread holds it
-        locked = identity(os.fstat(self.file))
         try:
-            return as_seen in (None, locked) and identity(os.stat(self.path)) == locked
+            return identity(os.stat(self.path)) == identity(os.fstat(self.file))
         except FileNotFoundError:
             return False
 

@@ -60,6 +60,7 @@ class Overlap(Generic[T, R]):
         self._next: Ask[T, R] | None = None
         self._under_way = 0
         self._closed = False
+        self._failed = False
         self._answers: SimpleQueue[_Answer] = SimpleQueue()
         self._taken = 0
 
@@ -104,7 +105,7 @@ class Overlap(Generic[T, R]):
 
     def _waiting(self) -> Ask[T, R] | None:
         """The request that is next, which stays where it is."""
-        if self._closed:
+        if self._closed or self._failed:
             return None
         if self._urgent:
             return self._urgent[0]
@@ -167,6 +168,7 @@ class Overlap(Generic[T, R]):
             value = ask.act()
             size = self._size(value)
         except BaseException as error:
+            self._failed = True  # at once: whoever waits for answers may be busy with others
             self._window.failed(entered)
             self._answers.put(_Answer(ask.tag, None, error, 0))
             return

@@ -64,6 +64,8 @@ def url_to_path(url: str, kind: type[P]) -> P:
         raise LocationError(f"cannot use the URL `{url}`: {error}", url=url) from None
     windows = issubclass(kind, PureWindowsPath)
     host = "" if parts.netloc == "localhost" else parts.netloc
+    if "@" in host:  # which is not repeated
+        raise LocationError("cannot use this `file://` address: a file has no user and no password")
     text = unquote_to_bytes(parts.path).decode("utf-8", "surrogateescape")
     if parts.scheme != "file":
         reason = "expected a URL that starts with `file:`"

@@ -14,7 +14,7 @@ from omnizarr.store.local import LocalStore
 from omnizarr.store.memory import MemoryStore
 from omnizarr.store.wrappers import PrefixStore
 
-__all__ = ["check_scheme", "opened", "scheme_of", "store_at", "stores"]
+__all__ = ["check_scheme", "opened", "plain_url", "scheme_of", "store_at", "stores"]
 
 Opener: TypeAlias = Callable[..., Store]
 """Gives the store that a URL means; called with the URL as text, and the user's `storage_options` by name."""
@@ -54,6 +54,15 @@ def scheme_of(text: str) -> str | None:
     """The scheme, if `text` is a URL and not a path."""
     scheme, separator, _ = text.partition("://")
     return scheme.lower() if separator and _SCHEME.fullmatch(scheme.lower()) else None
+
+
+def plain_url(url: str) -> str:
+    """A web address with the characters that `%` stands for, as keys have them; other URLs are written so anyway."""
+    if scheme_of(url) not in ("http", "https"):
+        return url
+    from urllib.parse import unquote
+
+    return unquote(url)
 
 
 def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store:

@@ -11,6 +11,8 @@ import threading
 from time import perf_counter
 from typing import TypeAlias
 
+from omnizarr.store.contract import ByteRange
+
 __all__ = ["Entered", "Window"]
 
 _LEAST_COST = 2**16  # bytes: a request costs time even if it brings nothing
@@ -51,6 +53,16 @@ class Window:
         """How many bytes an answer may have, of which only a limit is known: encoded chunks are smaller than it."""
         guess = int(2 * self._mean) if self._mean else 2**20
         return max(_LEAST_COST, guess if limit is None else min(limit, guess))
+
+    def expected_of(self, range: ByteRange | None) -> int:
+        """The same for a request: of a part that begins within a value it is known how long it is, of others there is a
+        limit at most."""
+        if range is None:
+            return self.expected(None)
+        start, length = range
+        if length is None:
+            return max(_LEAST_COST, -start) if start < 0 else self.expected(None)
+        return max(_LEAST_COST, length) if start > 0 else self.expected(length)
 
     def enter(self, cost: int) -> Entered | None:
         """Takes room for a request; None if there is none. What is given back goes to `answered`."""

@@ -53,6 +53,10 @@ class WrapperStore(Store):
     def location(self) -> str:
         return self.inner.location
 
+    @property
+    def full_location(self) -> str:
+        return self.inner.full_location
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
 
@@ -230,6 +234,10 @@ class PrefixStore(WrapperStore):
     def location(self) -> str:
         place = self.inner.location
         return f"{place.removesuffix('/')}/{self.prefix[:-1]}" if self.prefix else place
+
+    @property
+    def full_location(self) -> str:
+        return f"{self.inner.full_location}/{self.prefix}"
 
     __repr__ = Store.__repr__
 

@@ -42,6 +42,22 @@ def test_an_archive_behind_a_web_address(web: Place, files: Path) -> None:
         assert np.array_equal(z[...], DATA)
 
 
+def test_web_addresses_with_characters_that_are_quoted(web: Place, files: Path) -> None:
+    (files / "my data").mkdir()
+    (files / "my data" / "x y.bin").write_bytes(b"hello")
+    folder = f"{web.endpoint}/my%20data"
+    refs = {"near": ["x y.bin", 0, 5], "full": [f"{folder}/x%20y.bin", 0, 5], "up": [f"{folder}/%2e%2e/x", 0, 5]}
+    (files / "my data" / "a b.json").write_text(json.dumps(refs))
+    for store in (ReferenceStore(f"{folder}/a%20b.json"), ReferenceStore(refs, allow=[folder])):
+        assert bytes(store.get("full") or b"") == b"hello"
+        with pytest.raises(StoreError, match="allowed"):
+            store.get("up")
+    assert bytes(ReferenceStore(f"{folder}/a%20b.json").get("near") or b"") == b"hello"
+    omnizarr.save_array(files / "my data" / "x y.zip", DATA)
+    for address in (f"{folder}/x%20y.zip", f"zip::{folder}/x%20y.zip"):
+        assert np.array_equal(omnizarr.open_array(address, mode="r")[...], DATA)
+
+
 def test_references_in_a_bucket(s3: Place) -> None:
     url = s3.new()
     store = ObjectStore.from_url(url, **s3.options)

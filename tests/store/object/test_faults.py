@@ -122,17 +122,22 @@ def test_a_server_without_tags_gives_one_state_all_the_same(s3: Place, url: str,
 
 
 def test_requests_are_under_way_together(s3: Place, url: str, faulty_s3: Proxy) -> None:
-    faulty_s3.faults = Faults(latency=0.3)
-    z = omnizarr.open_array(url, path="chunks", mode="r", storage_options=s3.through(faulty_s3.endpoint))
-    faulty_s3.most = 0
+    options = s3.through(faulty_s3.endpoint)
+
+    def at_once(count: int) -> None:
+        faulty_s3.most, faulty_s3.faults = 0, Faults(together=count)
+
+    z = omnizarr.open_array(url, path="chunks", mode="r", storage_options=options)
+    at_once(25)
     assert (z[...] == DATA).all()
     assert faulty_s3.most == 25
-    z = omnizarr.open_array(url, path="shards", mode="r+", storage_options=s3.through(faulty_s3.endpoint))
-    faulty_s3.most = 0
+    z = omnizarr.open_array(url, path="shards", mode="r+", storage_options=options)
+    at_once(4)
     assert (z[::19, ::19] == DATA[::19, ::19]).all()
     assert faulty_s3.most >= 4
-    faulty_s3.most = 0
-    omnizarr.create_array(f"{url}/new", data=DATA, chunks=(8, 8), storage_options=s3.through(faulty_s3.endpoint))
+    z = omnizarr.create_array(f"{url}/new", shape=(40, 40), dtype="i4", chunks=(8, 8), storage_options=options)
+    at_once(9)
+    z[...] = DATA
     assert faulty_s3.most > 8
 
 

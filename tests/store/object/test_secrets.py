@@ -148,3 +148,41 @@ def test_places_are_equal_if_they_are_the_same() -> None:
     above = store.parent()
     assert above == (ObjectStore.from_url("s3://bucket"), "a")
     assert ObjectStore.from_url("abfs://box@me.dfs.core.windows.net/a/b").location == "az://box/a/b"
+
+
+@pytest.mark.parametrize(
+    "url", [f"s3://me:{SECRET}@bucket/a", f"s3://bucket/a?X-Amz-Signature={SECRET}", f"az://box/a?sv=1&sig={SECRET}"]
+)
+def test_a_secret_in_the_address_of_a_bucket_is_refused(url: str) -> None:
+    with pytest.raises(LocationError, match="storage_options") as refused:
+        ObjectStore.from_url(url)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_secret_elsewhere_among_the_options_is_not_plain_in_a_pickle() -> None:
+    for options in (
+        {"endpoint": f"http://me:{SECRET}@127.0.0.1:1"},
+        {"headers": {"Authorization": SECRET}},
+        {"access_key_id": "x", "secret_access_key": SECRET.encode()},
+    ):
+        pickled = pickle.dumps(ObjectStore.from_url("s3://bucket/a", **options))
+        assert SECRET.encode() not in pickled
+        assert pickle.loads(pickled)._source.options == options
+
+
+def test_what_cannot_be_opened_shows_no_secret() -> None:
+    for address, options in ((f"file://me:{SECRET}@host/x", {}), ("s3://bucket/x.zip", {"zip": SECRET})):
+        with pytest.raises(LocationError) as refused:
+            omnizarr.open(address, storage_options=options)
+        assert SECRET not in str(refused.value)
+
+
+def test_a_place_is_the_same_by_whatever_name_its_server_is_given() -> None:
+    for one, other in (
+        (("s3://b", {"endpoint": "http://h:1"}), ("s3://b", {"endpoint_url": "http://h:1"})),
+        (("gs://b", {"endpoint": "http://h:1"}), ("gs://b", {"base_url": "http://h:1"})),
+        (("abfs://b@me.dfs.core.windows.net", {}), ("az://b", {"account": "me"})),
+    ):
+        first, second = (ObjectStore.from_url(url, **options) for url, options in (one, other))
+        assert (first, hash(first)) == (second, hash(second))
+    assert ObjectStore.from_url("gs://b", endpoint="http://h:1") != ObjectStore.from_url("gs://b")

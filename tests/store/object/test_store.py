@@ -93,6 +93,46 @@ def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: Place) -> No
         store.set("a", b"")
 
 
+@pytest.mark.parametrize("url", ["s3://my bucket/x", "s3://bücket/x", "gs://a^b", "az://a\nb", "http://[::1/x"])
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(LocationError):
+        ObjectStore.from_url(url)
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:9000", "http://my server", "http://", "ftp://x", "http://h/a b"])
+def test_what_is_no_server_is_refused(endpoint: str) -> None:
+    for scheme in ("s3", "gs", "az"):
+        with pytest.raises(LocationError, match="`endpoint`"):
+            ObjectStore.from_url(f"{scheme}://bucket", endpoint=endpoint)
+
+
+class PanicException(BaseException):
+    """As obstore's is called, which also prints a page about itself."""
+
+
+class _Panicking:
+    def _panic(self, *_: object, **__: object) -> None:
+        raise PanicException("InvalidUriChar")
+
+    get = head = put = delete = list = list_with_delimiter = _panic
+
+
+def test_a_panic_is_an_error() -> None:
+    store = ObjectStore(_Panicking())
+    for act in (
+        lambda: store.get("a"),
+        lambda: store.size("a"),
+        lambda: store.set("a", b""),
+        lambda: store.erase("a"),
+        lambda: store.erase_values(["a", "b"]),
+        lambda: store.list_dir(""),
+        lambda: list(store.list()),
+        lambda: store.get_partial_values([("a", None), ("b", None)]),
+    ):
+        with pytest.raises(StoreError, match="InvalidUriChar"):
+            act()
+
+
 def test_suffixes_cost_one_request_where_the_place_has_them(s3: Place, azure: Place) -> None:
     for place, sizes in ((s3, True), (azure, False)):
         store = ObjectStore.from_url(place.new(), **place.options)
@@ -110,7 +150,7 @@ def test_a_state_is_told_from_others(s3: Place, azure: Place) -> None:
         assert first.size == 10
         assert bytes(store.get_state("k", (4, 4), first.version).data) == b"4567"  # type: ignore[union-attr, arg-type]
         store.set("k", b"9876543210")
-        for part in ((4, 4), (-2, None), None):
+        for part in ((4, 4), (-2, None), None, (0, 0), (100, 4), (100, None)):
             changed = store.get_state("k", part, first.version)
             assert changed is not None
             assert changed.data is None

@@ -31,8 +31,9 @@ class _Prepared(NamedTuple):
 
 
 class DiskKeeper:
-    """Keeps files of up to `most` bytes in a folder of its own below `folder`, for the store at a `location`. Programs
-    that use it at the same time share what they keep, and each sees to the bound by what it knows of."""
+    """Keeps files of up to `most` bytes in a folder of its own below `folder`, for the store at a `location`, which
+    tells it from all others. Programs that use it at the same time share what they keep, and each sees to the bound by
+    what it knows of."""
 
     def __init__(self, folder: str, location: str, most: int) -> None:
         self._folder = os.path.join(folder, _digest(location)) + os.sep

@@ -16,10 +16,12 @@ from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
 from omnizarr.store.overlap import Ask, Overlap
+from omnizarr.store.window import Window
 from omnizarr.store.wrappers import WrapperStore
 
 __all__ = ["CacheStore"]
 
+_FEW = 32  # requests to a store that does not say how many it bears
 _MOST_TRIES = 100  # of reading several parts of one state of a value that others keep changing
 
 # Held while an answer is noted or forgotten, never while anybody waits for a store. One for all caches, so that a fork
@@ -76,7 +78,7 @@ class CacheStore(WrapperStore):
             from omnizarr.store.caching.disk import DiskKeeper
 
             try:
-                self._keeper = DiskKeeper(self.folder, self.inner.location, self.max_bytes)
+                self._keeper = DiskKeeper(self.folder, self.inner.full_location, self.max_bytes)
             except OSError as error:
                 raise StoreError(
                     f"cannot keep anything in {self.folder}: {error.strerror}", store=self.folder
@@ -294,12 +296,13 @@ class CacheStore(WrapperStore):
                 return [value for _, value in answers]
             return self._parts(key, ranges)
 
-        window = self.inner.window
+        window = self.inner.window or (Window(_FEW) if self.remote else None)
         found: Iterable[tuple[str, list[Buffer | None]]]
         if window is None:
             found = ((key, of_one_key(key)) for key in places)
         else:
-            found = Overlap(window, (Ask(key, partial(of_one_key, key), 0) for key in places))
+            asks = (Ask(key, partial(of_one_key, key), window.expected(None)) for key in places)
+            found = Overlap(window, asks, lambda values: sum(len(value) for value in values if value is not None))
         for key, values in found:
             yield from zip(places[key], values, strict=True)
 

@@ -4,11 +4,21 @@ secret."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from omnizarr.errors import StoreError
 
-__all__ = ["ignores_ranges", "no_suffix", "out_of_range", "passing", "refused", "store_error", "without_secrets"]
+__all__ = [
+    "ignores_ranges",
+    "no_panic",
+    "no_suffix",
+    "out_of_range",
+    "passing",
+    "refused",
+    "store_error",
+    "without_secrets",
+]
 
 _STATUS = re.compile(r"status code: (\d{3})")
 _QUERY = re.compile(r"\?[^\s\"'>)]*[=&][^\s\"'>)]*")
@@ -48,6 +58,18 @@ def passing(error: BaseException) -> bool:
     """Whether it may go better the next time, and obstore has not tried itself already: answers that broke off."""
     text = str(error)
     return _status(error) is None and any(word in text for word in ("body", "decod", "incomplete", "stream", "closed"))
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """Makes an error of a panic in obstore, which is how it answers what it never expected to be told; Python counts
+    that among the exceptions that end a program."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise RuntimeError(f"the client gave up: {error}") from None
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:

@@ -3,16 +3,19 @@ shown, and not plain to see in a pickle."""
 
 from __future__ import annotations
 
-import base64
 import os
+import pickle
+import re
 from collections.abc import Mapping
 from datetime import timedelta
+from hashlib import shake_256
 from typing import Any, NamedTuple
 
 from omnizarr._json import nearest
 from omnizarr.errors import LocationError
+from omnizarr.store.object.failures import without_secrets
 
-__all__ = ["Options", "secrets", "sorted_out", "unveiled", "veiled"]
+__all__ = ["Options", "described", "secrets", "sorted_out", "unveiled", "veiled"]
 
 _ALIASES = {
     "anon": "skip_signature",
@@ -79,6 +82,7 @@ _CLIENT: dict[str, Any] = {
     "timeout": 60.0,
     "user_agent": None,
 }
+_ENDPOINT = re.compile(r"https?://[^\s/]+(?:/[!-~]*)?")
 _DURATIONS = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
 _RETRYING: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
 _OWN: dict[str, Any] = {
@@ -87,7 +91,11 @@ _OWN: dict[str, Any] = {
     "profile": None,
     "credential_provider": None,
 }
-_SECRET = ("key", "secret", "token", "password", "headers", "proxy_url", "sas")
+_SECRET = (
+    *("key", "secret", "token", "pass", "headers", "authorization", "proxy_url", "sas"),
+    *("credential", "connection_string"),
+)
+"""Words in the names of options that hold secrets: ours, and those of fsspec's file systems."""
 
 
 class Options(NamedTuple):
@@ -120,7 +128,11 @@ def sorted_out(kind: str, given: Mapping[str, Any]) -> Options:
                 hint=nearest(said, names) or "docs/stores.md lists those that there are",
             )
     _check(own, retrying, client)
-    endpoint = config.get("endpoint") or config.get("base_url") or ""
+    endpoint = config.get("endpoint") or config.get("base_url")
+    if endpoint is not None and not _ENDPOINT.fullmatch(str(endpoint)):
+        raise LocationError(
+            "`storage_options`: `endpoint` is no address of a server", hint="write it as in `http://127.0.0.1:9000`"
+        )
     if str(endpoint).startswith("http://"):
         client.setdefault("allow_http", True)  # whoever writes it means it
     for name in _DURATIONS & client.keys():
@@ -139,62 +151,78 @@ def _check(*groups: dict[str, Any]) -> None:
                 raise LocationError(f"`storage_options`: `{name}` is an integer of at least {least}, found {value!r}")
 
 
-def _is_secret(name: str) -> bool:
-    return name != "metadata_endpoint" and any(word in name for word in _SECRET)
+def _is_secret(name: object) -> bool:
+    return name != "metadata_endpoint" and any(word in str(name).lower() for word in _SECRET)
 
 
-def secrets(options: Mapping[str, Any]) -> list[str]:
-    """The values among options that nobody may see."""
+def secrets(options: Mapping[Any, Any], *, all: bool = False) -> list[str]:
+    """The values among options that nobody may see, those of options within options too; `all` of them, if what they
+    stand in is secret itself."""
     found = []
     for name, value in options.items():
-        if _is_secret(name):
-            values = value.values() if isinstance(value, Mapping) else [value]
-            found += [str(one) for one in values if isinstance(one, (str, bytes)) and len(one) > 2]
+        hidden = all or _is_secret(name)
+        if isinstance(value, Mapping):
+            found += secrets(value, all=hidden)
+        elif hidden and isinstance(value, (str, bytes)) and len(value) > 2:
+            found.append(value if isinstance(value, str) else value.decode("utf-8", "replace"))
     return found
 
 
-def veiled(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they go into a pickle: what an environment variable holds by the name of that variable, so that it is
-    looked up where the pickle is opened; other secrets so that no eye or search meets them. Whoever has the pickle has
-    them all the same."""
+def described(options: Mapping[Any, Any]) -> list[str]:
+    """What options say that everybody may see, in words that are the same in every program."""
+    found = []
+    for name, value in sorted(options.items(), key=lambda item: str(item[0])):
+        if isinstance(value, Mapping):
+            found += [f"{name}.{text}" for text in described(value)]
+        elif isinstance(value, (str, int)) and not _is_secret(name):
+            found.append(f"{name}={without_secrets(str(value), ())}")
+    return found
+
+
+def veiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Options as they go into a pickle: a secret that an environment variable holds by the name of that variable, so
+    that it is looked up where the pickle is opened; all else that could hold one so that no eye or search meets it,
+    since a password also stands in addresses and in objects. Whoever has the pickle has them all the same."""
     variables = {value: name for name, value in os.environ.items() if len(value) > 7}
-    found: dict[str, Any] = {}
+    found: dict[Any, Any] = {}
     for name, value in options.items():
-        if not _is_secret(name) or not isinstance(value, str):
-            found[name] = ("veiled", _veil(repr(value))) if _is_secret(name) and isinstance(value, dict) else value
-        elif value in variables:
-            found[name] = ("environment", variables[value])
+        if type(value) is dict:
+            found[name] = "options", veiled(value)
+        elif isinstance(value, str) and _is_secret(name) and value in variables:
+            found[name] = "environment", variables[value]
+        elif value is None or type(value) in (bool, int, float):
+            found[name] = value
         else:
-            found[name] = ("veiled", _veil(repr(value)))
+            found[name] = "veiled", _veil(pickle.dumps(value))
     return found
 
 
-def unveiled(options: Mapping[str, Any]) -> dict[str, Any]:
+def unveiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
     """The same, as they were."""
-    from ast import literal_eval
-
-    found: dict[str, Any] = {}
+    found: dict[Any, Any] = {}
     for name, value in options.items():
-        if isinstance(value, tuple) and value[0] == "environment":
+        if not isinstance(value, tuple):
+            found[name] = value
+        elif value[0] == "options":
+            found[name] = unveiled(value[1])
+        elif value[0] == "environment":
             if value[1] not in os.environ:
                 raise LocationError(
                     f"`storage_options`: `{name}` was in the environment as {value[1]}, which is not set"
                 )
             found[name] = os.environ[value[1]]
-        elif isinstance(value, tuple) and value[0] == "veiled":
-            pad, _, text = base64.b85decode(value[1]).partition(b"\n")
-            found[name] = literal_eval(bytes(a ^ b for a, b in zip(text, _pad(pad, len(text)), strict=True)).decode())
         else:
-            found[name] = value
+            seed, data = value[1]
+            found[name] = pickle.loads(_mixed(data, seed))
     return found
 
 
-def _pad(seed: bytes, length: int) -> bytes:
-    from hashlib import shake_256
+def _mixed(data: bytes, seed: bytes) -> bytes:
+    pad = shake_256(seed).digest(len(data))
+    return (int.from_bytes(data, "little") ^ int.from_bytes(pad, "little")).to_bytes(len(data), "little")
 
-    return shake_256(seed).digest(length)
 
-
-def _veil(text: str) -> bytes:
-    seed, data = os.urandom(12).hex().encode(), text.encode()
-    return base64.b85encode(seed + b"\n" + bytes(a ^ b for a, b in zip(data, _pad(seed, len(data)), strict=True)))
+def _veil(data: bytes) -> tuple[bytes, bytes]:
+    """Bytes mixed with others that are made of a seed, and the seed."""
+    seed = os.urandom(12)
+    return seed, _mixed(data, seed)

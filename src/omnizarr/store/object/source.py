@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Mapping
 from datetime import timedelta
@@ -12,14 +13,16 @@ from urllib.parse import unquote, urlsplit
 from omnizarr.errors import LocationError
 from omnizarr.store.object.failures import without_secrets
 from omnizarr.store.object.library import in_this_process, obstore
-from omnizarr.store.object.options import secrets, sorted_out, unveiled, veiled
+from omnizarr.store.object.options import described, secrets, sorted_out, unveiled, veiled
 from omnizarr.store.object.profiles import profile_in_use
 from omnizarr.store.window import Window
 
 __all__ = ["Address", "Given", "Line", "Source"]
 
-
-_CREDENTIALS = {"access_key_id", "skip_signature", "role_arn", "web_identity_token_file"}
+_BUCKET = re.compile(r"[A-Za-z0-9._:-]+")
+_QUERY = re.compile(r"\?.*=")
+_CREDENTIALS = frozenset({"access_key_id", "skip_signature", "role_arn", "web_identity_token_file"})
+"""Options that say themselves where credentials come from."""
 
 
 class Line(NamedTuple):
@@ -35,6 +38,8 @@ class Source:
 
     location: str
     """The root of the place, without a `/` at the end."""
+    server: str = ""
+    """What the location leaves out: the server and the account, if the usual ones are not meant."""
     kind: str
     """What is there: `s3`, `gs`, `az`, `http`, or the name of a class."""
     forbidden_is_absent: bool = False
@@ -90,6 +95,8 @@ class Address(Source):
         user = urlsplit(root).password if kind == "http" else None
         self.secrets = [*secrets(options), *([user] if user else [])]
         self.retry_timeout = float(said.retrying["retry_timeout"])
+        where = {name: said.config[name] for name in ("endpoint", "base_url", "account_name") if name in said.config}
+        self.server = " ".join(described(where))
         self.location = without_secrets(root, ()) if kind == "http" else f"{kind}://{root}"
 
     def __eq__(self, other: object) -> bool:
@@ -99,12 +106,10 @@ class Address(Source):
         return hash((self.kind, self.location))
 
     def _key(self) -> tuple[Any, ...]:
-        where = {name: self.options.get(name) for name in ("endpoint", "endpoint_url", "account_name", "account")}
-        return self.kind, self.location, where
+        return self.kind, self.location, self.server
 
     def __reduce__(self) -> tuple[Any, ...]:
-        root = self.root if "@" not in self.root else veiled({"secret": self.root})
-        return _again, (self.kind, root, veiled(self.options))
+        return _again, (self.kind, veiled({"root": self.root}), veiled(self.options))
 
     def _made(self) -> Any:
         said = sorted_out(self.kind, self.options)
@@ -123,13 +128,7 @@ class Address(Source):
             named["config"] = said.config
             provider = said.credential_provider
             if self.kind == "s3":
-                explicit = {
-                    "access_key_id",
-                    "skip_signature",
-                    "role_arn",
-                    "web_identity_token_file",
-                } & said.config.keys()
-                profile = None if provider or explicit else profile_in_use(said.profile)
+                profile = None if provider or _CREDENTIALS & said.config.keys() else profile_in_use(said.profile)
                 if profile is not None:
                     provider = profile
                     region = profile.values().get("region")
@@ -145,8 +144,8 @@ class Address(Source):
             raise LocationError(f"`{self.location}` cannot be opened: {text}") from None
 
 
-def _again(kind: str, root: str | Mapping[str, Any], options: Mapping[str, Any]) -> Address:
-    return Address(kind, root if isinstance(root, str) else unveiled(root)["secret"], unveiled(options))
+def _again(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> Address:
+    return Address(kind, unveiled(root)["root"], unveiled(options))
 
 
 class Given(Source):
@@ -168,6 +167,7 @@ class Given(Source):
         bucket = None
         if isinstance(config, Mapping):
             self.secrets = secrets(config)
+            self.server = " ".join(described(config))
             bucket = config.get("bucket") or config.get("container_name")
         if self.kind == "http":
             root = without_secrets(str(getattr(client, "url", "http://")), ())
@@ -189,21 +189,14 @@ class Given(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What it was made of is veiled as a whole: configurations hold secrets.
-        import pickle
-
-        if not hasattr(self.given, "__getnewargs_ex__") or self.kind == "MemoryStore":
-            return Given, (self.given, self.max_concurrency, self.forbidden_is_absent)
-        kept = veiled({"secret": pickle.dumps(self.given).hex()})
-        return _given_again, (kept, self.max_concurrency, self.forbidden_is_absent)
+        return _given_again, (veiled({"client": self.given}), self.max_concurrency, self.forbidden_is_absent)
 
     def _made(self) -> Any:
         return self.given if self._maker == os.getpid() else in_this_process(self.given)
 
 
 def _given_again(kept: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> Given:
-    import pickle
-
-    return Given(pickle.loads(bytes.fromhex(unveiled(kept)["secret"])), max_concurrency, forbidden_is_absent)
+    return Given(unveiled(kept)["client"], max_concurrency, forbidden_is_absent)
 
 
 def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
@@ -211,12 +204,17 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
     if scheme in ("http", "https"):
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise LocationError(f"this `{scheme}://` address cannot be read: {error}") from None
         if parts.query or parts.fragment:
             raise LocationError(
                 "a web address with a query does not tell where the keys below it are",
                 hint="for signed addresses of buckets use `s3://`, `gs://` or `az://` and `storage_options`",
             )
+        if not parts.netloc:
+            raise LocationError(f"`{scheme}://` must be followed by the name of a server")
         return "http", f"{scheme}://{parts.netloc}", unquote(parts.path).strip("/"), {}
     kind = {"gcs": "gs", "s3a": "s3", "abfs": "az", "abfss": "az", "azure": "az", "adl": "az"}.get(scheme, scheme)
     root, _, path = rest.partition("/")
@@ -226,4 +224,11 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
         said["account_name"] = server.partition(".")[0]
     if not root:
         raise LocationError(f"`{scheme}://` must be followed by the name of a bucket")
+    if "@" in root or _QUERY.search(path):  # which would be shown wherever the place is
+        raise LocationError(
+            f"this `{scheme}://` address has a user or a signature in it",
+            hint="give credentials in `storage_options`: `access_key_id` and `secret_access_key`, or `sas_token`",
+        )
+    if not _BUCKET.fullmatch(root):  # with some of them obstore does not fail but panic
+        raise LocationError(f"{root!r} is no name of a bucket: it has other characters than letters, digits, `.-_:`")
     return kind, root, path.strip("/"), said

@@ -86,6 +86,10 @@ class ObjectStore(Store):
     def location(self) -> str:
         return f"{self._source.location}/{self._prefix}".rstrip("/")
 
+    @property
+    def full_location(self) -> str:
+        return f"{self._source.server} {self.location}"
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, ObjectStore)
@@ -127,7 +131,7 @@ class ObjectStore(Store):
             if start < 0 and not (self._suffixes and self._ranges):
                 return self._from_the_end(key, -start, version)
             if length is not None and length <= 0:
-                return self._nothing_of(key)
+                return self._nothing_of(key, version)
         tag = version[0] if isinstance(version, tuple) else None
         for attempt in _attempts(self._source.retry_timeout):
             try:
@@ -141,7 +145,7 @@ class ObjectStore(Store):
                     return None
                 if range is not None:
                     if failures.out_of_range(error):
-                        return self._nothing_of(key)
+                        return self._nothing_of(key, version)
                     if failures.no_suffix(error):
                         self._suffixes = False
                         return self._from_the_end(key, -range[0], version)
@@ -163,7 +167,8 @@ class ObjectStore(Store):
                 options["range"] = (start, start + length)
         if tag is not None:
             options["if_match"] = tag
-        answer = self._source.line().client.get(self._prefix + key, options=options)
+        with failures.no_panic():
+            answer = self._source.line().client.get(self._prefix + key, options=options)
         meta = answer.meta
         found = _version(meta)
         size = meta["size"]
@@ -209,14 +214,18 @@ class ObjectStore(Store):
                 return answer
         raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
 
-    def _nothing_of(self, key: str) -> State | None:
+    def _nothing_of(self, key: str, version: Version) -> State | None:
         head = self._head(key)
-        return None if head is None else State(b"", _version(head), head["size"])
+        if head is None:
+            return None
+        found = _version(head)
+        return State(b"" if version is None or found == version else None, found, head["size"])
 
     def _head(self, key: str) -> Any:
         check_key(key)
         try:
-            return self._source.line().client.head(self._prefix + key)
+            with failures.no_panic():
+                return self._source.line().client.head(self._prefix + key)
         except FileNotFoundError:
             return None
         except Exception as error:
@@ -232,7 +241,7 @@ class ObjectStore(Store):
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         window = self.window
         asks = (
-            Ask(index, partial(self.get, key, range), window.expected(None if range is None else range[1]))
+            Ask(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         return Overlap(window, asks, _length)
@@ -241,7 +250,7 @@ class ObjectStore(Store):
         """The answers, in order. Whole values are remembered with their versions, for `recall`."""
         window = self.window
         asks = (
-            Ask(index, partial(self.get_state, key, range), window.expected(None if range is None else range[1]))
+            Ask(index, partial(self.get_state, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         answers: list[Buffer | None] = [None] * len(requests)
@@ -279,9 +288,10 @@ class ObjectStore(Store):
         self._recalled.pop(key, None)
         several = mode == "overwrite" and len(data) > _SINGLE_PUT
         try:
-            return self._source.line().client.put(
-                self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
-            )
+            with failures.no_panic():
+                return self._source.line().client.put(
+                    self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
+                )
         except Exception as error:
             if mode != "overwrite" and type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
                 return None
@@ -298,7 +308,8 @@ class ObjectStore(Store):
         check_key(key)
         self._recalled.pop(key, None)
         try:
-            self._source.line().client.delete(self._prefix + key)
+            with failures.no_panic():
+                self._source.line().client.delete(self._prefix + key)
         except FileNotFoundError:
             pass
         except Exception as error:
@@ -321,7 +332,8 @@ class ObjectStore(Store):
 
     def _bulk(self, keys: list[str]) -> None:
         try:
-            self._source.line().client.delete([self._prefix + key for key in keys])
+            with failures.no_panic():
+                self._source.line().client.delete([self._prefix + key for key in keys])
         except Exception as error:
             raise self._error(error, "erase keys in", None) from None
 
@@ -335,10 +347,11 @@ class ObjectStore(Store):
     def _listed(self, below: str) -> Iterator[str]:
         cut = len(self._prefix)
         try:
-            for page in self._source.line().client.list(below or None, chunk_size=1000):
-                for meta in page:
-                    if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
-                        yield meta["path"][cut:]
+            with failures.no_panic():
+                for page in self._source.line().client.list(below or None, chunk_size=1000):
+                    for meta in page:
+                        if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
+                            yield meta["path"][cut:]
         except FileNotFoundError:
             return
         except Exception as error:
@@ -348,7 +361,8 @@ class ObjectStore(Store):
         below = self._prefix + check_prefix(prefix)
         self._check_listable()
         try:
-            found = self._source.line().client.list_with_delimiter(below or None)
+            with failures.no_panic():
+                found = self._source.line().client.list_with_delimiter(below or None)
         except FileNotFoundError:
             return [], []
         except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any, NoReturn
 
 from omnizarr import _json
@@ -11,6 +12,7 @@ from omnizarr.config import config
 from omnizarr.errors import StoreError
 from omnizarr.store.addresses import value_at
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, span
+from omnizarr.store.object.options import unveiled, veiled
 from omnizarr.store.references.json_ import Reference, parse_references
 from omnizarr.store.references.table import ReferenceTable
 from omnizarr.store.references.targets import Targets, shown
@@ -82,6 +84,12 @@ class ReferenceStore(Store):
             return "reference::<dict>"
         return f"reference::{self._place[0].location.removesuffix('/')}/{self._place[1]}"
 
+    @property
+    def full_location(self) -> str:
+        if self._place is None:
+            return f"{self.location} {blake2b(_json.dump(self._document, allow_nan=True), digest_size=16).hexdigest()}"
+        return f"reference::{self._place[0].full_location}/{self._place[1]}"
+
     def _identity(self) -> tuple[Any, ...]:
         return self._place or (id(self._document),), self._targets.allowed
 
@@ -92,8 +100,8 @@ class ReferenceStore(Store):
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = self._place, self._document, self._targets.allowed, self._target_options
-        return _restored, (type(self), *state)
+        said = veiled({"allow": self._targets.allowed, "target_options": self._target_options})
+        return _restored, (type(self), self._place, self._document, said)
 
     # -- the references
 
@@ -207,10 +215,11 @@ def _asked(found: Reference, range: ByteRange | None) -> ByteRange | None:
 
 
 def _restored(
-    cls: type[ReferenceStore], place: _Place | None, document: Any, allow: Any, options: dict[str, Any]
+    cls: type[ReferenceStore], place: _Place | None, document: Any, said: Mapping[str, Any]
 ) -> ReferenceStore:
     made = cls.__new__(cls)
-    made._begin(place, document, allow, options)
+    known = unveiled(said)
+    made._begin(place, document, known["allow"], known["target_options"])
     return made
 
 

@@ -16,7 +16,7 @@ from omnizarr.errors import ArgumentError, InvalidKeyError, StoreError
 from omnizarr.store.contract import Store, check_key
 from omnizarr.store.local import LocalStore
 from omnizarr.store.paths import url_to_path
-from omnizarr.store.schemes import scheme_of, store_at
+from omnizarr.store.schemes import plain_url, scheme_of, store_at
 
 __all__ = ["Target", "Targets", "shown"]
 
@@ -50,7 +50,7 @@ class Targets:
                 folder = _local(place)
                 self._folders.append((folder, LocalStore(folder)))
             else:
-                self._urls.append(place)
+                self._urls.append(plain_url(place))
         if type(beside) is LocalStore:
             folder = str(beside.path(prefix[:-1])) if prefix else beside.location
             self._folders.append((folder, LocalStore(folder)))
@@ -98,6 +98,7 @@ class Targets:
         raise _NotAllowed
 
     def _remote_target(self, url: str, scheme: str) -> Target:
+        url = plain_url(url)
         if self._beside is not None and self._near is not None and url.startswith(self._near):
             check_key(url[len(self._near) :])
             return Target(self._beside, self._prefix + url[len(self._near) :])  # with the same options

@@ -1,17 +1,21 @@
 """A store of zarr-python 3, such as that of an Icechunk session, as a store of ours.
 
 Their stores are asynchronous, and may belong to the event loop on which zarr-python itself uses them; so that loop is
-used here, too, from whatever thread.
+used here, too, from whatever thread. Of those that are far away, as many requests are under way as ours have.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from omnizarr.errors import MissingDependencyError, OmnizarrError, StoreError
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat
+from omnizarr.store.overlap import Ask, Overlap
+from omnizarr.store.window import Window
 
 __all__ = ["ZarrPythonStore"]
 
@@ -32,7 +36,7 @@ def _library() -> Any:
 
 
 class ZarrPythonStore(Store):
-    """Forwards to a store of zarr-python 3. Batches are sent together."""
+    """Forwards to a store of zarr-python 3."""
 
     def __init__(self, inner: Any, *, read_only: bool = False) -> None:
         if not isinstance(inner, _library().abc.store.Store):
@@ -42,6 +46,24 @@ class ZarrPythonStore(Store):
         self.listable = bool(inner.supports_listing)
         self.remote = type(inner).__name__ not in _NEAR
         self._read_only = read_only or bool(inner.read_only)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._window = Window(_AT_ONCE) if self.remote else None
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_window"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    @property
+    def window(self) -> Window | None:
+        if self._process != os.getpid():  # what is under way in the parent never ends here
+            self._begin()
+        return self._window
 
     @property
     def location(self) -> str:
@@ -109,15 +131,14 @@ class ZarrPythonStore(Store):
         return self._run("read", key, lambda: self._get(key, range))
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        if not requests:
-            return
-        for key, _ in requests:
-            check_key(key)
-
-        async def all_of_them() -> list[Buffer | None]:
-            return await _together([lambda key=key, range=range: self._get(key, range) for key, range in requests])  # type: ignore[misc]
-
-        yield from enumerate(self._run("read", requests[0][0], all_of_them))
+        window = self.window
+        if window is None:
+            return super().get_each(requests)
+        asks = (
+            Ask(index, partial(self.get, key, range), window.expected_of(range))
+            for index, (key, range) in enumerate(requests)
+        )
+        return Overlap(window, asks, lambda value: 0 if value is None else len(value))
 
     def exists(self, key: str) -> bool:
         check_key(key)
@@ -128,6 +149,16 @@ class ZarrPythonStore(Store):
         check_key(key)
         buffer = _library().core.buffer.default_buffer_prototype().buffer.from_bytes(bytes(memoryview(value)))
         self._run("write", key, lambda: self.inner.set(key, buffer))
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        if self._window is None:
+            super().set_each(items)
+            return
+        for _ in Overlap(
+            self._window, (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        ):
+            pass
 
     def erase(self, key: str) -> None:
         self.check_writable()
@@ -192,4 +223,9 @@ async def _together(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         async with room:
             return await ask()
 
-    return await asyncio.gather(*(one(ask) for ask in asks))
+    tasks = [asyncio.ensure_future(one(ask)) for ask in asks]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:  # those that still wait, if one failed
+            task.cancel()

@@ -50,8 +50,14 @@ def archive_at(home: Home) -> Archive:
 
 @atexit.register
 def _finish_all() -> None:
+    failed = None
     for archive in list(_unfinished):
-        archive.finish()
+        try:
+            archive.finish()
+        except Exception as error:  # the others are finished all the same
+            failed = failed or error
+    if failed is not None:
+        raise failed
 
 
 def _in_child() -> None:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from omnizarr.errors import LocationError, StoreError
 from omnizarr.store import files
 from omnizarr.store.contract import Store
-from omnizarr.store.zip.sources import FileSource, ObjectSource, Source, ValueSource
+from omnizarr.store.zip.sources import FileSource, ObjectSource, Source, ValueSource, as_file_errors
 
 __all__ = ["FileHome", "Home", "ObjectHome", "ValueHome"]
 
@@ -21,6 +21,8 @@ _WRITE = (
 )
 _ATTEMPTS = 100  # to claim a file that others take away at the same moment
 _STEP = 2**20  # bytes that are copied at a time
+_ONE_REQUEST = 2**25  # bytes; longer values are sent in several, which no condition can be set for
+_ABSENT = object()  # the state of a value that is not there
 
 
 class Home(ABC):
@@ -33,6 +35,11 @@ class Home(ABC):
     @abstractmethod
     def location(self) -> str:
         """Where it is, as a user would write it."""
+
+    @property
+    def full_location(self) -> str:
+        """The same, and whatever else tells it from other places."""
+        return self.location
 
     @property
     @abstractmethod
@@ -68,14 +75,22 @@ class Home(ABC):
         raise NotImplementedError
 
 
+def _replaced(location: str) -> StoreError:
+    return StoreError(
+        f"{location} was replaced or removed by somebody else since it was opened for writing",
+        hint="what was written is not in it; open it again and write once more",
+        store=location,
+    )
+
+
 class FileHome(Home):
     """A file of the file system. Its next state is written beside it, and renamed."""
 
     def __init__(self, path: str) -> None:
         # Where links lead: a rename must not put the archive in the place of a link to it.
-        self._path = os.path.realpath(path)
+        self._path = "" if "\0" in path else os.path.realpath(path)
         folder, name = os.path.split(self._path)
-        if not name or "\0" in path:
+        if not name:
             raise LocationError(f"{path!r} is not a file's path", location=path)
         self._draft = os.path.join(folder, f".{name}.new")
         self._spare = os.path.join(folder, f".{name}.newer")
@@ -123,11 +138,7 @@ class FileHome(Home):
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
         if self.state() != state:
-            raise StoreError(
-                f"{self._path} was replaced or removed by somebody else since it was opened for writing",
-                hint="what was written is not in it; open it again and write once more",
-                store=self._path,
-            )
+            raise _replaced(self._path)
         name = self._draft
         if not draft.is_at(name):
             # The claim stays until the archive is there, so that nobody else begins meanwhile.
@@ -180,14 +191,29 @@ class ValueHome(_Elsewhere):
         return f"zip::{self._store.location.removesuffix('/')}/{self._key}"
 
     @property
+    def full_location(self) -> str:
+        return f"zip::{self._store.full_location}/{self._key}"
+
+    @property
     def identity(self) -> Hashable:
         return self._store, self._key
 
     def load(self) -> tuple[Source | None, object]:
-        return ValueSource.find(self._store, self._key), None
+        source = ValueSource.find(self._store, self._key)
+        return source, _ABSENT if source is None else source.version
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
-        self._store.set(self._key, draft.read(0, draft.size))
+        value = draft.read(0, draft.size)
+        if state is None:  # which cannot be told
+            self._store.set(self._key, value)
+        elif self._store.conditional and len(value) <= _ONE_REQUEST:
+            if not self._store.set_if(self._key, value, None if state is _ABSENT else state):
+                raise _replaced(self.location)
+        else:
+            found = self._store.get_state(self._key, (0, 0))
+            if (_ABSENT if found is None else found.version) != state:
+                raise _replaced(self.location)
+            self._store.set(self._key, value)
         return None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -198,7 +224,8 @@ class ObjectHome(_Elsewhere):
     """A file object, as `open(path, "rb")` or `io.BytesIO()` give one."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
-        if not (hasattr(file, "read") and hasattr(file, "seek") and getattr(file, "seekable", lambda: True)()):
+        usable = hasattr(file, "read") and hasattr(file, "seek") and not getattr(file, "closed", False)
+        if not (usable and getattr(file, "seekable", lambda: True)()):
             raise LocationError(
                 f"{file!r} is no archive: expected a path, or a file object that can be read and sought"
             )
@@ -218,11 +245,12 @@ class ObjectHome(_Elsewhere):
         return (source if source.size else None), None
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
-        self._file.seek(0)
-        for start in range(0, draft.size, _STEP):
-            self._file.write(draft.read(start, _STEP))
-        self._file.truncate()
-        self._file.flush()
+        with as_file_errors():
+            self._file.seek(0)
+            for start in range(0, draft.size, _STEP):
+                self._file.write(draft.read(start, _STEP))
+            self._file.truncate()
+            self._file.flush()
         return None
 
     def __reduce__(self) -> tuple[Any, ...]:

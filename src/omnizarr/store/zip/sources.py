@@ -7,7 +7,7 @@ import stat
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -16,7 +16,7 @@ from omnizarr.store import files
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version
 from omnizarr.store.overlap import Ask, Overlap
 
-__all__ = ["BytesSource", "FileSource", "ObjectSource", "Source", "ValueSource"]
+__all__ = ["BytesSource", "FileSource", "ObjectSource", "Source", "ValueSource", "as_file_errors"]
 
 _TAIL = 2**17  # bytes at the end of a value that are asked for together: the directory, and documents written last
 _READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -155,16 +155,45 @@ class FileSource(Source):
             pass  # nothing can be done about it here
 
 
+@contextmanager
+def as_file_errors() -> Iterator[None]:
+    """Makes errors of a file of whatever an object raises that behaves like one: one that is closed, or gives text."""
+    try:
+        yield
+    except (OSError, StoreError):
+        raise
+    except Exception as error:
+        raise OSError(f"its file object says: {type(error).__name__}: {error}") from error
+
+
 class ObjectSource(Source):
-    """A file object, which has one place at which it is read, so that one thread at a time uses it."""
+    """A file object, which has one place at which it is read, so that one thread at a time uses it. A process and its
+    children share that place, if the file is one of the system: then children must not use it."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
         self._file = file
         self._seeking = threading.Lock()
-        self.size = file.seek(0, os.SEEK_END)
+        self._process = os.getpid()
+        with as_file_errors():
+            self.size = file.seek(0, os.SEEK_END)
+
+    def _check_process(self) -> None:
+        if self._process == os.getpid():
+            return
+        try:
+            self._file.fileno()
+        except (OSError, AttributeError):  # it lies in memory, of which a child has its own
+            self._seeking = threading.Lock()
+            self._process = os.getpid()
+            return
+        raise StoreError(
+            f"{self._file!r} was opened before this process was forked off, and cannot be read by both",
+            hint="make the store of a path, or of a file that is opened in the child",
+        )
 
     def read(self, start: int, length: int) -> bytes:
-        with self._seeking:
+        self._check_process()
+        with as_file_errors(), self._seeking:
             self._file.seek(start)
             pieces = []
             while length > 0:  # raw files may give less than they are asked for
@@ -173,7 +202,7 @@ class ObjectSource(Source):
                     break
                 pieces.append(piece)
                 length -= len(piece)
-        return b"".join(pieces)
+            return b"".join(pieces)
 
 
 class ValueSource(Source):
@@ -186,7 +215,8 @@ class ValueSource(Source):
         self._store = store
         self._key = key
         self._tail = tail
-        self._version = version
+        self.version = version
+        """Of the state that all parts are of; None if the store does not tell."""
         self.size = size
 
     @classmethod
@@ -215,9 +245,9 @@ class ValueSource(Source):
         return memoryview(self._tail)[start - begin : start - begin + length]
 
     def _asked(self, part: ByteRange) -> bytes | memoryview:
-        if self._version is None:
+        if self.version is None:
             return self._checked(self._store.get(self._key, part))
-        state = self._store.get_state(self._key, part, self._version)
+        state = self._store.get_state(self._key, part, self.version)
         return self._checked(None if state is None else state.data)
 
     def _checked(self, value: Any) -> bytes | memoryview:
@@ -241,10 +271,10 @@ class ValueSource(Source):
         if not far:
             return
         window = self._store.window
-        if self._version is not None and window is not None:
+        if self.version is not None and window is not None:
             asks = (Ask(number, partial(self._asked, parts[number]), parts[number][1]) for number in far)
             yield from Overlap(window, asks, len)
-        elif self._version is not None:
+        elif self.version is not None:
             for number in far:
                 yield number, self._asked(parts[number])
         else:

@@ -81,6 +81,10 @@ class ZipStore(Store):
     def location(self) -> str:
         return self._home.location
 
+    @property
+    def full_location(self) -> str:
+        return self._home.full_location
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ZipStore) and other._home.identity == self._home.identity
 
