@@ -287,6 +287,16 @@ class LocalStore(LocalAgreement):
         return None if found is None else found[0]
 
     def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        found = self._versioned(key, None)
+        assert found is not None
+        return found
+
+    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
+        # A class that derives from this one may show other values, and says so by `get_versioned`.
+        return self._versioned(key, limit) if type(self) is LocalStore else super().get_limited(key, limit)
+
+    def _versioned(self, key: str, limit: int | None) -> tuple[Buffer | None, Version] | None:
+        """A value and its version; None if it is longer than `limit`."""
         file = self._open_known(key)
         if file is None:
             file = self._open(key)
@@ -296,6 +306,8 @@ class LocalStore(LocalAgreement):
             status = os.fstat(file)
             if not S_ISREG(status.st_mode):
                 return None, None
+            if limit is not None and status.st_size > limit:
+                return None
             value = files.read(file, status.st_size, None)
             if self.locking:
                 file, kept = -1, file
