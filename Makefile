@@ -23,6 +23,8 @@ PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python
 BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 JOBS ?= 2
+# How long `fuzz` and `soak` search.
+SECONDS ?= 600
 
 .PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize tables bench bench-quick bench-remote clean
 

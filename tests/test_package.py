@@ -122,6 +122,13 @@ def test_no_file_names_a_place_of_one_machine() -> None:
     assert [name for name, text in texts(*CODE, *PROSE) if pattern.search(text)] == []
 
 
+def test_what_the_makefile_uses_it_also_says() -> None:
+    """`make soak` without `SECONDS=` once asked for no seconds at all, which is an error."""
+    text = (ROOT / "Makefile").read_text()
+    used = set(re.findall(r"(?<!\$)\$\(([A-Z_]+)\)", text)) - {"MAKEFILE_LIST"}  # which make itself gives
+    assert used - set(re.findall(r"^([A-Z_]+) [?:]?=", text, re.MULTILINE)) == set()
+
+
 def test_nothing_is_left_to_do() -> None:
     """In Python files, ruff looks at the comments; a text of another writer may well hold such a word."""
     pattern = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]))

@@ -60,6 +60,41 @@ def test_forking_in_the_middle_of_reads(z: omnizarr.Array) -> None:
     assert (z[...] == expected).all()
 
 
+IMPORTING = """
+import logging, os, sys, threading, time, warnings
+warnings.simplefilter("ignore")
+sys.path.insert(0, sys.argv[1])
+begun = sys.begun = threading.Event()
+from omnizarr._forking import load
+thread = threading.Thread(target=load, args=["slow_library"])
+thread.start()
+begun.wait()
+child = os.fork()
+assert load("slow_library").ready  # which waits for ever for a thread that a child does not have
+if child == 0:
+    os._exit(0)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+LIBRARY = """
+import logging, sys, time
+sys.begun.set()
+time.sleep(0.2)
+logging.getLogger("slow")  # a lock that Python takes before it forks
+ready = True
+"""
+
+
+def test_a_fork_waits_for_libraries_that_other_threads_import(tmp_path: Path) -> None:
+    (tmp_path / "slow_library.py").write_text(LIBRARY)
+    with program(IMPORTING, tmp_path) as running:
+        try:
+            assert running.wait(timeout=60) == 0
+        finally:
+            running.kill()
+
+
 def load(z: omnizarr.Array, worker: int) -> None:
     """What a worker of a data loader does: its own share of windows, in random order."""
     random = np.random.default_rng(worker)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr.api import hierarchy
+from omnizarr.nodes import array
 from omnizarr.testing import Fault, FaultyStore, RecordingStore
 from tests.safety.processes import program, run_all
 
@@ -155,6 +159,112 @@ def fill_group(place: Path, number: int) -> None:
     for step in range(8):
         group.attrs[f"{number} {step}"] = step
         group.create_array(f"{number}-{step}", shape=2, dtype="u1")
+
+
+CONSOLIDATING: tuple[Any, ...] = (2, "3-draft-2020", 3)
+
+
+def fill_consolidated(place: Path, number: int) -> None:
+    group = omnizarr.open_group(place)
+    z = group["rows"]
+    for step in range(8):
+        z.append([number])
+        z.attrs[f"{number}"] = step
+        group.create_array(f"{number}-{step}", shape=2, dtype="u1")
+
+
+@pytest.mark.parametrize("zarr_format", CONSOLIDATING)
+def test_consolidated_metadata_of_several_writers_says_what_the_documents_say(tmp_path: Path, zarr_format: Any) -> None:
+    group = omnizarr.create_group(tmp_path / "g", zarr_format=zarr_format)
+    group.create_array("rows", shape=0, dtype="u1", chunks=4)
+    omnizarr.consolidate_metadata(tmp_path / "g")
+    run_all(fill_consolidated, [(tmp_path / "g", number) for number in range(4)])
+    one, other = (omnizarr.open_group(tmp_path / "g", mode="r", use_consolidated=use) for use in (True, False))
+    assert one["rows"].shape == other["rows"].shape == (4 * 8,)
+    assert one["rows"].attrs.asdict() == other["rows"].attrs.asdict() == {f"{number}": 7 for number in range(4)}
+    assert set(one) - set(other) == set()
+    assert set(other) - set(one) <= {"consolidated"}  # a group of its own, in the draft
+
+
+@pytest.mark.parametrize("zarr_format", CONSOLIDATING)
+def test_a_node_that_changes_while_the_copy_is_brought_up_to_date_is_newer_there(zarr_format: Any) -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_group(store, zarr_format=zarr_format).create_array("a", shape=2, dtype="u1")
+    root = omnizarr.consolidate_metadata(store)
+    slow, quick = root["a"], omnizarr.open_group(store)["a"]
+    known = slow._site.consolidated
+    written = known.written
+
+    def late(nodes: Any) -> None:
+        quick.attrs["b"] = 2
+        written(nodes)
+
+    known.written = late
+    slow.attrs["a"] = 1
+    assert omnizarr.open_group(store, mode="r")["a"].attrs.asdict() == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("zarr_format", CONSOLIDATING)
+def test_what_is_created_while_a_hierarchy_is_gathered_is_gathered_too(
+    monkeypatch: pytest.MonkeyPatch, zarr_format: Any
+) -> None:
+    store = omnizarr.MemoryStore()
+    omnizarr.create_group(store, zarr_format=zarr_format).create_array("a", shape=2, dtype="u1")
+    root = omnizarr.consolidate_metadata(store)
+    gather = hierarchy._all_below
+
+    def slow(group: omnizarr.Group) -> Any:
+        found = gather(group)
+        if "late" not in root:
+            root.create_array("late", shape=2, dtype="u1")
+        return found
+
+    monkeypatch.setattr(hierarchy, "_all_below", slow)
+    omnizarr.consolidate_metadata(store)
+    assert "late" in omnizarr.open_group(store, mode="r", use_consolidated=True)
+
+
+def test_threads_that_share_a_handle_get_the_rows_that_they_appended(tmp_path: Path) -> None:
+    """Whether the store locks, or has only conditional writes: there the shape comes first, and a row that is one
+    element must not be spread over those of others."""
+    for store in (omnizarr.LocalStore(tmp_path / "x"), omnizarr.SQLiteStore(tmp_path / "x.sqlite")):
+        z = omnizarr.create_array(store, shape=0, dtype="i4", chunks=16)
+        wrong = []
+
+        def work(number: int, z: omnizarr.Array = z, wrong: list[Any] = wrong) -> None:
+            for step in range(12):
+                value = 100 * number + step
+                (end,) = z.append([value])
+                if z[end - 1] != value:
+                    wrong.append((value, end))
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+        assert wrong == []
+        assert sorted(z[...].tolist()) == sorted(100 * number + step for number in range(4) for step in range(12))
+
+
+def test_a_thread_that_learnt_an_older_state_does_not_bring_it_back_into_the_handle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    z = omnizarr.create_array(None, shape=3, dtype="u1", chunks=2)
+    fetched, go_on, fetch = threading.Event(), threading.Event(), array.fetch_known
+
+    def slowly(*arguments: Any) -> Any:
+        found = fetch(*arguments)
+        if threading.current_thread() is reader:
+            fetched.set()
+            go_on.wait(1)  # in vain, if the other one waits for this one
+        return found
+
+    monkeypatch.setattr(array, "fetch_known", slowly)
+    reader = threading.Thread(target=z.refresh)
+    reader.start()
+    fetched.wait()
+    z.append([4, 5])
+    go_on.set()
+    reader.join()
+    assert z.shape == (5,)
 
 
 DYING = """

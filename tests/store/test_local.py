@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import omnizarr
 from omnizarr.errors import InvalidKeyError, LocationError, ReadOnlyError, StoreError
 from omnizarr.store import LocalStore, files, leftovers, local, local_agreement
 from omnizarr.testing import StoreSuite
@@ -647,3 +649,35 @@ def test_a_killed_writer_leaves_nothing_to_be_seen(store: LocalStore):
     assert store.get("a/k") == b"old"
     assert list(store.list()) == ["a/k"]
     assert everything(store.path("a")) == ["k"]
+
+
+def test_a_value_that_is_too_long_is_not_read_to_be_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Shouting(LocalStore):
+        def get_versioned(self, key: str) -> Any:
+            value, version = super().get_versioned(key)
+            return None if value is None else bytes(value).upper(), version
+
+    store, shouting = LocalStore(tmp_path), Shouting(tmp_path)
+    store.set("k", b"four")
+    assert store.get_limited("k", 4) == store.get_versioned("k")
+    assert store.get_limited("absent", 4) == (None, None)
+    found = shouting.get_limited("k", 4)
+    assert found is not None
+    assert found[0] == b"FOUR", "what a derived class shows"
+    monkeypatch.setattr("omnizarr.store.files.read", lambda *_: pytest.fail("it was read"))
+    assert store.get_limited("k", 3) is None
+    assert shouting.get_limited("k", 3) is None
+
+
+@pytest.mark.skipif(not LocalStore.locking, reason="no locks here")
+def test_a_part_of_a_chunk_is_written_with_one_look_at_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What protects an uncontended write costs a tenth of it at most, which is a few calls of the system."""
+    z = omnizarr.create_array(tmp_path, shape=8, dtype="u1", chunks=8)
+    z[...] = 1
+    z[1] = 2  # which looks at the file system
+    looks, stat = [], os.stat
+    monkeypatch.setattr(os, "stat", lambda path, **options: looks.append(path) or stat(path, **options))
+    z[2] = 3
+    assert looks == [str(tmp_path / "c" / "0")]

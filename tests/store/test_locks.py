@@ -164,6 +164,37 @@ def test_locks_of_many_directories_do_not_wait_for_each_other_in_a_circle(store:
         sys.setswitchinterval(usual)
 
 
+@pytest.mark.parametrize("act", ["erase", "erase_prefix", "prune"])
+def test_who_gets_the_lock_of_a_directory_that_was_replaced_takes_that_of_the_new_one(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    folder, flock = store.path("a"), locks.fcntl.flock
+
+    def too_late(file: int, how: int) -> None:
+        if how != locks.fcntl.LOCK_UN:
+            monkeypatch.setattr(locks.fcntl, "flock", flock)  # once: somebody was quicker
+            folder.rename(store.path("old"))
+            folder.mkdir()
+            if act != "prune":
+                store.path("a/k").write_bytes(b"new")
+        flock(file, how)
+
+    checked = []
+
+    def check(path: str) -> bool:
+        checked.append(is_free(folder))
+        return True
+
+    monkeypatch.setattr(locks.fcntl, "flock", too_late)
+    if act == "prune":
+        monkeypatch.setattr(os, "rmdir", check)
+        store._prune(f"{folder}{os.sep}")
+    else:
+        monkeypatch.setattr("omnizarr.store.files.remove", check)
+        getattr(store, act)("a/k" if act == "erase" else "a/")
+    assert checked == [False], "it would be removed under a lock that nobody else sees"
+
+
 HOLDER = """
 import sys, time
 from omnizarr.store import LocalStore

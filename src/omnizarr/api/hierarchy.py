@@ -54,16 +54,22 @@ def consolidate_metadata(
             + (" below its root" if site.dialect.consolidates("") else ""),
             argument="zarr_format",
         )
-    documents: dict[str, Json] = gathered(site.dialect, site.dialect.consolidated_groups(site.path))
-    if site.dialect.consolidated_key(site.path) is not None:  # then the group itself is among them
-        documents |= gathered(site.dialect, {site.path: group.metadata})
+    write_consolidated(site.store, site.dialect, site.path, lambda: _all_below(group))
+    return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
+
+
+def _all_below(group: Group) -> dict[str, Json]:
+    """The documents of all nodes below a group, as they are now."""
+    dialect, path = group._site.dialect, group.path
+    documents: dict[str, Json] = gathered(dialect, dialect.consolidated_groups(path))
+    if dialect.consolidated_key(path) is not None:  # then the group itself is among them
+        documents |= gathered(dialect, {path: group.refresh().metadata})
     for _, member in group.members(max_depth=None):
         if isinstance(member, UnreadableNode):
             documents |= _as_it_is(group, member)
         else:
-            documents |= gathered(site.dialect, {member.path: member.metadata})
-    write_consolidated(site.store, site.dialect, site.path, documents)
-    return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
+            documents |= gathered(dialect, {member.path: member.metadata})
+    return documents
 
 
 def _as_it_is(group: Group, member: UnreadableNode) -> dict[str, Json]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.blosc_frames import HEADER, LONGEST, MEMCPYED, Header, excerpt, joined, parse_header
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
@@ -27,7 +27,7 @@ _COMPRESSORS = ("blosclz", "lz4", "snappy", "zlib", "zstd")  # in the order of t
 
 @cache
 def _library() -> Any:
-    blosc: Any = import_module("numcodecs.blosc")
+    blosc: Any = load("numcodecs.blosc")
     # With its own threads the library serves one call at a time and divides it over all cores; chunks are decoded in
     # many threads here already, which would wait for each other.
     blosc.use_threads = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import ClassVar
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
 from omnizarr.codecs.members import read
@@ -21,7 +21,7 @@ _LENGTH = 4
 
 @cache
 def checksum() -> Callable[[Buffer], int]:
-    found: Callable[[Buffer], int] = import_module("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
+    found: Callable[[Buffer], int] = load("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
     return found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
 from omnizarr.codecs.members import check, integer, read
@@ -22,12 +22,12 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @cache
 def _decoder() -> Any:
-    return import_module("isal.isal_zlib")  # twice as fast as zlib
+    return load("isal.isal_zlib")  # twice as fast as zlib
 
 
 @cache
 def _encoder() -> Any:
-    return import_module("deflate")  # libdeflate: 2.4 times as fast as zlib, and smaller
+    return load("deflate")  # libdeflate: 2.4 times as fast as zlib, and smaller
 
 
 @dataclass(frozen=True, slots=True)

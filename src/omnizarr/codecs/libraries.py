@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
+from omnizarr._forking import load
 from omnizarr.codecs.contract import Codec
 from omnizarr.errors import MissingDependencyError
 
@@ -15,6 +15,6 @@ def needed(codec: type[Codec], module: str | None = None) -> Any:
     """The library that a codec `needs`, or a module of it; MissingDependencyError if it is not installed."""
     assert codec.needs is not None
     try:
-        return import_module(module or codec.needs)
+        return load(module or codec.needs)
     except ImportError:
         raise MissingDependencyError(f"codec `{codec.name}`", codec.needs) from None

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._forking import load
 from omnizarr.dtypes.small import is_small
 
 __all__ = [
@@ -82,7 +82,7 @@ def number_of(dtype: np.dtype[Any]) -> Integers | Floats | None:
         info = np.finfo(dtype)
         step = int(info.minexp) - int(info.nmant)
         return Floats(int(info.nmant) + 1, step, float(info.min), float(info.max), infinities=True, nans=True)
-    library = import_module("ml_dtypes")
+    library = load("ml_dtypes")
     if dtype.name.startswith(("int", "uint")):
         info = library.iinfo(dtype)
         return Integers(int(info.bits), dtype.name.startswith("int"))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer
 from omnizarr.codecs.members import read
@@ -33,7 +33,7 @@ V = TypeVar("V", bound="_Vlen")
 
 @cache
 def _library() -> Any:
-    return import_module("numcodecs.vlen")
+    return load("numcodecs.vlen")
 
 
 @dataclass(frozen=True, slots=True)

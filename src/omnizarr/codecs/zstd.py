@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, codecs
 from omnizarr.codecs.members import boolean, check, integer, read
@@ -32,12 +32,12 @@ again is better. Beyond, the other library decodes in place, without a copy that
 
 @cache
 def _library() -> Any:
-    return import_module("numcodecs.zstd")
+    return load("numcodecs.zstd")
 
 
 @cache
 def _quick() -> Any:
-    return import_module("zstandard")
+    return load("zstandard")
 
 
 @dataclass(frozen=True, slots=True)

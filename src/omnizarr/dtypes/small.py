@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._forking import load
 from omnizarr.dtypes.packing import leaves
 from omnizarr.errors import ArgumentError, MissingDependencyError
 
@@ -47,7 +47,7 @@ Part = tuple[tuple[str, ...], str]
 def small_dtype(name: str) -> np.dtype[Any]:
     """The NumPy type of that name; MissingDependencyError if the package is not there, or too old to have it."""
     try:
-        module = import_module("ml_dtypes")
+        module = load("ml_dtypes")
     except ImportError:
         raise MissingDependencyError(f"data type `{name}`", "ml_dtypes") from None
     kind = getattr(module, name, None)

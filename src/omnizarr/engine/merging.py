@@ -34,13 +34,17 @@ class Old:
 
     def __call__(self) -> Buffer | None:
         if not self.fetched:
-            store, key = self._store, self._key
-            if not (store.in_memory or store.remote) and (store.size(key) or 0) > self._limit:
-                raise CodecError("chunk", f"what is stored has more than the {self._limit} bytes that a chunk can have")
+            store, key, limit = self._store, self._key, self._limit
+            found: tuple[Buffer | None, Version] | None
             if store.conditional:
-                self._value, self.version = store.get_versioned(key)
+                found = store.get_limited(key, limit)
+            elif store.in_memory or store.remote or (store.size(key) or 0) <= limit:
+                found = store.get(key), None
             else:
-                self._value = store.get(key)
+                found = None
+            if found is None:
+                raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
+            self._value, self.version = found
             self.fetched = True
         return self._value
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from omnizarr._forking import load
 from omnizarr.config import config
 
 if TYPE_CHECKING:
@@ -49,9 +50,8 @@ def _pool() -> ThreadPoolExecutor:
     global _executor, _executor_pid
     with _executor_lock:
         if _executor is None or _executor_pid != os.getpid():
-            from concurrent.futures import ThreadPoolExecutor  # not needed to import omnizarr, nor for small reads
-
-            _executor = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="omnizarr")
+            futures = load("concurrent.futures")  # not needed to import omnizarr, nor for small reads
+            _executor = futures.ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="omnizarr")
             _executor_pid = os.getpid()
         return _executor
 

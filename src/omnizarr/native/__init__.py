@@ -12,8 +12,9 @@ import ctypes
 import os
 import sys
 from functools import cache
-from importlib import import_module
 from typing import Any
+
+from omnizarr._forking import load
 
 __all__ = ["ABSENT", "DONE", "TO_DO", "UNUSUAL", "codec", "kernel"]
 
@@ -56,7 +57,7 @@ def kernel() -> Any:
     if sys.getfilesystemencoding().lower() != "utf-8":  # in which it takes paths
         return None
     try:
-        return import_module("omnizarr.native._kernel")
+        return load("omnizarr.native._kernel")
     except ImportError:
         return None
 
@@ -70,7 +71,7 @@ def codec(name: str | None) -> int | None:
     if name == "raw":
         return 0
     try:
-        library: Any = import_module(_LIBRARIES[name])
+        library: Any = load(_LIBRARIES[name])
         functions = ctypes.CDLL(library.__file__)
         found = [ctypes.cast(getattr(functions, function), ctypes.c_void_p).value for function in _FUNCTIONS[name]]
         loop.use(name, tuple(found))

@@ -25,6 +25,7 @@ from omnizarr.indexing import (
 )
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored
+from omnizarr.nodes.alone import alone
 from omnizarr.nodes.brackets import Indexer, as_mask, has_ellipsis, only_basic
 from omnizarr.nodes.description import Described
 from omnizarr.nodes.documents import change, describe_place, fetch_known, not_found, parse_node
@@ -258,7 +259,8 @@ class Array(Described):
 
     def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
         site = self._site
-        self._adopt(change(site.store, site.dialect, site.path, how, ArrayModel))
+        with alone(self):
+            self._adopt(change(site.store, site.dialect, site.path, how, ArrayModel))
         if site.consolidated is not None:
             site.consolidated.written({site.path: self._model})
 
@@ -328,8 +330,7 @@ class Array(Described):
 
         from omnizarr.nodes import resizing
 
-        resizing.append(self, data, axis, longer)
-        return self.shape
+        return resizing.append(self, data, axis, longer)
 
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes
@@ -341,12 +342,13 @@ class Array(Described):
 
     def refresh(self) -> Array:
         """Takes up what others changed: the shape and the attributes as they are stored now."""
-        model = fetch_known(self.store, self.path, self._site.dialect)
-        if model is None:
-            raise not_found(self.store, self.path)
-        if not isinstance(model, ArrayModel):
-            raise NodeTypeError(f"{describe_place(self.store, self.path)} is not an array any more", path=self.path)
-        self._adopt(model)
+        with alone(self):
+            model = fetch_known(self.store, self.path, self._site.dialect)
+            if model is None:
+                raise not_found(self.store, self.path)
+            if not isinstance(model, ArrayModel):
+                raise NodeTypeError(f"{describe_place(self.store, self.path)} is not an array any more", path=self.path)
+            self._adopt(model)
         return self
 
     # -- among Python's objects

@@ -4,15 +4,16 @@ up to date with them."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from omnizarr._json import Json, Problems
 from omnizarr.errors import InvalidKeyError, MetadataError, NodeNotFoundError, NodeTypeError, warn
 from omnizarr.formats import Child, Dialect, Node
 from omnizarr.formats.encoding import LENIENT
 from omnizarr.model import ArrayModel, GroupModel
+from omnizarr.nodes.alone import alone
 from omnizarr.nodes.documents import (
     Fetched,
     as_bytes,
@@ -26,8 +27,11 @@ from omnizarr.nodes.documents import (
     store_changes,
 )
 from omnizarr.store import Buffer, ByteRange, Store, check_key
+from omnizarr.store.trying import attempts
 
 __all__ = ["Consolidated", "consolidated_of", "gathered", "wanted", "write_consolidated"]
+
+_Change: TypeAlias = Callable[[Mapping[str, Json]], dict[str, Json]]
 
 
 class Consolidated:
@@ -111,12 +115,25 @@ class Consolidated:
         if not below:
             return
         old = {key for path in below for key in dialect.keys(path)}
-        new = gathered(dialect, below)
 
-        def updated(documents: Mapping[str, Json]) -> dict[str, Json]:
-            return {key: value for key, value in documents.items() if key not in old} | new
+        def updated(documents: Mapping[str, Json], new: Mapping[str, Node] = below) -> dict[str, Json]:
+            return {key: value for key, value in documents.items() if key not in old} | gathered(dialect, new)
 
-        self._change(updated)
+        # As they are now, not as this handle wrote them: another writer may have changed one since, and have brought
+        # this up to date already. Looked at after the copy was: who changes one later finds the copy changed.
+        self._change(lambda documents: updated(documents, self._stored(below)), updated)
+
+    def _stored(self, paths: Iterable[str]) -> dict[str, Node]:
+        """Those nodes that are there, as their own documents say it."""
+        dialect, store = self._dialect, self._store
+        keys = {path: dialect.keys(path) for path in paths}
+        values = document_values(store, [key for own in keys.values() for key in own])
+        nodes: dict[str, Node] = {}
+        for path, own in keys.items():
+            documents = parse_documents(store, {key: values[key] for key in own}, dialect.encoding)
+            if any(key in documents for key in dialect.telling_keys(path)):
+                nodes[path] = parse_node(dialect, store, path, documents, quiet=True)
+        return nodes
 
     def moved(self, old: str, new: str | None) -> None:
         """Brings the stored copy up to date after a node was moved, with all below it; or erased, if `new` is None."""
@@ -138,10 +155,18 @@ class Consolidated:
                     kept[key] = document
             return kept
 
-        self._change(renamed)
+        self._change(renamed, renamed)
 
-    def _change(self, how: Callable[[Mapping[str, Json]], dict[str, Json]]) -> None:
-        self._take(how(self.documents))
+    def _change(self, how: _Change, own: _Change) -> None:
+        """Changes the stored copy, and in its `own` way the one that this handle has: last, lest another thread that
+        takes up the stored one meanwhile undoes it."""
+        try:
+            self._change_stored(how)
+        finally:
+            with alone(self):
+                self._take(own(self.documents))
+
+    def _change_stored(self, how: _Change) -> None:
         store, dialect, root = self._store, self._dialect, self.root
         try:
             if dialect.consolidated_key(root) is None:
@@ -165,15 +190,13 @@ def _is_key(key: str) -> bool:
     return len(key) <= _LONGEST_KEY
 
 
-def _renewed(group: GroupModel, how: Callable[[Mapping[str, Json]], dict[str, Json]]) -> GroupModel:
+def _renewed(group: GroupModel, how: _Change) -> GroupModel:
     if group.consolidated is None:  # somebody removed it; then there is nothing to keep up to date
         return group
     return replace(group, consolidated=how(group.consolidated))
 
 
-def _change_separate(
-    store: Store, dialect: Dialect, root: str, how: Callable[[Mapping[str, Json]], dict[str, Json]]
-) -> None:
+def _change_separate(store: Store, dialect: Dialect, root: str, how: _Change) -> None:
     key = dialect.consolidated_key(root)
     assert key is not None
 
@@ -251,11 +274,12 @@ def gathered(dialect: Dialect, nodes: Mapping[str, Node]) -> dict[str, Json]:
     return documents
 
 
-def write_consolidated(store: Store, dialect: Dialect, root: str, documents: dict[str, Json]) -> None:
-    """Stores consolidated metadata for the group at `root`."""
+def write_consolidated(store: Store, dialect: Dialect, root: str, gather: Callable[[], dict[str, Json]]) -> None:
+    """Stores consolidated metadata for the group at `root`: what `gather` gives, which is asked again if somebody else
+    brought the copy up to date meanwhile."""
     key = dialect.consolidated_key(root)
     if key is None:
-        change(store, dialect, root, lambda group: _gathering(group, documents), GroupModel)
+        change(store, dialect, root, lambda group: _gathering(group, gather()), GroupModel)
         return
     store.check_writable()
     groups = dialect.consolidated_groups(root)
@@ -269,7 +293,11 @@ def write_consolidated(store: Store, dialect: Dialect, root: str, documents: dic
     for path, node in groups.items():
         for place, data in dumped(dialect, path, node).items():
             store.set_if(place, data, None)
-    store.set(key, as_bytes(key, dialect.dump_consolidated(root, documents), LENIENT))
+    for attempt in attempts(store, [key]):
+        with attempt:
+            _, version = store.get_versioned(key)  # what is there may well be damaged, and is not looked at
+            if store.set_if(key, as_bytes(key, dialect.dump_consolidated(root, gather()), LENIENT), version):
+                return
 
 
 def _gathering(group: GroupModel, documents: dict[str, Json]) -> GroupModel:

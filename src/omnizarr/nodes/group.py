@@ -23,6 +23,7 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import Node, dialect, name_of
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
+from omnizarr.nodes.alone import alone
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.creating import create_node, erase_node
@@ -370,21 +371,23 @@ class Group(Placed, MutableMapping[str, Any]):
         def changed(model: GroupModel) -> GroupModel:
             return replace(model, attributes=how(model.attributes), implicit=False)
 
-        self._model = change(site.store, site.dialect, site.path, changed, GroupModel)
+        with alone(self):
+            self._model = change(site.store, site.dialect, site.path, changed, GroupModel)
         if site.consolidated is not None:
             site.consolidated.written({site.path: self._model})
 
     def refresh(self) -> Group:
         """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
         store, path, known = self.store, self.path, self._site.consolidated
-        model = fetch_known(store, path, self._site.dialect)
-        if model is None:
-            raise not_found(store, path)
-        if not isinstance(model, GroupModel):
-            raise NodeTypeError(f"{describe_place(store, path)} is not a group any more", path=path)
-        self._model = model
-        if known is not None and known.root == path:
-            known.refresh(model)
+        with alone(self, known):
+            model = fetch_known(store, path, self._site.dialect)
+            if model is None:
+                raise not_found(store, path)
+            if not isinstance(model, GroupModel):
+                raise NodeTypeError(f"{describe_place(store, path)} is not a group any more", path=path)
+            self._model = model
+            if known is not None and known.root == path:
+                known.refresh(model)
         return self
 
     # -- among Python's objects

@@ -29,46 +29,57 @@ _How: TypeAlias = Callable[[_Shape], _Shape]
 _TRIES = 10  # to add to an array that somebody resizes who waits for no turn
 
 
-def resize(array: Array, how: _How) -> _Shape:
+def resize(array: Array, how: _How) -> tuple[_Shape, ArrayModel]:
     """Gives the array the shape that `how` makes of the stored one, which another handle may have changed; the shape it
-    had. What lies outside is gone when it is done."""
+    had, and what it is now: the handle may already say something else, if it is shared with other threads. What lies
+    outside is gone when it is done."""
     with _turn(array) as turn:
         _repair(array, turn)
-        before = array._model
+        before = after = array._model
 
         def resized(model: ArrayModel) -> ArrayModel:
-            nonlocal before
+            nonlocal before, after
             before = model
             shape = how(model.shape)
             if any(new < old for new, old in zip(shape, model.shape, strict=True)):
                 turn.begin()
-            return _reshaped(model, shape)
+            after = _reshaped(model, shape)
+            return after
 
         array._changed(resized)
-        stored.trim(array._layout_of(before), array.shape)
-        return before.shape
+        stored.trim(array._layout_of(before), after.shape)
+        return before.shape, after
 
 
-def append(array: Array, data: npt.NDArray[Any], axis: int, longer: _How) -> None:
-    """Adds `data` to an axis; `longer` gives the shape after it. Where whoever adds something can keep others from it,
-    the elements are stored first, and then the shape that lets them be seen. Elsewhere the shape comes first, so that
-    everybody gets a place of their own."""
+def append(array: Array, data: npt.NDArray[Any], axis: int, longer: _How) -> _Shape:
+    """Adds `data` to an axis, and gives the shape after it, which `longer` makes of the one before. Where whoever adds
+    something can keep others from it, the elements are stored first, and then the shape that lets them be seen.
+    Elsewhere the shape comes first, so that everybody gets a place of their own."""
     if not array.store.locking:
-        before = resize(array, longer)
-        array[_end(axis, before, array.shape)] = data
-        return
+        before, after = resize(array, longer)
+        _write_end(array, data, axis, before, after)
+        return after.shape
     with _turn(array) as turn:
         _repair(array, turn)
         for _ in range(_TRIES):
-            array.refresh()
-            before, shape = array.shape, longer(array.shape)
-            selection = numpy_selection(_end(axis, before, shape), shape)
-            value = as_value(data, array.data_type, selection.shape)
-            turn.begin()
-            write(array._layout_of(_reshaped(array._model, shape)), selection, value, keep_empty=array._keep_empty)
-            if _grown(array, before, shape):
-                return
+            model = array.refresh()._model
+            after = _reshaped(model, longer(model.shape))
+            _write_end(array, data, axis, model.shape, after, turn)
+            if _grown(array, model.shape, after.shape):
+                return after.shape
     raise StoreError(f"array `{array.name}` is resized by others all the time", store=repr(array.store))
+
+
+def _write_end(
+    array: Array, data: npt.NDArray[Any], axis: int, before: _Shape, after: ArrayModel, turn: Turn | None = None
+) -> None:
+    """Stores `data` where the array, as it will be or is `after` it grew, has more than it had `before`. Whatever else
+    the handle says by now does not matter: others have rows of their own behind these."""
+    selection = numpy_selection((*[slice(None)] * axis, slice(before[axis], after.shape[axis])), after.shape)
+    value = as_value(data, array.data_type, selection.shape)
+    if turn is not None:
+        turn.begin()
+    write(array._layout_of(after), selection, value, keep_empty=array._keep_empty)
 
 
 def _grown(array: Array, before: _Shape, shape: _Shape) -> bool:
@@ -85,10 +96,6 @@ def _grown(array: Array, before: _Shape, shape: _Shape) -> bool:
 
     array._changed(resized)
     return expected
-
-
-def _end(axis: int, before: _Shape, shape: _Shape) -> tuple[slice, ...]:
-    return (*[slice(None)] * axis, slice(before[axis], shape[axis]))
 
 
 def _reshaped(model: ArrayModel, shape: _Shape) -> ArrayModel:

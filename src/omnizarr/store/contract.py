@@ -394,6 +394,13 @@ class Store(ABC):
         value = self.get(key)
         return value, None if value is None else bytes(value)
 
+    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
+        """What `get_versioned` gives; None if the value is longer than `limit`, and then it is not read, unless it is
+        in memory already, or far away, where to ask for its length would cost as much as the value."""
+        if not (self.in_memory or self.remote) and (self.size(key) or 0) > limit:
+            return None
+        return self.get_versioned(key)
+
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         """Sets `key` if it still has that version; False, and nothing is changed, if it has not."""
         self.check_writable()

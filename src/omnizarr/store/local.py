@@ -10,6 +10,7 @@ import errno
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path, PurePath
 from stat import S_ISDIR, S_ISREG
@@ -288,6 +289,16 @@ class LocalStore(LocalAgreement):
         return None if found is None else found[0]
 
     def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        found = self._versioned(key, None)
+        assert found is not None
+        return found
+
+    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
+        # A class that derives from this one may show other values, and says so by `get_versioned`.
+        return self._versioned(key, limit) if type(self) is LocalStore else super().get_limited(key, limit)
+
+    def _versioned(self, key: str, limit: int | None) -> tuple[Buffer | None, Version] | None:
+        """A value and its version; None if it is longer than `limit`."""
         file = self._open_known(key)
         if file is None:
             file = self._open(key)
@@ -297,6 +308,8 @@ class LocalStore(LocalAgreement):
             status = os.fstat(file)
             if not S_ISREG(status.st_mode):
                 return None, None
+            if limit is not None and status.st_size > limit:
+                return None
             value = files.read(file, status.st_size, None)
             if self.locking:
                 file, kept = -1, file
@@ -562,7 +575,7 @@ class LocalStore(LocalAgreement):
         try:
             path = self._find(key)
             folder = path[: path.rfind(os.sep) + 1]
-            with self._guard(folder, shared=still is None):
+            with self._sure(folder, shared=still is None):
                 if still is not None and not still(path):
                     return False
                 if not files.remove(path):
@@ -585,15 +598,22 @@ class LocalStore(LocalAgreement):
             top = self._enter_prefix(prefix)
             found = [] if top is None else [top]
             for folder in found:  # which grows meanwhile
-                for entry in self._scan(folder):
-                    if files.is_linked(entry) or not entry.is_dir():
-                        files.remove(entry.path)
-                    else:
-                        found.append(entry.path + os.sep)
+                found += self._empty(folder)
         except OSError as error:
             self._fail("erase", prefix, error)
         for folder in reversed(found):
             self._prune(folder)
+
+    def _empty(self, folder: str) -> list[str]:
+        """Removes the files of a directory; the directories in it."""
+        below = []
+        with suppress(FileNotFoundError), self._sure(folder, shared=True):
+            for entry in self._scan(folder):
+                if files.is_linked(entry) or not entry.is_dir():
+                    files.remove(entry.path)
+                else:
+                    below.append(entry.path + os.sep)
+        return below
 
     def _prune(self, folder: str, until: str = "") -> None:
         """Removes a directory and those above it, as far as they are empty and below the root, and no shorter than
@@ -601,7 +621,7 @@ class LocalStore(LocalAgreement):
         while len(folder) > max(len(self._top), len(until)):
             try:
                 # Whoever has locked it, to put something into it, must not lose it.
-                with self._guard(folder, shared=False, patient=False):
+                with self._sure(folder, shared=False, patient=False):
                     os.rmdir(self._bare(folder))
             except FileNotFoundError:
                 pass  # somebody else removed it, and may have stopped here

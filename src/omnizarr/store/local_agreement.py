@@ -159,6 +159,17 @@ class LocalAgreement(Store):
             )
             return nullcontext()
 
+    @contextmanager
+    def _sure(self, folder: str, *, shared: bool, patient: bool = True) -> Iterator[None]:
+        """The lock of the directory that the path leads to while it is held: whoever had it before may have removed it,
+        and somebody else made another one, which others lock. What is staged in a directory makes sure of that, too.
+        FileNotFoundError if there is none."""
+        while True:
+            with self._guard(folder, shared=shared, patient=patient) as held:
+                if held is None or held.still_there():
+                    yield
+                    return
+
     def _look_at_locks(self) -> None:
         """Says once if locks will not hold for everybody."""
         if self._insists or self._looked:

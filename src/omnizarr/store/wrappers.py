@@ -148,6 +148,11 @@ class WrapperStore(Store):
     def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
         return self.inner.get_versioned(key)
 
+    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
+        if type(self).get_versioned is not WrapperStore.get_versioned:  # who changes what is seen has said so there
+            return super().get_limited(key, limit)
+        return self.inner.get_limited(key, limit)
+
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         return self.inner.set_if(key, value, version)
 
@@ -327,6 +332,9 @@ class PrefixStore(WrapperStore):
 
     def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
         return self.inner.get_versioned(self.prefix + key)
+
+    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
+        return self.inner.get_limited(self.prefix + key, limit)
 
     def set_if(self, key: str, value: Buffer, version: Version) -> bool:
         return self.inner.set_if(self.prefix + key, value, version)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
+from omnizarr._forking import load
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
 from omnizarr.codecs.members import check, integer
@@ -21,7 +21,7 @@ __all__ = ["BoundBz2", "Bz2"]
 @cache
 def _library() -> Any:
     try:
-        return import_module("bz2")
+        return load("bz2")
     except ImportError:  # some builds of Python are without it
         raise CodecError("bz2", "this Python was built without it") from None
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
-from importlib import import_module
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
 from omnizarr.codecs.crc32c import checksum as crc32c
@@ -28,7 +28,7 @@ _LOCATION = choice("start", "end", optional=True)
 
 @cache
 def _deflate() -> Any:
-    return import_module("deflate")  # its check sums are ten times as fast as zlib's
+    return load("deflate")  # its check sums are ten times as fast as zlib's
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _fletcher32(data: Buffer) -> int:
     if not len(data):
         return 0  # numcodecs fails here
     # There is no function for the sum alone; the copy that this makes costs little beside it.
-    encoded = import_module("numcodecs.fletcher32").Fletcher32().encode(data)
+    encoded = load("numcodecs.fletcher32").Fletcher32().encode(data)
     return int.from_bytes(encoded[-_LENGTH:], "little")
 
 
@@ -135,7 +135,7 @@ class JenkinsLookup3(Numcodec, BytesCodec):
 def _jenkins(seed: int, prefix: bytes, data: Buffer) -> int:
     if prefix:
         data = b"".join((prefix, data))
-    return int(import_module("numcodecs.jenkins").jenkins_lookup3(np.frombuffer(data, np.uint8), seed))
+    return int(load("numcodecs.jenkins").jenkins_lookup3(np.frombuffer(data, np.uint8), seed))
 
 
 class BoundChecksum(BoundBytesCodec):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.contract import (
     BoundBytesCodec,
@@ -38,7 +38,7 @@ __all__ = ["Foreign", "ForeignArray", "is_offered", "offered"]
 
 def offered() -> set[str]:
     """The ids that numcodecs knows, those that other packages offer to it included."""
-    registry = import_module("numcodecs.registry")
+    registry = load("numcodecs.registry")
     return {name for name in (*registry.codec_registry, *registry.entries) if isinstance(name, str)}
 
 
@@ -78,7 +78,7 @@ class _Foreign(Codec):
     def made(self, path: str, problems: Problems) -> Any:
         """numcodecs' own object, or None with a problem."""
         try:
-            return import_module("numcodecs.registry").get_codec(dict(self.config))
+            return load("numcodecs.registry").get_codec(dict(self.config))
         except Exception as error:  # anything may happen in code that nobody here knows
             problems.add(path, f"codec `{self.id}`, which numcodecs offers, refuses {describe(self.config)}: {error}")
             return None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 
+from omnizarr._forking import load
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
 from omnizarr.codecs.members import check, integer
@@ -25,7 +25,7 @@ _BEST = 255  # a byte of a block stands for no more bytes than this
 
 @cache
 def _library() -> Any:
-    return import_module("numcodecs.lz4")
+    return load("numcodecs.lz4")
 
 
 @dataclass(frozen=True, slots=True)

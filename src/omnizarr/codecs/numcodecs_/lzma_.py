@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
 from omnizarr.codecs.members import check, integer, or_null, read_config, rule
@@ -30,7 +30,7 @@ _MEMORY = 2**27
 @cache
 def _library() -> Any:
     try:
-        return import_module("lzma")
+        return load("lzma")
     except ImportError:  # some builds of Python are without it
         raise CodecError("lzma", "this Python was built without it") from None
 

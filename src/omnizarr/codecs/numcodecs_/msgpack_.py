@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._forking import load
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.libraries import needed
@@ -112,7 +112,7 @@ class BoundMsgpack(BoundSerializer):
 
     def _decode_slowly(self, data: Buffer) -> Any:
         """The same by the library's own Python code, where lists grow by what is there and not by what is promised."""
-        unpacker = import_module("msgpack.fallback").Unpacker(raw=self._raw, max_buffer_size=max(1, len(data)))
+        unpacker = load("msgpack.fallback").Unpacker(raw=self._raw, max_buffer_size=max(1, len(data)))
         unpacker.feed(data)
         items = unpacker.unpack()
         if unpacker.tell() != len(data):

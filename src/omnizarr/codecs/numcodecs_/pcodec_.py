@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._forking import load
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer
 from omnizarr.codecs.libraries import needed
@@ -76,7 +76,7 @@ class BoundPcodec(BoundSerializer):
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         _library()  # says what is missing, which numcodecs does not
-        codec = import_module("numcodecs.pcodec").PCodec(**self._codec.configuration())
+        codec = load("numcodecs.pcodec").PCodec(**self._codec.configuration())
         return bytes(_guarded(codec.encode, np.ascontiguousarray(array).reshape(-1)))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:

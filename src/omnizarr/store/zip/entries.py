@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+from omnizarr._forking import load
 from omnizarr.config import config
 from omnizarr.store.contract import Buffer, ByteRange, span
 from omnizarr.store.zip.records import (
@@ -27,7 +27,7 @@ _LONGEST_END = END_SIZE + 0xFFFF
 
 @cache
 def _isal() -> Any:
-    return import_module("isal.isal_zlib")  # its check sum is thirty times as fast as zlib's, its inflation twice
+    return load("isal.isal_zlib")  # its check sum is thirty times as fast as zlib's, its inflation twice
 
 
 def crc32(data: Buffer) -> int:
@@ -38,7 +38,7 @@ def crc32(data: Buffer) -> int:
 
 def deflated(data: Buffer, level: int) -> Buffer:
     """`data` as archives compress it."""
-    compressed: bytearray = import_module("deflate").deflate_compress(data, level)
+    compressed: bytearray = load("deflate").deflate_compress(data, level)
     return compressed
 
 
