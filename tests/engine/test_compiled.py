@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import omnizarr
 from omnizarr import native
+from omnizarr._json import Problems
+from omnizarr.codecs.contract import ByteSpec
 from omnizarr.engine import compiled, small
 from omnizarr.errors import ChunkError
 from omnizarr.store import LocalStore, PrefixStore, WrapperStore
@@ -88,6 +90,34 @@ def test_it_reads_what_numpy_does(data: st.DataObject, tmp_path_factory: pytest.
         if out.shape:
             z.read(key, out=out)
             np.testing.assert_array_equal(out, expected[key])
+
+
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_it_takes_what_numpy_does(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    length = data.draw(st.integers(1, 60))
+    dtype = data.draw(st.sampled_from(TYPES))
+    a = np.frombuffer(np.random.default_rng(0).integers(0, 3, length * 240, np.uint8).tobytes(), dtype)[:length]
+    codec = data.draw(st.sampled_from([*CODECS]))
+    chunks = data.draw(st.integers(1, length + 2))
+    z = omnizarr.create_array(
+        tmp_path_factory.mktemp("z"), shape=length, dtype=dtype, chunks=chunks, compressors=CODECS[codec]
+    )
+    stop = data.draw(st.integers(0, length))
+    z[:stop] = a[:stop]
+    expected = np.full(length, z.fill_value, dtype)
+    expected[:stop] = a[:stop]
+    indices = data.draw(st.lists(st.integers(-length, length - 1), max_size=80))
+    if data.draw(st.booleans()):
+        indices.sort()
+    index = np.array(indices, np.intp)
+    for found in (z[index], z.oindex[index], z.vindex[index], z[index.reshape(1, -1)][0]):
+        np.testing.assert_array_equal(found, expected[index])
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=length, max_size=length)))
+    np.testing.assert_array_equal(z[mask], expected[mask])
+    out = np.full(2 * len(index), expected[0], dtype)
+    z.read(index, out=out[::-2])
+    np.testing.assert_array_equal(out[::-2], expected[index])
 
 
 @pytest.fixture
@@ -373,6 +403,49 @@ class TestKernel:
         with path.open("rb") as file:
             groups = [(file.fileno(), 0, ([0, 0, 16, 0],), np.array(entries, np.uint64))]
             assert self.read(path=path, groups=groups) == bytearray([status])
+
+    @pytest.mark.parametrize(
+        ("sources", "places", "status"),
+        [
+            ([5, 0, 5], 0, 0),
+            ([5, 0], [2, 1], 0),
+            ([16], 0, 2),
+            ([-1], 0, 2),
+            ([0], 3, 2),
+            ([0], [-1], 2),
+            ([0] * 4, 0, 2),
+        ],
+    )
+    def test_it_takes_no_more_than_there_is(self, tmp_path: Path, sources: Any, places: Any, status: int) -> None:
+        assert native.codec("zstd") == 2
+        (tmp_path / "chunk").write_bytes(
+            omnizarr.codecs.Zstd(1).bind(ByteSpec(16, 16, 1), "", Problems()).encode(bytes(range(16)))
+        )
+        target = np.full(3, 99, np.uint8)
+        became = bytearray([3])
+        at = places if isinstance(places, int) else np.array(places, np.int64)
+        chunks = [(str(tmp_path / "chunk"), np.array(sources, np.int64), at)]
+        address = target.__array_interface__["data"][0]
+        native.kernel().take(chunks, os.O_RDONLY, became, 2, 16, 99, 1, 1, address, 3, 1)
+        assert became == bytearray([status])
+        if status:
+            assert target.tolist() == [99] * 3
+        with pytest.raises(ValueError, match="sizes"):
+            native.kernel().take(
+                [(chunks[0][0], np.zeros(2, np.int64), np.zeros(1, np.int64))],
+                0,
+                became,
+                2,
+                16,
+                99,
+                1,
+                1,
+                address,
+                3,
+                1,
+            )
+        with pytest.raises(ValueError, match="sizes"):
+            native.kernel().take(chunks, 0, became, 0, 16, 99, 1, 1, address, 3, 1)
 
     def test_a_signal_is_heard_in_the_middle(self, path: Path) -> None:
         class Heard(Exception):

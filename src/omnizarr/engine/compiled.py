@@ -78,14 +78,9 @@ class _Loop:
     def read(self, groups: list[_Group], flags: int, status: bytearray) -> None:
         """Reads what is to be done of all groups, and says what became of it."""
         chain, block = self.chain, self._block
-        count, size = len(status), chain.spec.nbytes
+        size = chain.spec.nbytes
         reach = [(length - 1) * stride for length, stride in zip(block.shape, block.strides, strict=True)]
         behind = [far for far in reach if far < 0]
-        share = 1.0 if chain.compressed else min(1.0, block.nbytes / (count * size))
-        work = count * (_EACH + chain.microseconds * share)
-        threads = min(1 + int(work / _WORTH), config.workers, count)
-        if threads > 1:
-            threads = min(threads, most_workers(chain, block.nbytes))
 
         def run(helpers: int) -> None:
             kernel().read(
@@ -104,21 +99,31 @@ class _Loop:
                 1 + helpers,
             )
 
-        helped(threads - 1, run)
+        helped(_threads(chain, len(status), block) - 1, run)
+
+
+def _threads(chain: Chain, count: int, block: npt.NDArray[Any]) -> int:
+    """How many threads are worth their start, for so many chunks."""
+    share = 1.0 if chain.compressed else min(1.0, block.nbytes / (count * chain.spec.nbytes))
+    work = count * (_EACH + chain.microseconds * share)
+    threads: int = min(1 + int(work / _WORTH), config.workers, count)
+    return threads if threads < 2 else min(threads, most_workers(chain, block.nbytes))
 
 
 def read_cells(
     layout: Layout, chain: Chain, number: int, projection: Projection, block: npt.NDArray[Any]
 ) -> list[Cell] | None:
     """Reads all cells, and gives those that are left; None if they are not in the form that the loop takes."""
-    pieces = projection.listed
-    if not pieces or len(projection) // len(pieces[0]) > _MOST_CHUNKS:
-        return None
     assert layout.uniform is not None
     try:
         layout.check_size(layout.uniform)
     except CodecError:
         return None  # there the chunk is named
+    pieces = projection.listed
+    if pieces is None and chain.compressed and layout.sharding is None:
+        return _take_cells(layout, chain, number, projection, block)
+    if not pieces or len(projection) // len(pieces[0]) > _MOST_CHUNKS:
+        return None
     if decodes_parts(chain) and layout.sharding is None and not _some_whole(pieces):
         return None  # of large chunks no more is decoded than is wanted
     steps = [some[0][2].step for some in pieces]  # type: ignore[union-attr]
@@ -161,6 +166,50 @@ def _read_chunks(
                 block[projection.cell_of(some).outer] = layout.fill
             elif became:
                 left.append(projection.cell_of(some))
+    return left
+
+
+def _take_cells(
+    layout: Layout, chain: Chain, number: int, projection: Projection, block: npt.NDArray[Any]
+) -> list[Cell] | None:
+    """The same for single elements of an array of one dimension."""
+    pieces = projection.taken
+    if not pieces or len(pieces) > _MOST_CHUNKS:
+        return None
+    paths, flags = layout.store.paths([layout.key((piece[0],)) for piece in pieces])
+    chunks = [
+        (
+            path,
+            np.ascontiguousarray(piece[2], np.int64),
+            piece[3].start if isinstance(piece[3], slice) else np.ascontiguousarray(piece[3], np.int64),
+        )
+        for path, piece in zip(paths, pieces, strict=True)
+    ]
+    status = bytearray((TO_DO,)) * len(chunks)
+
+    def run(helpers: int) -> None:
+        kernel().take(
+            chunks,
+            flags,
+            status,
+            number,
+            chain.spec.nbytes,
+            chain.encoded.limit,
+            block.itemsize,
+            block.strides[0],
+            block.__array_interface__["data"][0],
+            len(block),
+            1 + helpers,
+        )
+
+    helped(_threads(chain, len(chunks), block) - 1, run)
+    left: list[Cell] = []
+    if any(status):
+        for became, cell in zip(status, projection, strict=True):
+            if became == ABSENT:
+                block[cell.outer] = layout.fill
+            elif became:
+                left.append(cell)
     return left
 
 

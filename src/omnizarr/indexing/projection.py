@@ -125,6 +125,16 @@ class Projection:
         """The pieces of each dimension, whose combinations are the cells, if they are slices and not too many."""
         return self._pieces if self.plain and all(type(some) is list for some in self._pieces) else None  # type: ignore[return-value]
 
+    @property
+    def taken(self) -> list[Piece] | None:
+        """The pieces of the only dimension, if indices select from it: their cells, in order."""
+        if self._groups is not None:
+            return [members[0] for members, _ in self._groups] if self.points == (0,) and not self._pieces else None
+        if len(self._pieces) != 1 or not self._arrays:
+            return None
+        pieces = list(self._pieces[0])
+        return pieces if all(isinstance(piece[2], np.ndarray) and piece[2].dtype != bool for piece in pieces) else None
+
     def cell_of(self, pieces: Sequence[Piece]) -> Cell:
         """The cell that is one combination of them."""
         if not pieces:

@@ -200,8 +200,17 @@ struct group {
     size_t first, count; /* of its chunks among those of all groups */
 };
 
+/* Single elements of a chunk, by their indices in it, and their places in the target: one after the other from `first`
+ * on, or as `places` says. */
+struct take {
+    const char *path;
+    Py_buffer sources, places;
+    int64_t first, count;
+};
+
 struct reading {
     const struct group *groups;
+    const struct take *takes; /* instead of groups */
     size_t group_count, count;
     unsigned char *status;
     enum codec codec;
@@ -366,8 +375,53 @@ static enum status read_item(struct worker *worker, const struct reading *plan, 
     return read_open(worker, plan, group->file, (int64_t)start, (int64_t)length, &box);
 }
 
+/* Copies elements from a decoded chunk; 0 if one is not in it, or has no place. */
+static int take_elements(const struct reading *plan, const struct take *take, const char *chunk) {
+    const int64_t *sources = take->sources.buf, *places = take->places.buf;
+    int64_t size = (int64_t)plan->itemsize, stride = plan->target_strides[0];
+    int64_t most = plan->decoded / size, room = plan->high; /* in elements here */
+    for (int64_t i = 0; i < take->count; i++) {
+        int64_t source = sources[i], place = places == NULL ? take->first + i : places[i];
+        if (source < 0 || source >= most || place < 0 || place >= room) return 0;
+    }
+#define TAKE(width)                                                                                     \
+    for (int64_t i = 0; i < take->count; i++)                                                           \
+    memcpy(plan->target + (places == NULL ? take->first + i : places[i]) * stride, chunk + sources[i] * size, width)
+    switch (size) {
+    case 1: TAKE(1); break;
+    case 2: TAKE(2); break;
+    case 4: TAKE(4); break;
+    case 8: TAKE(8); break;
+    case 16: TAKE(16); break;
+    default: TAKE((size_t)size); break;
+    }
+#undef TAKE
+    return 1;
+}
+
+static enum status read_take(struct worker *worker, const struct reading *plan, const struct take *take) {
+    int file;
+    do {
+        file = open(take->path, plan->flags);
+    } while (file < 0 && errno == EINTR);
+    if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
+    struct stat found;
+    char *data = NULL, *chunk = NULL;
+    int64_t length = 0;
+    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0 && found.st_size <= plan->limit) {
+        length = (int64_t)found.st_size;
+        data = room_for(&worker->encoded, &worker->encoded_room, (size_t)length);
+        if (data != NULL && !read_all(file, data, length, 0)) data = NULL;
+    }
+    close(file);
+    if (data != NULL) chunk = room_for(&worker->decoded, &worker->decoded_room, (size_t)plan->decoded);
+    return chunk != NULL && decode(worker, plan, data, length, chunk) && take_elements(plan, take, chunk) ? DONE : UNUSUAL;
+}
+
 static void read_next(struct worker *worker, struct reading *plan, size_t item) {
-    if (plan->status[item] == TO_DO) plan->status[item] = (unsigned char)read_item(worker, plan, item);
+    if (plan->status[item] != TO_DO) return;
+    enum status status = plan->takes == NULL ? read_item(worker, plan, item) : read_take(worker, plan, plan->takes + item);
+    plan->status[item] = (unsigned char)status;
 }
 
 struct helper {
@@ -607,6 +661,78 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     if (plan.count == 0 || run(&plan, threads)) result = Py_NewRef(Py_None);
 end:
     free_groups(groups, (size_t)taken);
+    PyBuffer_Release(&status);
+    return result;
+}
+
+PyDoc_STRVAR(take_doc,
+             "take(chunks, flags, status, codec, decoded, limit, itemsize, stride, target, length, threads)\n"
+             "Reads single elements of compressed chunks, each a tuple of its path, the indices of the elements in it,\n"
+             "and their places in the target of `length` elements: an integer, from which on they lie one after the\n"
+             "other, or as many. Indices are of 64 bits. `status` as for `read`.");
+
+static PyObject *py_take(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *given, *result = NULL;
+    Py_buffer status;
+    struct reading plan = {0};
+    long long decoded, limit, stride, length;
+    unsigned long long target;
+    int codec, threads;
+    Py_ssize_t itemsize, taken = 0;
+    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnLKLi", &PyList_Type, &given, &plan.flags, &status, &codec, &decoded, &limit,
+                          &itemsize, &stride, &target, &length, &threads))
+        return NULL;
+    struct take *takes = NULL;
+    Py_ssize_t count = PyList_Size(given);
+    if (!is_known(codec)) goto end;
+    if (codec == RAW || count != status.len || itemsize < 1 || decoded < itemsize) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        goto end;
+    }
+    takes = calloc((size_t)count + 1, sizeof(struct take));
+    if (takes == NULL) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    for (; taken < count; taken++) {
+        struct take *take = takes + taken;
+        PyObject *path, *sources, *places;
+        if (!PyArg_ParseTuple(PyList_GetItem(given, taken), "OOO", &path, &sources, &places) ||
+            (take->path = path_of(path)) == NULL || PyObject_GetBuffer(sources, &take->sources, PyBUF_SIMPLE) != 0)
+            goto end;
+        take->count = take->sources.len / (Py_ssize_t)sizeof(int64_t);
+        if (PyLong_Check(places)) {
+            take->first = PyLong_AsLongLong(places);
+        } else if (PyObject_GetBuffer(places, &take->places, PyBUF_SIMPLE) != 0 ||
+                   take->places.len != take->sources.len) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "sizes do not match");
+            taken++;
+            goto end;
+        }
+        if (PyErr_Occurred()) {
+            taken++;
+            goto end;
+        }
+    }
+    plan.takes = takes;
+    plan.count = (size_t)count;
+    plan.status = status.buf;
+    plan.codec = (enum codec)codec;
+    plan.decoded = decoded;
+    plan.limit = limit;
+    plan.itemsize = (size_t)itemsize;
+    plan.target_strides[0] = stride;
+    plan.target = (char *)(uintptr_t)target;
+    plan.high = length;
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (count == 0 || run(&plan, threads)) result = Py_NewRef(Py_None);
+end:
+    for (Py_ssize_t i = 0; i < taken; i++) {
+        if (takes[i].sources.obj != NULL) PyBuffer_Release(&takes[i].sources);
+        if (takes[i].places.obj != NULL) PyBuffer_Release(&takes[i].places);
+    }
+    free(takes);
     PyBuffer_Release(&status);
     return result;
 }
@@ -953,6 +1079,7 @@ static PyMethodDef methods[] = {
     {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, read_small_doc},
     {"rename", py_rename, METH_VARARGS, rename_doc},
     {"write", py_write, METH_VARARGS, write_doc},
+    {"take", py_take, METH_VARARGS, take_doc},
     {"use", py_use, METH_VARARGS, use_doc},
     {NULL, NULL, 0, NULL},
 };
