@@ -136,7 +136,7 @@ static void copy_rows(char *target, const int64_t *target_strides, const char *s
         return;
     }
 #define ROWS(size)                                                                        \
-    for (int64_t i = 0; i < count; i++, target += there, source += here) memcpy(target, source, size)
+    _Pragma("GCC unroll 8") for (int64_t i = 0; i < count; i++) memcpy(target + i * there, source + i * here, size)
     switch (run) { /* a constant size becomes a plain move */
     case 1: ROWS(1); break;
     case 2: ROWS(2); break;
