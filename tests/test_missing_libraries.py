@@ -153,3 +153,19 @@ def test_a_store_says_what_it_needs(extra: str) -> None:
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert re.search(rf"needs the package `(omnizarr\[)?{extra}\]?`, which is not installed", result.stdout)
+
+
+@pytest.mark.parametrize(
+    ("library", "place", "hint"),
+    [
+        ("obstore", "s3://bucket/x", 'hint: run `pip install "omnizarr[obstore]"`'),  # as every shell takes it
+        ("fsspec", "ftp://server/x", 'hint: fsspec may know it: run `pip install "omnizarr[fsspec]"`; or a package'),
+        ("sqlite3", "sqlite::x", "hint: it is a part of Python, which this build of Python was made without"),
+    ],
+)
+def test_the_hint_can_be_followed(library: str, place: str, hint: str, tmp_path: Path) -> None:
+    program = LOCATING.replace("errors.MissingDependencyError", "OmnizarrError")
+    command = [sys.executable, "-W", "error", "-c", program, library, place]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert hint in result.stdout

@@ -57,6 +57,14 @@ def test_the_public_names_are_these() -> None:
         assert getattr(omnizarr, name) is not None
 
 
+@pytest.mark.parametrize("name", ["codecs", "codecs.numcodecs_", "dtypes", "extending", "store", "testing"])
+def test_names_that_are_loaded_late_can_be_found_before(name: str) -> None:
+    code = f"import json, omnizarr.{name} as module; print(json.dumps([module.__all__, dir(module)]))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    public, shown = map(set, json.loads(result.stdout))
+    assert public <= shown
+
+
 @pytest.mark.smoke
 def test_importing_loads_no_library_but_numpy(imported: set[str]) -> None:
     outsiders = {name.partition(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"omnizarr", "numpy"}

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
+    from omnizarr.engine import ChunkCache
     from omnizarr.extending import (
         register_chunk_grid,
         register_chunk_key_encoding,

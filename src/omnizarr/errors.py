@@ -247,13 +247,15 @@ class ExtensionError(OmnizarrError, ImportError):
 
 
 class MissingDependencyError(OmnizarrError, ImportError):
-    """An optional library is needed; `install` is the command that brings it."""
+    """An optional library is needed; `install` is the command that brings it, None where a `hint` says what else."""
 
-    def __init__(self, what: str, package: str) -> None:
-        install = f"pip install {package}"
+    def __init__(self, what: str, package: str, *, hint: str | None = None) -> None:
+        # A shell would take `zarr>=3` for a file to write to, and some take `omnizarr[obstore]` for a pattern.
+        quoted = package if package.isidentifier() else f'"{package}"'
+        install = f"pip install {quoted}" if hint is None else None
         super().__init__(
             f"{what} needs the package `{package}`, which is not installed",
-            hint=f"run `{install}`",
+            hint=hint or f"run `{install}`",
             package=package,
             install=install,
         )

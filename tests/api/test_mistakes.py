@@ -52,6 +52,17 @@ def test_a_field_is_read_into_an_array_of_its_own_type() -> None:
         s.read("y", out=np.zeros(2, s.dtype))
 
 
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [("mod", "mode"), ("on_corupt", "on_corrupt"), ("use_consolidate", "use_consolidated"), ("cach", "cache")],
+)
+def test_a_misspelt_argument_of_open_is_told_with_the_one_that_is_meant(misspelt: str, meant: str) -> None:
+    for opener in (omnizarr.open, omnizarr.open_array, omnizarr.open_group):
+        with pytest.raises(ArgumentError, match=f"there is no option `{misspelt}`") as caught:
+            opener({}, **{misspelt: "r"})
+        assert caught.value.hint == f"did you mean `{meant}`?"
+
+
 def test_options_that_cannot_be_meant_are_refused() -> None:
     for call in (
         lambda: omnizarr.zeros(3, fill_value=5),

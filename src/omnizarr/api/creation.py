@@ -27,7 +27,8 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         shape: the length of each dimension; may be left out if `data` is given.
         dtype: anything that NumPy takes for a type, or a Zarr name such as `r24`; may be left out with `data`.
         data: the elements, to be written at once.
-        chunks: the chunk length of each dimension (-1 for all of it), one length for all, or "auto".
+        chunks: the chunk length of each dimension (-1 for all of it), one length for all, or "auto"; a list in place of
+            a length gives each chunk of that dimension its own.
         shards: the shape of stored objects that hold many chunks each, "auto", or None for one object per chunk.
         filters: array → array codecs.
         compressors: bytes → bytes codecs; "auto" chooses by the type, None stores uncompressed.

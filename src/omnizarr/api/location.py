@@ -73,7 +73,7 @@ def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, pat
     if found_elsewhere is not None:
         return Place(found_elsewhere, path)
     raise LocationError(
-        f"a {type(store).__name__} is not a place for arrays",
+        f"an object of type `{type(store).__name__}` is not a place for arrays",
         hint="give a path, a URL such as `file:///data`, a store, or a dict",
     )
 

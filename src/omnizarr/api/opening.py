@@ -52,7 +52,7 @@ def open(
     the error and gives what stands for the elements, or None for the fill value.
     """
     leave, kept = _leave(options), _kept(options)
-    check_names(options)
+    check_names(options, beside=_arguments())
     kind: _Kind | None = "array" if "shape" in options or "data" in options else None
     return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, leave, kept, options)
 
@@ -70,7 +70,7 @@ def open_array(
     """Opens an array. The modes that create take the `options` of `create_array`; all take those of `open` that say
     what is allowed."""
     leave, kept = _leave(options), _kept(options)
-    check_names(options)
+    check_names(options, beside=_arguments())
     found = _open(store, "array", path, mode, zarr_format, use_consolidated, storage_options, leave, kept, options)
     assert isinstance(found, Array)
     return found
@@ -90,12 +90,18 @@ def open_group(
     """Opens a group; a new one, if there is none and the mode allows it, as the usual one does. The `options` are those
     of `open` that say what is allowed, and what a handle keeps, for all that is reached through it."""
     leave, kept = _leave(options), _kept(options)
-    check_names(options, ("storage_transformers",))
+    check_names(options, ("storage_transformers",), beside=("attributes", *_arguments()))
     if attributes is not None:
         options["attributes"] = attributes
     found = _open(store, "group", path, mode, zarr_format, use_consolidated, storage_options, leave, kept, options)
     assert isinstance(found, Group)
     return found
+
+
+def _arguments() -> tuple[str, ...]:
+    """What all three take beside the options of a new array, one of which may be meant by a misspelt name."""
+    own = ("path", "mode", "zarr_format", "use_consolidated", "storage_options")
+    return (*own, "cache", "on_corrupt", *Leave.names())
 
 
 def _leave(options: dict[str, Any]) -> Leave:

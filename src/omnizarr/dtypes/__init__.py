@@ -92,3 +92,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -35,7 +35,7 @@ class ArrayOptions(TypedDict, total=False):
     dtype: Any
     data: Any
     chunks: int | Sequence[int | Sequence[int] | None] | Grid | bool | Literal["auto"] | None
-    shards: Sequence[int | Sequence[int] | None] | Grid | Literal["auto"] | None
+    shards: int | Sequence[int | Sequence[int] | None] | Grid | Literal["auto"] | None
     filters: Codecs
     compressors: Codecs
     serializer: CodecLike | Literal["auto"]
@@ -111,11 +111,13 @@ def _with_options(function: F, without: Collection[str]) -> F:
     return function
 
 
-def check_names(options: Iterable[str], known: Collection[str] = ArrayOptions.__annotations__) -> None:
-    """Refuses what is not an option, and says which one may be meant."""
+def check_names(
+    options: Iterable[str], known: Collection[str] = ArrayOptions.__annotations__, *, beside: Iterable[str] = ()
+) -> None:
+    """Refuses what is not an option, and says which one may be meant: one of these, or of those that stand beside."""
     for name in options:
         if name not in known:
-            raise ArgumentError(f"there is no option `{name}`", argument=name, hint=nearest(name, known))
+            raise ArgumentError(f"there is no option `{name}`", argument=name, hint=nearest(name, [*known, *beside]))
 
 
 def array_model(
@@ -125,7 +127,7 @@ def array_model(
     dtype: Any = None,
     data: Any = None,
     chunks: int | Sequence[int | Sequence[int] | None] | Grid | bool | Literal["auto"] | None = "auto",
-    shards: Sequence[int | Sequence[int] | None] | Grid | Literal["auto"] | None = None,
+    shards: int | Sequence[int | Sequence[int] | None] | Grid | Literal["auto"] | None = None,
     filters: Codecs = "auto",
     compressors: Codecs = "auto",
     serializer: CodecLike | Literal["auto"] = "auto",

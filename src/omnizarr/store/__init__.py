@@ -70,3 +70,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module `omnizarr.store` has no attribute `{name}`")
     value = globals()[name] = getattr(import_module(f"omnizarr.store.{_HOMES[name]}"), name)
     return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

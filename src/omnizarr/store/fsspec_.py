@@ -19,7 +19,7 @@ from omnizarr.store.object.options import described, secrets, unveiled, veiled
 from omnizarr.store.overlap import Ask, Overlap
 from omnizarr.store.window import Window
 
-__all__ = ["FsspecStore", "fsspec_knows"]
+__all__ = ["FsspecStore", "fsspec_here", "fsspec_knows"]
 
 R = TypeVar("R")
 
@@ -34,12 +34,17 @@ def _fsspec() -> Any:
     return fsspec
 
 
-def fsspec_knows(scheme: str) -> bool:
-    """Whether fsspec is installed and has a file system for URLs of this scheme."""
+def fsspec_here() -> bool:
+    """Whether fsspec is installed."""
     try:
-        return scheme in _fsspec().available_protocols()
+        return _fsspec() is not None
     except MissingDependencyError:
         return False
+
+
+def fsspec_knows(scheme: str) -> bool:
+    """Whether fsspec is installed and has a file system for URLs of this scheme."""
+    return fsspec_here() and scheme in _fsspec().available_protocols()
 
 
 class FsspecStore(Store):

@@ -69,16 +69,19 @@ def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store
     """The store that a URL of this scheme means."""
     opener = stores.get(scheme)
     if opener is None:
-        from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # which few need
+        from omnizarr.store.fsspec_ import FsspecStore, fsspec_here, fsspec_knows  # which few need
 
         if fsspec_knows(scheme):
             opener = FsspecStore.from_url
     if opener is None:
+        another = "a package can offer it, by the entry point `omnizarr.stores`"
+        if not fsspec_here():
+            another = f'fsspec may know it: run `pip install "omnizarr[fsspec]"`; or {another}'
         known = " ".join(f"`{name}://`" for name in stores.names())
         meant = nearest(scheme, stores.names())
         raise LocationError(
             f"`{scheme}://` is not a place that can be reached here; known are {known}",
-            hint=meant or "a package can offer it, by the entry point `omnizarr.stores`",
+            hint=meant or another,
         )
     return opened(opener, (url,), storage_options, f"{scheme}://")
 

@@ -47,3 +47,7 @@ def __getattr__(name: str) -> Any:
     pytest.register_assert_rewrite(*new)  # so that a failed test shows the values it compared
     suite = globals()[name] = getattr(import_module(modules[0]), name)
     return suite
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

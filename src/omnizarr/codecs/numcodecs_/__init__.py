@@ -81,3 +81,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     module, _, attribute = _PLACES[name].partition(":")
     return getattr(import_module(f"{__name__}.{module}"), attribute)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -63,7 +63,8 @@ def library() -> Any:
     try:
         import sqlite3
     except ImportError:
-        raise MissingDependencyError("a store in an SQLite database", "sqlite3") from None
+        hint = "it is a part of Python, which this build of Python was made without"
+        raise MissingDependencyError("a store in an SQLite database", "sqlite3", hint=hint) from None
     return sqlite3
 
 
