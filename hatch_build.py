@@ -29,7 +29,8 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
         target = folder / "_kernel.abi3.so"
         wanted = os.environ.get("OMNIZARR_BUILD_NATIVE", "")
         if wanted == "0" or not self._compile(folder / "kernel.c", target, insist=wanted == "1"):
-            target.unlink(missing_ok=True)
+            if version == "editable":  # which would go on with one that was compiled before
+                target.unlink(missing_ok=True)
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
