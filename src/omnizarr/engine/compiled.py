@@ -1,4 +1,4 @@
-"""Files by the compiled loop over chunks: what slices take from chunks that are uncompressed, or in blosc, zstd or gzip,
+"""Files by the compiled loop over chunks: what slices take from chunks that are uncompressed or in blosc, zstd or gzip,
 and from inner chunks of shards that are so; single elements of one dimension; and whole chunks on their way to a store.
 
 The loop does what is usual. What it leaves, because it is damaged or rare, is read once more by Python, which finds out
