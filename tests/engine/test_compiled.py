@@ -203,6 +203,27 @@ def test_many_threads_read_at_once(tmp_path: Path) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("shards", [None, 8])
+def test_as_many_dimensions_as_there_can_be(calls: list[str], tmp_path: Path, shards: int | None) -> None:
+    ones = (1,) * 62
+    a = np.arange(16).reshape(16, *ones)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(4, *ones), shards=shards and (shards, *ones))
+    np.testing.assert_array_equal(z[...], a)
+    np.testing.assert_array_equal(z[5:7:2], a[5:7:2])
+    assert z[(5, *[0] * 62)] == 5
+    assert {"read", "read_one", "read_small"} <= {*calls}
+
+
+@pytest.mark.parametrize("step", [3, 5, 2**31, 2**61, 2**70])
+@pytest.mark.parametrize("shards", [None, 40])
+def test_steps_longer_than_chunks(tmp_path: Path, step: int, shards: int | None) -> None:
+    a = np.arange(80).reshape(2, 40)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(2, 4), shards=shards and (2, shards), compressors=None)
+    for key in (slice(None, None, step), slice(1, 4, step), slice(3, None, step), slice(None, None, -step)):
+        np.testing.assert_array_equal(z[:, key], a[:, key])
+        np.testing.assert_array_equal(z[key, 1:3], a[key, 1:3])
+
+
 def stored(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
@@ -349,7 +370,7 @@ class TestKernel:
             {"groups": [("x",)]},
             {"status": bytearray(2)},
             {"codec": 7},
-            {"source_strides": (1,) * 33},
+            {"source_strides": (1,) * 65},
             {"target_strides": ()},
             {"itemsize": 0},
         ],

@@ -57,7 +57,7 @@ class _Loop:
         self.chain = chain
         self._number = number
         self._strides = chain.strides
-        self._stepped = tuple([stride * step for stride, step in zip(chain.strides, steps, strict=True)])
+        self._stepped = _stepped(chain, steps)
         self._block = block
         self._grid = grid
 
@@ -105,6 +105,17 @@ class _Loop:
             )
 
         helped(threads - 1, run)
+
+
+def _stepped(chain: Chain, steps: Iterable[int]) -> tuple[int, ...]:
+    """How far apart elements are that are taken from a chunk, in bytes: with a longer step than the chunk only one is,
+    and nobody else sets a limit to what users write as a step."""
+    return tuple(
+        [
+            stride * min(step, length)
+            for stride, step, length in zip(chain.strides, steps, chain.spec.shape, strict=True)
+        ]
+    )
 
 
 def read_cells(
@@ -299,7 +310,7 @@ def read_one(
     steps: list[int] = []
     for stride, pick in zip(chain.strides, picks, strict=True):
         offset += pick.start * stride  # type: ignore[union-attr]
-        steps.append(pick.step * stride)  # type: ignore[union-attr]
+        steps.append(pick.step)  # type: ignore[union-attr]
     status = kernel().read_one(
         file,
         flags,
@@ -310,7 +321,7 @@ def read_one(
         block.itemsize,
         offset,
         block.shape,
-        tuple(steps),
+        _stepped(chain, steps),
         block.strides,
         block.__array_interface__["data"][0],
     )

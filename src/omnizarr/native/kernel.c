@@ -30,7 +30,7 @@
 enum codec { RAW, BLOSC, ZSTD, GZIP };
 enum status { DONE, ABSENT, UNUSUAL, TO_DO };
 
-#define MOST_DIMENSIONS 32
+#define MOST_DIMENSIONS 64 /* as many as NumPy has */
 #define MOST_THREADS 256
 #define SLAB ((int64_t)1 << 18)  /* bytes of an uncompressed chunk that are read at once, to stay in the cache */
 #define GAP 8192                 /* bytes that are read sooner than another call is made */
@@ -448,7 +448,7 @@ static int run(struct reading *plan, int threads) {
 
 static int numbers_of(PyObject *tuple, int64_t *numbers, int *count) {
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) > MOST_DIMENSIONS) {
-        PyErr_SetString(PyExc_TypeError, "expected a tuple of at most 32 integers");
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of at most 64 integers");
         return 0;
     }
     *count = (int)PyTuple_Size(tuple);
