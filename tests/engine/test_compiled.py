@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import sysconfig
 import threading
 from pathlib import Path
@@ -222,6 +223,38 @@ def test_steps_longer_than_chunks(tmp_path: Path, step: int, shards: int | None)
     for key in (slice(None, None, step), slice(1, 4, step), slice(3, None, step), slice(None, None, -step)):
         np.testing.assert_array_equal(z[:, key], a[:, key])
         np.testing.assert_array_equal(z[key, 1:3], a[key, 1:3])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not have such names")
+def test_a_directory_whose_name_is_no_text(tmp_path: Path) -> None:
+    root = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    z = omnizarr.create_array(LocalStore(root), data=np.arange(16), chunks=4)
+    assert z[...].tolist() == list(range(16))
+    assert (z[5], z[(5,)], z[5:6:2].tolist()) == (5, 5, [5])
+    assert omnizarr.open_array(PrefixStore(LocalStore(root), ""))[(5,)] == 5
+
+
+def test_an_index_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path, data=np.arange(100, dtype="u1"), chunks=1, shards=50)
+    with omnizarr.config(max_chunk_bytes=100):
+        for key in (..., 3, (3,), slice(3, 4)):
+            with pytest.raises(ChunkError, match="the index of a shard has 804 bytes"):
+                z[key]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit is of Unix")
+def test_it_is_content_with_few_open_files(tmp_path: Path) -> None:
+    import resource
+
+    z = omnizarr.create_array(tmp_path, data=np.arange(500), chunks=1, shards=5)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(tmp_path, os.O_RDONLY)
+    os.close(free)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 6, before[1]))
+        assert z[...].tolist() == list(range(500))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def stored(root: Path) -> dict[str, bytes]:

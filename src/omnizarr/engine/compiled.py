@@ -7,6 +7,7 @@ what is the matter; so both always agree.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
@@ -23,10 +24,10 @@ from omnizarr.engine.parts import decodes_parts, part_of
 from omnizarr.engine.pool import helped
 from omnizarr.engine.shards import inner_axes
 from omnizarr.engine.staging import most_workers
-from omnizarr.errors import CodecError
+from omnizarr.errors import CodecError, StoreError
 from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
 from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
-from omnizarr.store.held import HeldFile
+from omnizarr.store.held import Held, HeldFile
 
 __all__ = ["read_cells", "read_one", "read_shard", "usable", "write_row"]
 
@@ -206,7 +207,7 @@ class _Shards:
     def _add(self, cell: Cell) -> None:
         layout = self._layout
         key = layout.key(cell.names)
-        held = layout.store.hold(key)
+        held = self._held(key)
         if held is None:
             self._block[cell.outer] = layout.fill
             return
@@ -231,6 +232,16 @@ class _Shards:
         self._open.append((cell, held, pieces))
         self._groups.append((held.file, start, dimensions, np.ascontiguousarray(index.entries, np.uint64)))
         self._count += prod(map(len, pieces))
+
+    def _held(self, key: str) -> Held | None:
+        """A shard, opened; if there are too many files open, once those that wait here have been read."""
+        try:
+            return self._layout.store.hold(key)
+        except StoreError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
+                raise
+        self._flush()
+        return self._layout.store.hold(key)
 
     def _planned(self, cell: Cell) -> tuple[_Pieces, tuple[list[int], ...]] | None:
         """What a cell takes of the inner chunks, in both forms."""
