@@ -293,6 +293,22 @@ def test_its_zstd_is_read_by_python(tmp_path: Path, checksum: bool) -> None:
     assert all(bool(frame[4] & 4) == checksum for frame in frames)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="it is Linux that tells how much memory is used")
+def test_high_levels_keep_no_memory(tmp_path: Path) -> None:
+    def used() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    size = 3 * 2**20
+    a = np.arange(2 * size).astype("u1")
+    codec = {"name": "zstd", "configuration": {"level": 22, "checksum": False}}
+    z = omnizarr.create_array(tmp_path, shape=a.shape, dtype="u1", chunks=size, compressors=codec)
+    z[:5] = 1  # whatever is loaded is there now
+    before = used()
+    with omnizarr.config(threads=2):
+        z[...] = a
+    assert used() - before < 32 * 2**20  # two contexts of such a level have 130
+
+
 @pytest.mark.parametrize("fill", [0.0, -0.0, np.nan, 7.5])
 def test_what_is_empty_is_not_stored(tmp_path: Path, fill: float) -> None:
     a = np.repeat(np.array([0.0, -0.0, np.nan, 7.5]), 4)
@@ -427,6 +443,15 @@ class TestKernel:
         with path.open("rb") as file:
             groups = [(file.fileno(), 0, ([0, 0, 16, 0],), np.array(entries, np.uint64))]
             assert self.read(path=path, groups=groups) == bytearray([status])
+
+    def test_more_than_a_frame_of_blosc_can_hold_is_left_to_python(self, tmp_path: Path) -> None:
+        number = native.codec("blosc")
+        element = np.zeros(1, np.uint8)
+        address = element.__array_interface__["data"][0]
+        options = (b"lz4", 1, 0, 0, 1)
+        how = (address, [0], (2**31,), (0,), 1, None, number, options)
+        assert native.kernel().write([str(tmp_path / "x")], *how) == bytes([native.UNUSUAL])
+        assert not (tmp_path / "x").exists()
 
     def test_a_signal_is_heard_in_the_middle(self, path: Path) -> None:
         class Heard(Exception):

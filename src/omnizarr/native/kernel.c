@@ -52,6 +52,7 @@ static size_t (*zstd_set)(void *, int, int);
 static size_t (*zstd_compress)(void *, void *, size_t, const void *, size_t);
 static size_t (*zstd_bound)(size_t);
 static unsigned (*zstd_is_error)(size_t);
+static size_t (*zstd_sizeof_cctx)(const void *);
 
 static void *(*gzip_create_decoder)(void);
 static void (*gzip_free_decoder)(void *);
@@ -94,7 +95,9 @@ static struct worker *take_worker(void) {
 
 static void give_back(struct worker *worker) {
     if (worker == NULL) return;
-    if (idle_count == KEPT_WORKERS || worker->encoded_room + worker->decoded_room > KEPT_BYTES)
+    size_t memory = worker->encoded_room + worker->decoded_room;
+    if (worker->cctx != NULL) memory += zstd_sizeof_cctx(worker->cctx); /* high levels take many times the chunk */
+    if (idle_count == KEPT_WORKERS || memory > KEPT_BYTES)
         free_worker(worker);
     else
         idle[idle_count++] = worker;
@@ -801,6 +804,7 @@ static enum status write_file(const char *path, const char *data, size_t length)
 static enum status write_item(struct worker *worker, const struct writing *plan, size_t item) {
     const char *chunk = plan->source + plan->offsets[item];
     size_t run, length;
+    if (plan->codec == BLOSC && plan->size > INT32_MAX - 16) return UNUSUAL; /* more than a frame can hold */
     if (split_box(plan->packed, plan->strides, plan->shape, plan->rank, plan->itemsize, &run) != 0) {
         char *memory = room_for(&worker->decoded, &worker->decoded_room, plan->size);
         if (memory == NULL) return UNUSUAL;
@@ -844,7 +848,7 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
         fits = plan.shape[d] > 0 && (size_t)plan.shape[d] <= (size_t)INT64_MAX / plan.size;
         if (fits) plan.size *= (size_t)plan.shape[d];
     }
-    if (!fits || (codec == BLOSC && plan.size > INT32_MAX - 16)) {
+    if (!fits) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         return NULL;
     }
@@ -920,7 +924,7 @@ static PyObject *py_use(PyObject *module, PyObject *arguments) {
     /* in the order in which they are given; what is tested before they are used comes last */
     void *blosc[] = {&blosc_compress_ctx, &blosc_decompress_ctx};
     void *zstd[] = {&zstd_create_dctx, &zstd_free_dctx, &zstd_create_cctx, &zstd_free_cctx, &zstd_set,
-                    &zstd_compress,    &zstd_bound,     &zstd_is_error,    &zstd_decompress};
+                    &zstd_compress,    &zstd_bound,     &zstd_is_error,    &zstd_sizeof_cctx, &zstd_decompress};
     void *gzip[] = {&gzip_create_decoder, &gzip_free_decoder, &gzip_create_encoder, &gzip_free_encoder,
                     &gzip_compress,       &gzip_bound,        &gzip_decompress};
     void **places = NULL;
