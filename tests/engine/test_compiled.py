@@ -406,6 +406,12 @@ class TestKernel:
         assert self.read(path=path, groups=groups) == bytearray([native.UNUSUAL])
         assert not self.target.any()
 
+    @pytest.mark.parametrize("count", [3, 2**61 + 1, 2**62 + 1])
+    def test_nor_by_sums_that_are_too_large(self, path: Path, count: int) -> None:
+        groups = [([str(path)], 0, ([0, 0, count, 0],), None)]
+        wide = {"itemsize": 8, "source_strides": (8,), "target_strides": (8,)}
+        assert self.read(path=path, groups=groups, **wide) == bytearray([native.UNUSUAL])
+
     @pytest.mark.parametrize(
         "changed",
         [

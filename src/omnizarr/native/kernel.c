@@ -299,13 +299,16 @@ static int decode(struct worker *worker, const struct reading *plan, const char 
 /* A chunk of `length` bytes at `start` in an open file. */
 static enum status read_open(struct worker *worker, const struct reading *plan, int file, int64_t start, int64_t length,
                              const struct box *box) {
-    int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
     int64_t first = box->target, last = box->target;
     for (int d = 0; d < plan->rank; d++) {
-        if (box->shape[d] < 1 || plan->source_strides[d] < 0) return UNUSUAL;
+        int64_t stride = plan->source_strides[d];
+        if (box->shape[d] < 1 || stride < 0) return UNUSUAL;
+        if (box->shape[d] > 1 && (stride == 0 || box->shape[d] - 1 > plan->decoded / stride))
+            return UNUSUAL; /* before the sums below become too large for what they are counted in */
         int64_t reach = (box->shape[d] - 1) * plan->target_strides[d];
         *(reach < 0 ? &first : &last) += reach;
     }
+    int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
     if (box->source < 0 || inside > plan->decoded || first < plan->low || last > plan->high - (int64_t)plan->itemsize)
         return UNUSUAL; /* a mistake of the caller's, but not one to damage memory with */
     char *target = plan->target + box->target;
@@ -422,9 +425,11 @@ static int run(struct reading *plan, int threads) {
         PyErr_NoMemory();
         return 0;
     }
-    struct helper helpers[MOST_THREADS];
+    /* Not on the stack, as little as the plan: when the interpreter ends, a thread that wants its lock is ended where it
+     * stands, and its stack goes, while the helpers go on. */
+    struct helper *helpers = calloc((size_t)(threads > 1 ? threads : 1), sizeof(struct helper));
     int hired = 0;
-    for (; hired < threads - 1; hired++) {
+    for (; helpers != NULL && hired < threads - 1; hired++) {
         helpers[hired].plan = plan;
         helpers[hired].worker = take_worker();
         if (helpers[hired].worker == NULL) break;
@@ -444,6 +449,7 @@ static int run(struct reading *plan, int threads) {
     PyEval_RestoreThread(state);
     give_back(own);
     for (int i = 0; i < hired; i++) give_back(helpers[i].worker);
+    free(helpers);
     return fine;
 }
 
@@ -566,17 +572,20 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *given, *source_strides, *target_strides, *result = NULL;
     Py_buffer status;
-    struct reading plan = {0};
+    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
     struct group *groups = NULL;
     long long decoded, limit, low, high;
     unsigned long long target;
     int codec, threads, other;
     Py_ssize_t itemsize, group_count, taken = 0;
-    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan.flags, &status, &codec, &decoded,
-                          &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads))
+    if (plan == NULL) return PyErr_NoMemory();
+    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
+                          &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads)) {
+        free(plan);
         return NULL;
-    if (!numbers_of(source_strides, plan.source_strides, &plan.rank) ||
-        !numbers_of(target_strides, plan.target_strides, &other) || !is_known(codec))
+    }
+    if (!numbers_of(source_strides, plan->source_strides, &plan->rank) ||
+        !numbers_of(target_strides, plan->target_strides, &other) || !is_known(codec))
         goto end;
     group_count = PyList_Size(given);
     groups = calloc((size_t)group_count + 1, sizeof(struct group));
@@ -586,31 +595,32 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     }
     for (; taken < group_count; taken++) {
         struct group *group = groups + taken;
-        if (!take_group(PyList_GetItem(given, taken), plan.rank, plan.count, group)) {
+        if (!take_group(PyList_GetItem(given, taken), plan->rank, plan->count, group)) {
             taken++;
             goto end;
         }
-        plan.count += group->count;
+        plan->count += group->count;
     }
-    if (other != plan.rank || plan.count != (size_t)status.len || itemsize < 1) {
+    if (other != plan->rank || plan->count != (size_t)status.len || itemsize < 1) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
-    plan.groups = groups;
-    plan.group_count = (size_t)group_count;
-    plan.status = status.buf;
-    plan.codec = (enum codec)codec;
-    plan.decoded = decoded;
-    plan.limit = limit;
-    plan.itemsize = (size_t)itemsize;
-    plan.target = (char *)(uintptr_t)target;
-    plan.low = low;
-    plan.high = high;
+    plan->groups = groups;
+    plan->group_count = (size_t)group_count;
+    plan->status = status.buf;
+    plan->codec = (enum codec)codec;
+    plan->decoded = decoded;
+    plan->limit = limit;
+    plan->itemsize = (size_t)itemsize;
+    plan->target = (char *)(uintptr_t)target;
+    plan->low = low;
+    plan->high = high;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (plan.count == 0 || run(&plan, threads)) result = Py_NewRef(Py_None);
+    if (plan->count == 0 || run(plan, threads)) result = Py_NewRef(Py_None);
 end:
     free_groups(groups, (size_t)taken);
     PyBuffer_Release(&status);
+    free(plan);
     return result;
 }
 
