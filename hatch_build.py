@@ -41,22 +41,21 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
         """Whether that went well. A module is put in its place when it is whole: somebody may be using the old one."""
         if os.name != "posix" or sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
             return False  # there is no such file system, or no such ABI
-        compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         linked = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         unfinished = target.with_suffix(".unfinished")
-        command = [
-            *compiler,
-            *("-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", *linked),
-            *shlex.split(os.environ.get("CFLAGS", "")),
-            f"-I{sysconfig.get_path('include')}",
-            str(source),
-            *("-o", str(unfinished)),
-        ]
         try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
+            command = [
+                *shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"),
+                *("-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", *linked),
+                *shlex.split(os.environ.get("CFLAGS", "")),
+                f"-I{sysconfig.get_path('include')}",
+                str(source),
+                *("-o", str(unfinished)),
+            ]
+            subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
             unfinished.replace(target)
             return True
-        except (OSError, subprocess.CalledProcessError) as error:
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: such are unpaired quotes
             unfinished.unlink(missing_ok=True)
             if insist:
                 raise

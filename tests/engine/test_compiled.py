@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 import sysconfig
 import threading
 from pathlib import Path
@@ -233,6 +234,59 @@ def test_many_threads_read_at_once(tmp_path: Path) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("shards", [None, 8])
+def test_as_many_dimensions_as_there_can_be(calls: list[str], tmp_path: Path, shards: int | None) -> None:
+    ones = (1,) * 62
+    a = np.arange(16).reshape(16, *ones)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(4, *ones), shards=shards and (shards, *ones))
+    np.testing.assert_array_equal(z[...], a)
+    np.testing.assert_array_equal(z[5:7:2], a[5:7:2])
+    assert z[(5, *[0] * 62)] == 5
+    assert {"read", "read_one", "read_small"} <= {*calls}
+
+
+@pytest.mark.parametrize("step", [3, 5, 2**31, 2**61, 2**70])
+@pytest.mark.parametrize("shards", [None, 40])
+def test_steps_longer_than_chunks(tmp_path: Path, step: int, shards: int | None) -> None:
+    a = np.arange(80).reshape(2, 40)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(2, 4), shards=shards and (2, shards), compressors=None)
+    for key in (slice(None, None, step), slice(1, 4, step), slice(3, None, step), slice(None, None, -step)):
+        np.testing.assert_array_equal(z[:, key], a[:, key])
+        np.testing.assert_array_equal(z[key, 1:3], a[key, 1:3])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not have such names")
+def test_a_directory_whose_name_is_no_text(tmp_path: Path) -> None:
+    root = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    z = omnizarr.create_array(LocalStore(root), data=np.arange(16), chunks=4)
+    assert z[...].tolist() == list(range(16))
+    assert (z[5], z[(5,)], z[5:6:2].tolist()) == (5, 5, [5])
+    assert omnizarr.open_array(PrefixStore(LocalStore(root), ""))[(5,)] == 5
+
+
+def test_an_index_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path, data=np.arange(100, dtype="u1"), chunks=1, shards=50)
+    with omnizarr.config(max_chunk_bytes=100):
+        for key in (..., 3, (3,), slice(3, 4)):
+            with pytest.raises(ChunkError, match="the index of a shard has 804 bytes"):
+                z[key]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit is of Unix")
+def test_it_is_content_with_few_open_files(tmp_path: Path) -> None:
+    import resource
+
+    z = omnizarr.create_array(tmp_path, data=np.arange(500), chunks=1, shards=5)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(tmp_path, os.O_RDONLY)
+    os.close(free)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free + 6, before[1]))
+        assert z[...].tolist() == list(range(500))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 def stored(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
 
@@ -267,6 +321,22 @@ def test_its_zstd_is_read_by_python(tmp_path: Path, checksum: bool) -> None:
     frames = [value for key, value in stored(tmp_path).items() if key != "zarr.json"]
     assert len(frames) == 16
     assert all(bool(frame[4] & 4) == checksum for frame in frames)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is Linux that tells how much memory is used")
+def test_high_levels_keep_no_memory(tmp_path: Path) -> None:
+    def used() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    size = 3 * 2**20
+    a = np.arange(2 * size).astype("u1")
+    codec = {"name": "zstd", "configuration": {"level": 22, "checksum": False}}
+    z = omnizarr.create_array(tmp_path, shape=a.shape, dtype="u1", chunks=size, compressors=codec)
+    z[:5] = 1  # whatever is loaded is there now
+    before = used()
+    with omnizarr.config(threads=2):
+        z[...] = a
+    assert used() - before < 32 * 2**20  # two contexts of such a level have 130
 
 
 @pytest.mark.parametrize("fill", [0.0, -0.0, np.nan, 7.5])
@@ -366,6 +436,12 @@ class TestKernel:
         assert self.read(path=path, groups=groups) == bytearray([native.UNUSUAL])
         assert not self.target.any()
 
+    @pytest.mark.parametrize("count", [3, 2**61 + 1, 2**62 + 1])
+    def test_nor_by_sums_that_are_too_large(self, path: Path, count: int) -> None:
+        groups = [([str(path)], 0, ([0, 0, count, 0],), None)]
+        wide = {"itemsize": 8, "source_strides": (8,), "target_strides": (8,)}
+        assert self.read(path=path, groups=groups, **wide) == bytearray([native.UNUSUAL])
+
     @pytest.mark.parametrize(
         "changed",
         [
@@ -379,7 +455,7 @@ class TestKernel:
             {"groups": [("x",)]},
             {"status": bytearray(2)},
             {"codec": 7},
-            {"source_strides": (1,) * 33},
+            {"source_strides": (1,) * 65},
             {"target_strides": ()},
             {"itemsize": 0},
         ],
@@ -430,22 +506,20 @@ class TestKernel:
         assert became == bytearray([status])
         if status:
             assert target.tolist() == [99] * 3
+        unequal = [(chunks[0][0], np.zeros(2, np.int64), np.zeros(1, np.int64))]
         with pytest.raises(ValueError, match="sizes"):
-            native.kernel().take(
-                [(chunks[0][0], np.zeros(2, np.int64), np.zeros(1, np.int64))],
-                0,
-                became,
-                2,
-                16,
-                99,
-                1,
-                1,
-                address,
-                3,
-                1,
-            )
+            native.kernel().take(unequal, 0, became, 2, 16, 99, 1, 1, address, 3, 1)
         with pytest.raises(ValueError, match="sizes"):
             native.kernel().take(chunks, 0, became, 0, 16, 99, 1, 1, address, 3, 1)
+
+    def test_more_than_a_frame_of_blosc_can_hold_is_left_to_python(self, tmp_path: Path) -> None:
+        number = native.codec("blosc")
+        element = np.zeros(1, np.uint8)
+        address = element.__array_interface__["data"][0]
+        options = (b"lz4", 1, 0, 0, 1)
+        how = (address, [0], (2**31,), (0,), 1, None, number, options)
+        assert native.kernel().write([str(tmp_path / "x")], *how) == bytes([native.UNUSUAL])
+        assert not (tmp_path / "x").exists()
 
     def test_a_signal_is_heard_in_the_middle(self, path: Path) -> None:
         class Heard(Exception):

@@ -285,6 +285,18 @@ def test_read_into_out() -> None:
     np.testing.assert_array_equal(z.read(), values)
 
 
+def test_reading_into_more_than_an_array(tmp_path: Path) -> None:
+    """What has a mask is unmasked by what is put into it."""
+    for z in (create(), omnizarr.create_array(tmp_path / "z", data=np.arange(8), chunks=2)):
+        out = np.ma.masked_all(z.shape, z.dtype)
+        assert z.read(out=out) is out
+        assert not out.mask.any()
+        np.testing.assert_array_equal(out, z[...])
+    mapped = np.memmap(tmp_path / "mapped", z.dtype, "w+", shape=z.shape)
+    assert z.read(out=mapped) is mapped
+    np.testing.assert_array_equal(mapped, z[...])
+
+
 @pytest.mark.parametrize(
     "out", [np.zeros((3, 5), "int16"), [[1, 2]], np.zeros((10, 6), "bool"), np.broadcast_to(np.int16(1), (10, 6))]
 )

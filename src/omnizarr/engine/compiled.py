@@ -7,6 +7,7 @@ what is the matter; so both always agree.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Sequence
 from itertools import product
 from math import prod
@@ -23,10 +24,10 @@ from omnizarr.engine.parts import decodes_parts, part_of
 from omnizarr.engine.pool import helped
 from omnizarr.engine.shards import inner_axes
 from omnizarr.engine.staging import most_workers
-from omnizarr.errors import CodecError
+from omnizarr.errors import CodecError, StoreError
 from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
 from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
-from omnizarr.store.held import HeldFile
+from omnizarr.store.held import Held, HeldFile
 
 __all__ = ["read_cells", "read_one", "read_shard", "usable", "write_row"]
 
@@ -57,7 +58,7 @@ class _Loop:
         self.chain = chain
         self._number = number
         self._strides = chain.strides
-        self._stepped = tuple([stride * step for stride, step in zip(chain.strides, steps, strict=True)])
+        self._stepped = _stepped(chain, steps)
         self._block = block
         self._grid = grid
 
@@ -108,6 +109,17 @@ def _threads(chain: Chain, count: int, block: npt.NDArray[Any]) -> int:
     work = count * (_EACH + chain.microseconds * share)
     threads: int = min(1 + int(work / _WORTH), config.workers, count)
     return threads if threads < 2 else min(threads, most_workers(chain, block.nbytes))
+
+
+def _stepped(chain: Chain, steps: Iterable[int]) -> tuple[int, ...]:
+    """How far apart elements are that are taken from a chunk, in bytes: with a longer step than the chunk only one is,
+    and nobody else sets a limit to what users write as a step."""
+    return tuple(
+        [
+            stride * min(step, length)
+            for stride, step, length in zip(chain.strides, steps, chain.spec.shape, strict=True)
+        ]
+    )
 
 
 def read_cells(
@@ -244,7 +256,7 @@ class _Shards:
     def _add(self, cell: Cell) -> None:
         layout = self._layout
         key = layout.key(cell.names)
-        held = layout.store.hold(key)
+        held = self._held(key)
         if held is None:
             self._block[cell.outer] = layout.fill
             return
@@ -269,6 +281,16 @@ class _Shards:
         self._open.append((cell, held, pieces))
         self._groups.append((held.file, start, dimensions, np.ascontiguousarray(index.entries, np.uint64)))
         self._count += prod(map(len, pieces))
+
+    def _held(self, key: str) -> Held | None:
+        """A shard, opened; if there are too many files open, once those that wait here have been read."""
+        try:
+            return self._layout.store.hold(key)
+        except StoreError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
+                raise
+        self._flush()
+        return self._layout.store.hold(key)
 
     def _planned(self, cell: Cell) -> tuple[_Pieces, tuple[list[int], ...]] | None:
         """What a cell takes of the inner chunks, in both forms."""
@@ -348,7 +370,7 @@ def read_one(
     steps: list[int] = []
     for stride, pick in zip(chain.strides, picks, strict=True):
         offset += pick.start * stride  # type: ignore[union-attr]
-        steps.append(pick.step * stride)  # type: ignore[union-attr]
+        steps.append(pick.step)  # type: ignore[union-attr]
     status = kernel().read_one(
         file,
         flags,
@@ -359,7 +381,7 @@ def read_one(
         block.itemsize,
         offset,
         block.shape,
-        tuple(steps),
+        _stepped(chain, steps),
         block.strides,
         block.__array_interface__["data"][0],
     )

@@ -45,7 +45,7 @@ def _reader(layout: Layout) -> _Small | bool:
 class _Small:
     """Small reads of one array."""
 
-    __slots__ = ("_chain", "_dimensions", "_how", "_inner", "_layout", "_sharding")
+    __slots__ = ("_dimensions", "_how", "_largest", "_layout", "_sharding")
 
     def __init__(self, layout: Layout, chain: Chain, sharding: BoundSharding | None, inner: Chain, number: int) -> None:
         grid = (1,) * len(layout.axes) if sharding is None else sharding.grid
@@ -63,9 +63,9 @@ class _Small:
             )
         )
         self._layout = layout
-        self._chain = chain
         self._sharding = sharding
-        self._inner = inner
+        # What `Layout.check_size` compares with the limit.
+        self._largest = max(chain.spec.nbytes, 0 if sharding is None else sharding.index_size)
         self._how = (number, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize, inner.strides)
 
     def read(self, key: tuple[Any, ...]) -> Any:
@@ -107,7 +107,7 @@ class _Small:
             counts.append(count)
         layout = self._layout
         settings = config.current
-        if not settings.native or self._chain.spec.nbytes > settings.max_chunk_bytes:
+        if not settings.native or self._largest > settings.max_chunk_bytes:
             return None
         out = np.empty(shape, layout.dtype)
         place = layout.key(tuple(names))

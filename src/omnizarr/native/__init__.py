@@ -35,6 +35,7 @@ _FUNCTIONS = {  # those that are tested before they are used come last
         "ZSTD_compress2",
         "ZSTD_compressBound",
         "ZSTD_isError",
+        "ZSTD_sizeof_CCtx",
         "ZSTD_decompressDCtx",
     ),
     "gzip": (

@@ -30,7 +30,7 @@
 enum codec { RAW, BLOSC, ZSTD, GZIP };
 enum status { DONE, ABSENT, UNUSUAL, TO_DO };
 
-#define MOST_DIMENSIONS 32
+#define MOST_DIMENSIONS 64 /* as many as NumPy has */
 #define MOST_THREADS 256
 #define SLAB ((int64_t)1 << 18)  /* bytes of an uncompressed chunk that are read at once, to stay in the cache */
 #define GAP 8192                 /* bytes that are read sooner than another call is made */
@@ -52,6 +52,7 @@ static size_t (*zstd_set)(void *, int, int);
 static size_t (*zstd_compress)(void *, void *, size_t, const void *, size_t);
 static size_t (*zstd_bound)(size_t);
 static unsigned (*zstd_is_error)(size_t);
+static size_t (*zstd_sizeof_cctx)(const void *);
 
 static void *(*gzip_create_decoder)(void);
 static void (*gzip_free_decoder)(void *);
@@ -94,7 +95,9 @@ static struct worker *take_worker(void) {
 
 static void give_back(struct worker *worker) {
     if (worker == NULL) return;
-    if (idle_count == KEPT_WORKERS || worker->encoded_room + worker->decoded_room > KEPT_BYTES)
+    size_t memory = worker->encoded_room + worker->decoded_room;
+    if (worker->cctx != NULL) memory += zstd_sizeof_cctx(worker->cctx); /* high levels take many times the chunk */
+    if (idle_count == KEPT_WORKERS || memory > KEPT_BYTES)
         free_worker(worker);
     else
         idle[idle_count++] = worker;
@@ -305,13 +308,16 @@ static int decode(struct worker *worker, const struct reading *plan, const char 
 /* A chunk of `length` bytes at `start` in an open file. */
 static enum status read_open(struct worker *worker, const struct reading *plan, int file, int64_t start, int64_t length,
                              const struct box *box) {
-    int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
     int64_t first = box->target, last = box->target;
     for (int d = 0; d < plan->rank; d++) {
-        if (box->shape[d] < 1 || plan->source_strides[d] < 0) return UNUSUAL;
+        int64_t stride = plan->source_strides[d];
+        if (box->shape[d] < 1 || stride < 0) return UNUSUAL;
+        if (box->shape[d] > 1 && (stride == 0 || box->shape[d] - 1 > plan->decoded / stride))
+            return UNUSUAL; /* before the sums below become too large for what they are counted in */
         int64_t reach = (box->shape[d] - 1) * plan->target_strides[d];
         *(reach < 0 ? &first : &last) += reach;
     }
+    int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
     if (box->source < 0 || inside > plan->decoded || first < plan->low || last > plan->high - (int64_t)plan->itemsize)
         return UNUSUAL; /* a mistake of the caller's, but not one to damage memory with */
     char *target = plan->target + box->target;
@@ -473,9 +479,11 @@ static int run(struct reading *plan, int threads) {
         PyErr_NoMemory();
         return 0;
     }
-    struct helper helpers[MOST_THREADS];
+    /* Not on the stack, as little as the plan: when the interpreter ends, a thread that wants its lock is ended where it
+     * stands, and its stack goes, while the helpers go on. */
+    struct helper *helpers = calloc((size_t)(threads > 1 ? threads : 1), sizeof(struct helper));
     int hired = 0;
-    for (; hired < threads - 1; hired++) {
+    for (; helpers != NULL && hired < threads - 1; hired++) {
         helpers[hired].plan = plan;
         helpers[hired].worker = take_worker();
         if (helpers[hired].worker == NULL) break;
@@ -495,6 +503,7 @@ static int run(struct reading *plan, int threads) {
     PyEval_RestoreThread(state);
     give_back(own);
     for (int i = 0; i < hired; i++) give_back(helpers[i].worker);
+    free(helpers);
     return fine;
 }
 
@@ -502,7 +511,7 @@ static int run(struct reading *plan, int threads) {
 
 static int numbers_of(PyObject *tuple, int64_t *numbers, int *count) {
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) > MOST_DIMENSIONS) {
-        PyErr_SetString(PyExc_TypeError, "expected a tuple of at most 32 integers");
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of at most 64 integers");
         return 0;
     }
     *count = (int)PyTuple_Size(tuple);
@@ -617,17 +626,20 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *given, *source_strides, *target_strides, *result = NULL;
     Py_buffer status;
-    struct reading plan = {0};
+    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
     struct group *groups = NULL;
     long long decoded, limit, low, high;
     unsigned long long target;
     int codec, threads, other;
     Py_ssize_t itemsize, group_count, taken = 0;
-    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan.flags, &status, &codec, &decoded,
-                          &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads))
+    if (plan == NULL) return PyErr_NoMemory();
+    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
+                          &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads)) {
+        free(plan);
         return NULL;
-    if (!numbers_of(source_strides, plan.source_strides, &plan.rank) ||
-        !numbers_of(target_strides, plan.target_strides, &other) || !is_known(codec))
+    }
+    if (!numbers_of(source_strides, plan->source_strides, &plan->rank) ||
+        !numbers_of(target_strides, plan->target_strides, &other) || !is_known(codec))
         goto end;
     group_count = PyList_Size(given);
     groups = calloc((size_t)group_count + 1, sizeof(struct group));
@@ -637,31 +649,32 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     }
     for (; taken < group_count; taken++) {
         struct group *group = groups + taken;
-        if (!take_group(PyList_GetItem(given, taken), plan.rank, plan.count, group)) {
+        if (!take_group(PyList_GetItem(given, taken), plan->rank, plan->count, group)) {
             taken++;
             goto end;
         }
-        plan.count += group->count;
+        plan->count += group->count;
     }
-    if (other != plan.rank || plan.count != (size_t)status.len || itemsize < 1) {
+    if (other != plan->rank || plan->count != (size_t)status.len || itemsize < 1) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
-    plan.groups = groups;
-    plan.group_count = (size_t)group_count;
-    plan.status = status.buf;
-    plan.codec = (enum codec)codec;
-    plan.decoded = decoded;
-    plan.limit = limit;
-    plan.itemsize = (size_t)itemsize;
-    plan.target = (char *)(uintptr_t)target;
-    plan.low = low;
-    plan.high = high;
+    plan->groups = groups;
+    plan->group_count = (size_t)group_count;
+    plan->status = status.buf;
+    plan->codec = (enum codec)codec;
+    plan->decoded = decoded;
+    plan->limit = limit;
+    plan->itemsize = (size_t)itemsize;
+    plan->target = (char *)(uintptr_t)target;
+    plan->low = low;
+    plan->high = high;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (plan.count == 0 || run(&plan, threads)) result = Py_NewRef(Py_None);
+    if (plan->count == 0 || run(plan, threads)) result = Py_NewRef(Py_None);
 end:
     free_groups(groups, (size_t)taken);
     PyBuffer_Release(&status);
+    free(plan);
     return result;
 }
 
@@ -675,14 +688,17 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *given, *result = NULL;
     Py_buffer status;
-    struct reading plan = {0};
+    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
     long long decoded, limit, stride, length;
     unsigned long long target;
     int codec, threads;
     Py_ssize_t itemsize, taken = 0;
-    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnLKLi", &PyList_Type, &given, &plan.flags, &status, &codec, &decoded, &limit,
-                          &itemsize, &stride, &target, &length, &threads))
+    if (plan == NULL) return PyErr_NoMemory();
+    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnLKLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
+                          &limit, &itemsize, &stride, &target, &length, &threads)) {
+        free(plan);
         return NULL;
+    }
     struct take *takes = NULL;
     Py_ssize_t count = PyList_Size(given);
     if (!is_known(codec)) goto end;
@@ -715,18 +731,18 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
             goto end;
         }
     }
-    plan.takes = takes;
-    plan.count = (size_t)count;
-    plan.status = status.buf;
-    plan.codec = (enum codec)codec;
-    plan.decoded = decoded;
-    plan.limit = limit;
-    plan.itemsize = (size_t)itemsize;
-    plan.target_strides[0] = stride;
-    plan.target = (char *)(uintptr_t)target;
-    plan.high = length;
+    plan->takes = takes;
+    plan->count = (size_t)count;
+    plan->status = status.buf;
+    plan->codec = (enum codec)codec;
+    plan->decoded = decoded;
+    plan->limit = limit;
+    plan->itemsize = (size_t)itemsize;
+    plan->target_strides[0] = stride;
+    plan->target = (char *)(uintptr_t)target;
+    plan->high = length;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (count == 0 || run(&plan, threads)) result = Py_NewRef(Py_None);
+    if (count == 0 || run(plan, threads)) result = Py_NewRef(Py_None);
 end:
     for (Py_ssize_t i = 0; i < taken; i++) {
         if (takes[i].sources.obj != NULL) PyBuffer_Release(&takes[i].sources);
@@ -734,6 +750,7 @@ end:
     }
     free(takes);
     PyBuffer_Release(&status);
+    free(plan);
     return result;
 }
 
@@ -927,6 +944,7 @@ static enum status write_file(const char *path, const char *data, size_t length)
 static enum status write_item(struct worker *worker, const struct writing *plan, size_t item) {
     const char *chunk = plan->source + plan->offsets[item];
     size_t run, length;
+    if (plan->codec == BLOSC && plan->size > INT32_MAX - 16) return UNUSUAL; /* more than a frame can hold */
     if (split_box(plan->packed, plan->strides, plan->shape, plan->rank, plan->itemsize, &run) != 0) {
         char *memory = room_for(&worker->decoded, &worker->decoded_room, plan->size);
         if (memory == NULL) return UNUSUAL;
@@ -970,7 +988,7 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
         fits = plan.shape[d] > 0 && (size_t)plan.shape[d] <= (size_t)INT64_MAX / plan.size;
         if (fits) plan.size *= (size_t)plan.shape[d];
     }
-    if (!fits || (codec == BLOSC && plan.size > INT32_MAX - 16)) {
+    if (!fits) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         return NULL;
     }
@@ -1046,7 +1064,7 @@ static PyObject *py_use(PyObject *module, PyObject *arguments) {
     /* in the order in which they are given; what is tested before they are used comes last */
     void *blosc[] = {&blosc_compress_ctx, &blosc_decompress_ctx};
     void *zstd[] = {&zstd_create_dctx, &zstd_free_dctx, &zstd_create_cctx, &zstd_free_cctx, &zstd_set,
-                    &zstd_compress,    &zstd_bound,     &zstd_is_error,    &zstd_decompress};
+                    &zstd_compress,    &zstd_bound,     &zstd_is_error,    &zstd_sizeof_cctx, &zstd_decompress};
     void *gzip[] = {&gzip_create_decoder, &gzip_free_decoder, &gzip_create_encoder, &gzip_free_encoder,
                     &gzip_compress,       &gzip_bound,        &gzip_decompress};
     void **places = NULL;

@@ -132,6 +132,10 @@ class Array(Described):
             out = np.empty(selection.shape, self.dtype)
         else:
             self._check_out(out, selection, self.dtype)
+            if type(out) is not np.ndarray and not isinstance(out, np.memmap):
+                # There is more to it than its memory, such as a mask, which only its own assignment keeps right.
+                out[...] = self._read(selection, None)
+                return out
         if self._model.guessed_keys:
             self._find_chunks(selection)
         try:

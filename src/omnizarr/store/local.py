@@ -102,6 +102,8 @@ class LocalStore(LocalAgreement):
         self._begin(locking)
         self._flags = _READ if follow_symlinks else _READ | _NOFOLLOW
         self._looks_for_links = not (follow_symlinks or _NOFOLLOW)
+        if not is_text(self._root):  # names that are no UTF-8, which only Python gives back to the system as they were
+            self.files = False
         # Prefixes whose every step was seen to be a directory and no link, and their native paths. That one has gone
         # meanwhile shows when a file in it is opened.
         self._folders: dict[str, str] = {"": self._top}
