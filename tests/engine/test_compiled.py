@@ -380,6 +380,28 @@ def test_what_it_leaves_is_written_by_python(
     assert len(stored(tmp_path / "z")) == 5, "nothing else is left there"
 
 
+def test_what_python_encodes_is_written_as_files_all_the_same(calls: list[str], tmp_path: Path) -> None:
+    a = np.random.default_rng(0).integers(0, 99, (64, 64), "u4")
+    for codec in (ZSTD, "crc32c"):
+        calls.clear()
+        z = omnizarr.create_array(tmp_path / "z", data=a, chunks=(16, 16), compressors=codec, overwrite=True)
+        assert "write_files" in calls
+        assert "write" not in calls
+        np.testing.assert_array_equal(z[...], a)
+        assert len(stored(tmp_path / "z")) == 17
+
+
+def test_values_that_cannot_be_written_as_files_are_set(calls: list[str], tmp_path: Path) -> None:
+    store = LocalStore(tmp_path)
+    store.set("c/1/below", b"x")  # a folder, where a file is to be
+    for loop in (1, 0):
+        z = omnizarr.create_array(store, shape=16, dtype="u1", chunks=4, compressors=ZSTD)
+        with omnizarr.config(native=loop), pytest.raises(omnizarr.OmnizarrError, match="c/1"):
+            z[...] = np.arange(16)
+        assert [path.name for path in (tmp_path / "c").iterdir() if path.name.startswith(".")] == []
+        store.erase("zarr.json")
+
+
 def test_a_folder_that_others_remove_is_made_again(tmp_path: Path) -> None:
     z = omnizarr.create_array(tmp_path, data=np.arange(16), chunks=4)
     shutil.rmtree(tmp_path / "c")

@@ -187,13 +187,23 @@ class _Worker:
             return
         full = [(key, data) for key, data in zip(keys, row, strict=True) if data is not None]
         if len(full) > 1:
-            store.set_each(full)
+            if not self._store_compiled(full):
+                store.set_each(full)
         elif full:
             store.set(*full[0])
         if len(full) < len(keys):
             for key, data in zip(keys, row, strict=True):
                 if data is None:
                     store.erase(key)
+
+    def _store_compiled(self, full: list[tuple[str, Buffer]]) -> bool:
+        """Has the compiled loop write values that Python encoded; False if it cannot do so."""
+        store = self._layout.store
+        if not (store.takes_files and store.files):
+            return False
+        from omnizarr.engine.compiled import write_encoded  # only for files
+
+        return write_encoded(store, [key for key, _ in full], [value for _, value in full])
 
     def _merge(self, cell: Cell) -> None:
         """Writes a part of a chunk, or all of it that lies in the array."""

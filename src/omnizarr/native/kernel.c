@@ -1024,6 +1024,44 @@ end:
     return result;
 }
 
+PyDoc_STRVAR(write_files_doc,
+             "write_files(paths, values)\n"
+             "Writes values to new files. The bytes that say what became of each, as for `write`.");
+
+static PyObject *py_write_files(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *paths, *values, *result = NULL;
+    if (!PyArg_ParseTuple(arguments, "O!O!", &PyList_Type, &paths, &PyList_Type, &values)) return NULL;
+    Py_ssize_t count = PyList_Size(paths), held = 0;
+    if (PyList_Size(values) != count) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        return NULL;
+    }
+    const char **names = calloc((size_t)count + 1, sizeof(char *));
+    Py_buffer *buffers = calloc((size_t)count + 1, sizeof(Py_buffer));
+    char *became = calloc((size_t)count + 1, 1);
+    if (names == NULL || buffers == NULL || became == NULL) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    for (; held < count; held++) {
+        if ((names[held] = path_of(PyList_GetItem(paths, held))) == NULL ||
+            PyObject_GetBuffer(PyList_GetItem(values, held), &buffers[held], PyBUF_SIMPLE) != 0)
+            goto end;
+    }
+    PyThreadState *state = PyEval_SaveThread();
+    for (Py_ssize_t i = 0; i < count; i++)
+        became[i] = (char)write_file(names[i], buffers[i].buf, (size_t)buffers[i].len);
+    PyEval_RestoreThread(state);
+    result = PyBytes_FromStringAndSize(became, count);
+end:
+    for (Py_ssize_t i = 0; i < held; i++) PyBuffer_Release(&buffers[i]);
+    free(names);
+    free(buffers);
+    free(became);
+    return result;
+}
+
 PyDoc_STRVAR(rename_doc,
              "rename(old, new)\n"
              "Gives files other names, in the place of those that have them. How many were: all, or those before the\n"
@@ -1097,6 +1135,7 @@ static PyMethodDef methods[] = {
     {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, read_small_doc},
     {"rename", py_rename, METH_VARARGS, rename_doc},
     {"write", py_write, METH_VARARGS, write_doc},
+    {"write_files", py_write_files, METH_VARARGS, write_files_doc},
     {"take", py_take, METH_VARARGS, take_doc},
     {"use", py_use, METH_VARARGS, use_doc},
     {NULL, NULL, 0, NULL},

@@ -541,7 +541,10 @@ class LocalStore(LocalAgreement):
         return True
 
     def _give_up(self, batch: Batch, key: str, error: OSError) -> NoReturn:
+        """Leaves nothing behind. `key` is one of the batch; if a file could not be renamed, the error says which."""
         batch.drop()
+        if isinstance(error.filename2, str):
+            key = key[: key.rfind("/") + 1] + os.path.basename(error.filename2)
         if batch.made:
             self._prune(batch.made[-1] + os.sep, until=batch.made[0])
         self._fail("write", key, error)
