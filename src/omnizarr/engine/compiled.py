@@ -36,6 +36,7 @@ _MOST_CHUNKS = 2**16  # that are planned together
 _MOST_FILES = 64  # shards that are open together
 _WORTH = 300  # microseconds of work for which another thread is started, which takes a fifth of that
 _EACH = 5  # microseconds that a chunk costs beside its decoding
+_SMALL_FRAME = 2**18  # bytes; up to there the Zstandard that Python encodes with, a newer one, is a sixth faster
 
 _Pieces: TypeAlias = Sequence[Sequence[Piece]]
 _Group: TypeAlias = tuple[list[str] | int, int, tuple[list[int], ...], Any]
@@ -395,8 +396,7 @@ def write_row(layout: Layout, chain: Chain, keys: list[str], row: npt.NDArray[An
     """Encodes and stores chunks that lie side by side in `row`, whole ones, and says what became of each: 0 if it is
     stored, 1 if it is empty, and was not, 2 if it is left to Python. None if that has to do all of it."""
     number = usable(layout, chain, row)
-    # The Zstandard that Python encodes with is a newer one, and a sixth faster.
-    if number is None or padded(layout.dtype) or chain.native == "zstd":
+    if number is None or padded(layout.dtype) or (chain.native == "zstd" and chain.spec.nbytes <= _SMALL_FRAME):
         return None
     shape, strides = chain.spec.shape, row.strides
     along = shape[-1] * strides[-1] if shape else 0
@@ -417,7 +417,7 @@ def write_encoded(store: Store, keys: list[str], values: list[Buffer]) -> bool:
     """Stores values that are encoded already, as files written by the loop; False if that is not for this store."""
     if not store.takes_files or not config.native or kernel() is None:
         return False
-    became = store.set_files(keys, lambda paths: kernel().write_files(paths, values))  # type: ignore[no-any-return]
+    became = store.set_files(keys, lambda paths: kernel().write_files(paths, values))
     if became is None:
         return False
     for key, value, how in zip(keys, values, became, strict=True):
