@@ -552,11 +552,16 @@ class TestKernel:
 
         before = signal.signal(signal.SIGALRM, hear)
         count = 3_000_000  # several seconds
-        try:
+        status = bytearray([3]) * count
+        groups = [([str(path)] * count, 0, ([0, 0, 16, 0] * count,), None)]
+
+        def interrupted() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.1)
-            status = bytearray([3]) * count
+            self.read(path=path, groups=groups, status=status)
+
+        try:
             with pytest.raises(Heard):
-                self.read(path=path, groups=[([str(path)] * count, 0, ([0, 0, 16, 0] * count,), None)], status=status)
+                interrupted()
             assert status[-1] == native.TO_DO
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
