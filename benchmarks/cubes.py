@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,12 +58,7 @@ class Cubes:
 
     def _run_limit(self, layout: str) -> tuple[float, int]:
         codec, chunk, shard = [*layout.removeprefix("shard_").split("_"), "0"][:3]
-        command = [str(self.field.limit), str(self.field.folder / layout), str(self.side), chunk, shard, codec, "2"]
-        result = subprocess.run(command, capture_output=True, text=True)
-        if result.returncode != 0:
-            raise Failed(result.stderr.strip())
-        seconds, total = result.stdout.split()
-        return float(seconds), int(total)
+        return self.field.run_limit(self.field.folder / layout, self.side, chunk, shard, codec, 2)
 
     def _read(self, what: str) -> None:
         """`read` takes everything; `windows`, `plane` and `points` take parts."""

@@ -7,6 +7,7 @@ single one.
 from __future__ import annotations
 
 import itertools
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -89,6 +90,14 @@ class Field:
     def those(self, *names: str) -> list[str]:
         """Those of `names` that take part."""
         return [name for name in names if name in self.contestants]
+
+    def run_limit(self, *arguments: object) -> tuple[float, int]:
+        """Seconds that the limit takes, and the checksum that it gives."""
+        result = subprocess.run([str(self.limit), *map(str, arguments)], capture_output=True, text=True)
+        if result.returncode != 0:
+            raise Failed(result.stderr.strip())
+        seconds, total = result.stdout.split()
+        return float(seconds), int(total)
 
     def cells(self, what: str) -> Cells:
         """The table of a measurement, to be filled."""

@@ -10,6 +10,9 @@
  *     limit FOLDER SIDE CHUNK SHARD CODEC REPEATS
  * where SIDE, CHUNK and SHARD are lengths in elements (SHARD 0: not sharded) and CODEC is raw, zstd, blosc or gzip.
  * Prints the seconds of the fastest repeat, and a checksum of the elements that `layouts.checksum` gives as well.
+ *     limit FOLDER LENGTH CHUNK line CODEC REPEATS
+ * reads and decodes every chunk of an array of one dimension and keeps nothing: the least that has to be done by whoever
+ * wants something of each of them. The checksum is 0.
  */
 #define _GNU_SOURCE
 #include <blosc.h>
@@ -32,6 +35,7 @@ enum codec { RAW, ZSTD, BLOSC, GZIP };
 static const char *const CODEC_NAMES[] = {"raw", "zstd", "blosc", "gzip"};
 
 static const char *folder;
+static int line;     /* whether there is one dimension, and not three */
 static size_t side;  /* of the array */
 static size_t outer; /* of what a file holds: a shard, or a chunk */
 static size_t inner; /* of a chunk */
@@ -74,9 +78,16 @@ static size_t load(struct worker *worker, const char *path) {
     return size;
 }
 
+static size_t chunk_size(void) { return (line ? inner : inner * inner * inner) * sizeof(uint16_t); }
+
+static size_t file_count(void) {
+    size_t files = side / outer;
+    return line ? (side + outer - 1) / outer : files * files * files;
+}
+
 /* The elements of one encoded chunk. Uncompressed ones need no copy. */
 static const uint16_t *decode(struct worker *worker, const char *data, size_t size) {
-    size_t wanted = inner * inner * inner * sizeof(uint16_t);
+    size_t wanted = chunk_size();
     size_t found = 0;
     switch (codec) {
     case RAW:
@@ -108,6 +119,11 @@ static void read_file(struct worker *worker, size_t number) {
     size_t files = side / outer; /* along one dimension */
     size_t z = number / (files * files), y = number / files % files, x = number % files;
     char path[4096];
+    if (line) {
+        snprintf(path, sizeof path, "%s/c/%zu", folder, number);
+        decode(worker, worker->file, load(worker, path));
+        return;
+    }
     snprintf(path, sizeof path, "%s/c/%zu/%zu/%zu", folder, z, y, x);
     size_t size = load(worker, path);
     if (outer == inner) {
@@ -129,11 +145,10 @@ static void read_file(struct worker *worker, size_t number) {
 
 static void *work(void *unused) {
     (void)unused;
-    size_t files = side / outer;
     struct worker worker = {ZSTD_createDCtx(), libdeflate_alloc_decompressor(),
-                            malloc(inner * inner * inner * sizeof(uint16_t)), NULL, 0};
+                            malloc(chunk_size()), NULL, 0};
     if (!worker.zstd || !worker.deflate || !worker.chunk) fail("no memory");
-    for (size_t number; (number = atomic_fetch_add(&next_file, 1)) < files * files * files;)
+    for (size_t number; (number = atomic_fetch_add(&next_file, 1)) < file_count();)
         read_file(&worker, number);
     ZSTD_freeDCtx(worker.zstd);
     libdeflate_free_decompressor(worker.deflate);
@@ -164,13 +179,15 @@ int main(int count, char **arguments) {
     folder = arguments[1];
     side = strtoul(arguments[2], NULL, 10);
     inner = strtoul(arguments[3], NULL, 10);
-    outer = strtoul(arguments[4], NULL, 10);
+    line = strcmp(arguments[4], "line") == 0;
+    outer = line ? 0 : strtoul(arguments[4], NULL, 10);
     if (outer == 0) outer = inner;
-    if (inner == 0 || outer % inner != 0 || side % outer != 0) fail("chunks must divide shards, and shards the array");
+    if (inner == 0 || outer % inner != 0 || (!line && side % outer != 0))
+        fail("chunks must divide shards, and shards the array");
     while (strcmp(CODEC_NAMES[codec], arguments[5]) != 0)
         if (codec++ == GZIP) fail("CODEC is raw, zstd, blosc or gzip");
 
-    size_t size = side * side * side * sizeof(uint16_t);
+    size_t size = (line ? 1 : side * side * side) * sizeof(uint16_t);
     uint64_t sum = 0;
     double best = 1e9;
     for (long repeat = strtol(arguments[6], NULL, 10); repeat > 0; repeat--) {

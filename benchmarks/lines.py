@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.field import Field, say
+from benchmarks.report import LIMIT
+from benchmarks.work.lines import CHUNK
 
 
 def lines(field: Field) -> None:
@@ -14,6 +16,11 @@ def lines(field: Field) -> None:
 
     def measure(row: str, name: str) -> float | None:
         codec, _, kind = row.partition(": ")
+        if name == LIMIT:  # all chunks are decoded; where they need not be, there is none
+            decoded = codec != "raw" and kind != "slices"
+            return (
+                field.run_limit(f"{folder}/line_{codec}", scale.line, CHUNK, "line", codec, 2)[0] if decoded else None
+            )
         first = (row, name) not in checked
         seconds: float | None = field.contestants[name].ask(
             "lines.take", folder=folder, codec=codec, kind=kind, count=scale.indices, check=first
@@ -21,4 +28,5 @@ def lines(field: Field) -> None:
         checked.add((row, name))
         return seconds
 
-    field.take_turns("lines", [f"{codec}: {kind}" for codec in scale.line_codecs for kind in kinds], measure)
+    rows = [f"{codec}: {kind}" for codec in scale.line_codecs for kind in kinds]
+    field.take_turns("lines", rows, measure, [*field.contestants, *([LIMIT] if field.limit else [])])

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.transformers.places import BackwardKeys
 
 import omnizarr
 from omnizarr import native
 from omnizarr._json import Problems
+from omnizarr.chunk_keys import chunk_key_encodings
 from omnizarr.codecs.contract import ByteSpec
 from omnizarr.engine import compiled, small
 from omnizarr.errors import ChunkError
@@ -67,7 +69,7 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
         step = draw(st.sampled_from([1, 1, 1, 2, 3, -1, -2]))
         one = draw(st.integers(-length, length - 1))
         key.append(draw(st.sampled_from([one, slice(start, stop), slice(None, None, step), slice(start, None, step)])))
-    return tuple(key)
+    return tuple(key[: draw(st.sampled_from([len(key), draw(st.integers(0, len(key)))]))])
 
 
 @given(data=st.data())
@@ -83,7 +85,7 @@ def test_it_reads_what_numpy_does(data: st.DataObject, tmp_path_factory: pytest.
         key = data.draw(keys(a.shape))
         threads = data.draw(st.sampled_from([1, 2, 5]))
         with omnizarr.config(threads=threads):
-            found = z[key]
+            found = z[key[0] if len(key) == 1 else key]
         assert type(found) is type(expected[key])
         np.testing.assert_array_equal(found, expected[key])
         outer = np.full([length * 2 for length in expected[key].shape], b"" if a.dtype.kind in "SV" else 0, a.dtype)
@@ -121,16 +123,149 @@ def test_it_takes_what_numpy_does(data: st.DataObject, tmp_path_factory: pytest.
     np.testing.assert_array_equal(out[::-2], expected[index])
 
 
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "S3"])
+@pytest.mark.parametrize("share", [0, 1e-5, 0.02, 0.5, 1])
+def test_masks_of_many_elements(tmp_path: Path, codec: str, dtype: str, share: float) -> None:
+    length = 2**20 + 77 if dtype == "i2" else 10_007
+    random = np.random.default_rng(1)
+    a = random.integers(0, 100, length).astype(dtype)
+    z = omnizarr.create_array(tmp_path, shape=length, dtype=dtype, chunks=length // 3, compressors=CODECS[codec])
+    z[: length // 2] = a[: length // 2]
+    expected = np.full(length, z.fill_value, dtype)
+    expected[: length // 2] = a[: length // 2]
+    mask = random.random(length) < share
+    mask[length // 9] = True
+    odd = (mask * random.integers(1, 256, length)).astype(np.uint8).view(bool)  # any byte but 0 is true
+    apart = np.repeat(mask, 2)[::2]
+    for given_mask in (mask, odd, apart):
+        for found in (z[given_mask], z.oindex[given_mask], z.vindex[given_mask]):
+            np.testing.assert_array_equal(found, expected[mask])
+    out = np.full(2 * int(mask.sum()), expected[0], dtype)
+    z.read(mask, out=out[::-2])
+    np.testing.assert_array_equal(out[::-2], expected[mask])
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_few_elements_of_large_chunks(calls: list[str], tmp_path: Path, codec: str) -> None:
+    """Of one that is not compressed, no more is read than they are."""
+    a = np.random.default_rng(1).integers(0, 9, 2**18, "u4")
+    z = omnizarr.create_array(tmp_path, data=a, chunks=2**16, compressors=CODECS[codec])
+    (tmp_path / "c" / "3").unlink()
+    a[3 * 2**16 :] = 0
+    for index in ([5], [3, 2**16, 2**18 - 1], [2**17, 0, -1, 7, 7], range(0, 2**18, 2**10)):
+        calls.clear()
+        np.testing.assert_array_equal(z[list(index)], a[list(index)])
+        np.testing.assert_array_equal(z.oindex[np.sort(index)], a[np.sort(index)])
+        assert calls == ["take", "take"]
+    if codec == "raw":
+        for size in (2**18 - 1, 2**18 + 1):
+            os.truncate(tmp_path / "c" / "1", size)
+            with pytest.raises(ChunkError, match="chunk \\(1,\\)"):
+                z[[3, 2**16]]
+
+
+def test_few_chunks_by_a_short_way(calls: list[str], tmp_path: Path) -> None:
+    """As many as there are, absent ones and those at the edge among them; what is damaged is named."""
+    a = np.arange(70 * 9, dtype="u2").reshape(70, 9)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(8, 4), compressors=None, fill_value=7)
+    (tmp_path / "c" / "3" / "1").unlink()
+    a[24:32, 4:8] = 7
+    keys: list[Any] = [
+        5,
+        -1,
+        slice(3, 60),
+        slice(65, 99),
+        (slice(20, 40), 5),
+        (slice(None), slice(2, -1)),
+        (30, slice(3, 9)),
+    ]
+    for key in keys:
+        calls.clear()
+        np.testing.assert_array_equal(z[key], a[key])
+        assert calls in (["read"], ["read_small"])
+    os.truncate(tmp_path / "c" / "4" / "2", 3)
+    with pytest.raises(ChunkError, match="4, 2"):
+        z[30:40]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(70, -71, 2**70, -(2**70), True, None, ..., np.int64(3), np.True_, "x", 1.5, [1, 2], b"", slice(0, 70, 2)),
+        *(
+            slice(5, 5),
+            slice(60, 3),
+            slice(None, None, -1),
+            slice(0, 2**70),
+            slice(-(2**70), 5),
+            slice(1.5),
+            slice("x"),
+        ),
+        *((1, 2, 3), (1, ...), (slice(3), True), (1, 2**70), (slice(None, None, 2**70), 1), (np.int8(1), slice(2))),
+    ],
+)
+def test_unusual_keys_are_what_they_are_without_it(tmp_path: Path, key: Any) -> None:
+    a = np.arange(70 * 9).reshape(70, 9)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(8, 4))
+    outcomes: list[Any] = []
+    for loop in (1, 0):
+        with omnizarr.config(native=loop):
+            try:
+                outcomes.append((type(z[key]), np.shape(z[key]), z[key].tolist()))
+            except omnizarr.OmnizarrError as error:
+                outcomes.append((type(error), str(error)))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_keys_of_somebody_elses_making(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(chunk_key_encodings._items, BackwardKeys.name, BackwardKeys)
+    a = np.arange(16 * 20).reshape(16, 20)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(8, 4), chunk_key_encoding=BackwardKeys.name)
+    assert (tmp_path / "k" / "4" / "1").exists()
+    for key in (..., (3, 5), slice(3, 5), (slice(None), 7), (slice(1, 9), slice(2, 20, 3))):
+        np.testing.assert_array_equal(z[key], a[key])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_a_child_finds_helpers_of_its_own(tmp_path: Path) -> None:
+    a = np.random.default_rng(1).integers(0, 9, (64, 2**12), "u2")
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(4, 2**10), compressors=ZSTD)
+    with omnizarr.config(threads=4):
+        for _ in range(3):
+            assert np.array_equal(z[...], a)  # now there are some, and they wait
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    signal.alarm(60)
+                    os._exit(0 if all(np.array_equal(z[...], a) for _ in range(3)) else 1)
+                finally:
+                    os._exit(2)
+            assert os.waitpid(pid, 0)[1] == 0
+        assert np.array_equal(z[...], a)
+
+
+def test_an_index_that_fails_is_not_hidden(tmp_path: Path) -> None:
+    class Failing:
+        def __index__(self) -> int:
+            raise KeyError("mine")
+
+    z = omnizarr.create_array(tmp_path, data=np.arange(9), chunks=4)
+    with pytest.raises(KeyError, match="mine"):
+        z[slice(Failing(), None)]
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
-    """Which functions of the kernel were called."""
+    """Which functions of the kernel were called to read or write."""
     if loop == "python":
         pytest.skip("it is turned off")
     found: list[str] = []
 
     class Watched:
         def __getattr__(self, name: str) -> Any:
-            found.append(name)
+            if name != "locate":
+                found.append(name)
             return getattr(native.kernel(), name)
 
     monkeypatch.setattr(compiled, "kernel", Watched)
@@ -151,6 +286,10 @@ def test_it_is_used(calls: list[str], tmp_path: Path, codec: str, shards: Any) -
     assert calls == ["read", "read_small", "read_small"]
     np.testing.assert_array_equal(z[1:3:2, 1:3], a[1:3:2, 1:3])
     assert calls[3:] == ["read_one"]
+    calls.clear()
+    np.testing.assert_array_equal(z[1], a[1])
+    np.testing.assert_array_equal(z[3:9], a[3:9])
+    assert calls == ["read", "read"]
     for other in (PrefixStore(LocalStore(tmp_path.parent), tmp_path.name), LocalStore(tmp_path, read_only=True)):
         calls.clear()
         np.testing.assert_array_equal(omnizarr.open_array(other, mode="r")[...], a)
@@ -522,17 +661,101 @@ class TestKernel:
         target = np.full(3, 99, np.uint8)
         became = bytearray([3])
         at = places if isinstance(places, int) else np.array(places, np.int64)
-        chunks = [(str(tmp_path / "chunk"), np.array(sources, np.int64), at)]
+        chunks = [(str(tmp_path / "chunk"), np.array(sources, np.int64), at, -1)]
         address = target.__array_interface__["data"][0]
         native.kernel().take(chunks, os.O_RDONLY, became, 2, 16, 99, 1, 1, address, 3, 1)
         assert became == bytearray([status])
         if status:
             assert target.tolist() == [99] * 3
-        unequal = [(chunks[0][0], np.zeros(2, np.int64), np.zeros(1, np.int64))]
+        unequal = [(chunks[0][0], np.zeros(2, np.int64), np.zeros(1, np.int64), -1)]
         with pytest.raises(ValueError, match="sizes"):
             native.kernel().take(unequal, 0, became, 2, 16, 99, 1, 1, address, 3, 1)
+        masked = [(chunks[0][0], np.zeros(8, bool), np.zeros(1, np.int64), 0)]
         with pytest.raises(ValueError, match="sizes"):
-            native.kernel().take(chunks, 0, became, 0, 16, 99, 1, 1, address, 3, 1)
+            native.kernel().take(masked, 0, became, 2, 16, 99, 1, 1, address, 3, 1)
+
+    @pytest.mark.parametrize(
+        ("marked", "first", "count", "length", "fits"),
+        [
+            ([0, 64, 70], 0, 3, 80, True),
+            ([1, 79], 1, 2, 80, True),
+            ([], 3, 0, 80, True),
+            ([1, 2, 3], 0, 2, 80, False),
+            ([1], 0, 2, 80, False),
+            ([70, 71], 0, 1, 80, False),
+            ([1, 2], 2, 2, 80, False),
+            ([1], 3, 1, 80, False),
+            ([], 4, 0, 80, False),
+            ([1], -1, 1, 80, False),
+            ([1], 0, 1, 81, False),
+            ([1], 0, 2**62, 80, False),
+        ],
+    )
+    def test_nor_by_a_mask(
+        self, tmp_path: Path, marked: list[int], first: int, count: int, length: int, fits: bool
+    ) -> None:
+        (tmp_path / "chunk").write_bytes(bytes(range(80)))
+        target = np.full(3, 99, np.uint8)
+        mask = np.zeros(length, np.uint8)
+        mask[marked] = 255
+        became = bytearray([3])
+        address = target.__array_interface__["data"][0]
+        chunks = [(str(tmp_path / "chunk"), mask, first, count)]
+        native.kernel().take(chunks, os.O_RDONLY, became, 0, 80, 80, 1, 1, address, 3, 1)
+        assert became == bytearray([native.DONE if fits else native.UNUSUAL])
+        if fits:
+            assert target[first : first + count].tolist() == marked
+
+    @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 2**18 - 1, 2**18, 2**18 + 1, 3 * 2**18 + 7])
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_it_finds_what_is_not_zero(self, length: int, threads: int) -> None:
+        random = np.random.default_rng(length)
+        for share in (0, 0.001, 0.5, 1):
+            mask = random.random(length) < share
+            expected = mask.nonzero()[0]
+            values = (mask * random.integers(1, 256, length)).astype(np.uint8)
+            for given_mask in (mask, values):
+                count, found = native.kernel().find(given_mask, length, threads)
+                assert count == len(expected)
+                np.testing.assert_array_equal(np.frombuffer(found, np.int64), expected)
+            if len(expected):
+                assert native.kernel().find(mask, len(expected) - 1, threads) == (len(expected), None)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ([1], b"", 1, "/", 9),
+            ((1,), bytes(41), 1, "/", 9),
+            ((1,), bytes(40 * 65), 1, "/", 9),
+            ((1,), bytes(40), 1, "//", 9),
+            ((1,), bytes(40), "1", "/", 9),
+            ((1,), "x", 1, "/", 9),
+            ((1,), bytes(40), 1, "/"),
+        ],
+    )
+    def test_it_locates_no_nonsense(self, arguments: tuple[Any, ...]) -> None:
+        with pytest.raises((ValueError, TypeError)):
+            native.kernel().locate(*arguments)
+
+    @pytest.mark.parametrize("side", [(0, 4, 4, 1, 1), (9, 0, 4, 1, 1), (9, 4, 0, 1, 1), (-9, 4, 4, 1, 1)])
+    def test_it_locates_nothing_where_nothing_is(self, side: tuple[int, ...]) -> None:
+        sides = np.array(side, np.int64).tobytes()
+        for key in ((), (0,), (slice(None),), (slice(0, 1),)):
+            assert native.kernel().locate(key, sides, 1, "/", 9) is None
+
+    def test_as_much_as_there_can_be_is_located(self) -> None:
+        side = np.array([2**63 - 1, 2**62, 2**62, 1, 1], np.int64).tobytes()
+        locate = native.kernel().locate
+        assert locate((2**63 - 2,), side, 1, "/", 9) == ((1,), (), "1", 2**62 - 2, 0)
+        assert locate((slice(2**62 - 1, 2**62 + 1),), side, 1, "/", 9) == (
+            (2,),
+            (2,),
+            [["0", "1"]],
+            ([2**62 - 1, 0, 1, 0, 0, 1, 1, 0],),
+        )
+        assert locate((slice(None),), side, 2, "/", 9) is None, "the result would be too large to count its bytes"
+        assert locate((slice(None),), side, 1, "/", 1) is None
+        assert locate((slice(0, 2),) * 3, side * 3, 2**62, "/", 9) is None
 
     def test_more_than_a_frame_of_blosc_can_hold_is_left_to_python(self, tmp_path: Path) -> None:
         number = native.codec("blosc")

@@ -30,11 +30,11 @@ from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
 from omnizarr.store import Buffer, Store
 from omnizarr.store.held import Held, HeldFile
 
-__all__ = ["read_cells", "read_one", "read_shard", "usable", "write_encoded", "write_row"]
+__all__ = ["Loop", "read_cells", "read_one", "read_shard", "usable", "write_encoded", "write_row"]
 
 _MOST_CHUNKS = 2**16  # that are planned together
 _MOST_FILES = 64  # shards that are open together
-_WORTH = 300  # microseconds of work for which another thread is started, which takes a fifth of that
+_WORTH = 100  # microseconds of work for which another thread is woken, which takes a fifth of that
 _EACH = 5  # microseconds that a chunk costs beside its decoding
 _SMALL_FRAME = 2**18  # bytes; up to there the Zstandard that Python encodes with, a newer one, is a sixth faster
 
@@ -50,17 +50,18 @@ def usable(layout: Layout, chain: Chain | None, block: npt.NDArray[Any]) -> int 
     return codec(chain.native) if config.native and block.dtype == layout.dtype else None
 
 
-class _Loop:
+class Loop:
     """What the loop has to know of chunks and block, and its calls."""
 
     def __init__(
-        self, chain: Chain, number: int, steps: Sequence[int], block: npt.NDArray[Any], grid: Sequence[int]
+        self, chain: Chain, number: int, stepped: tuple[int, ...], block: npt.NDArray[Any], grid: Sequence[int]
     ) -> None:
-        """`grid` says how many chunks there are along each dimension of what they are numbered in."""
+        """`stepped` says how far apart the elements are that are taken from a chunk, in bytes; `grid`, how many chunks
+        there are along each dimension of what they are numbered in."""
         self.chain = chain
         self._number = number
         self._strides = chain.strides
-        self._stepped = _stepped(chain, steps)
+        self._stepped = stepped
         self._block = block
         self._grid = grid
 
@@ -134,17 +135,15 @@ def read_cells(
     except CodecError:
         return None  # there the chunk is named
     pieces = projection.listed
-    if pieces is None and chain.compressed and layout.sharding is None:
+    if pieces is None and layout.sharding is None:
         return _take_cells(layout, chain, number, projection, block)
     if not pieces or len(projection) // len(pieces[0]) > _MOST_CHUNKS:
         return None
-    if decodes_parts(chain) and layout.sharding is None and not _some_whole(pieces):
-        return None  # of large chunks no more is decoded than is wanted
-    steps = [some[0][2].step for some in pieces]  # type: ignore[union-attr]
+    stepped = _stepped(chain, [some[0][2].step for some in pieces])  # type: ignore[union-attr]
     sharding = None if layout.sharding is None else sharding_of(layout.uniform)
     if sharding is not None:
-        return _Shards(layout, sharding, _Loop(chain, number, steps, block, sharding.grid), block).read(projection)
-    loop = _Loop(chain, number, steps, block, (1,) * len(pieces))
+        return _Shards(layout, sharding, Loop(chain, number, stepped, block, sharding.grid), block).read(projection)
+    loop = Loop(chain, number, stepped, block, (1,) * len(pieces))
     left: list[Cell] = []
     together = max(1, _MOST_CHUNKS * len(pieces[0]) // len(projection))
     for first in range(0, len(pieces[0]), together):
@@ -153,25 +152,18 @@ def read_cells(
     return left
 
 
-def _some_whole(pieces: _Pieces) -> bool:
-    """Whether any chunk is taken entirely."""
-    return all(any(piece[5] for piece in some) for some in pieces)
-
-
 def _read_chunks(
-    layout: Layout, loop: _Loop, projection: Projection, pieces: _Pieces, block: npt.NDArray[Any]
+    layout: Layout, loop: Loop, projection: Projection, pieces: _Pieces, block: npt.NDArray[Any]
 ) -> list[Cell]:
-    key = layout.key
-    keys = [key(names) for names in product(*[[piece[0] for piece in some] for some in pieces])]
-    status = bytearray((TO_DO,)) * len(keys)
+    status = bytearray((TO_DO,)) * prod(map(len, pieces))
     chain = loop.chain
-    if decodes_parts(chain):
+    if decodes_parts(chain):  # of large chunks no more is decoded than is wanted
         for at, cell in enumerate(product(*pieces)):
             if not all(piece[5] for piece in cell):
                 picks = tuple([piece[2] for piece in cell])
                 if part_of(chain, layout.store, picks) is not None:
                     status[at] = UNUSUAL
-    paths, flags = layout.store.paths(keys)
+    paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in some] for some in pieces]))
     loop.read([(paths, 0, loop.dimensions(pieces), None)], flags, status)
     left: list[Cell] = []
     if any(status):
@@ -190,15 +182,8 @@ def _take_cells(
     pieces = projection.taken
     if not pieces or len(pieces) > _MOST_CHUNKS:
         return None
-    paths, flags = layout.store.paths([layout.key((piece[0],)) for piece in pieces])
-    chunks = [
-        (
-            path,
-            np.ascontiguousarray(piece[2], np.int64),
-            piece[3].start if isinstance(piece[3], slice) else np.ascontiguousarray(piece[3], np.int64),
-        )
-        for path, piece in zip(paths, pieces, strict=True)
-    ]
+    paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in pieces]]))
+    chunks = [(path, *_elements(piece)) for path, piece in zip(paths, pieces, strict=True)]
     status = bytearray((TO_DO,)) * len(chunks)
 
     def run(helpers: int) -> None:
@@ -227,10 +212,22 @@ def _take_cells(
     return left
 
 
+def _elements(piece: Piece) -> tuple[npt.NDArray[Any], int | npt.NDArray[Any], int]:
+    """What is taken from a chunk, and where it goes, in the form that the loop takes."""
+    pick, place = piece[2], piece[3]
+    if isinstance(place, slice):
+        if isinstance(pick, slice):
+            pick = np.ones(pick.stop, bool)  # a mask that takes all
+        if pick.dtype == bool:
+            return np.ascontiguousarray(pick), place.start, place.stop - place.start
+        return np.ascontiguousarray(pick, np.int64), place.start, -1
+    return np.ascontiguousarray(pick, np.int64), np.ascontiguousarray(place, np.int64), -1
+
+
 class _Shards:
     """The reading of some shards: their indexes are looked at one after the other, their inner chunks read together."""
 
-    def __init__(self, layout: Layout, sharding: BoundSharding, loop: _Loop, block: npt.NDArray[Any]) -> None:
+    def __init__(self, layout: Layout, sharding: BoundSharding, loop: Loop, block: npt.NDArray[Any]) -> None:
         self._layout = layout
         self._sharding = sharding
         self._loop = loop
@@ -337,7 +334,7 @@ def read_shard(
     single = only_chunk(cell.inner, axes)
     if single is None:
         steps = [pick.step for pick in cell.inner]  # type: ignore[union-attr]
-        loop = _Loop(sharding.inner, number, steps, block, sharding.grid)
+        loop = Loop(sharding.inner, number, _stepped(sharding.inner, steps), block, sharding.grid)
         return not _Shards(layout, sharding, loop, block).read([cell])
     held = layout.store.hold(key)
     if held is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
+from omnizarr.chunk_keys.separated import Separated
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import Index
 from omnizarr.config import config
@@ -127,6 +130,17 @@ class Layout:
     def key(self, names: tuple[str, ...]) -> str:
         """The store key of the chunk whose coordinates are these, as text."""
         return self.prefix + self._join(names)
+
+    def rows(self, names: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
+        """The keys of all chunks whose coordinates are combinations of these, in order: what those of a row begin with,
+        and how each of them goes on. To make them one by one takes long beside a small chunk."""
+        if not names or not isinstance(self.model.chunk_keys, Separated):
+            for each in product(*names):
+                yield self.key(each), ("",)
+            return
+        *leading, last = names
+        for lead in product(*leading):
+            yield self.key((*lead, last[0])).removesuffix(last[0]), last
 
     def clipped(self, chunk: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the part of a chunk that lies inside the array."""

@@ -183,7 +183,7 @@ def _read_one_compiled(
         return read_shard(layout, sharding, number, key, cell, block)
     if decodes_parts(chain) and part_of(chain, layout.store, cell.inner) is not None:
         return False
-    (path,), flags = layout.store.paths((key,))
+    path, flags = layout.store.path_of(key)
     return read_one(path, flags, (0, -1), chain, number, cell.inner, block)
 
 

@@ -1,29 +1,38 @@
-"""A small read, by as short a way as there is: numbers in one chunk, or one inner chunk of a shard, of a file that the
-compiled loop can read. No selection is made, no cell and no plan."""
+"""A small read, by as short a way as there is: numbers in a few chunks, or in one inner chunk of a shard, of files that
+the compiled loop can read. No selection is made, no projection and no cell."""
 
 from __future__ import annotations
 
+import struct
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from omnizarr.chunk_keys.separated import Separated
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.parts import decodes_parts
 from omnizarr.errors import CodecError
-from omnizarr.native import ABSENT, DONE, codec, kernel
+from omnizarr.native import ABSENT, DONE, TO_DO, UNUSUAL, codec, kernel
 from omnizarr.store.held import HeldFile
 
 __all__ = ["read_small"]
 
+_MOST_DIMENSIONS = 64  # that the loop knows of
+_MOST_BYTES = 2**62  # of a chunk, lest what is counted in it becomes too large for the loop
+_FEW = 256  # chunks; with more, the usual way costs little beside them
 
-def read_small(layout: Layout, key: tuple[Any, ...]) -> Any:
-    """What integers and slices select, one for each dimension, as NumPy gives it; None leaves it to the usual way."""
+
+def read_small(layout: Layout, key: Any) -> Any:
+    """What integers and slices select, as NumPy gives it; None leaves it to the usual way."""
     found = layout.small
     if found is None:
         found = layout.small = _reader(layout)
-    return found.read(key) if found else None
+    if not found:
+        return None
+    return found.read(key if type(key) is tuple else (key,))
 
 
 def _reader(layout: Layout) -> _Small | bool:
@@ -31,7 +40,9 @@ def _reader(layout: Layout) -> _Small | bool:
     chain = layout.uniform
     store = layout.store
     usual = store.files and store.holds and layout.cache is None and not layout.model.guessed_keys
-    if not usual or chain is None or layout.dtype.kind not in "biufc":
+    if not usual or chain is None or layout.dtype.kind not in "biufc" or len(layout.axes) > _MOST_DIMENSIONS:
+        return False
+    if not isinstance(layout.model.chunk_keys, Separated):
         return False
     sharding = None if layout.sharding is None else sharding_of(chain)
     inner = chain if sharding is None else sharding.inner
@@ -39,30 +50,38 @@ def _reader(layout: Layout) -> _Small | bool:
     # Of a large chunk that is compressed it is better to decode a part.
     if number is None or (sharding is None and decodes_parts(inner)):
         return False
+    if chain.spec.nbytes > _MOST_BYTES:
+        return False
     return _Small(layout, chain, sharding, inner, number)
 
 
 class _Small:
     """Small reads of one array."""
 
-    __slots__ = ("_dimensions", "_how", "_largest", "_layout", "_sharding")
+    __slots__ = ("_chain", "_grid", "_how", "_largest", "_layout", "_prefix", "_separator", "_sharding")
 
     def __init__(self, layout: Layout, chain: Chain, sharding: BoundSharding | None, inner: Chain, number: int) -> None:
-        grid = (1,) * len(layout.axes) if sharding is None else sharding.grid
+        keys = layout.model.chunk_keys
+        assert isinstance(keys, Separated)
+        rank = len(layout.axes)
+        grid = (1,) * rank if sharding is None else sharding.grid
         shares = [1]
         for count in reversed(grid[1:]):
             shares.append(shares[-1] * count)
-        self._dimensions = tuple(
-            zip(
+        self._grid = b"".join(
+            map(
+                struct.Struct("=5q").pack,
                 [axis.length for axis in layout.axes],
                 chain.spec.shape,
                 inner.spec.shape,
                 inner.strides,
-                reversed(shares),
-                strict=False,  # of no dimensions there is still a share
+                reversed(shares),  # of no dimensions there is still one
             )
         )
+        self._separator = keys.separator
+        self._prefix = layout.key(("0",) * rank).removesuffix(keys.separator.join(["0"] * rank))
         self._layout = layout
+        self._chain = chain
         self._sharding = sharding
         # What `Layout.check_size` compares with the limit.
         self._largest = max(chain.spec.nbytes, 0 if sharding is None else sharding.index_size)
@@ -70,57 +89,55 @@ class _Small:
 
     def read(self, key: tuple[Any, ...]) -> Any:
         """As `read_small`."""
-        dimensions = self._dimensions
-        if len(key) != len(dimensions):
-            return None
-        offset = number = 0
-        names: list[str] = []
-        counts: list[int] = []
-        shape: list[int] = []
-        for item, (length, size, inside, stride, share) in zip(key, dimensions, strict=True):
-            if type(item) is int:
-                start = item + length if item < 0 else item
-                if not 0 <= start < length:
-                    return None
-                count = 1
-            elif type(item) is slice:
-                try:
-                    start, stop, step = item.indices(length)
-                except (TypeError, ValueError):
-                    return None
-                count = stop - start
-                if step != 1 or count < 1:
-                    return None
-                shape.append(count)
-            else:
-                return None
-            chunk = start // size
-            start -= chunk * size
-            if inside != size:
-                within = start // inside
-                start -= within * inside
-                number += within * share
-            if start + count > inside:
-                return None
-            offset += start * stride
-            names.append(str(chunk))
-            counts.append(count)
+        loop = kernel()
         layout = self._layout
+        found = loop.locate(key, self._grid, layout.dtype.itemsize, self._separator, _FEW)
         settings = config.current
-        if not settings.native or self._largest > settings.max_chunk_bytes:
+        if found is None or not settings.native or self._largest > settings.max_chunk_bytes:
             return None
+        if len(found) == 4:
+            return self._read_several(*found)
+        counts, shape, name, offset, number = found
         out = np.empty(shape, layout.dtype)
-        place = layout.key(tuple(names))
+        place = self._prefix + name
         if self._sharding is None:
-            (path,), flags = layout.store.paths((place,))
-            status = kernel().read_small(out, path, flags, 0, -1, *self._how, offset, tuple(counts))
+            path, flags = layout.store.path_of(place)
+            status = loop.read_small(out, path, flags, 0, -1, *self._how, offset, counts)
         else:
-            status = self._read_inner(self._sharding, out, place, number, offset, tuple(counts))
+            status = self._read_inner(self._sharding, out, place, number, offset, counts)
         if status == ABSENT:
             out[...] = layout.fill
         elif status != DONE:
             return None
         return out if shape else out[()]
+
+    def _read_several(
+        self,
+        counts: tuple[int, ...],
+        shape: tuple[int, ...],
+        names: list[list[str]],
+        pieces: tuple[list[int], ...],
+    ) -> Any:
+        """What is read from a few chunks, as an array; None as above."""
+        from omnizarr.engine.compiled import Loop  # only for files
+
+        layout, chain = self._layout, self._chain
+        out = np.empty(shape, layout.dtype)
+        block = out.reshape(counts)
+        paths, flags = layout.store.paths(layout.rows(names))
+        status = bytearray((TO_DO,)) * len(paths)
+        Loop(chain, self._how[0], chain.strides, block, ()).read([(paths, 0, pieces, None)], flags, status)
+        if UNUSUAL in status:
+            return None
+        if ABSENT in status:
+            places = [
+                [slice(at // far, at // far + length) for at, length in zip(some[1::4], some[2::4], strict=True)]
+                for some, far in zip(pieces, block.strides, strict=True)
+            ]
+            for became, place in zip(status, product(*places), strict=True):
+                if became == ABSENT:
+                    block[place] = layout.fill
+        return out
 
     def _read_inner(
         self, sharding: BoundSharding, out: Any, key: str, number: int, offset: int, counts: tuple[int, ...]

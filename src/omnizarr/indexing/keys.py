@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.config import config
 from omnizarr.errors import OutOfBoundsError, SelectionError
 from omnizarr.grids import Axis
 from omnizarr.indexing.selection import Pick, Selection, pick_length
+from omnizarr.native import kernel
 
 __all__ = [
     "block_selection",
@@ -27,6 +29,7 @@ __all__ = [
 _Indices = npt.NDArray[np.intp]
 
 _FEW = 64  # elements of a mask, of which not even one is true
+_LONG = 2**20  # elements of a mask, for which it pays to ask for help
 
 
 def split_fields(key: Any) -> tuple[str | list[str] | None, Any]:
@@ -180,8 +183,19 @@ def _mask_selection(key: tuple[Any, ...], shape: tuple[int, ...]) -> Selection |
     mask = key[0]
     if mask.dtype != bool or mask.shape != shape:
         return None
-    count = pick_length(mask)
-    return None if count < len(mask) // _FEW else Selection((mask,), (), (count,), (count,))
+    count, indices = _marked(mask)
+    return Selection((mask if indices is None else indices,), (), (count,), (count,))
+
+
+def _marked(mask: npt.NDArray[np.bool_]) -> tuple[int, _Indices | None]:
+    """How many elements of a mask are true, and if they are few, their indices: found by several threads in a long
+    one."""
+    loop = kernel() if len(mask) >= _LONG and config.native and mask.flags.c_contiguous else None
+    if loop is None:
+        count = int(np.count_nonzero(mask))
+        return count, mask.nonzero()[0] if count < len(mask) // _FEW else None
+    count, found = loop.find(mask, len(mask) // _FEW, config.workers)
+    return count, None if found is None else np.frombuffer(found, np.int64).astype(np.intp, copy=False)
 
 
 # -- the parts of a key

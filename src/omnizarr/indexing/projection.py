@@ -127,13 +127,10 @@ class Projection:
 
     @property
     def taken(self) -> list[Piece] | None:
-        """The pieces of the only dimension, if indices select from it: their cells, in order."""
+        """The pieces of the only dimension, if indices or a mask select from it: their cells, in order."""
         if self._groups is not None:
             return [members[0] for members, _ in self._groups] if self.points == (0,) and not self._pieces else None
-        if len(self._pieces) != 1 or not self._arrays:
-            return None
-        pieces = list(self._pieces[0])
-        return pieces if all(isinstance(piece[2], np.ndarray) and piece[2].dtype != bool for piece in pieces) else None
+        return list(self._pieces[0]) if len(self._pieces) == 1 and self._arrays else None
 
     def cell_of(self, pieces: Sequence[Piece]) -> Cell:
         """The cell that is one combination of them."""

@@ -30,6 +30,7 @@
 enum codec { RAW, BLOSC, ZSTD, GZIP };
 enum status { DONE, ABSENT, UNUSUAL, TO_DO };
 
+#define UPPER UINT64_C(0x8080808080808080) /* bit of each byte of a word */
 #define MOST_DIMENSIONS 64 /* as many as NumPy has */
 #define MOST_THREADS 256
 #define SLAB ((int64_t)1 << 18)  /* bytes of an uncompressed chunk that are read at once, to stay in the cache */
@@ -204,16 +205,26 @@ struct group {
 };
 
 /* Single elements of a chunk, by their indices in it, and their places in the target: one after the other from `first`
- * on, or as `places` says. */
+ * on, or as `places` says. Or by a mask, a byte for each element, of which `count` are not 0. */
 struct take {
     const char *path;
     Py_buffer sources, places;
     int64_t first, count;
+    int masked;
+};
+
+/* Parts of a mask, in which what is not 0 is counted, or listed. */
+struct search {
+    const unsigned char *mask;
+    int64_t length;
+    int64_t *counts;  /* of each part; once it is known, where its first one goes */
+    int64_t *indices; /* NULL: they are being counted */
 };
 
 struct reading {
     const struct group *groups;
-    const struct take *takes; /* instead of groups */
+    const struct take *takes;    /* instead of groups */
+    const struct search *search; /* instead of both */
     size_t group_count, count;
     unsigned char *status;
     enum codec codec;
@@ -381,15 +392,111 @@ static enum status read_item(struct worker *worker, const struct reading *plan, 
     return read_open(worker, plan, group->file, (int64_t)start, (int64_t)length, &box);
 }
 
-/* Copies elements from a decoded chunk; 0 if one is not in it, or has no place. */
-static int take_elements(const struct reading *plan, const struct take *take, const char *chunk) {
+static inline uint64_t word_at(const unsigned char *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, 8);
+    return word;
+}
+
+/* A bit for each of 64 bytes, the first one lowest: whether it is not 0. */
+static inline uint64_t marks_of(const unsigned char *mask) {
+    uint64_t any = 0, marks = 0;
+    for (int i = 0; i < 64; i += 8) any |= word_at(mask + i);
+    if (any == 0) return 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (int i = 0; i < 64; i += 8) {
+        /* the upper bit of each byte that is not 0; then all of them side by side */
+        uint64_t word = word_at(mask + i), upper = (((word & ~UPPER) + ~UPPER) | word) & UPPER;
+        marks |= (upper >> 7) * UINT64_C(0x0102040810204080) >> 56 << i;
+    }
+#else
+    for (int i = 0; i < 64; i++) marks |= (uint64_t)(mask[i] != 0) << i;
+#endif
+    return marks;
+}
+
+/* Copies the elements where a mask is not 0; 0 if there are not `count` of them. No more are copied, even if somebody
+ * changes the mask meanwhile. */
+static inline int take_marked(const unsigned char *mask, int64_t length, int64_t count, const char *chunk, size_t size,
+                              char *target, int64_t stride) {
+    int64_t i = 0;
+    for (; length - i >= 64; i += 64) {
+        uint64_t marks = marks_of(mask + i);
+        if (marks == 0) continue;
+        count -= __builtin_popcountll(marks);
+        if (count < 0) return 0;
+        const char *source = chunk + i * (int64_t)size;
+        for (; marks != 0; marks &= marks - 1, target += stride)
+            memcpy(target, source + (size_t)__builtin_ctzll(marks) * size, size);
+    }
+    for (; i < length; i++) {
+        if (!mask[i]) continue;
+        if (count-- == 0) return 0;
+        memcpy(target, chunk + i * (int64_t)size, size);
+        target += stride;
+    }
+    return count == 0;
+}
+
+#define PART ((int64_t)1 << 18) /* bytes of a mask that a thread looks at in one go */
+
+static void search_part(const struct search *search, size_t item) {
+    int64_t i = (int64_t)item * PART, end = search->length - i < PART ? search->length : i + PART;
+    if (search->indices == NULL) {
+        int64_t count = 0;
+        for (; end - i >= 64; i += 64) count += __builtin_popcountll(marks_of(search->mask + i));
+        for (; i < end; i++) count += search->mask[i] != 0;
+        search->counts[item] = count;
+        return;
+    }
+    int64_t *place = search->indices + search->counts[item], *const behind = search->indices + search->counts[item + 1];
+    for (; i < end; i += 64) {
+        uint64_t marks = 0;
+        if (end - i >= 64)
+            marks = marks_of(search->mask + i);
+        else
+            for (int64_t k = i; k < end; k++) marks |= (uint64_t)(search->mask[k] != 0) << (k - i);
+        for (; marks != 0 && place < behind; marks &= marks - 1) *place++ = i + __builtin_ctzll(marks);
+    }
+    /* somebody has changed the mask since they were counted: what is given then is of no use, but does no harm */
+    while (place < behind) *place++ = 0;
+}
+
+static int take_masked(const struct reading *plan, const struct take *take, const char *chunk) {
+    int64_t stride = plan->target_strides[0], length = (int64_t)take->sources.len;
+    if (length > plan->decoded / (int64_t)plan->itemsize || take->first < 0 || take->first > plan->high ||
+        take->count > plan->high - take->first)
+        return 0;
+    char *target = plan->target + take->first * stride;
+#define TAKE(size) return take_marked(take->sources.buf, length, take->count, chunk, size, target, stride)
+    switch (plan->itemsize) { /* a constant size becomes a plain move */
+    case 1: TAKE(1);
+    case 2: TAKE(2);
+    case 4: TAKE(4);
+    case 8: TAKE(8);
+    case 16: TAKE(16);
+    default: TAKE(plan->itemsize);
+    }
+#undef TAKE
+}
+
+/* Whether all elements are in the chunk, and have a place. */
+static int are_inside(const struct reading *plan, const struct take *take) {
     const int64_t *sources = take->sources.buf, *places = take->places.buf;
-    int64_t size = (int64_t)plan->itemsize, stride = plan->target_strides[0];
-    int64_t most = plan->decoded / size, room = plan->high; /* in elements here */
+    int64_t most = plan->decoded / (int64_t)plan->itemsize, room = plan->high; /* in elements here */
     for (int64_t i = 0; i < take->count; i++) {
         int64_t source = sources[i], place = places == NULL ? take->first + i : places[i];
         if (source < 0 || source >= most || place < 0 || place >= room) return 0;
     }
+    return 1;
+}
+
+/* Copies elements from a decoded chunk; 0 if one is not in it, or has no place. */
+static int take_elements(const struct reading *plan, const struct take *take, const char *chunk) {
+    if (take->masked) return take_masked(plan, take, chunk);
+    const int64_t *sources = take->sources.buf, *places = take->places.buf;
+    int64_t size = (int64_t)plan->itemsize, stride = plan->target_strides[0];
+    if (!are_inside(plan, take)) return 0;
 #define TAKE(width)                                                                                     \
     for (int64_t i = 0; i < take->count; i++)                                                           \
     memcpy(plan->target + (places == NULL ? take->first + i : places[i]) * stride, chunk + sources[i] * size, width)
@@ -405,6 +512,36 @@ static int take_elements(const struct reading *plan, const struct take *take, co
     return 1;
 }
 
+/* The same from an uncompressed file, of which so little is wanted that it is not read as a whole. */
+static int pick_elements(const struct reading *plan, const struct take *take, int file) {
+    const int64_t *sources = take->sources.buf, *places = take->places.buf;
+    int64_t size = (int64_t)plan->itemsize, stride = plan->target_strides[0];
+    if (!are_inside(plan, take)) return 0;
+    for (int64_t i = 0; i < take->count; i++) {
+        char *target = plan->target + (places == NULL ? take->first + i : places[i]) * stride;
+        if (!read_all(file, target, size, sources[i] * size)) return 0;
+    }
+    return 1;
+}
+
+static enum status take_open(struct worker *worker, const struct reading *plan, const struct take *take, int file,
+                             int64_t length) {
+    if (plan->codec == RAW) {
+        if (length != plan->decoded) return UNUSUAL;
+        if (!take->masked && take->count < length / GAP) return pick_elements(plan, take, file) ? DONE : UNUSUAL;
+    } else if (length <= 0 || length > plan->limit) {
+        return UNUSUAL;
+    }
+    char *chunk = room_for(&worker->encoded, &worker->encoded_room, (size_t)length);
+    if (chunk == NULL || !read_all(file, chunk, length, 0)) return UNUSUAL;
+    if (plan->codec != RAW) {
+        const char *data = chunk;
+        chunk = room_for(&worker->decoded, &worker->decoded_room, (size_t)plan->decoded);
+        if (chunk == NULL || !decode(worker, plan, data, length, chunk)) return UNUSUAL;
+    }
+    return take_elements(plan, take, chunk) ? DONE : UNUSUAL;
+}
+
 static enum status read_take(struct worker *worker, const struct reading *plan, const struct take *take) {
     int file;
     do {
@@ -412,38 +549,115 @@ static enum status read_take(struct worker *worker, const struct reading *plan, 
     } while (file < 0 && errno == EINTR);
     if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
     struct stat found;
-    char *data = NULL, *chunk = NULL;
-    int64_t length = 0;
-    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0 && found.st_size <= plan->limit) {
-        length = (int64_t)found.st_size;
-        data = room_for(&worker->encoded, &worker->encoded_room, (size_t)length);
-        if (data != NULL && !read_all(file, data, length, 0)) data = NULL;
-    }
+    enum status status = UNUSUAL;
+    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode))
+        status = take_open(worker, plan, take, file, (int64_t)found.st_size);
     close(file);
-    if (data != NULL) chunk = room_for(&worker->decoded, &worker->decoded_room, (size_t)plan->decoded);
-    return chunk != NULL && decode(worker, plan, data, length, chunk) && take_elements(plan, take, chunk) ? DONE : UNUSUAL;
+    return status;
 }
 
 static void read_next(struct worker *worker, struct reading *plan, size_t item) {
     if (plan->status[item] != TO_DO) return;
-    enum status status = plan->takes == NULL ? read_item(worker, plan, item) : read_take(worker, plan, plan->takes + item);
+    enum status status = DONE;
+    if (plan->search != NULL)
+        search_part(plan->search, item);
+    else
+        status = plan->takes == NULL ? read_item(worker, plan, item) : read_take(worker, plan, plan->takes + item);
     plan->status[item] = (unsigned char)status;
 }
 
+/* A thread that helps whoever needs it, and waits for the next one then: to start a thread takes as long as to read a
+ * few chunks, and one that has not yet come when the work is done need not be waited for. */
 struct helper {
-    struct reading *plan;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct reading *plan; /* to work on; NULL: nothing */
     struct worker *worker;
-    pthread_t thread;
+    int busy, dismissed;
 };
 
-static void *help(void *given) {
-    struct helper *helper = given;
-    struct reading *plan = helper->plan;
+/* Taken from and given back under the interpreter's lock. */
+static struct helper *waiting[KEPT_WORKERS];
+static int waiting_count;
+
+/* A child has none of its parent's threads. */
+static void forget_helpers(void) { waiting_count = 0; }
+
+static void work_on(struct reading *plan, struct worker *worker) {
     size_t item;
     while (!atomic_load_explicit(&plan->stopped, memory_order_relaxed) &&
            (item = atomic_fetch_add(&plan->next, 1)) < plan->count)
-        read_next(helper->worker, plan, item);
+        read_next(worker, plan, item);
+}
+
+static void *help(void *given) {
+    struct helper *helper = given;
+    pthread_mutex_lock(&helper->lock);
+    while (!helper->dismissed) {
+        if (helper->plan == NULL) {
+            pthread_cond_wait(&helper->changed, &helper->lock);
+            continue;
+        }
+        struct reading *plan = helper->plan;
+        helper->busy = 1;
+        pthread_mutex_unlock(&helper->lock);
+        work_on(plan, helper->worker);
+        pthread_mutex_lock(&helper->lock);
+        helper->busy = 0;
+        helper->plan = NULL;
+        pthread_cond_broadcast(&helper->changed);
+    }
+    pthread_mutex_unlock(&helper->lock);
+    pthread_mutex_destroy(&helper->lock);
+    pthread_cond_destroy(&helper->changed);
+    free(helper);
     return NULL;
+}
+
+/* A thread that waits; NULL if there are to be no more. */
+static struct helper *take_helper(void) {
+    if (waiting_count > 0) return waiting[--waiting_count];
+    struct helper *helper = calloc(1, sizeof(struct helper));
+    if (helper == NULL) return NULL;
+    pthread_mutex_init(&helper->lock, NULL);
+    pthread_cond_init(&helper->changed, NULL);
+    sigset_t all, before; /* signals are for threads of Python */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, help, helper);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed) {
+        free(helper);
+        return NULL;
+    }
+    pthread_detach(thread);
+    return helper;
+}
+
+static void tell(struct helper *helper, struct reading *plan, int dismissed) {
+    pthread_mutex_lock(&helper->lock);
+    helper->plan = plan;
+    helper->dismissed = dismissed;
+    pthread_cond_broadcast(&helper->changed);
+    pthread_mutex_unlock(&helper->lock);
+}
+
+/* Waits for what a thread has begun; what it has not is taken back. */
+static void await_helper(struct helper *helper) {
+    pthread_mutex_lock(&helper->lock);
+    while (helper->busy) pthread_cond_wait(&helper->changed, &helper->lock);
+    helper->plan = NULL;
+    pthread_mutex_unlock(&helper->lock);
+}
+
+static void let_go(struct helper *helper) {
+    give_back(helper->worker);
+    helper->worker = NULL;
+    if (waiting_count < KEPT_WORKERS)
+        waiting[waiting_count++] = helper;
+    else
+        tell(helper, NULL, 1);
 }
 
 static int64_t now(void) {
@@ -481,28 +695,24 @@ static int run(struct reading *plan, int threads) {
     }
     /* Not on the stack, as little as the plan: when the interpreter ends, a thread that wants its lock is ended where it
      * stands, and its stack goes, while the helpers go on. */
-    struct helper *helpers = calloc((size_t)(threads > 1 ? threads : 1), sizeof(struct helper));
+    struct helper **helpers = threads > 1 ? calloc((size_t)threads, sizeof(struct helper *)) : NULL;
     int hired = 0;
     for (; helpers != NULL && hired < threads - 1; hired++) {
-        helpers[hired].plan = plan;
-        helpers[hired].worker = take_worker();
-        if (helpers[hired].worker == NULL) break;
+        struct helper *helper = take_helper();
+        if (helper == NULL) break;
+        helpers[hired] = helper;
+        if ((helper->worker = take_worker()) == NULL) {
+            let_go(helper);
+            break;
+        }
     }
-    int fine = 1, started = 0;
     PyThreadState *state = PyEval_SaveThread();
-    if (hired > 0) { /* signals are for threads of Python */
-        sigset_t all, before;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        while (started < hired && pthread_create(&helpers[started].thread, NULL, help, &helpers[started]) == 0)
-            started++;
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
-    fine = lead(plan, own, &state);
-    for (int i = 0; i < started; i++) pthread_join(helpers[i].thread, NULL);
+    for (int i = 0; i < hired; i++) tell(helpers[i], plan, 0);
+    int fine = lead(plan, own, &state);
+    for (int i = 0; i < hired; i++) await_helper(helpers[i]);
     PyEval_RestoreThread(state);
     give_back(own);
-    for (int i = 0; i < hired; i++) give_back(helpers[i].worker);
+    for (int i = 0; i < hired; i++) let_go(helpers[i]);
     free(helpers);
     return fine;
 }
@@ -680,9 +890,10 @@ end:
 
 PyDoc_STRVAR(take_doc,
              "take(chunks, flags, status, codec, decoded, limit, itemsize, stride, target, length, threads)\n"
-             "Reads single elements of compressed chunks, each a tuple of its path, the indices of the elements in it,\n"
-             "and their places in the target of `length` elements: an integer, from which on they lie one after the\n"
-             "other, or as many. Indices are of 64 bits. `status` as for `read`.");
+             "Reads single elements of chunks, each a tuple of its path, the indices of the elements in it, their places\n"
+             "in the target of `length` elements (an integer, from which on they lie one after the other, or as many),\n"
+             "and -1. Indices are of 64 bits. Or, instead of indices, a mask of bytes, and instead of -1 how many of them\n"
+             "are not 0. `status` as for `read`.");
 
 static PyObject *py_take(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -702,7 +913,7 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
     struct take *takes = NULL;
     Py_ssize_t count = PyList_Size(given);
     if (!is_known(codec)) goto end;
-    if (codec == RAW || count != status.len || itemsize < 1 || decoded < itemsize) {
+    if (count != status.len || itemsize < 1 || decoded < itemsize) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
@@ -714,14 +925,16 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
     for (; taken < count; taken++) {
         struct take *take = takes + taken;
         PyObject *path, *sources, *places;
-        if (!PyArg_ParseTuple(PyList_GetItem(given, taken), "OOO", &path, &sources, &places) ||
+        long long marked;
+        if (!PyArg_ParseTuple(PyList_GetItem(given, taken), "OOOL", &path, &sources, &places, &marked) ||
             (take->path = path_of(path)) == NULL || PyObject_GetBuffer(sources, &take->sources, PyBUF_SIMPLE) != 0)
             goto end;
-        take->count = take->sources.len / (Py_ssize_t)sizeof(int64_t);
+        take->masked = marked >= 0;
+        take->count = take->masked ? marked : take->sources.len / (Py_ssize_t)sizeof(int64_t);
         if (PyLong_Check(places)) {
             take->first = PyLong_AsLongLong(places);
         } else if (PyObject_GetBuffer(places, &take->places, PyBUF_SIMPLE) != 0 ||
-                   take->places.len != take->sources.len) {
+                   take->places.len != take->sources.len || take->masked) {
             if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "sizes do not match");
             taken++;
             goto end;
@@ -856,6 +1069,234 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_
     }
     give_back(worker);
     PyBuffer_Release(&out);
+    return result;
+}
+
+PyDoc_STRVAR(find_doc,
+             "find(mask, most, threads)\n"
+             "How many bytes are not 0; and the indices of those, each in 64 bits, or None if there are more than `most`.");
+
+static PyObject *py_find(PyObject *module, PyObject *arguments) {
+    (void)module;
+    Py_buffer mask;
+    long long most;
+    int threads;
+    if (!PyArg_ParseTuple(arguments, "y*Li", &mask, &most, &threads)) return NULL;
+    size_t parts = (size_t)((mask.len + PART - 1) / PART);
+    PyObject *indices = NULL, *result = NULL;
+    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
+    struct search *search = calloc(1, sizeof(struct search));
+    int64_t *counts = calloc(parts + 1, sizeof(int64_t)), count = 0;
+    unsigned char *status = malloc(parts + 1);
+    if (plan == NULL || search == NULL || counts == NULL || status == NULL) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    *search = (struct search){mask.buf, (int64_t)mask.len, counts, NULL};
+    plan->search = search;
+    plan->count = parts;
+    plan->status = status;
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    memset(status, TO_DO, parts + 1);
+    if (!run(plan, threads)) goto end;
+    for (size_t i = 0; i <= parts; i++) {
+        int64_t before = count;
+        count += counts[i];
+        counts[i] = before;
+    }
+    if (count <= most) {
+        if ((indices = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * (int64_t)sizeof(int64_t)))) == NULL) goto end;
+        search->indices = (int64_t *)(void *)PyBytes_AsString(indices);
+        memset(status, TO_DO, parts + 1);
+        atomic_store(&plan->next, 0);
+        if (!run(plan, threads)) goto end;
+    }
+    result = Py_BuildValue("LO", (long long)count, indices == NULL ? Py_None : indices);
+end:
+    Py_XDECREF(indices);
+    free(plan);
+    free(search);
+    free(counts);
+    free(status);
+    PyBuffer_Release(&mask);
+    return result;
+}
+
+/* -- where a key of integers and slices lies */
+
+/* One dimension of an array: how long it is, its chunks and what they hold are; how far apart elements are in what they
+ * hold, in bytes; and the share in the number of that within its chunk. */
+struct side {
+    int64_t length, chunk, inner, stride, share;
+};
+
+/* What is taken along a dimension. */
+struct extent {
+    int64_t start, count;
+};
+
+static char *write_number(char *text, int64_t number) {
+    char digits[20];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0) *text++ = digits[--count];
+    return text;
+}
+
+static PyObject *name_of(int64_t number) {
+    char text[20];
+    return PyUnicode_FromStringAndSize(text, write_number(text, number) - text);
+}
+
+/* 1 if an item of a key takes something from a dimension, in order; 0 if it is unusual, or takes nothing. */
+static int find_extent(PyObject *item, int64_t length, struct extent *extent, int *kept) {
+    *kept = 1;
+    if (item == NULL) { /* all of it */
+        *extent = (struct extent){0, length};
+        return length > 0;
+    }
+    if (PyLong_CheckExact(item)) {
+        int overflow;
+        long long index = PyLong_AsLongLongAndOverflow(item, &overflow);
+        if (index < 0 && !overflow) index += length;
+        *extent = (struct extent){index, 1};
+        *kept = 0;
+        return !overflow && index >= 0 && index < length;
+    }
+    Py_ssize_t start, stop, step;
+    if (Py_TYPE(item) != &PySlice_Type) return 0;
+    if (PySlice_Unpack(item, &start, &stop, &step) != 0) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();
+        return 0;
+    }
+    extent->count = (int64_t)PySlice_AdjustIndices((Py_ssize_t)length, &start, &stop, step);
+    extent->start = (int64_t)start;
+    return step == 1 && extent->count > 0;
+}
+
+static PyObject *tuple_of(const int64_t *numbers, int count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (int i = 0; tuple != NULL && i < count; i++) {
+        PyObject *number = PyLong_FromLongLong(numbers[i]);
+        if (number == NULL || PyTuple_SetItem(tuple, i, number) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* The names of the chunks along a dimension, and the pieces that are taken from them, in the form that `read` takes. */
+static int list_pieces(const struct side *side, const struct extent *extent, int64_t far, PyObject **names,
+                       PyObject **pieces) {
+    int64_t index = extent->start / side->chunk, begin = extent->start % side->chunk, done = 0;
+    Py_ssize_t chunks = (Py_ssize_t)((begin + extent->count - 1) / side->chunk + 1), at = 0;
+    *names = PyList_New(chunks);
+    *pieces = PyList_New(4 * chunks);
+    for (; *names != NULL && *pieces != NULL && at < chunks; at++) {
+        int64_t most = side->chunk - begin, rest = extent->count - done;
+        const int64_t numbers[] = {begin * side->stride, done * far, rest < most ? rest : most, 0};
+        PyObject *name = name_of(index++);
+        if (name == NULL || PyList_SetItem(*names, at, name) != 0) break;
+        for (int i = 0; i < 4; i++) {
+            PyObject *number = PyLong_FromLongLong(numbers[i]);
+            if (number == NULL || PyList_SetItem(*pieces, 4 * at + i, number) != 0) return 0;
+        }
+        done += numbers[2];
+        begin = 0;
+    }
+    return *names != NULL && *pieces != NULL && at == chunks;
+}
+
+static PyObject *pieces_of(const struct side *sides, const struct extent *extents, const int64_t *strides, int rank,
+                           PyObject *counts, PyObject *shape) {
+    PyObject *all_names = PyList_New(rank), *all_pieces = PyTuple_New(rank), *result = NULL;
+    int d = 0;
+    for (; all_names != NULL && all_pieces != NULL && d < rank; d++) {
+        PyObject *names, *pieces;
+        int fine = list_pieces(sides + d, extents + d, strides[d], &names, &pieces);
+        if (names != NULL) PyList_SetItem(all_names, d, names);
+        if (pieces != NULL) PyTuple_SetItem(all_pieces, d, pieces);
+        if (!fine) break;
+    }
+    if (all_names != NULL && all_pieces != NULL && d == rank)
+        result = PyTuple_Pack(4, counts, shape, all_names, all_pieces);
+    Py_XDECREF(all_names);
+    Py_XDECREF(all_pieces);
+    return result;
+}
+
+PyDoc_STRVAR(locate_doc,
+             "locate(key, sides, itemsize, separator, most)\n"
+             "Where the elements lie that a tuple of integers and slices takes; None if there are none, or if it is not\n"
+             "for this. `sides` has five numbers of 64 bits for each dimension: its length, those of a chunk and of what\n"
+             "lies in one, how far apart elements are there in bytes, and the share in the number of what lies in one.\n"
+             "In one chunk: how many are taken along each dimension, the shape of the result, the name of the chunk, the\n"
+             "offset in what lies there, and the number of that. In several, up to `most`, that hold nothing smaller:\n"
+             "the same two, the names of the chunks along each dimension, and the pieces as `read` takes them.");
+
+static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    struct side sides[MOST_DIMENSIONS];
+    struct extent extents[MOST_DIMENSIONS];
+    int64_t counts[MOST_DIMENSIONS], shape[MOST_DIMENSIONS], strides[MOST_DIMENSIONS];
+    char text[MOST_DIMENSIONS * 24], *end = text, *given;
+    Py_ssize_t size, separator_size;
+    if (count != 5 || !PyTuple_Check(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "expected a tuple and four other arguments");
+        return NULL;
+    }
+    if (PyBytes_AsStringAndSize(arguments[1], &given, &size) != 0) return NULL;
+    int64_t itemsize = PyLong_AsLongLong(arguments[2]), most = PyLong_AsLongLong(arguments[4]);
+    const char *separator = PyUnicode_AsUTF8AndSize(arguments[3], &separator_size);
+    if (PyErr_Occurred()) return NULL;
+    if (size % (Py_ssize_t)sizeof(struct side) != 0 || size > (Py_ssize_t)sizeof sides || separator_size != 1) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        return NULL;
+    }
+    memcpy(sides, given, (size_t)size);
+    int rank = (int)(size / (Py_ssize_t)sizeof(struct side)), visible = 0, several = 0, nested = 0;
+    Py_ssize_t keys = PyTuple_Size(arguments[0]);
+    if (keys > rank) Py_RETURN_NONE;
+    int64_t offset = 0, number = 0, chunks = 1;
+    for (int d = 0; d < rank; d++) {
+        const struct side *side = sides + d;
+        int kept;
+        if (side->length > PY_SSIZE_T_MAX || side->chunk < 1 || side->inner < 1 ||
+            !find_extent(d < keys ? PyTuple_GetItem(arguments[0], d) : NULL, side->length, extents + d, &kept)) {
+            if (PyErr_Occurred()) return NULL;
+            Py_RETURN_NONE;
+        }
+        counts[d] = extents[d].count;
+        if (kept) shape[visible++] = counts[d];
+        int64_t chunk = extents[d].start / side->chunk, begin = extents[d].start % side->chunk;
+        int64_t along = (extents[d].start + counts[d] - 1) / side->chunk - chunk + 1;
+        if (along > most / chunks) Py_RETURN_NONE;
+        chunks *= along;
+        nested |= side->inner != side->chunk;
+        number += begin / side->inner * side->share;
+        begin %= side->inner;
+        several |= begin > side->inner - counts[d];
+        offset += begin * side->stride;
+        if (d > 0) *end++ = *separator;
+        end = write_number(end, chunk);
+    }
+    if (several && nested) Py_RETURN_NONE;
+    for (int d = rank - 1; d >= 0; d--) {
+        strides[d] = itemsize;
+        if (itemsize < 1 || counts[d] > INT64_MAX / itemsize) Py_RETURN_NONE;
+        itemsize *= counts[d];
+    }
+    PyObject *taken = tuple_of(counts, rank), *result_shape = tuple_of(shape, visible), *result = NULL;
+    if (taken != NULL && result_shape != NULL) {
+        if (several)
+            result = pieces_of(sides, extents, strides, rank, taken, result_shape);
+        else
+            result = Py_BuildValue("(OOs#LL)", taken, result_shape, text, (Py_ssize_t)(end - text), (long long)offset,
+                                   (long long)number);
+    }
+    Py_XDECREF(taken);
+    Py_XDECREF(result_shape);
     return result;
 }
 
@@ -1130,6 +1571,8 @@ static PyObject *py_use(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {
+    {"find", py_find, METH_VARARGS, find_doc},
+    {"locate", (PyCFunction)(void (*)(void))py_locate, METH_FASTCALL, locate_doc},
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
     {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, read_small_doc},
@@ -1146,4 +1589,7 @@ static struct PyModuleDef definition = {
     NULL,
 };
 
-PyMODINIT_FUNC PyInit__kernel(void) { return PyModule_Create(&definition); }
+PyMODINIT_FUNC PyInit__kernel(void) {
+    if (pthread_atfork(NULL, NULL, forget_helpers) != 0) return PyErr_NoMemory();
+    return PyModule_Create(&definition);
+}

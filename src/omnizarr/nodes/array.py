@@ -99,7 +99,7 @@ class Array(Described):
     # -- reading
 
     def __getitem__(self, key: Any) -> Any:
-        if type(key) is tuple and (found := read_small(self._layout, key)) is not None:
+        if (found := read_small(self._layout, key)) is not None:
             return found
         selection = plain_selection(key, self._model.shape)
         fields = None

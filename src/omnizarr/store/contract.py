@@ -295,9 +295,15 @@ class Store(ABC):
         a store that cannot promise one state of a value to several requests: `holds` says whether it can."""
         return None
 
-    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
-        """The files that hold the values of these keys, or would, and the flags to open them with, for reading. They
-        may be opened at once and not much later: directories on the way were looked at. Only where `files` is so."""
+    def path_of(self, key: str) -> tuple[str, int]:
+        """`paths` for a single key. Who replaces the one replaces the other."""
+        (path,), flags = self.paths(((key, ("",)),))
+        return path, flags
+
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        """The files that hold the values of keys, or would, and the flags to open them with, for reading. Keys come in
+        rows: what they begin with, and how each of them goes on. They may be opened at once and not much later:
+        directories on the way were looked at. Only where `files` is so."""
         raise AssertionError(f"{self!r} says that it has no files")
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:

@@ -360,23 +360,31 @@ class LocalStore(LocalAgreement):
             if file != -1:
                 os.close(file)
 
-    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
-        found = []
-        folders = self._folders
-        for key in keys:
-            cut = key.rfind("/") + 1
-            name = key[cut:]
-            folder = folders.get(key[:cut])
-            if folder is not None and _is_plain(name):
-                found.append(folder + name)
+    def path_of(self, key: str) -> tuple[str, int]:
+        cut = key.rfind("/") + 1
+        folder = self._folders.get(key[:cut])
+        if folder is None or not _is_plain(key[cut:]):
+            return super().path_of(key)
+        return folder + key[cut:], self._flags
+
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        found: list[str] = []
+        for start, ends in rows:
+            cut = start.rfind("/") + 1
+            folder = self._folders.get(start[:cut])
+            # Digits, and chunks have nothing else there, lead to no other directory.
+            if folder is not None and _is_plain(start[cut:] + ends[0]) and (len(ends) == 1 or _are_digits(ends)):
+                lead = folder + start[cut:]
+                found += [lead + end for end in ends]
                 continue
-            try:
-                found.append(self._find(key))
-            except OSError as error:
-                if error.errno not in _ABSENT:
-                    self._fail("read", key, error)
-                found.append("")  # which is never there
-            folders = self._folders
+            for end in ends:
+                key = start + end
+                try:
+                    found.append(self._find(key))
+                except OSError as error:
+                    if error.errno not in _ABSENT:
+                        self._fail("read", key, error)
+                    found.append("")  # which is never there
         return found, self._flags
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
@@ -733,6 +741,11 @@ def _absolute(root: str | os.PathLike[str]) -> str:
     plain = os.path.normpath(joined)
     # `link/..` is the parent of what the link points to, which only the system can tell.
     return plain if ".." not in given or os.path.realpath(plain) == os.path.realpath(joined) else joined
+
+
+def _are_digits(names: Sequence[str]) -> bool:
+    together = "".join(names)
+    return together.isdigit() and together.isascii()
 
 
 def _is_plain(name: str) -> bool:

@@ -91,8 +91,11 @@ class WrapperStore(Store):
     def hold(self, key: str) -> Held | None:
         return self.inner.hold(key) if self.holds else None
 
-    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
-        return self.inner.paths(keys)
+    def path_of(self, key: str) -> tuple[str, int]:
+        return self.inner.path_of(key)
+
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        return self.inner.paths(rows)
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         return self.inner.get_state(key, range, version) if self.states else Store.get_state(self, key, range)
@@ -275,8 +278,11 @@ class PrefixStore(WrapperStore):
     def hold(self, key: str) -> Held | None:
         return self.inner.hold(self.prefix + key)
 
-    def paths(self, keys: Iterable[str]) -> tuple[list[str], int]:
-        return self.inner.paths([self.prefix + key for key in keys])
+    def path_of(self, key: str) -> tuple[str, int]:
+        return self.inner.path_of(self.prefix + key)
+
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        return self.inner.paths([(self.prefix + start, ends) for start, ends in rows])
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         return (
