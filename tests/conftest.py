@@ -1,8 +1,9 @@
-"""What all tests share: how hard hypothesis tries, and the peers."""
+"""What all tests share: how hard hypothesis tries, what Ctrl-C does, and the peers."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +23,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _peer(name: str) -> Iterator[Peer]:

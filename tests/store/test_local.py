@@ -16,6 +16,7 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import InvalidKeyError, LocationError, ReadOnlyError, StoreError
+from omnizarr.native import kernel
 from omnizarr.store import LocalStore, files, leftovers, local, local_agreement
 from omnizarr.testing import StoreSuite
 
@@ -381,7 +382,7 @@ def test_a_set_that_fails_half_way_changes_nothing(
             real["close"](*arguments)
         raise error
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, omnizarr.config(native=0):
         patch.setattr(os, call, failing)
         with pytest.raises(StoreError if isinstance(error, OSError) else type(error)) as caught:
             store.set("a/k", b"new value")
@@ -632,11 +633,13 @@ def test_a_killed_writer_leaves_nothing_to_be_seen(store: LocalStore):
     store.set("a/k", b"old")
     program = (
         "import os, sys, time\n"
+        "import omnizarr\n"
         "from omnizarr.store import LocalStore\n"
         "def stopped(*paths):\n"
         "    print('written', flush=True)\n"
         "    time.sleep(60)\n"
         "os.replace = stopped\n"
+        "omnizarr.config.set(native=0)\n"
         "LocalStore(sys.argv[1]).set('a/k', b'new' * 1000)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program, store.location], stdout=subprocess.PIPE) as writer:
@@ -679,5 +682,9 @@ def test_a_part_of_a_chunk_is_written_with_one_look_at_its_path(
     z[1] = 2  # which looks at the file system
     looks, stat = [], os.stat
     monkeypatch.setattr(os, "stat", lambda path, **options: looks.append(path) or stat(path, **options))
-    z[2] = 3
+    with omnizarr.config(native=0):
+        z[2] = 3
     assert looks == [str(tmp_path / "c" / "0")]
+    z[3] = 4
+    if kernel() is not None:
+        assert len(looks) == 1, "the compiled code looks by itself"

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -1533,6 +1534,104 @@ static PyObject *py_rename(PyObject *module, PyObject *arguments) {
     return PyLong_FromSsize_t(done);
 }
 
+/* -- names under a lock */
+
+/* Directories that are locked now. A child closes its copies, lest a lock outlives a parent that is killed; so nobody
+ * opens one unnoticed while somebody forks. */
+#define MOST_LOCKED 64
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static int locked[MOST_LOCKED]; /* one more than the number of the file; 0: free */
+
+static void before_fork(void) { pthread_mutex_lock(&opening); }
+
+static void after_fork(void) { pthread_mutex_unlock(&opening); }
+
+static void after_fork_in_child(void) {
+    for (int i = 0; i < MOST_LOCKED; i++) {
+        if (locked[i] > 0) close(locked[i] - 1);
+        locked[i] = 0;
+    }
+    pthread_mutex_unlock(&opening);
+    forget_helpers();
+}
+
+/* Opens a directory, and notes it; its place among those that are, or -1. */
+static int open_noted(const char *path) {
+    int place = 0;
+    pthread_mutex_lock(&opening);
+    while (place < MOST_LOCKED && locked[place] != 0) place++;
+    int file = place < MOST_LOCKED ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (file >= 0) locked[place] = file + 1;
+    pthread_mutex_unlock(&opening);
+    return file < 0 ? -1 : place;
+}
+
+static void close_noted(int place) {
+    pthread_mutex_lock(&opening);
+    int file = locked[place] - 1;
+    locked[place] = 0;
+    pthread_mutex_unlock(&opening);
+    flock(file, LOCK_UN); /* closing would do, but for a copy that a child has which is being started just now */
+    close(file);
+}
+
+/* Whether what lies at a path is in the state that is expected: none at all, or that file of that size and date. */
+static int is_as_expected(const char *path, const int64_t *state, int states, int follow) {
+    struct stat found;
+    if ((follow ? stat(path, &found) : lstat(path, &found)) != 0) return states == 0 && errno == ENOENT;
+#ifdef __APPLE__
+    const struct timespec *date = &found.st_mtimespec;
+#else
+    const struct timespec *date = &found.st_mtim;
+#endif
+    return states == 4 && (int64_t)found.st_dev == state[0] && (int64_t)found.st_ino == state[1] &&
+           (int64_t)found.st_size == state[2] && (int64_t)date->tv_sec * 1000000000 + date->tv_nsec == state[3];
+}
+
+PyDoc_STRVAR(publish_doc,
+             "publish(folder, old, new, state, follow)\n"
+             "Gives files other names in their directory, under its lock: the shared side of it, if `state` is None.\n"
+             "Else the exclusive one, and only if the first of the new names has that state: a tuple that is empty if\n"
+             "there is to be no such file, or has its device, number, size and date in nanoseconds. How many there were:\n"
+             "all, or those before the first that could not be; -1 if there was no such lock to be had at once, or what\n"
+             "lies there is in another state, as far as can be told.");
+
+static PyObject *py_publish(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *given, *old, *new, *state;
+    int64_t numbers[MOST_DIMENSIONS];
+    int follow, count = -1;
+    if (!PyArg_ParseTuple(arguments, "UO!O!Op", &given, &PyList_Type, &old, &PyList_Type, &new, &state, &follow))
+        return NULL;
+    const char *folder = path_of(given);
+    Py_ssize_t names = PyList_Size(old), done = -1;
+    if (folder == NULL || (state != Py_None && !numbers_of(state, numbers, &count))) return NULL;
+    if (PyList_Size(new) != names || names < 1 || (count != -1 && names != 1)) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        return NULL;
+    }
+    const char **paths = calloc((size_t)(2 * names), sizeof(char *));
+    if (paths == NULL) return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < names; i++) {
+        if ((paths[2 * i] = path_of(PyList_GetItem(old, i))) == NULL ||
+            (paths[2 * i + 1] = path_of(PyList_GetItem(new, i))) == NULL) {
+            free(paths);
+            return NULL;
+        }
+    }
+    PyThreadState *thread = PyEval_SaveThread();
+    int place = open_noted(folder);
+    if (place >= 0) {
+        if (flock(locked[place] - 1, (count == -1 ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 &&
+            (count == -1 || is_as_expected(paths[1], numbers, count, follow)))
+            for (done = 0; done < names && rename(paths[2 * done], paths[2 * done + 1]) == 0;) done++;
+        close_noted(place);
+    }
+    PyEval_RestoreThread(thread);
+    free(paths);
+    return PyLong_FromSsize_t(done);
+}
+
 PyDoc_STRVAR(use_doc, "use(name, addresses)\nTells where the functions of a codec are: `blosc`, `zstd` or `gzip`.");
 
 static PyObject *py_use(PyObject *module, PyObject *arguments) {
@@ -1573,6 +1672,7 @@ static PyObject *py_use(PyObject *module, PyObject *arguments) {
 static PyMethodDef methods[] = {
     {"find", py_find, METH_VARARGS, find_doc},
     {"locate", (PyCFunction)(void (*)(void))py_locate, METH_FASTCALL, locate_doc},
+    {"publish", py_publish, METH_VARARGS, publish_doc},
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
     {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, read_small_doc},
@@ -1590,6 +1690,6 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__kernel(void) {
-    if (pthread_atfork(NULL, NULL, forget_helpers) != 0) return PyErr_NoMemory();
+    if (pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) return PyErr_NoMemory();
     return PyModule_Create(&definition);
 }

@@ -21,6 +21,10 @@ class Batch:
         """Where they are, and what they will be called."""
         self.unsynced: list[int] | None = [] if durable else None
 
+    def paths(self) -> tuple[list[str], list[str]]:
+        """Where they are, and where they will be."""
+        return [old for old, _ in self.staged], [self.folder + name for _, name in self.staged]
+
     def sync(self) -> None:
         """Has what was written reach the disk: written first and synced then, they get there together."""
         for file in self.unsynced or ():

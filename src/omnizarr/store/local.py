@@ -34,6 +34,7 @@ from omnizarr.store.contract import (
 from omnizarr.store.held import Held, HeldFile
 from omnizarr.store.local_agreement import LocalAgreement
 from omnizarr.store.paths import check_native, key_to_path, path_to_url, url_to_path
+from omnizarr.store.publishing import publish
 from omnizarr.store.splicing import Part, Splice
 from omnizarr.store.versions import FileVersion
 
@@ -436,7 +437,7 @@ class LocalStore(LocalAgreement):
         self.check_writable()
         data = flat(value)
         if self.locking:
-            return self._put(key, data, lambda path: self._is(path, version))
+            return self._put(key, data, (version,))
         with self.lock([key]):
             return self.get_versioned(key)[1] == version and self._put(key, data, None)
 
@@ -445,15 +446,15 @@ class LocalStore(LocalAgreement):
         if not isinstance(held, HeldFile):
             return super().splice(key, pieces, held)
         splice = Splice(held.file, [piece if isinstance(piece, tuple) else flat(piece) for piece in pieces])
-        return self._put(key, splice, lambda path: self._is(path, held.file_version))
+        return self._put(key, splice, (held.file_version,))
 
-    def _put(self, key: str, data: bytes | memoryview | Splice, still: Callable[[str], bool] | None) -> bool:
-        """Writes a file beside its place, and puts it there: in any case, or if `still` says of the path that nothing
-        changed. Whether that was done."""
+    def _put(self, key: str, data: bytes | memoryview | Splice, expected: tuple[Version] | None) -> bool:
+        """Writes a file beside its place, and puts it there: in any case, or if what is there is still of the version
+        that is expected. Whether that was done."""
         with Batch(self._durable) as batch:
             try:
                 self._stage(batch, key, data)
-                return self._publish(batch, still)
+                return self._publish(batch, expected)
             except OSError as error:
                 self._give_up(batch, key, error)
 
@@ -528,21 +529,24 @@ class LocalStore(LocalAgreement):
                 folder = None
         raise FileNotFoundError(errno.ENOENT, "its directory is removed again and again")
 
-    def _publish(self, batch: Batch, still: Callable[[str], bool] | None) -> bool:
+    def _publish(self, batch: Batch, expected: tuple[Version] | None) -> bool:
         """Puts what is staged in its place, under one lock. That it lies in the directory keeps others from removing
         it, so that it is the one that is locked."""
         batch.sync()
         folder = batch.folder
-        with self._guard(folder, shared=still is None):
-            if still is not None and not still(folder + batch.staged[0][1]):
-                return False
-            if len(batch.staged) > 1 and not self._durable:
-                done = files.replace_many([old for old, _ in batch.staged], [folder + name for _, name in batch.staged])
-                del batch.staged[:done]
-            while batch.staged:
-                temporary, name = batch.staged[0]
-                files.replace(temporary, folder + name)
-                del batch.staged[0]
+        if not self._durable and self._locks_at_once(exclusive=expected is not None):
+            done = publish(self._bare(folder), batch.paths(), expected, follow=self._follow)
+            del batch.staged[:done]
+        if batch.staged:  # somebody else has the lock, or has been there; or something is wrong
+            with self._guard(folder, shared=expected is None):
+                if expected is not None and not self._is(folder + batch.staged[0][1], expected[0]):
+                    return False
+                if len(batch.staged) > 1 and not self._durable:
+                    del batch.staged[: files.replace_many(*batch.paths())]
+                while batch.staged:
+                    temporary, name = batch.staged[0]
+                    files.replace(temporary, folder + name)
+                    del batch.staged[0]
         if self._durable:
             self._sync([folder, *map(os.path.dirname, reversed(batch.made))])
         batch.made.clear()

@@ -159,6 +159,11 @@ class LocalAgreement(Store):
             )
             return nullcontext()
 
+    def _locks_at_once(self, *, exclusive: bool) -> bool:
+        """Whether a lock can be had, or not, without anything else to be done: this thread has none, and it is known
+        how far they reach."""
+        return self.locking and (self._looked or self._insists or not exclusive) and not locks.any_mine()
+
     @contextmanager
     def _sure(self, folder: str, *, shared: bool, patient: bool = True) -> Iterator[None]:
         """The lock of the directory that the path leads to while it is held: whoever had it before may have removed it,

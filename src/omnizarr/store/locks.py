@@ -12,6 +12,7 @@ import errno
 import os
 import threading
 from contextlib import suppress
+from functools import lru_cache
 from types import TracebackType
 from typing import Self
 
@@ -22,7 +23,7 @@ except ImportError:  # Windows has no locks that a killed process leaves without
 else:
     AVAILABLE = True
 
-__all__ = ["AVAILABLE", "Held", "Identity", "file_system", "identity", "is_network"]
+__all__ = ["AVAILABLE", "Held", "Identity", "any_mine", "file_system", "identity", "is_network"]
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -55,6 +56,11 @@ def _let_go_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+def any_mine() -> bool:
+    """Whether this thread holds any directory that it is known to hold."""
+    return bool(_mine.held)
 
 
 class Held:
@@ -157,7 +163,14 @@ def is_network(kind: str) -> bool:
 def file_system(path: str) -> str:
     """What kind of file system a directory is on, as the system calls it; empty if it does not say."""
     try:
-        device = os.stat(path).st_dev
+        return _kind(os.stat(path).st_dev)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _kind(device: int) -> str:
+    try:
         wanted = f"{os.major(device)}:{os.minor(device)}"
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
             for line in mounts:

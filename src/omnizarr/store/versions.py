@@ -19,6 +19,11 @@ class FileVersion:
         self._file = file
         self._state = _state(status)
 
+    @property
+    def state(self) -> tuple[int, ...]:
+        """What tells it: the numbers of device and file, the size, and the date in nanoseconds."""
+        return self._state
+
     def is_of(self, status: os.stat_result) -> bool:
         """Whether that is the same state of the same file."""
         return self._state == _state(status)
