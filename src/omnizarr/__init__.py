@@ -11,7 +11,10 @@ What stands here is loaded when it is first used, so that `omnizarr --help` need
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from omnizarr import errors
+from omnizarr import (
+    _forking,  # noqa: F401  before anything else is imported
+    errors,
+)
 from omnizarr.config import config  # at once: else the submodule of that name would stand in its place
 from omnizarr.errors import OmnizarrError, OmnizarrWarning
 

@@ -757,6 +757,16 @@ class TestKernel:
         assert locate((slice(None),), side, 1, "/", 1) is None
         assert locate((slice(0, 2),) * 3, side * 3, 2**62, "/", 9) is None
 
+    def test_it_decodes_what_is_in_memory(self) -> None:
+        number, decode = native.codec("zstd"), native.kernel().decode
+        frame = omnizarr.codecs.Zstd(1).bind(ByteSpec(16, 16, 1), "", Problems()).encode(bytes(range(16)))
+        assert decode(number, frame, 16) == bytes(range(16))
+        for wrong, size in ((frame, 15), (frame, 17), (b"", 16), (frame[:-1], 16), (b"x" * 99, 16)):
+            assert decode(number, wrong, size) is None
+        for arguments in ((0, b"x", 1), (9, b"x", 1), (number, frame, 0), (number, frame, -1)):
+            with pytest.raises(ValueError, match="sizes|codec"):
+                decode(*arguments)
+
     def test_more_than_a_frame_of_blosc_can_hold_is_left_to_python(self, tmp_path: Path) -> None:
         number = native.codec("blosc")
         element = np.zeros(1, np.uint8)

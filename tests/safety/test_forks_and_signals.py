@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr import _forking
 from omnizarr.store import leftovers
 from tests.safety.processes import forked, program, run_all, wait_for
 
@@ -93,6 +95,111 @@ def test_a_fork_waits_for_libraries_that_other_threads_import(tmp_path: Path) ->
             assert running.wait(timeout=60) == 0
         finally:
             running.kill()
+
+
+FIRST_USE = """
+import faulthandler, os, sys, threading, time, warnings
+import numpy as np
+import omnizarr
+warnings.simplefilter("ignore")
+folder, kind, delay = sys.argv[1], sys.argv[2], float(sys.argv[3])
+data = np.arange(64 * 64, dtype="u2").reshape(64, 64)
+
+def act(place):
+    if kind in ("zip", "sqlite"):
+        stored = omnizarr.open_array(f"{folder}/x.{'zarr.zip' if kind == 'zip' else kind}")
+        assert (stored[...] == data).all()
+    elif kind == "memory":
+        z = omnizarr.create_array(None, data=data, chunks=(8, 8), compressors=["gzip"])
+        assert (z[...] == data).all()
+    else:
+        group = omnizarr.create_group(f"{folder}/{place}", zarr_format=2 if kind == "v2" else 3)
+        z = group.create_array("x", data=data, chunks=(8, 8), shards=(32, 32) if kind == "shards" else None)
+        z[3:9] = 3
+        z.attrs["x"] = 1
+        z.append(data)
+        assert (z[64:] == data).all()
+        assert len(group) == 1
+
+thread = threading.Thread(target=act, args=["parent"])
+thread.start()
+time.sleep(delay)
+child = os.fork()
+if child == 0:
+    faulthandler.dump_traceback_later(60, exit=True)
+    act("child")
+    os._exit(0)
+faulthandler.dump_traceback_later(90, exit=True)
+thread.join()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.parametrize("kind", ["chunks", "shards", "v2", "memory", "zip", "sqlite"])
+def test_forking_in_the_middle_of_the_first_use_of_all(tmp_path: Path, kind: str) -> None:
+    """When another thread imports one thing after the other: whenever that is, the child finds all it needs."""
+    data = np.arange(64 * 64, dtype="u2").reshape(64, 64)
+    for name in ("x.zarr.zip", "x.sqlite"):
+        omnizarr.create_array(tmp_path / name, data=data, chunks=(8, 8))
+    for turn in range(6):
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        for name in ("x.zarr.zip", "x.sqlite"):
+            (folder / name).hardlink_to(tmp_path / name)
+        command = [sys.executable, "-c", FIRST_USE, folder, kind, str(turn * 0.012)]
+        finished = subprocess.run(command, capture_output=True, text=True, timeout=200)
+        assert (finished.returncode, finished.stderr) == (0, ""), f"forked after {turn * 12} ms"
+
+
+def test_what_is_done_before_a_fork_is_undone_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even what is registered while somebody is about to fork, for which it comes too late."""
+    monkeypatch.setattr(_forking, "_tasks", [])
+    done: list[str] = []
+
+    def first() -> None:
+        done.append("before")
+        if len(_forking._tasks) == 1:
+            _forking.around_forks(lambda: done.append("late"), lambda: done.append("late after"), lambda: None)
+
+    _forking.around_forks(first, lambda: done.append("after"), lambda: done.append("in the child"))
+    assert wait_for(forked(lambda: check_equal(done, ["before", "in the child"]))) == 0
+    assert done == ["before", "after"]
+    assert wait_for(forked(lambda: None)) == 0
+    assert done[2:] == ["late", "before", "after", "late after"]
+
+
+def check_equal(found: object, expected: object) -> None:
+    assert found == expected
+
+
+HALF = """
+import os, sys, threading
+sys.path.insert(0, sys.argv[1])
+begun = sys.begun = threading.Event()
+import omnizarr
+threading.Thread(target=__import__, args=["never_ready"], daemon=True).start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    sys.begun = None
+    import never_ready  # by another thread, which the child does not have
+    os._exit(0 if never_ready.ready else 1)
+os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+NEVER_READY = """
+import sys, time
+if sys.begun is not None:
+    sys.begun.set()
+    time.sleep(600)
+ready = True
+"""
+
+
+def test_a_child_imports_anew_what_another_thread_has_not_imported_in_time(tmp_path: Path) -> None:
+    (tmp_path / "never_ready.py").write_text(NEVER_READY)
+    finished = subprocess.run([sys.executable, "-c", HALF, tmp_path], capture_output=True, text=True, timeout=60)
+    assert (finished.returncode, finished.stderr) == (0, "")
 
 
 def load(z: omnizarr.Array, worker: int) -> None:

@@ -9,7 +9,6 @@ they are trusted.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from functools import cache
 from typing import Any
@@ -78,20 +77,6 @@ def codec(name: str | None) -> int | None:
         loop.use(name, tuple(found))
         compress, *options = _COMPRESS[name]
         frame = getattr(library, str(compress))(_SAMPLE, *options)
-        return _NUMBERS[name] if _decodes(loop, _NUMBERS[name], frame) else None
+        return _NUMBERS[name] if loop.decode(_NUMBERS[name], frame, len(_SAMPLE)) == _SAMPLE else None
     except (ImportError, OSError, AttributeError, ValueError, TypeError):
         return None  # another build of the library, which hides them
-
-
-def _decodes(loop: Any, number: int, frame: bytes) -> bool:
-    """Whether a frame that the library made comes back by way of the loop."""
-    import tempfile  # which takes longer to load than all of this
-
-    target = ctypes.create_string_buffer(len(_SAMPLE))
-    with tempfile.TemporaryFile() as file:
-        file.write(frame)
-        file.flush()
-        size = len(_SAMPLE)
-        how = (number, size, size, 1, 0, (size,), (1,), (1,))
-        status = loop.read_one(file.fileno(), os.O_RDONLY, 0, len(frame), *how, ctypes.addressof(target))
-    return bool(status == DONE and target.raw == _SAMPLE)

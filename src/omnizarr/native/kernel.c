@@ -1015,6 +1015,37 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
     return PyLong_FromLong((long)status);
 }
 
+PyDoc_STRVAR(decode_doc,
+             "decode(codec, data, size)\n"
+             "The bytes that data of a compressed chunk become, if they are so many; else None.");
+
+static PyObject *py_decode(PyObject *module, PyObject *arguments) {
+    (void)module;
+    int codec;
+    Py_buffer data;
+    Py_ssize_t size;
+    struct reading plan = {0};
+    if (!PyArg_ParseTuple(arguments, "iy*n", &codec, &data, &size)) return NULL;
+    PyObject *result = NULL;
+    struct worker *worker = take_worker();
+    if (!is_known(codec)) {
+    } else if (codec == RAW || size < 1) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+    } else if (worker == NULL) {
+        PyErr_NoMemory();
+    } else if ((result = PyBytes_FromStringAndSize(NULL, size)) != NULL) {
+        plan.codec = (enum codec)codec;
+        plan.decoded = (int64_t)size;
+        if (!decode(worker, &plan, data.buf, (int64_t)data.len, PyBytes_AsString(result))) {
+            Py_DECREF(result);
+            result = Py_NewRef(Py_None);
+        }
+    }
+    give_back(worker);
+    PyBuffer_Release(&data);
+    return result;
+}
+
 PyDoc_STRVAR(read_small_doc,
              "read_small(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
              "`read_one` for a box that fills `out`, a buffer of just its size.");
@@ -1670,6 +1701,7 @@ static PyObject *py_use(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef methods[] = {
+    {"decode", py_decode, METH_VARARGS, decode_doc},
     {"find", py_find, METH_VARARGS, find_doc},
     {"locate", (PyCFunction)(void (*)(void))py_locate, METH_FASTCALL, locate_doc},
     {"publish", py_publish, METH_VARARGS, publish_doc},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
+from omnizarr._forking import around_forks
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
 from omnizarr.store.held import Held, HeldBytes
 from omnizarr.store.key_index import KeyIndex
@@ -18,9 +18,8 @@ __all__ = ["MemoryStore"]
 # held while a reference is stored, never while bytes are copied.
 _CHANGING = threading.Lock()
 
-if hasattr(os, "register_at_fork"):
-    # A fork waits until no dict is half changed, and the child finds the lock free.
-    os.register_at_fork(before=_CHANGING.acquire, after_in_parent=_CHANGING.release, after_in_child=_CHANGING.release)
+# A fork waits until no dict is half changed, and the child finds the lock free.
+around_forks(_CHANGING.acquire, _CHANGING.release, _CHANGING.release)
 
 _NUMBERS = count(1)
 

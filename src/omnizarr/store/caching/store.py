@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
+from omnizarr._forking import around_forks
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
@@ -28,8 +29,7 @@ _MOST_TRIES = 100  # of reading several parts of one state of a value that other
 # can wait until none of them is half changed, and the child finds it free.
 _CHANGING = threading.Lock()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_CHANGING.acquire, after_in_parent=_CHANGING.release, after_in_child=_CHANGING.release)
+around_forks(_CHANGING.acquire, _CHANGING.release, _CHANGING.release)
 
 
 class CacheStore(WrapperStore):

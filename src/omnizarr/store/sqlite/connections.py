@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from omnizarr._forking import around_forks
 from omnizarr.errors import MissingDependencyError, StoreError
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ class _Gate:
 
 _GATE = _Gate()
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_GATE.close_for_a_fork, after_in_parent=_GATE.open_again, after_in_child=_GATE.renew)
+around_forks(_GATE.close_for_a_fork, _GATE.open_again, _GATE.renew)
 
 
 def library() -> Any:
