@@ -99,7 +99,7 @@ clean: ## remove environments, builds and caches
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@touch $@
 
-KERNEL := hatch_build.py src/omnizarr/native/kernel.c
+KERNEL := hatch_build.py $(wildcard src/omnizarr/native/*.[ch])
 
 .venv/.runtime: .venv/.made pyproject.toml $(KERNEL)
 	@echo "== installing the runtime"

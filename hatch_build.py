@@ -1,4 +1,4 @@
-"""Compiles the loop over chunks (`src/omnizarr/native/kernel.c`) when omnizarr is built or installed.
+"""Compiles the loop over chunks (`src/omnizarr/native/kernel.c` and its parts) when omnizarr is built or installed.
 
 It is never needed: without a compiler, or the headers of Python, the package is made without it, all the same. One
 build serves every Python from 3.11 on (the stable ABI). OMNIZARR_BUILD_NATIVE=0 leaves it out, =1 insists on it.

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from stat import S_ISLNK
 
-from omnizarr.config import config
-from omnizarr.native import kernel
 from omnizarr.store import leftovers
 from omnizarr.store.contract import ByteRange, span
 from omnizarr.store.splicing import Splice, write_all, write_splice
@@ -24,7 +22,6 @@ __all__ = [
     "read_into",
     "remove",
     "replace",
-    "replace_many",
     "stage",
 ]
 
@@ -139,15 +136,6 @@ def remove(path: str) -> bool:
 def replace(old: str, new: str) -> None:
     """Gives a file another name, in the place of one that has it."""
     _patiently(os.replace, old, new)
-
-
-def replace_many(old: list[str], new: list[str]) -> int:
-    """The same for many, without the interpreter, where there is compiled code for it: how many from the first on."""
-    loop = kernel() if config.native else None
-    try:
-        return 0 if loop is None else loop.rename(old, new)
-    except ValueError:  # a name that is no text
-        return 0
 
 
 def flush_folder(path: str) -> None:

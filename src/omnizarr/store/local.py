@@ -541,8 +541,6 @@ class LocalStore(LocalAgreement):
             with self._guard(folder, shared=expected is None):
                 if expected is not None and not self._is(folder + batch.staged[0][1], expected[0]):
                     return False
-                if len(batch.staged) > 1 and not self._durable:
-                    del batch.staged[: files.replace_many(*batch.paths())]
                 while batch.staged:
                     temporary, name = batch.staged[0]
                     files.replace(temporary, folder + name)
