@@ -17,7 +17,7 @@ import pytest
 import omnizarr
 from omnizarr.errors import InvalidKeyError, LocationError, ReadOnlyError, StoreError
 from omnizarr.native import kernel
-from omnizarr.store import LocalStore, files, leftovers, local, local_agreement
+from omnizarr.store import LocalStore, files, leftovers, local, local_agreement, local_paths
 from omnizarr.testing import StoreSuite
 
 
@@ -47,7 +47,7 @@ class TestWithoutModernCalls(StoreSuite):
         monkeypatch.setattr(files, "_pread", files._seek_and_read)
         monkeypatch.setattr(files, "_preadv", None)
         monkeypatch.setattr(files, "_WINDOWS", os.name == "nt")
-        monkeypatch.setattr(local, "_WINDOWS", True)
+        monkeypatch.setattr(local_paths, "_WINDOWS", True)
         monkeypatch.setattr(local, "_NOFOLLOW", 0)
 
     def make_store(self, tmp_path: Path) -> LocalStore:
@@ -201,7 +201,7 @@ def test_directories_of_absent_keys_are_not_remembered(store: LocalStore):
 
 
 def test_what_is_remembered_is_bounded(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(local, "_REMEMBERED", 10)
+    monkeypatch.setattr(local_paths, "_REMEMBERED", 10)
     for number in range(50):
         store.set(f"d{number}/e/k", b"x")
     assert len(store._folders) <= 10

@@ -12,11 +12,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
-from pathlib import Path, PurePath
-from stat import S_ISDIR, S_ISREG
-from typing import Any, NoReturn, Self, TypeAlias
+from pathlib import PurePath
+from stat import S_ISREG
+from typing import Any, NoReturn, Self
 
-from omnizarr.errors import InvalidKeyError, LocationError, StoreError
 from omnizarr.store import files, leftovers
 from omnizarr.store.batches import Batch
 from omnizarr.store.contract import (
@@ -25,49 +24,31 @@ from omnizarr.store.contract import (
     Request,
     Store,
     Version,
-    check_key,
     check_prefix,
     flat,
     is_text,
     refuse_start,
 )
 from omnizarr.store.held import Held, HeldFile
-from omnizarr.store.local_agreement import LocalAgreement
-from omnizarr.store.paths import check_native, key_to_path, path_to_url, url_to_path
+from omnizarr.store.local_listing import LocalListing
+from omnizarr.store.local_paths import ABSENT, absolute, check_name, is_plain
+from omnizarr.store.paths import url_to_path
 from omnizarr.store.publishing import publish
 from omnizarr.store.splicing import Part, Splice
 from omnizarr.store.versions import FileVersion
 
 __all__ = ["LocalStore"]
 
-_WINDOWS = os.name == "nt"
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 # Not to wait for the other end of a pipe: nobody should find one in a store, but whoever does must not hang.
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
-_ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _LINK = frozenset({errno.ELOOP, errno.EMLINK})  # what O_NOFOLLOW answers: the first of them, on FreeBSD the second
-_REMEMBERED = 16_384  # directories; a few megabytes at most, and enough for the chunks of one read
 _ATTEMPTS = 100  # to write into a directory that others remove at the same time; more than two are rare
 _TOGETHER = 64  # files that become visible under one lock
-_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
-
-_HINTS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the quota of this user is used up",
-    errno.EACCES: "check the permissions of the file and of the directories above it",
-    errno.EPERM: "check the permissions of the file and of the directories above it",
-    errno.EROFS: "the file system is mounted for reading only",
-    errno.EMFILE: "this process has too many files open",
-    errno.ENOTDIR: "a file is where a directory is needed: no key can lie below another one",
-    errno.EISDIR: "a directory is where a file is needed: other keys lie below this one",
-    errno.ENAMETOOLONG: "the key is longer than the file system allows",
-}
-
-_Trail: TypeAlias = tuple[tuple[int, int], ...]
 
 
-class LocalStore(LocalAgreement):
+class LocalStore(LocalListing):
     """Keys as files under `root`, which is made by the first write.
 
     A value is written to a temporary file and renamed, so that a reader sees the old value or the new one. A directory
@@ -94,7 +75,7 @@ class LocalStore(LocalAgreement):
         """`durable` has every write reach the disk before it returns. `locking=False` takes no locks, for file systems
         that have none: then only the threads of this process agree; True takes them and is content, even if the file
         system is one of several machines and they hold on one; None is what `config.locking` says."""
-        self._root = _absolute(root)
+        self._root = absolute(root)
         self._place = os.path.realpath(self._root)  # two spellings of one directory share their locks
         self._top = self._root if self._root.endswith(os.sep) else self._root + os.sep
         self._read_only = read_only
@@ -105,9 +86,7 @@ class LocalStore(LocalAgreement):
         self._looks_for_links = not (follow_symlinks or _NOFOLLOW)
         if not is_text(self._root):  # names that are no UTF-8, which only Python gives back to the system as they were
             self.files = False
-        # Prefixes whose every step was seen to be a directory and no link, and their native paths. That one has gone
-        # meanwhile shows when a file in it is opened.
-        self._folders: dict[str, str] = {"": self._top}
+        self._folders = {"": self._top}
 
     @classmethod
     def from_url(
@@ -128,15 +107,6 @@ class LocalStore(LocalAgreement):
             locking=locking,
         )
 
-    @property
-    def location(self) -> str:
-        return self._root
-
-    @property
-    def url(self) -> str:
-        """The root as a `file:` URL (R117)."""
-        return path_to_url(PurePath(self._root))
-
     def parent(self) -> tuple[Store, str] | None:
         folder, name = os.path.split(self._root)
         if not name:
@@ -144,10 +114,6 @@ class LocalStore(LocalAgreement):
         above = LocalStore(folder, read_only=self._read_only, follow_symlinks=self._follow, durable=self._durable)
         above._agree_as(self)
         return above, name
-
-    def path(self, key: str) -> Path:
-        """The file that holds `key`, or would."""
-        return key_to_path(key, Path(self._root))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LocalStore) and other._root == self._root
@@ -157,75 +123,6 @@ class LocalStore(LocalAgreement):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_folders": {"": self._top}}
-
-    # -- from keys to paths
-
-    def _find(self, key: str) -> str:
-        """The native path of `key`, every step but the last seen to be a directory."""
-        cut = key.rfind("/") + 1
-        folder = self._folders.get(key[:cut])
-        if folder is None or not _is_plain(key[cut:]):
-            check_key(key)
-            check_native(key, windows=_WINDOWS)
-            folder = self._enter(key[:cut])
-        return folder + key[cut:]
-
-    def _enter(self, directory: str, made: list[str] | None = None) -> str:
-        """The native path of a checked prefix, after a look at each step that is not known. With `made`, a list, steps
-        that are missing are made and added to it."""
-        end = len(directory)
-        while (folder := self._folders.get(directory[:end])) is None:
-            end = directory.rfind("/", 0, end - 1) + 1
-        while end < len(directory):
-            start, end = end, directory.find("/", end) + 1
-            path = folder + directory[start : end - 1]
-            if made is not None and files.make_directory(path):
-                made.append(path)
-            else:
-                status = os.stat(path, follow_symlinks=self._follow)
-                if files.is_link(status):
-                    self._refuse(directory, path)
-                if not S_ISDIR(status.st_mode):
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-            folder = path + os.sep
-            if len(self._folders) >= _REMEMBERED:
-                self._folders = {"": self._top}
-            self._folders[directory[:end]] = folder
-        return folder
-
-    def _bare(self, folder: str) -> str:
-        """The path without the separator at its end, with which it may just be too long for the system."""
-        return folder[:-1] if len(folder) > len(self._top) else folder
-
-    def _forget(self, directory: str) -> None:
-        while directory:
-            self._folders.pop(directory, None)
-            directory = directory[: directory.rfind("/", 0, -1) + 1]
-
-    def _refuse(self, key: str, path: str) -> NoReturn:
-        raise InvalidKeyError(
-            f"`{key}` leads through a link in {self!r} ({path})",
-            hint="a link may lead out of the store; `LocalStore(root, follow_symlinks=True)` follows it",
-            store=repr(self),
-            key=key,
-            path=path,
-        )
-
-    def _fail(self, action: str, key: str, error: OSError) -> NoReturn:
-        if isinstance(error, StoreError):
-            raise error
-        number = error.errno
-        path = self._top + key.replace("/", os.sep)
-        failure = StoreError(
-            f"cannot {action} `{key}` in {self!r}: {error.strerror or error} ({path})",
-            hint=None if number is None else _HINTS.get(number),
-            store=repr(self),
-            key=key,
-            path=path,
-            errno=number,
-        )
-        failure.errno = number
-        raise failure from error
 
     # -- reading
 
@@ -238,7 +135,7 @@ class LocalStore(LocalAgreement):
                 self._refuse(key, path)
             return os.open(path, self._flags)
         except OSError as error:
-            if error.errno in _ABSENT or (_WINDOWS and os.path.isdir(path)):
+            if error.errno in ABSENT or os.path.isdir(path):
                 return None
             if error.errno in _LINK and not self._follow:
                 self._refuse(key, path)
@@ -263,7 +160,7 @@ class LocalStore(LocalAgreement):
         cut = key.rfind("/") + 1
         name = key[cut:]
         folder = self._folders.get(key[:cut])
-        if folder is None or not _is_plain(name) or self._looks_for_links:
+        if folder is None or not is_plain(name) or self._looks_for_links:
             return None
         try:
             return os.open(folder + name, self._flags)
@@ -361,33 +258,6 @@ class LocalStore(LocalAgreement):
             if file != -1:
                 os.close(file)
 
-    def path_of(self, key: str) -> tuple[str, int]:
-        cut = key.rfind("/") + 1
-        folder = self._folders.get(key[:cut])
-        if folder is None or not _is_plain(key[cut:]):
-            return super().path_of(key)
-        return folder + key[cut:], self._flags
-
-    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        found: list[str] = []
-        for start, ends in rows:
-            cut = start.rfind("/") + 1
-            folder = self._folders.get(start[:cut])
-            # Digits, and chunks have nothing else there, lead to no other directory.
-            if folder is not None and _is_plain(start[cut:] + ends[0]) and (len(ends) == 1 or _are_digits(ends)):
-                lead = folder + start[cut:]
-                found += [lead + end for end in ends]
-                continue
-            for end in ends:
-                key = start + end
-                try:
-                    found.append(self._find(key))
-                except OSError as error:
-                    if error.errno not in _ABSENT:
-                        self._fail("read", key, error)
-                    found.append("")  # which is never there
-        return found, self._flags
-
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         # Requests for one key that follow each other are answered from one open file, and so from one state of it.
         for key, group in groupby(enumerate(requests), key=lambda item: item[1][0]):
@@ -420,7 +290,7 @@ class LocalStore(LocalAgreement):
             path = self._find(key)
             status = os.stat(path, follow_symlinks=self._follow)
         except OSError as error:
-            if error.errno in _ABSENT:
+            if error.errno in ABSENT:
                 return None
             self._fail("look at", key, error)
         if files.is_link(status):
@@ -479,7 +349,7 @@ class LocalStore(LocalAgreement):
         cut = len(directory)
         names = [key[cut:] for key in keys]
         # Only what needs no closer look; and who waits for the disk wants the files open.
-        if self._durable or not self.locking or not all(map(_is_plain, names)):
+        if self._durable or not self.locking or not all(map(is_plain, names)):
             return None
         if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys):
             return None
@@ -500,8 +370,7 @@ class LocalStore(LocalAgreement):
 
     def _made(self, key: str, made: list[str]) -> str:
         """The native path of a key's directory, which is made where it is missing, and the root with it."""
-        check_key(key)
-        check_native(key, windows=_WINDOWS)
+        check_name(key)
         directory = key[: key.rfind("/") + 1]
         try:
             return self._enter(directory, made)
@@ -514,9 +383,8 @@ class LocalStore(LocalAgreement):
         cut = key.rfind("/") + 1
         directory = key[:cut]
         folder = self._folders.get(directory)
-        if folder is None or not _is_plain(key[cut:]):
-            check_key(key)
-            check_native(key, windows=_WINDOWS)
+        if folder is None or not is_plain(key[cut:]):
+            check_name(key)
         for _ in range(_ATTEMPTS):
             try:
                 batch.folder = folder or self._enter(directory, batch.made)
@@ -569,7 +437,7 @@ class LocalStore(LocalAgreement):
         try:
             status = os.stat(path, follow_symlinks=self._follow)
         except OSError as error:
-            if error.errno not in _ABSENT:
+            if error.errno not in ABSENT:
                 raise
             return version is None
         return isinstance(version, FileVersion) and version.is_of(status)
@@ -600,7 +468,7 @@ class LocalStore(LocalAgreement):
             self._prune(folder)
         except OSError as error:
             # Absent, or a directory, which is no key (A66).
-            if error.errno not in _ABSENT and not os.path.isdir(path):
+            if error.errno not in ABSENT and not os.path.isdir(path):
                 self._fail("erase", key, error)
             return still is None or still(path)
         return True
@@ -629,127 +497,3 @@ class LocalStore(LocalAgreement):
                 else:
                     below.append(entry.path + os.sep)
         return below
-
-    def _prune(self, folder: str, until: str = "") -> None:
-        """Removes a directory and those above it, as far as they are empty and below the root, and no shorter than
-        `until`."""
-        while len(folder) > max(len(self._top), len(until)):
-            try:
-                # Whoever has locked it, to put something into it, must not lose it.
-                with self._sure(folder, shared=False, patient=False):
-                    os.rmdir(self._bare(folder))
-            except FileNotFoundError:
-                pass  # somebody else removed it, and may have stopped here
-            except OSError:
-                return  # not empty, or in use
-            self._folders.pop(folder[len(self._top) :].replace(os.sep, "/"), None)
-            folder = folder[: folder.rfind(os.sep, 0, -1) + 1]
-
-    def sweep(self) -> None:
-        """Removes what writers that died left behind."""
-        self.check_writable()
-        for _ in self.list():
-            pass  # a listing does it on its way
-
-    # -- listing
-
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._walk(check_prefix(prefix))
-
-    def _walk(self, prefix: str) -> Iterator[str]:
-        try:
-            top = self._enter_prefix(prefix)
-            waiting: list[tuple[str, str, _Trail]] = [] if top is None else [(prefix, top, ())]
-            while waiting:
-                prefix, folder, above = waiting.pop()
-                trail = self._trail(folder, above)
-                if trail is None:
-                    continue
-                for entry in self._scan(folder):
-                    if not self._is_listed(entry):
-                        continue
-                    if entry.is_file():
-                        yield prefix + entry.name
-                    elif entry.is_dir():
-                        waiting.append((f"{prefix}{entry.name}/", entry.path + os.sep, trail))
-        except OSError as error:
-            self._fail("list", prefix, error)
-
-    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        prefix = check_prefix(prefix)
-        try:
-            folder = self._enter_prefix(prefix)
-            entries = [] if folder is None else [entry for entry in self._scan(folder) if self._is_listed(entry)]
-            keys = [prefix + entry.name for entry in entries if entry.is_file()]
-            prefixes = [f"{prefix}{entry.name}/" for entry in entries if entry.is_dir()]
-        except OSError as error:
-            self._fail("list", prefix, error)
-        return sorted(keys), sorted(prefixes)
-
-    def _enter_prefix(self, prefix: str) -> str | None:
-        check_native(prefix[:-1], windows=_WINDOWS)
-        try:
-            return self._enter(prefix)
-        except OSError as error:
-            if error.errno in _ABSENT:
-                return None
-            raise
-
-    def _scan(self, folder: str) -> list[os.DirEntry[str]]:
-        """What lies in a directory, without what is being written; what dead writers left there is removed."""
-        try:
-            with os.scandir(self._bare(folder)) as found:
-                entries = list(found)
-        except OSError as error:
-            if error.errno in _ABSENT:  # also what is too deep to be reached, which `get` calls absent too
-                return []
-            raise
-        temporary = [entry for entry in entries if leftovers.is_temporary(entry.name)]
-        if not temporary:
-            return entries
-        if not self.read_only:
-            for entry in temporary:
-                leftovers.sweep(entry)
-            if len(temporary) == len(entries):
-                self._prune(folder)
-        return [entry for entry in entries if entry not in temporary]
-
-    def _is_listed(self, entry: os.DirEntry[str]) -> bool:
-        if not (entry.name.isascii() or is_text(entry.name)):
-            return False  # no key has such a name
-        return not files.is_linked(entry) or (self._follow and os.path.exists(entry.path))
-
-    def _trail(self, folder: str, above: _Trail) -> _Trail | None:
-        """The directories that led to `folder`, and itself; None if it is one of them, which only links bring about."""
-        if not self._follow:
-            return above
-        try:
-            status = os.stat(self._bare(folder))
-        except FileNotFoundError:
-            return None
-        here = (status.st_dev, status.st_ino)
-        return None if here in above else (*above, here)
-
-
-def _absolute(root: str | os.PathLike[str]) -> str:
-    given: object = os.fspath(root)
-    if not isinstance(given, str) or not given or "\0" in given:
-        raise LocationError(f"{root!r} is not a directory's path", location=root)
-    if "://" in given:
-        raise LocationError(
-            f"`{given}` is a URL, not a path", hint="`LocalStore.from_url` takes URLs that start with `file:`"
-        )
-    joined = given if os.path.isabs(given) else os.path.join(os.getcwd(), given)
-    plain = os.path.normpath(joined)
-    # `link/..` is the parent of what the link points to, which only the system can tell.
-    return plain if ".." not in given or os.path.realpath(plain) == os.path.realpath(joined) else joined
-
-
-def _are_digits(names: Sequence[str]) -> bool:
-    together = "".join(names)
-    return together.isdigit() and together.isascii()
-
-
-def _is_plain(name: str) -> bool:
-    """Whether the last step of a key needs no closer look."""
-    return name[:1] not in ("", ".") and name.isascii() and "\0" not in name and not _WINDOWS

@@ -6,12 +6,12 @@ import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from typing import TYPE_CHECKING, NoReturn
 
 from omnizarr.config import config
 from omnizarr.errors import StoreError, warn
 from omnizarr.store import locks
-from omnizarr.store.contract import Store, check_key
+from omnizarr.store.contract import check_key
+from omnizarr.store.local_paths import LocalPaths
 from omnizarr.store.threads import Turn, process_lock, process_turn
 
 __all__ = ["LocalAgreement"]
@@ -20,27 +20,17 @@ _ATTEMPTS = 100  # to lock directories that others remove at the same time; more
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
 
 
-class LocalAgreement(Store):
+class LocalAgreement(LocalPaths):
     """A store in a directory, as far as it agrees with others that show the same one."""
 
     conditional = locking = erases_if = locks.AVAILABLE
 
-    _root: str
-    _top: str
     _place: str
-    _folders: dict[str, str]
+    """Where the root really is, whatever path leads there."""
     _insists: bool
     """Whether the user knows how far locks reach here."""
     _looked: bool
     """Whether it was looked how far they do."""
-
-    if TYPE_CHECKING:
-
-        def _find(self, key: str) -> str: ...
-        def _enter(self, directory: str, made: list[str] | None = None) -> str: ...
-        def _bare(self, folder: str) -> str: ...
-        def _prune(self, folder: str, until: str = "") -> None: ...
-        def _fail(self, action: str, key: str, error: OSError) -> NoReturn: ...
 
     def _begin(self, locking: bool | None) -> None:
         """Takes locks, or none, as the user says, or else the settings."""
@@ -174,6 +164,21 @@ class LocalAgreement(Store):
                 if held is None or held.still_there():
                     yield
                     return
+
+    def _prune(self, folder: str, until: str = "") -> None:
+        """Removes a directory and those above it, as far as they are empty and below the root, and no shorter than
+        `until`."""
+        while len(folder) > max(len(self._top), len(until)):
+            try:
+                # Whoever has locked it, to put something into it, must not lose it.
+                with self._sure(folder, shared=False, patient=False):
+                    os.rmdir(self._bare(folder))
+            except FileNotFoundError:
+                pass  # somebody else removed it, and may have stopped here
+            except OSError:
+                return  # not empty, or in use
+            self._folders.pop(folder[len(self._top) :].replace(os.sep, "/"), None)
+            folder = folder[: folder.rfind(os.sep, 0, -1) + 1]
 
     def _look_at_locks(self) -> None:
         """Says once if locks will not hold for everybody."""
