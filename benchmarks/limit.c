@@ -12,7 +12,7 @@
  * Prints the seconds of the fastest repeat, and a checksum of the elements that `layouts.checksum` gives as well.
  *     limit FOLDER LENGTH CHUNK line CODEC REPEATS
  * reads and decodes every chunk of an array of one dimension and keeps nothing: the least that has to be done by whoever
- * wants something of each of them. The checksum is 0.
+ * wants something from all over each of them. The checksum is 0.
  */
 #define _GNU_SOURCE
 #include <blosc.h>
@@ -175,7 +175,7 @@ static uint64_t checksum(size_t size) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 7) fail("usage: limit FOLDER SIDE CHUNK SHARD CODEC REPEATS");
+    if (count != 7) fail("usage: limit FOLDER SIDE CHUNK SHARD CODEC REPEATS, or limit FOLDER LENGTH CHUNK line CODEC REPEATS");
     folder = arguments[1];
     side = strtoul(arguments[2], NULL, 10);
     inner = strtoul(arguments[3], NULL, 10);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import signal
@@ -243,6 +244,80 @@ def test_a_child_finds_helpers_of_its_own(tmp_path: Path) -> None:
                     os._exit(2)
             assert os.waitpid(pid, 0)[1] == 0
         assert np.array_equal(z[...], a)
+
+
+def test_a_chunk_that_is_unusual_among_others(calls: list[str], tmp_path: Path) -> None:
+    """It is read by Python, and the others with it from then on."""
+    a = np.arange(64)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=8, compressors=GZIP)
+    chunk = tmp_path / "c" / "3"
+    chunk.write_bytes(gzip.compress(a[24:28].tobytes()) + gzip.compress(a[28:32].tobytes()))  # as gzip may be
+    calls.clear()
+    for _ in range(3):
+        np.testing.assert_array_equal(z[5:60], a[5:60])
+    assert calls == ["read"] * 4, "the first of them twice"
+
+
+def test_who_replaces_where_files_are_is_asked_for_each(tmp_path: Path) -> None:
+    class Moved(LocalStore):
+        def get(self, key: str, range: Any = None) -> Any:
+            return super().get(moved(key), range)
+
+        def hold(self, key: str) -> Any:
+            return super().hold(moved(key))
+
+        def get_into(self, key: str, start: int, target: memoryview) -> Any:
+            return super().get_into(moved(key), start, target)
+
+        def get_each(self, requests: Any) -> Any:
+            return super().get_each([(moved(key), range) for key, range in requests])
+
+        def paths(self, rows: Any) -> Any:
+            return super().paths([(moved(start), ends) for start, ends in rows])
+
+    def moved(key: str) -> str:
+        return "moved/" + key if key.startswith("c/") else key
+
+    omnizarr.create_array(tmp_path, data=np.arange(10), chunks=4, compressors=None)
+    omnizarr.create_array(tmp_path / "moved", data=np.arange(10) + 100, chunks=4, compressors=None)
+    z = omnizarr.open_array(Moved(tmp_path))
+    assert Moved.files == LocalStore.files
+    for _ in range(2):
+        assert (z[2], z[1:7].tolist(), z[[9]].tolist()) == (102, list(range(101, 107)), [109])
+        z.store.size("c/0")
+
+    class Half(LocalStore):
+        def path_of(self, key: str) -> Any:
+            raise AssertionError
+
+    assert not Half.files
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="it is Linux that tells of threads")
+def test_helpers_are_gone_when_somebody_forks(tmp_path: Path) -> None:
+    a = np.random.default_rng(1).integers(0, 9, (64, 2**12), "u2")
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(4, 2**10), compressors=ZSTD)
+    with omnizarr.config(threads=1):
+        z[...]
+    before = len(os.listdir("/proc/self/task"))
+    with omnizarr.config(threads=4):
+        z[...]
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        assert len(os.listdir("/proc/self/task")) <= before
+        assert os.waitpid(pid, 0)[1] == 0
+        np.testing.assert_array_equal(z[...], a)
+
+
+@pytest.mark.parametrize("threads", [1, 64, 2**31, 2**70])
+def test_any_number_of_threads(tmp_path: Path, threads: int) -> None:
+    a = np.arange(2**21, dtype="u2")
+    z = omnizarr.create_array(tmp_path, data=a, chunks=2**18)
+    mask = a % 1000 == 5
+    with omnizarr.config(threads=threads):
+        np.testing.assert_array_equal(z[mask], a[mask])
+        np.testing.assert_array_equal(z[5:], a[5:])
 
 
 def test_an_index_that_fails_is_not_hidden(tmp_path: Path) -> None:
@@ -756,6 +831,16 @@ class TestKernel:
         assert locate((slice(None),), side, 2, "/", 9) is None, "the result would be too large to count its bytes"
         assert locate((slice(None),), side, 1, "/", 1) is None
         assert locate((slice(0, 2),) * 3, side * 3, 2**62, "/", 9) is None
+
+    @pytest.mark.parametrize("offset", [-1, 17, 2**62, 2**63 - 2])
+    @pytest.mark.parametrize("place", [(0, -1), (2**63 - 1, 16)])
+    def test_nor_by_an_offset(self, path: Path, offset: int, place: tuple[int, int]) -> None:
+        out = np.zeros(4, np.uint8)
+        with path.open("rb") as file:
+            given_file = str(path) if place[1] < 0 else file.fileno()
+            how = (0, 16, 16, 1, (1,), offset, (4,))
+            assert native.kernel().read_small(out, given_file, os.O_RDONLY, *place, *how) == native.UNUSUAL
+        assert not out.any()
 
     def test_it_decodes_what_is_in_memory(self) -> None:
         number, decode = native.codec("zstd"), native.kernel().decode

@@ -484,6 +484,22 @@ def test_replacing_is_tried_again_where_readers_stand_in_the_way(store: LocalSto
     assert store.get("k") == b"x"
 
 
+def test_files_of_rows_of_keys(store: LocalStore, tmp_path: Path):
+    for key in ("c/0/1", "c/0/2", "k"):
+        store.set(key, b"x")
+    (Path(store.location) / "link").symlink_to(tmp_path)
+    rows = [("c/0/", ("1", "2")), ("k", ("",)), ("c/", ("0/1", "0/3")), ("absent/", ("1", "2")), ("c/1/", ())]
+    expected = ["c/0/1", "c/0/2", "k", "c/0/1", "c/0/3"]
+    for _ in range(2):
+        found, _ = store.paths(rows)
+        assert [os.path.relpath(path, store.location) for path in found[:5]] == expected
+        assert found[5:] == ["", ""]
+    assert store.path_of("c/0/2") == (found[1], store.paths([])[1])
+    for row in [("", ("a/../../secret",)), ("c/0/", ("..", "1")), ("", ("link/f",)), ("link/", ("1", "2"))]:
+        with pytest.raises(InvalidKeyError):
+            store.paths([row])
+
+
 # -- erasing
 
 

@@ -212,12 +212,12 @@ def _take_cells(
     return left
 
 
-def _elements(piece: Piece) -> tuple[npt.NDArray[Any], int | npt.NDArray[Any], int]:
+def _elements(piece: Piece) -> tuple[npt.NDArray[Any] | None, int | npt.NDArray[Any], int]:
     """What is taken from a chunk, and where it goes, in the form that the loop takes."""
     pick, place = piece[2], piece[3]
     if isinstance(place, slice):
-        if isinstance(pick, slice):
-            pick = np.ones(pick.stop, bool)  # a mask that takes all
+        if isinstance(pick, slice):  # a mask that takes all
+            return None, place.start, place.stop - place.start
         if pick.dtype == bool:
             return np.ascontiguousarray(pick), place.start, place.stop - place.start
         return np.ascontiguousarray(pick, np.int64), place.start, -1

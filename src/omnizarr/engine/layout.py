@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
-from omnizarr.chunk_keys.separated import Separated
+from omnizarr.chunk_keys import V2, Default, Draft
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import Index
 from omnizarr.config import config
@@ -38,6 +38,7 @@ class Layout:
         "model",
         "path",
         "prefix",
+        "separator",
         "sharding",
         "small",
         "store",
@@ -56,6 +57,10 @@ class Layout:
         self.fill: npt.NDArray[Any] = model.filler
         self.axes: tuple[Axis, ...] = model.grid.axes(model.shape)
         self._join = model.chunk_keys.join
+        keys = model.chunk_keys
+        # Not of what is derived from them, which may join them in another way.
+        self.separator = keys.separator if type(keys) in (Default, Draft, V2) else None  # type: ignore[attr-defined]
+        """What stands between the coordinates of a chunk in its key, if nothing follows them."""
         sizes = [axis.size for axis in self.axes]
         uniform = tuple(size for size in sizes if size is not None)
         self.uniform: Chain | None = self._bound(uniform) if len(uniform) == len(sizes) else None
@@ -134,7 +139,7 @@ class Layout:
     def rows(self, names: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
         """The keys of all chunks whose coordinates are combinations of these, in order: what those of a row begin with,
         and how each of them goes on. To make them one by one takes long beside a small chunk."""
-        if not names or not isinstance(self.model.chunk_keys, Separated):
+        if not names or self.separator is None:
             for each in product(*names):
                 yield self.key(each), ("",)
             return

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.chunk_keys.separated import Separated
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
 from omnizarr.engine.layout import Layout, sharding_of
@@ -42,7 +41,7 @@ def _reader(layout: Layout) -> _Small | bool:
     usual = store.files and store.holds and layout.cache is None and not layout.model.guessed_keys
     if not usual or chain is None or layout.dtype.kind not in "biufc" or len(layout.axes) > _MOST_DIMENSIONS:
         return False
-    if not isinstance(layout.model.chunk_keys, Separated):
+    if layout.separator is None:
         return False
     sharding = None if layout.sharding is None else sharding_of(chain)
     inner = chain if sharding is None else sharding.inner
@@ -58,11 +57,10 @@ def _reader(layout: Layout) -> _Small | bool:
 class _Small:
     """Small reads of one array."""
 
-    __slots__ = ("_chain", "_grid", "_how", "_largest", "_layout", "_prefix", "_separator", "_sharding")
+    __slots__ = ("_chain", "_grid", "_how", "_largest", "_layout", "_prefix", "_separator", "_sharding", "_usual")
 
     def __init__(self, layout: Layout, chain: Chain, sharding: BoundSharding | None, inner: Chain, number: int) -> None:
-        keys = layout.model.chunk_keys
-        assert isinstance(keys, Separated)
+        assert layout.separator is not None
         rank = len(layout.axes)
         grid = (1,) * rank if sharding is None else sharding.grid
         shares = [1]
@@ -78,11 +76,12 @@ class _Small:
                 reversed(shares),  # of no dimensions there is still one
             )
         )
-        self._separator = keys.separator
-        self._prefix = layout.key(("0",) * rank).removesuffix(keys.separator.join(["0"] * rank))
+        self._separator = layout.separator
+        self._prefix = layout.key(("0",) * rank).removesuffix(layout.separator.join(["0"] * rank))
         self._layout = layout
         self._chain = chain
         self._sharding = sharding
+        self._usual = True
         # What `Layout.check_size` compares with the limit.
         self._largest = max(chain.spec.nbytes, 0 if sharding is None else sharding.index_size)
         self._how = (number, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize, inner.strides)
@@ -96,7 +95,7 @@ class _Small:
         if found is None or not settings.native or self._largest > settings.max_chunk_bytes:
             return None
         if len(found) == 4:
-            return self._read_several(*found)
+            return self._read_several(*found) if self._usual else None
         counts, shape, name, offset, number = found
         out = np.empty(shape, layout.dtype)
         place = self._prefix + name
@@ -128,6 +127,7 @@ class _Small:
         status = bytearray((TO_DO,)) * len(paths)
         Loop(chain, self._how[0], chain.strides, block, ()).read([(paths, 0, pieces, None)], flags, status)
         if UNUSUAL in status:
+            self._usual = False  # all of it is read again now; to do so each time would take long
             return None
         if ABSENT in status:
             places = [

@@ -194,7 +194,7 @@ def _marked(mask: npt.NDArray[np.bool_]) -> tuple[int, _Indices | None]:
     if loop is None:
         count = int(np.count_nonzero(mask))
         return count, mask.nonzero()[0] if count < len(mask) // _FEW else None
-    count, found = loop.find(mask, len(mask) // _FEW, config.workers)
+    count, found = loop.find(mask, len(mask) // _FEW, min(config.workers, 1 + len(mask) // _LONG))
     return count, None if found is None else np.frombuffer(found, np.int64).astype(np.intp, copy=False)
 
 

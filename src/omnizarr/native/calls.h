@@ -143,7 +143,7 @@ PyDoc_STRVAR(take_doc,
              "Reads single elements of chunks, each a tuple of its path, the indices of the elements in it, their places\n"
              "in the target of `length` elements (an integer, from which on they lie one after the other, or as many),\n"
              "and -1. Indices are of 64 bits. Or, instead of indices, a mask of bytes, and instead of -1 how many of them\n"
-             "are not 0. `status` as for `read`.");
+             "are not 0; or None, and how many of the first are taken. `status` as for `read`.");
 
 static PyObject *py_take(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -163,7 +163,8 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
     struct take *takes = NULL;
     Py_ssize_t count = PyList_Size(given);
     if (!is_known(codec)) goto end;
-    if (count != status.len || itemsize < 1 || decoded < itemsize) {
+    if (count != status.len || itemsize < 1 || decoded < itemsize || length < 1 ||
+        length > INT64_MAX / ((stride < 0 ? -(stride + 1) : stride) + 2 + itemsize)) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
@@ -177,9 +178,15 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
         PyObject *path, *sources, *places;
         long long marked;
         if (!PyArg_ParseTuple(PyList_GetItem(given, taken), "OOOL", &path, &sources, &places, &marked) ||
-            (take->path = path_of(path)) == NULL || PyObject_GetBuffer(sources, &take->sources, PyBUF_SIMPLE) != 0)
+            (take->path = path_of(path)) == NULL ||
+            (sources != Py_None && PyObject_GetBuffer(sources, &take->sources, PyBUF_SIMPLE) != 0))
             goto end;
+        take->whole = sources == Py_None;
         take->masked = marked >= 0;
+        if (take->whole && !take->masked) {
+            PyErr_SetString(PyExc_ValueError, "sizes do not match");
+            goto end;
+        }
         take->count = take->masked ? marked : take->sources.len / (Py_ssize_t)sizeof(int64_t);
         if (PyLong_Check(places)) {
             take->first = PyLong_AsLongLong(places);
@@ -201,9 +208,13 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
     plan->decoded = decoded;
     plan->limit = limit;
     plan->itemsize = (size_t)itemsize;
+    plan->rank = 1;
+    plan->source_strides[0] = itemsize;
     plan->target_strides[0] = stride;
     plan->target = (char *)(uintptr_t)target;
-    plan->high = length;
+    plan->room = length;
+    plan->low = stride < 0 ? (length - 1) * stride : 0;
+    plan->high = (stride < 0 ? 0 : (length - 1) * stride) + itemsize;
     if (threads > MOST_THREADS) threads = MOST_THREADS;
     if (count == 0 || run(plan, threads)) result = Py_NewRef(Py_None);
 end:

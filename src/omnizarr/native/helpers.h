@@ -16,6 +16,7 @@ static void read_next(struct worker *worker, struct reading *plan, size_t item) 
 /* A thread that helps whoever needs it, and waits for the next one then: to start a thread takes as long as to read a
  * few chunks, and one that has not yet come when the work is done need not be waited for. */
 struct helper {
+    pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct reading *plan; /* to work on; NULL: nothing */
@@ -23,12 +24,10 @@ struct helper {
     int busy, dismissed;
 };
 
-/* Taken from and given back under the interpreter's lock. */
+/* Those that wait, and who looks at them. */
 static struct helper *waiting[KEPT_WORKERS];
 static int waiting_count;
-
-/* A child has none of its parent's threads. */
-static void forget_helpers(void) { waiting_count = 0; }
+static pthread_mutex_t crew = PTHREAD_MUTEX_INITIALIZER;
 
 static void work_on(struct reading *plan, struct worker *worker) {
     size_t item;
@@ -61,24 +60,27 @@ static void *help(void *given) {
     return NULL;
 }
 
-/* A thread that waits; NULL if there are to be no more. */
+/* A thread that waits; NULL if none can be made. */
 static struct helper *take_helper(void) {
-    if (waiting_count > 0) return waiting[--waiting_count];
-    struct helper *helper = calloc(1, sizeof(struct helper));
-    if (helper == NULL) return NULL;
+    pthread_mutex_lock(&crew);
+    struct helper *helper = waiting_count > 0 ? waiting[--waiting_count] : NULL;
+    pthread_mutex_unlock(&crew);
+    if (helper != NULL || (helper = calloc(1, sizeof(struct helper))) == NULL) return helper;
     pthread_mutex_init(&helper->lock, NULL);
     pthread_cond_init(&helper->changed, NULL);
-    sigset_t all, before; /* signals are for threads of Python */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    int failed = pthread_create(&thread, NULL, help, helper);
+    sigset_t others, before; /* signals are for threads of Python, but for what a thread does itself */
+    const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+    int failed = pthread_create(&helper->thread, NULL, help, helper);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failed) {
+        pthread_mutex_destroy(&helper->lock);
+        pthread_cond_destroy(&helper->changed);
         free(helper);
         return NULL;
     }
-    pthread_detach(thread);
     return helper;
 }
 
@@ -101,11 +103,28 @@ static void await_helper(struct helper *helper) {
 static void let_go(struct helper *helper) {
     give_back(helper->worker);
     helper->worker = NULL;
-    if (waiting_count < KEPT_WORKERS)
-        waiting[waiting_count++] = helper;
-    else
-        tell(helper, NULL, 1);
+    pthread_mutex_lock(&crew);
+    int kept = waiting_count < KEPT_WORKERS;
+    if (kept) waiting[waiting_count++] = helper;
+    pthread_mutex_unlock(&crew);
+    if (kept) return;
+    pthread_detach(helper->thread);
+    tell(helper, NULL, 1);
 }
+
+/* Before a fork, those that wait are dismissed: a child has none of its parent's threads, and Python warns of a fork where
+ * there are any. They are soon gone, and soon made again. */
+static void before_fork_of_helpers(void) {
+    pthread_mutex_lock(&crew);
+    while (waiting_count > 0) {
+        struct helper *helper = waiting[--waiting_count];
+        pthread_t thread = helper->thread;
+        tell(helper, NULL, 1);
+        pthread_join(thread, NULL);
+    }
+}
+
+static void after_fork_of_helpers(void) { pthread_mutex_unlock(&crew); }
 
 static int64_t now(void) {
     struct timespec time;
@@ -140,6 +159,7 @@ static int run(struct reading *plan, int threads) {
         PyErr_NoMemory();
         return 0;
     }
+    if ((size_t)threads > plan->count) threads = (int)plan->count;
     /* Not on the stack, as little as the plan: when the interpreter ends, a thread that wants its lock is ended where it
      * stands, and its stack goes, while the helpers go on. */
     struct helper **helpers = threads > 1 ? calloc((size_t)threads, sizeof(struct helper *)) : NULL;

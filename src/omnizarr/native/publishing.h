@@ -6,17 +6,22 @@
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static int locked[MOST_LOCKED]; /* one more than the number of the file; 0: free */
 
-static void before_fork(void) { pthread_mutex_lock(&opening); }
+static void before_fork(void) {
+    before_fork_of_helpers();
+    pthread_mutex_lock(&opening);
+}
 
-static void after_fork(void) { pthread_mutex_unlock(&opening); }
+static void after_fork(void) {
+    pthread_mutex_unlock(&opening);
+    after_fork_of_helpers();
+}
 
 static void after_fork_in_child(void) {
     for (int i = 0; i < MOST_LOCKED; i++) {
         if (locked[i] > 0) close(locked[i] - 1);
         locked[i] = 0;
     }
-    pthread_mutex_unlock(&opening);
-    forget_helpers();
+    after_fork();
 }
 
 /* Opens a directory, and notes it; its place among those that are, or -1. */

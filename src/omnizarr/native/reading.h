@@ -38,6 +38,7 @@ struct reading {
     int64_t source_strides[MOST_DIMENSIONS], target_strides[MOST_DIMENSIONS];
     char *target;
     int64_t low, high; /* offsets between which the target's memory lies */
+    int64_t room;      /* elements of the target, of takes */
     atomic_size_t next;
     atomic_int stopped;
 };
@@ -132,8 +133,9 @@ static enum status read_open(struct worker *worker, const struct reading *plan, 
         int64_t reach = (box->shape[d] - 1) * plan->target_strides[d];
         *(reach < 0 ? &first : &last) += reach;
     }
+    if (box->source < 0 || box->source > plan->decoded || start < 0 || start > INT64_MAX - plan->decoded) return UNUSUAL;
     int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
-    if (box->source < 0 || inside > plan->decoded || first < plan->low || last > plan->high - (int64_t)plan->itemsize)
+    if (inside > plan->decoded || first < plan->low || last > plan->high - (int64_t)plan->itemsize)
         return UNUSUAL; /* a mistake of the caller's, but not one to damage memory with */
     char *target = plan->target + box->target;
     if (plan->codec == RAW)

@@ -3,12 +3,13 @@
 #define UPPER UINT64_C(0x8080808080808080) /* bit of each byte of a word */
 
 /* Single elements of a chunk, by their indices in it, and their places in the target: one after the other from `first`
- * on, or as `places` says. Or by a mask, a byte for each element, of which `count` are not 0. */
+ * on, or as `places` says. Or by a mask, a byte for each element, of which `count` are not 0; or all of them, up to
+ * `count`. */
 struct take {
     const char *path;
     Py_buffer sources, places;
     int64_t first, count;
-    int masked;
+    int masked, whole;
 };
 
 /* Parts of a mask, in which what is not 0 is counted, or listed. */
@@ -53,6 +54,11 @@ static inline int take_marked(const unsigned char *mask, int64_t length, int64_t
         count -= __builtin_popcountll(marks);
         if (count < 0) return 0;
         const char *source = chunk + i * (int64_t)size;
+        if (marks == UINT64_MAX && stride == (int64_t)size) {
+            memcpy(target, source, 64 * size);
+            target += 64 * stride;
+            continue;
+        }
         for (; marks != 0; marks &= marks - 1, target += stride)
             memcpy(target, source + (size_t)__builtin_ctzll(marks) * size, size);
     }
@@ -91,8 +97,8 @@ static void search_part(const struct search *search, size_t item) {
 
 static int take_masked(const struct reading *plan, const struct take *take, const char *chunk) {
     int64_t stride = plan->target_strides[0], length = (int64_t)take->sources.len;
-    if (length > plan->decoded / (int64_t)plan->itemsize || take->first < 0 || take->first > plan->high ||
-        take->count > plan->high - take->first)
+    if (length > plan->decoded / (int64_t)plan->itemsize || take->first < 0 || take->first > plan->room ||
+        take->count > plan->room - take->first)
         return 0;
     char *target = plan->target + take->first * stride;
 #define TAKE(size) return take_marked(take->sources.buf, length, take->count, chunk, size, target, stride)
@@ -110,7 +116,7 @@ static int take_masked(const struct reading *plan, const struct take *take, cons
 /* Whether all elements are in the chunk, and have a place. */
 static int are_inside(const struct reading *plan, const struct take *take) {
     const int64_t *sources = take->sources.buf, *places = take->places.buf;
-    int64_t most = plan->decoded / (int64_t)plan->itemsize, room = plan->high; /* in elements here */
+    int64_t most = plan->decoded / (int64_t)plan->itemsize, room = plan->room;
     for (int64_t i = 0; i < take->count; i++) {
         int64_t source = sources[i], place = places == NULL ? take->first + i : places[i];
         if (source < 0 || source >= most || place < 0 || place >= room) return 0;
@@ -153,6 +159,11 @@ static int pick_elements(const struct reading *plan, const struct take *take, in
 
 static enum status take_open(struct worker *worker, const struct reading *plan, const struct take *take, int file,
                              int64_t length) {
+    if (take->whole) {
+        if (take->first < 0 || take->first >= plan->room) return UNUSUAL;
+        struct box box = {.target = take->first * plan->target_strides[0], .shape = {take->count}};
+        return read_open(worker, plan, file, 0, length, &box);
+    }
     if (plan->codec == RAW) {
         if (length != plan->decoded) return UNUSUAL;
         if (!take->masked && take->count < length / GAP) return pick_elements(plan, take, file) ? DONE : UNUSUAL;

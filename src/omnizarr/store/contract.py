@@ -162,7 +162,7 @@ _RELATED = (
     ("holds", "hold", ("get",)),
     ("states", "get_state", ("get",)),
     ("splices", "splice", ("get", "hold", "set", "set_if")),
-    ("files", "paths", ("get", "get_into", "get_each", "get_partial_values", "hold")),
+    ("files", "paths", ("path_of", "get", "get_into", "get_each", "get_partial_values", "hold")),
     ("takes_files", "set_files", ("set", "set_each", "set_if")),
 )
 """Capabilities, the methods behind them, and the methods that whoever replaces them has made those wrong."""
@@ -211,6 +211,8 @@ class Store(ABC):
             first = next(base for base in cls.__mro__ if vars(base).keys() & {method, *related})
             if method not in vars(first) and capability not in vars(cls):
                 setattr(cls, capability, False)
+        if "paths" in vars(cls) and "path_of" not in vars(cls):
+            cls.path_of = Store.path_of  # type: ignore[method-assign]  # which asks the new one
 
     @property
     def read_only(self) -> bool:
@@ -296,7 +298,7 @@ class Store(ABC):
         return None
 
     def path_of(self, key: str) -> tuple[str, int]:
-        """`paths` for a single key. Who replaces the one replaces the other."""
+        """`paths` for a single key."""
         (path,), flags = self.paths(((key, ("",)),))
         return path, flags
 

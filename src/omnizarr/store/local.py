@@ -258,6 +258,33 @@ class LocalStore(LocalListing):
             if file != -1:
                 os.close(file)
 
+    def path_of(self, key: str) -> tuple[str, int]:
+        cut = key.rfind("/") + 1
+        folder = self._folders.get(key[:cut])
+        if folder is None or not is_plain(key[cut:]):
+            return super().path_of(key)
+        return folder + key[cut:], self._flags
+
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        found: list[str] = []
+        for start, ends in rows:
+            cut = start.rfind("/") + 1
+            folder = self._folders.get(start[:cut])
+            # Digits, and chunks have nothing else there, lead to no other directory.
+            if folder is not None and _are_digits(ends) and is_plain(start[cut:] + ends[0]):
+                lead = folder + start[cut:]
+                found += [lead + end for end in ends]
+                continue
+            for end in ends:
+                key = start + end
+                try:
+                    found.append(self._find(key))
+                except OSError as error:
+                    if error.errno not in ABSENT:
+                        self._fail("read", key, error)
+                    found.append("")  # which is never there
+        return found, self._flags
+
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         # Requests for one key that follow each other are answered from one open file, and so from one state of it.
         for key, group in groupby(enumerate(requests), key=lambda item: item[1][0]):
@@ -497,3 +524,8 @@ class LocalStore(LocalListing):
                 else:
                     below.append(entry.path + os.sep)
         return below
+
+
+def _are_digits(names: Sequence[str]) -> bool:
+    together = "".join(names)
+    return together.isdigit() and together.isascii()

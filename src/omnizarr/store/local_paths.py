@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 from stat import S_ISDIR
 from typing import NoReturn
@@ -128,33 +127,6 @@ class LocalPaths(Store):
         failure.errno = number
         raise failure from error
 
-    def path_of(self, key: str) -> tuple[str, int]:
-        cut = key.rfind("/") + 1
-        folder = self._folders.get(key[:cut])
-        if folder is None or not is_plain(key[cut:]):
-            return super().path_of(key)
-        return folder + key[cut:], self._flags
-
-    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        found: list[str] = []
-        for start, ends in rows:
-            cut = start.rfind("/") + 1
-            folder = self._folders.get(start[:cut])
-            # Digits, and chunks have nothing else there, lead to no other directory.
-            if folder is not None and is_plain(start[cut:] + ends[0]) and (len(ends) == 1 or _are_digits(ends)):
-                lead = folder + start[cut:]
-                found += [lead + end for end in ends]
-                continue
-            for end in ends:
-                key = start + end
-                try:
-                    found.append(self._find(key))
-                except OSError as error:
-                    if error.errno not in ABSENT:
-                        self._fail("read", key, error)
-                    found.append("")  # which is never there
-        return found, self._flags
-
 
 def absolute(root: str | os.PathLike[str]) -> str:
     given: object = os.fspath(root)
@@ -168,11 +140,6 @@ def absolute(root: str | os.PathLike[str]) -> str:
     plain = os.path.normpath(joined)
     # `link/..` is the parent of what the link points to, which only the system can tell.
     return plain if ".." not in given or os.path.realpath(plain) == os.path.realpath(joined) else joined
-
-
-def _are_digits(names: Sequence[str]) -> bool:
-    together = "".join(names)
-    return together.isdigit() and together.isascii()
 
 
 def check_name(key: str) -> None:
