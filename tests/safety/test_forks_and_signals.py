@@ -151,25 +151,122 @@ def test_forking_in_the_middle_of_the_first_use_of_all(tmp_path: Path, kind: str
         assert (finished.returncode, finished.stderr) == (0, ""), f"forked after {turn * 12} ms"
 
 
-def test_what_is_done_before_a_fork_is_undone_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even what is registered while somebody is about to fork, for which it comes too late."""
-    monkeypatch.setattr(_forking, "_tasks", [])
-    done: list[str] = []
+def held() -> list[bool]:
+    return [lock.locked() for lock in (_forking.MEMORY, _forking.CACHES, _forking.DATABASES)]
 
-    def first() -> None:
-        done.append("before")
-        if len(_forking._tasks) == 1:
-            _forking.around_forks(lambda: done.append("late"), lambda: done.append("late after"), lambda: None)
 
-    _forking.around_forks(first, lambda: done.append("after"), lambda: done.append("in the child"))
-    assert wait_for(forked(lambda: check_equal(done, ["before", "in the child"]))) == 0
-    assert done == ["before", "after"]
-    assert wait_for(forked(lambda: None)) == 0
-    assert done[2:] == ["late", "before", "after", "late after"]
+@pytest.mark.parametrize("failing", [False, True])
+def test_locks_are_held_while_somebody_forks_and_free_then(monkeypatch: pytest.MonkeyPatch, failing: bool) -> None:
+    """Even if Ctrl-C comes in the middle, which Python does not let out of a fork."""
+    seen: list[list[bool]] = []
+
+    def task() -> None:
+        seen.append(held())
+        if failing:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_forking, "_tasks", [task])
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    assert wait_for(forked(lambda: check_equal(held(), [False] * 3))) == 0
+    assert seen == [[True] * 3]
+    assert held() == [False] * 3
+    assert _forking._forks == {}
 
 
 def check_equal(found: object, expected: object) -> None:
     assert found == expected
+
+
+INTERRUPTED = """
+import os, random, signal, sys, threading, time
+import numpy as np
+import omnizarr
+from omnizarr import _forking
+sys.unraisablehook = lambda _: None
+memory = omnizarr.create_array(None, shape=64, dtype="u1", chunks=8)
+database = omnizarr.create_array(sys.argv[1] + "/x.sqlite", shape=64, dtype="u1", chunks=8)
+memory[...] = database[...] = 1
+stop = time.monotonic() + 3
+
+def interrupt():
+    while time.monotonic() < stop:
+        time.sleep(random.random() * 0.01)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+def write():
+    while time.monotonic() < stop:
+        memory[3] = database[3] = 1
+
+for work in (interrupt, write):
+    threading.Thread(target=work).start()
+forks = 0
+while time.monotonic() < stop:
+    try:
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        forks += 1
+    except KeyboardInterrupt:
+        pass
+while True:
+    try:
+        time.sleep(0.2)
+        break
+    except KeyboardInterrupt:
+        pass
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.alarm(60)
+memory[...] = database[...] = 2
+assert (memory[...] == 2).all() and (database[...] == 2).all()
+assert not any(lock.locked() for lock in (_forking.MEMORY, _forking.CACHES, _forking.DATABASES))
+assert forks > 10, forks
+os._exit(0)
+"""
+
+
+def test_interrupts_while_somebody_forks_leave_nothing_locked(tmp_path: Path) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path], capture_output=True, text=True, timeout=120
+    )
+    assert finished.returncode == 0, finished.stderr
+
+
+FORKING_HANDLER = """
+import os, signal, sys
+import numpy as np
+import omnizarr
+data = np.random.default_rng(0).integers(0, 99, (512, 2**13), "u2")
+z = omnizarr.create_array(sys.argv[1] + "/x", data=data, chunks=(8, 2**10), compressors=["zstd"])
+children = []
+
+def fork(*_):
+    child = os.fork()
+    if child == 0:
+        children.clear()
+        signal.alarm(60)
+    else:
+        children.append(child)
+
+signal.signal(signal.SIGVTALRM, fork)
+with omnizarr.config(threads=4):
+    for _ in range(5):
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.004)
+        parent = os.getpid()
+        right = (z[...] == data).all()
+        if os.getpid() != parent or not right:
+            os._exit(0 if right else 1)
+signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+assert children
+sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
+"""
+
+
+def test_a_fork_by_a_signal_in_the_middle_of_a_read(tmp_path: Path) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", FORKING_HANDLER, tmp_path], capture_output=True, text=True, timeout=120
+    )
+    assert (finished.returncode, finished.stderr) == (0, "")
 
 
 HALF = """

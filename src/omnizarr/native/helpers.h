@@ -28,6 +28,7 @@ struct helper {
 static struct helper *waiting[KEPT_WORKERS];
 static int waiting_count;
 static pthread_mutex_t crew = PTHREAD_MUTEX_INITIALIZER;
+static unsigned ancestors; /* forks that led to this process */
 
 static void work_on(struct reading *plan, struct worker *worker) {
     size_t item;
@@ -173,9 +174,14 @@ static int run(struct reading *plan, int threads) {
             break;
         }
     }
+    unsigned before = ancestors;
     PyThreadState *state = PyEval_SaveThread();
     for (int i = 0; i < hired; i++) tell(helpers[i], plan, 0);
     int fine = lead(plan, own, &state);
+    if (before != ancestors) { /* a signal was heard, and this is a child now: what helpers had begun is done here */
+        for (size_t i = 0; fine && i < plan->count; i++) read_next(own, plan, i);
+        hired = 0;
+    }
     for (int i = 0; i < hired; i++) await_helper(helpers[i]);
     PyEval_RestoreThread(state);
     give_back(own);

@@ -66,6 +66,8 @@ static struct PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__kernel(void) {
-    if (pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) return PyErr_NoMemory();
+    static int registered; /* it may be loaded by another name, too */
+    if (!registered && pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) return PyErr_NoMemory();
+    registered = 1;
     return PyModule_Create(&definition);
 }

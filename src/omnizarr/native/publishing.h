@@ -5,6 +5,7 @@
 #define MOST_LOCKED 64
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static int locked[MOST_LOCKED]; /* one more than the number of the file; 0: free */
+static unsigned children;       /* that were forked here */
 
 static void before_fork(void) {
     before_fork_of_helpers();
@@ -12,6 +13,7 @@ static void before_fork(void) {
 }
 
 static void after_fork(void) {
+    children++;
     pthread_mutex_unlock(&opening);
     after_fork_of_helpers();
 }
@@ -21,18 +23,27 @@ static void after_fork_in_child(void) {
         if (locked[i] > 0) close(locked[i] - 1);
         locked[i] = 0;
     }
+    ancestors++;
     after_fork();
 }
 
 /* Opens a directory, and notes it; its place among those that are, or -1. */
 static int open_noted(const char *path) {
-    int place = 0;
-    pthread_mutex_lock(&opening);
-    while (place < MOST_LOCKED && locked[place] != 0) place++;
-    int file = place < MOST_LOCKED ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (file >= 0) locked[place] = file + 1;
-    pthread_mutex_unlock(&opening);
-    return file < 0 ? -1 : place;
+    for (;;) {
+        pthread_mutex_lock(&opening);
+        unsigned before = children;
+        pthread_mutex_unlock(&opening); /* which may take long, and nobody is to wait for it */
+        int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), place = 0;
+        if (file < 0) return -1;
+        pthread_mutex_lock(&opening);
+        int unseen = before == children; /* else a child has a copy that it knows nothing of */
+        while (place < MOST_LOCKED && locked[place] != 0) place++;
+        if (unseen && place < MOST_LOCKED) locked[place] = file + 1;
+        pthread_mutex_unlock(&opening);
+        if (unseen && place < MOST_LOCKED) return place;
+        close(file);
+        if (unseen) return -1;
+    }
 }
 
 static void close_noted(int place) {

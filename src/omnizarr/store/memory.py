@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from omnizarr._forking import around_forks
+from omnizarr._forking import MEMORY
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
 from omnizarr.store.held import Held, HeldBytes
 from omnizarr.store.key_index import KeyIndex
@@ -15,11 +14,8 @@ from omnizarr.store.key_index import KeyIndex
 __all__ = ["MemoryStore"]
 
 # Two stores may show the same dict, so they must share the lock under which it changes. Nobody waits long for it: it is
-# held while a reference is stored, never while bytes are copied.
-_CHANGING = threading.Lock()
-
-# A fork waits until no dict is half changed, and the child finds the lock free.
-around_forks(_CHANGING.acquire, _CHANGING.release, _CHANGING.release)
+# held while a reference is stored, never while bytes are copied. A fork waits until no dict is half changed.
+_CHANGING = MEMORY
 
 _NUMBERS = count(1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from omnizarr._forking import around_forks
+from omnizarr._forking import CACHES
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
@@ -27,9 +26,7 @@ _MOST_TRIES = 100  # of reading several parts of one state of a value that other
 
 # Held while an answer is noted or forgotten, never while anybody waits for a store. One for all caches, so that a fork
 # can wait until none of them is half changed, and the child finds it free.
-_CHANGING = threading.Lock()
-
-around_forks(_CHANGING.acquire, _CHANGING.release, _CHANGING.release)
+_CHANGING = CACHES
 
 
 class CacheStore(WrapperStore):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from omnizarr._forking import around_forks
+from omnizarr._forking import DATABASES, before_forks
 from omnizarr.errors import MissingDependencyError, StoreError
 
 if TYPE_CHECKING:
@@ -27,35 +27,30 @@ _PAGE = 2**14  # bytes; values are long, and a page of the usual 4 KiB makes man
 
 
 class _Gate:
-    """Lets a fork wait until no connection is used, and those who want to use one until the fork is over."""
+    """Lets a fork wait until no connection is used. Who wants to use one waits for a lock until the fork is over."""
 
     def __init__(self) -> None:
         self.change = threading.Condition()
         self.used = 0
-        self.forks = 0
         self.pools: weakref.WeakSet[Connections] = weakref.WeakSet()
 
     def close_for_a_fork(self) -> None:
         with self.change:
-            self.forks += 1
             while self.used:
                 self.change.wait()
             for pool in list(self.pools):
                 pool.close_idle()
 
-    def open_again(self) -> None:
-        with self.change:
-            self.forks -= 1
-            self.change.notify_all()
-
     def renew(self) -> None:
         self.change = threading.Condition()  # its holders are threads that the child does not have
-        self.forks = 0
+        self.used = 0
 
 
 _GATE = _Gate()
 
-around_forks(_GATE.close_for_a_fork, _GATE.open_again, _GATE.renew)
+before_forks(_GATE.close_for_a_fork)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_GATE.renew)
 
 
 def library() -> Any:
@@ -84,9 +79,7 @@ class Connections:
     @contextmanager
     def use(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
         """A connection for a short while; None if there is no database, and none is to be created."""
-        with _GATE.change:
-            while _GATE.forks:
-                _GATE.change.wait()
+        with DATABASES, _GATE.change:
             if self._closed:
                 raise StoreError(f"{self._path} is closed", hint="open it again", store=self._path)
             _GATE.used += 1
