@@ -13,7 +13,7 @@ from omnizarr.errors import CodecError
 from omnizarr.store import Buffer, Store
 from omnizarr.store.contract import Version
 from omnizarr.store.threads import Stripes
-from omnizarr.store.trying import attempts
+from omnizarr.store.trying import again
 
 __all__ = ["How", "Old", "merge", "put"]
 
@@ -67,23 +67,31 @@ def merge(
             put(store, key, how(Old(store, key, limit), keep_empty=keep_empty))
         return
     with _QUEUES.of(f"{store.location}\0{key}"):
-        for attempt in attempts(store, [key]):
+        if _merged(store, key, limit, how, keep_empty, splice):
+            return
+        for attempt in again(store, [key]):
             with attempt:
-                done = None if splice is None else splice()
-                if done:
-                    return None
-                if done is False:
-                    continue
-                old = Old(store, key, limit)
-                new = how(old, keep_empty=keep_empty)
-                if not old.fetched:
-                    return put(store, key, new)
-                if new is None and old.version is None:
-                    return None
-                if new is None and not store.erases_if:
-                    new = how(old, keep_empty=True)
-                if store.erase_if(key, old.version) if new is None else store.set_if(key, new, old.version):
-                    return None
+                if _merged(store, key, limit, how, keep_empty, splice):
+                    return
+
+
+def _merged(
+    store: Store, key: str, limit: int, how: How, keep_empty: bool, splice: Callable[[], bool | None] | None
+) -> bool:
+    """One attempt; whether nobody else was quicker."""
+    done = None if splice is None else splice()
+    if done is not None:
+        return done
+    old = Old(store, key, limit)
+    new = how(old, keep_empty=keep_empty)
+    if not old.fetched:
+        put(store, key, new)
+        return True
+    if new is None and old.version is None:
+        return True
+    if new is None and not store.erases_if:
+        new = how(old, keep_empty=True)
+    return store.erase_if(key, old.version) if new is None else store.set_if(key, new, old.version)
 
 
 def put(store: Store, key: str, new: Buffer | None) -> None:

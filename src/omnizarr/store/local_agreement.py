@@ -150,9 +150,10 @@ class LocalAgreement(LocalPaths):
             return nullcontext()
 
     def _locks_at_once(self, *, exclusive: bool) -> bool:
-        """Whether a lock can be had, or not, without anything else to be done: this thread has none, and it is known
-        how far they reach."""
-        return self.locking and (self._looked or self._insists or not exclusive) and not locks.any_mine()
+        """Whether a lock can be had, or not, without anything else to be done: this thread has none."""
+        if exclusive and not self._looked:
+            self._look_at_locks()
+        return self.locking and not locks.any_mine()
 
     @contextmanager
     def _sure(self, folder: str, *, shared: bool, patient: bool = True) -> Iterator[None]:

@@ -13,7 +13,7 @@ __all__ = ["publish"]
 def publish(folder: str, paths: tuple[list[str], list[str]], expected: tuple[Version] | None, *, follow: bool) -> int:
     """Gives the first of `paths` the names of the second, all in `folder`: how many, from the first on. None, if it
     cannot be done at once, or if a version is expected and what lies there may not be of it."""
-    loop = kernel() if config.native else None
+    loop = kernel() if config.current.native else None
     if loop is None:
         return 0
     state: tuple[int, ...] | None = None
