@@ -41,7 +41,7 @@ def before_forks(task: Callable[[], object]) -> None:
 
 def load(name: str) -> Any:
     """The module of a library, imported if it was not yet; not while somebody forks."""
-    if name not in sys.modules:
+    if name not in sys.modules and not _imports(sys._getframe()):  # who imports already is waited for
         while time.monotonic() < max(list(_forks.values()), default=0):
             time.sleep(_PAUSE)
     return import_module(name)

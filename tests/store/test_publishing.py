@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -157,27 +160,34 @@ def test_nonsense_is_refused(arguments: tuple[Any, ...]) -> None:
         kernel().publish(*arguments)
 
 
+KILLED = """
+import os, signal, sys, threading, time
+from omnizarr.store import LocalStore
+store = LocalStore(sys.argv[1])
+
+def write():
+    while True:
+        store.set("k", b"x")
+
+for _ in range(3):
+    threading.Thread(target=write, daemon=True).start()
+for _ in range(20):
+    if os.fork() == 0:
+        time.sleep(600)
+        os._exit(0)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 def test_a_child_keeps_no_lock(tmp_path: Path) -> None:
-    """However often somebody forks while others write: no child has a copy of what was locked."""
-    store = LocalStore(tmp_path)
-    store.set("k", b"x")
-    stop = threading.Event()
-
-    def write() -> None:
-        while not stop.is_set():
-            store.set("k", b"x")
-
-    writers = [threading.Thread(target=write) for _ in range(3)]
-    for writer in writers:
-        writer.start()
-    try:
-        for _ in range(60):
-            child = os.fork()
-            if child == 0:
-                os._exit(len(open_files(tmp_path)))
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        for writer in writers:
-            writer.join()
+    """Whoever was forked while others wrote lives on when its parent is killed, and nothing is locked."""
+    for _ in range(3):
+        running = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], start_new_session=True)
+        try:
+            assert running.wait(60) == -signal.SIGKILL
+            folder = os.open(tmp_path, os.O_RDONLY)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.close(folder)
+        finally:
+            os.killpg(running.pid, signal.SIGKILL)
