@@ -78,7 +78,7 @@ def test_importing_loads_little(imported: set[str]) -> None:
     others = imported - own
     assert len(own) <= 136, sorted(own)
     assert len(others) <= 30, sorted(others)  # `logging` and `concurrent.futures` for `_forking`, which says why
-    slow = {"argparse", "asyncio", "concurrent", "email", "http", "importlib.metadata", "logging"}
+    slow = {"argparse", "asyncio", "email", "http", "importlib.metadata"}
     assert others.isdisjoint(
         slow | {"multiprocessing", "socket", "subprocess", "tempfile", "urllib.request", "zipfile"}
     )
