@@ -72,6 +72,20 @@ static int take_group(PyObject *given, int rank, size_t first, struct group *gro
     return 1;
 }
 
+/* What all that read many chunks are told; the rest of the plan is theirs. */
+static void set_up(struct reading *plan, enum status (*act)(struct worker *, const struct work *, size_t),
+                   const Py_buffer *status, int codec, int64_t decoded, int64_t limit, Py_ssize_t itemsize,
+                   uintptr_t target) {
+    plan->work.act = act;
+    plan->work.status = status->buf;
+    plan->work.count = (size_t)status->len;
+    plan->codec = (enum codec)codec;
+    plan->decoded = decoded;
+    plan->limit = limit;
+    plan->itemsize = (size_t)itemsize;
+    plan->target = (char *)target;
+}
+
 PyDoc_STRVAR(read_doc,
              "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target, low,\n"
              "     high, threads)\n"
@@ -92,6 +106,7 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     unsigned long long target;
     int codec, threads, other;
     Py_ssize_t itemsize, group_count, taken = 0;
+    size_t chunks = 0;
     if (plan == NULL) return PyErr_NoMemory();
     if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
                           &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads)) {
@@ -109,28 +124,22 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     }
     for (; taken < group_count; taken++) {
         struct group *group = groups + taken;
-        if (!take_group(PyList_GetItem(given, taken), plan->rank, plan->count, group)) {
+        if (!take_group(PyList_GetItem(given, taken), plan->rank, chunks, group)) {
             taken++;
             goto end;
         }
-        plan->count += group->count;
+        chunks += group->count;
     }
-    if (other != plan->rank || plan->count != (size_t)status.len || itemsize < 1) {
+    if (other != plan->rank || chunks != (size_t)status.len || itemsize < 1) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
+    set_up(plan, read_item, &status, codec, decoded, limit, itemsize, (uintptr_t)target);
     plan->groups = groups;
     plan->group_count = (size_t)group_count;
-    plan->status = status.buf;
-    plan->codec = (enum codec)codec;
-    plan->decoded = decoded;
-    plan->limit = limit;
-    plan->itemsize = (size_t)itemsize;
-    plan->target = (char *)(uintptr_t)target;
     plan->low = low;
     plan->high = high;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (plan->count == 0 || run(plan, threads)) result = Py_NewRef(Py_None);
+    if (chunks == 0 || run(&plan->work, threads)) result = Py_NewRef(Py_None);
 end:
     free_groups(groups, (size_t)taken);
     PyBuffer_Release(&status);
@@ -201,22 +210,15 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
             goto end;
         }
     }
+    set_up(plan, read_take, &status, codec, decoded, limit, itemsize, (uintptr_t)target);
     plan->takes = takes;
-    plan->count = (size_t)count;
-    plan->status = status.buf;
-    plan->codec = (enum codec)codec;
-    plan->decoded = decoded;
-    plan->limit = limit;
-    plan->itemsize = (size_t)itemsize;
     plan->rank = 1;
     plan->source_strides[0] = itemsize;
     plan->target_strides[0] = stride;
-    plan->target = (char *)(uintptr_t)target;
     plan->room = length;
     plan->low = stride < 0 ? (length - 1) * stride : 0;
     plan->high = (stride < 0 ? 0 : (length - 1) * stride) + itemsize;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if (count == 0 || run(plan, threads)) result = Py_NewRef(Py_None);
+    if (count == 0 || run(&plan->work, threads)) result = Py_NewRef(Py_None);
 end:
     for (Py_ssize_t i = 0; i < taken; i++) {
         if (takes[i].sources.obj != NULL) PyBuffer_Release(&takes[i].sources);
@@ -226,6 +228,46 @@ end:
     PyBuffer_Release(&status);
     free(plan);
     return result;
+}
+
+/* A single chunk: a file of its own, or a part of one that is open. */
+struct single {
+    struct reading plan;
+    struct box box;
+    const char *path; /* NULL: it is in */
+    int file;
+    int64_t start, length;
+};
+
+/* What both calls below are given of it, in this order: file, flags, start, length, codec, decoded, limit, itemsize. */
+static int take_single(PyObject *const *given, struct single *single) {
+    if (PyLong_Check(given[0]))
+        single->file = (int)PyLong_AsLong(given[0]);
+    else if ((single->path = path_of(given[0])) == NULL)
+        return 0;
+    single->plan.flags = (int)PyLong_AsLong(given[1]);
+    single->start = PyLong_AsLongLong(given[2]);
+    single->length = PyLong_AsLongLong(given[3]);
+    int codec = (int)PyLong_AsLong(given[4]);
+    single->plan.decoded = PyLong_AsLongLong(given[5]);
+    single->plan.limit = PyLong_AsLongLong(given[6]);
+    single->plan.itemsize = (size_t)PyLong_AsLongLong(given[7]);
+    if (PyErr_Occurred() || !is_known(codec)) return 0;
+    single->plan.codec = (enum codec)codec;
+    return 1;
+}
+
+/* Its status, for Python; NULL with an exception. */
+static PyObject *read_single(const struct single *single) {
+    struct worker *worker = take_worker();
+    if (worker == NULL) return PyErr_NoMemory();
+    PyThreadState *state = PyEval_SaveThread();
+    enum status status = single->path == NULL ? read_open(worker, &single->plan, single->file, single->start,
+                                                          single->length, &single->box)
+                                              : read_path(worker, &single->plan, single->path, &single->box);
+    PyEval_RestoreThread(state);
+    give_back(worker);
+    return PyLong_FromLong((long)status);
 }
 
 PyDoc_STRVAR(read_one_doc,
@@ -240,39 +282,57 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
         PyErr_SetString(PyExc_TypeError, "expected 13 arguments");
         return NULL;
     }
-    struct reading plan = {.low = INT64_MIN, .high = INT64_MAX};
-    struct box box = {0};
-    const char *path = NULL;
-    int other, shapes, codec, file = -1;
-    if (PyLong_Check(arguments[0]))
-        file = (int)PyLong_AsLong(arguments[0]);
-    else if ((path = path_of(arguments[0])) == NULL)
+    struct single one = {.plan = {.low = INT64_MIN, .high = INT64_MAX}};
+    int other, shapes;
+    if (!take_single(arguments, &one)) return NULL;
+    one.box.source = PyLong_AsLongLong(arguments[8]);
+    one.plan.target = (char *)(uintptr_t)PyLong_AsUnsignedLongLong(arguments[12]);
+    if (PyErr_Occurred() || !numbers_of(arguments[9], one.box.shape, &shapes) ||
+        !numbers_of(arguments[10], one.plan.source_strides, &one.plan.rank) ||
+        !numbers_of(arguments[11], one.plan.target_strides, &other))
         return NULL;
-    plan.flags = (int)PyLong_AsLong(arguments[1]);
-    int64_t start = PyLong_AsLongLong(arguments[2]), length = PyLong_AsLongLong(arguments[3]);
-    codec = (int)PyLong_AsLong(arguments[4]);
-    plan.decoded = PyLong_AsLongLong(arguments[5]);
-    plan.limit = PyLong_AsLongLong(arguments[6]);
-    plan.itemsize = (size_t)PyLong_AsLongLong(arguments[7]);
-    box.source = PyLong_AsLongLong(arguments[8]);
-    plan.target = (char *)(uintptr_t)PyLong_AsUnsignedLongLong(arguments[12]);
-    if (PyErr_Occurred() || !is_known(codec) || !numbers_of(arguments[9], box.shape, &shapes) ||
-        !numbers_of(arguments[10], plan.source_strides, &plan.rank) ||
-        !numbers_of(arguments[11], plan.target_strides, &other))
-        return NULL;
-    if (other != plan.rank || shapes != plan.rank) {
+    if (other != one.plan.rank || shapes != one.plan.rank) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         return NULL;
     }
-    struct worker *worker = take_worker();
-    if (worker == NULL) return PyErr_NoMemory();
-    plan.codec = (enum codec)codec;
-    PyThreadState *state = PyEval_SaveThread();
-    enum status status = path == NULL ? read_open(worker, &plan, file, start, length, &box)
-                                      : read_path(worker, &plan, path, &box);
-    PyEval_RestoreThread(state);
-    give_back(worker);
-    return PyLong_FromLong((long)status);
+    return read_single(&one);
+}
+
+PyDoc_STRVAR(read_small_doc,
+             "read_small(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
+             "`read_one` for a box that fills `out`, a buffer of just its size.");
+
+static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 12) {
+        PyErr_SetString(PyExc_TypeError, "expected 12 arguments");
+        return NULL;
+    }
+    struct single one = {0};
+    int shapes;
+    if (!take_single(arguments + 1, &one)) return NULL;
+    one.box.source = PyLong_AsLongLong(arguments[10]);
+    if (PyErr_Occurred() || !numbers_of(arguments[9], one.plan.source_strides, &one.plan.rank) ||
+        !numbers_of(arguments[11], one.box.shape, &shapes))
+        return NULL;
+    int64_t size = (int64_t)one.plan.itemsize;
+    for (int d = one.plan.rank - 1; d >= 0 && size >= 0; d--) {
+        int64_t length = one.box.shape[d];
+        one.plan.target_strides[d] = size;
+        size = length < 0 || (length > 0 && size > INT64_MAX / length) ? -1 : size * length;
+    }
+    Py_buffer out;
+    if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) return NULL;
+    PyObject *result = NULL;
+    if (shapes == one.plan.rank && out.len == size) {
+        one.plan.target = out.buf;
+        one.plan.high = size;
+        result = read_single(&one);
+    } else {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+    }
+    PyBuffer_Release(&out);
+    return result;
 }
 
 PyDoc_STRVAR(decode_doc,
@@ -306,64 +366,6 @@ static PyObject *py_decode(PyObject *module, PyObject *arguments) {
     return result;
 }
 
-PyDoc_STRVAR(read_small_doc,
-             "read_small(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
-             "`read_one` for a box that fills `out`, a buffer of just its size.");
-
-static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    (void)module;
-    if (count != 12) {
-        PyErr_SetString(PyExc_TypeError, "expected 12 arguments");
-        return NULL;
-    }
-    struct reading plan = {0};
-    struct box box = {0};
-    const char *path = NULL;
-    int shapes, file = -1;
-    if (PyLong_Check(arguments[1]))
-        file = (int)PyLong_AsLong(arguments[1]);
-    else if ((path = path_of(arguments[1])) == NULL)
-        return NULL;
-    plan.flags = (int)PyLong_AsLong(arguments[2]);
-    int64_t start = PyLong_AsLongLong(arguments[3]), length = PyLong_AsLongLong(arguments[4]);
-    int codec = (int)PyLong_AsLong(arguments[5]);
-    plan.decoded = PyLong_AsLongLong(arguments[6]);
-    plan.limit = PyLong_AsLongLong(arguments[7]);
-    plan.itemsize = (size_t)PyLong_AsLongLong(arguments[8]);
-    box.source = PyLong_AsLongLong(arguments[10]);
-    if (PyErr_Occurred() || !is_known(codec) || !numbers_of(arguments[9], plan.source_strides, &plan.rank) ||
-        !numbers_of(arguments[11], box.shape, &shapes))
-        return NULL;
-    int64_t size = (int64_t)plan.itemsize;
-    for (int d = plan.rank - 1; d >= 0; d--) {
-        plan.target_strides[d] = size;
-        if (box.shape[d] < 0 || (box.shape[d] > 0 && size > INT64_MAX / box.shape[d])) size = -1;
-        if (size < 0) break;
-        size *= box.shape[d];
-    }
-    Py_buffer out;
-    if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) return NULL;
-    struct worker *worker = take_worker();
-    PyObject *result = NULL;
-    if (shapes != plan.rank || out.len != size)
-        PyErr_SetString(PyExc_ValueError, "sizes do not match");
-    else if (worker == NULL)
-        PyErr_NoMemory();
-    else {
-        plan.codec = (enum codec)codec;
-        plan.target = out.buf;
-        plan.high = size;
-        PyThreadState *state = PyEval_SaveThread();
-        enum status status = path == NULL ? read_open(worker, &plan, file, start, length, &box)
-                                          : read_path(worker, &plan, path, &box);
-        PyEval_RestoreThread(state);
-        result = PyLong_FromLong((long)status);
-    }
-    give_back(worker);
-    PyBuffer_Release(&out);
-    return result;
-}
-
 PyDoc_STRVAR(find_doc,
              "find(mask, most, threads)\n"
              "How many bytes are not 0; and the indices of those, each in 64 bits, or None if there are more than `most`.");
@@ -376,21 +378,21 @@ static PyObject *py_find(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "y*Li", &mask, &most, &threads)) return NULL;
     size_t parts = (size_t)((mask.len + PART - 1) / PART);
     PyObject *indices = NULL, *result = NULL;
-    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
-    struct search *search = calloc(1, sizeof(struct search));
+    struct search *search = calloc(1, sizeof(struct search)); /* see `run` */
     int64_t *counts = calloc(parts + 1, sizeof(int64_t)), count = 0;
     unsigned char *status = malloc(parts + 1);
-    if (plan == NULL || search == NULL || counts == NULL || status == NULL) {
+    if (search == NULL || counts == NULL || status == NULL) {
         PyErr_NoMemory();
         goto end;
     }
-    *search = (struct search){mask.buf, (int64_t)mask.len, counts, NULL};
-    plan->search = search;
-    plan->count = parts;
-    plan->status = status;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    search->work.act = search_part;
+    search->work.status = status;
+    search->work.count = parts;
+    search->mask = mask.buf;
+    search->length = (int64_t)mask.len;
+    search->counts = counts;
     memset(status, TO_DO, parts + 1);
-    if (!run(plan, threads)) goto end;
+    if (!run(&search->work, threads)) goto end;
     for (size_t i = 0; i <= parts; i++) {
         int64_t before = count;
         count += counts[i];
@@ -400,13 +402,12 @@ static PyObject *py_find(PyObject *module, PyObject *arguments) {
         if ((indices = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * (int64_t)sizeof(int64_t)))) == NULL) goto end;
         search->indices = (int64_t *)(void *)PyBytes_AsString(indices);
         memset(status, TO_DO, parts + 1);
-        atomic_store(&plan->next, 0);
-        if (!run(plan, threads)) goto end;
+        atomic_store(&search->work.next, 0);
+        if (!run(&search->work, threads)) goto end;
     }
     result = Py_BuildValue("LO", (long long)count, indices == NULL ? Py_None : indices);
 end:
     Py_XDECREF(indices);
-    free(plan);
     free(search);
     free(counts);
     free(status);

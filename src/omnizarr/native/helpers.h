@@ -1,16 +1,19 @@
-/* Threads that share the work of a plan; they need no interpreter, and wait for the next one. */
+/* Threads that share work; they need no interpreter, and wait for the next one. */
 
 #define MOST_THREADS 256
 #define ATTENTION 50000000 /* nanoseconds after which one looks for signals, such as Ctrl-C */
 
-static void read_next(struct worker *worker, struct reading *plan, size_t item) {
-    if (plan->status[item] != TO_DO) return;
-    enum status status = DONE;
-    if (plan->search != NULL)
-        search_part(plan->search, item);
-    else
-        status = plan->takes == NULL ? read_item(worker, plan, item) : read_take(worker, plan, plan->takes + item);
-    plan->status[item] = (unsigned char)status;
+/* What is to be done with each of some items. It is the first member of what says the rest. */
+struct work {
+    enum status (*act)(struct worker *, const struct work *, size_t item);
+    unsigned char *status; /* of each item; only what is TO_DO is done */
+    size_t count;
+    atomic_size_t next;
+    atomic_int stopped;
+};
+
+static void do_item(struct worker *worker, struct work *work, size_t item) {
+    if (work->status[item] == TO_DO) work->status[item] = (unsigned char)work->act(worker, work, item);
 }
 
 /* A thread that helps whoever needs it, and waits for the next one then: to start a thread takes as long as to read a
@@ -19,7 +22,7 @@ struct helper {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct reading *plan; /* to work on; NULL: nothing */
+    struct work *work; /* to be done; NULL: nothing */
     struct worker *worker;
     int busy, dismissed;
 };
@@ -30,28 +33,28 @@ static int waiting_count;
 static pthread_mutex_t crew = PTHREAD_MUTEX_INITIALIZER;
 static unsigned ancestors; /* forks that led to this process */
 
-static void work_on(struct reading *plan, struct worker *worker) {
+static void work_on(struct work *work, struct worker *worker) {
     size_t item;
-    while (!atomic_load_explicit(&plan->stopped, memory_order_relaxed) &&
-           (item = atomic_fetch_add(&plan->next, 1)) < plan->count)
-        read_next(worker, plan, item);
+    while (!atomic_load_explicit(&work->stopped, memory_order_relaxed) &&
+           (item = atomic_fetch_add(&work->next, 1)) < work->count)
+        do_item(worker, work, item);
 }
 
 static void *help(void *given) {
     struct helper *helper = given;
     pthread_mutex_lock(&helper->lock);
     while (!helper->dismissed) {
-        if (helper->plan == NULL) {
+        if (helper->work == NULL) {
             pthread_cond_wait(&helper->changed, &helper->lock);
             continue;
         }
-        struct reading *plan = helper->plan;
+        struct work *work = helper->work;
         helper->busy = 1;
         pthread_mutex_unlock(&helper->lock);
-        work_on(plan, helper->worker);
+        work_on(work, helper->worker);
         pthread_mutex_lock(&helper->lock);
         helper->busy = 0;
-        helper->plan = NULL;
+        helper->work = NULL;
         pthread_cond_broadcast(&helper->changed);
     }
     pthread_mutex_unlock(&helper->lock);
@@ -85,9 +88,9 @@ static struct helper *take_helper(void) {
     return helper;
 }
 
-static void tell(struct helper *helper, struct reading *plan, int dismissed) {
+static void tell(struct helper *helper, struct work *work, int dismissed) {
     pthread_mutex_lock(&helper->lock);
-    helper->plan = plan;
+    helper->work = work;
     helper->dismissed = dismissed;
     pthread_cond_broadcast(&helper->changed);
     pthread_mutex_unlock(&helper->lock);
@@ -97,7 +100,7 @@ static void tell(struct helper *helper, struct reading *plan, int dismissed) {
 static void await_helper(struct helper *helper) {
     pthread_mutex_lock(&helper->lock);
     while (helper->busy) pthread_cond_wait(&helper->changed, &helper->lock);
-    helper->plan = NULL;
+    helper->work = NULL;
     pthread_mutex_unlock(&helper->lock);
 }
 
@@ -134,17 +137,17 @@ static int64_t now(void) {
 }
 
 /* The caller's own part, in which it listens to signals. 0 if one of them is an exception. Without the lock. */
-static int lead(struct reading *plan, struct worker *worker, PyThreadState **state) {
+static int lead(struct work *work, struct worker *worker, PyThreadState **state) {
     int64_t looked = now();
     size_t item;
-    while ((item = atomic_fetch_add(&plan->next, 1)) < plan->count) {
-        read_next(worker, plan, item);
+    while ((item = atomic_fetch_add(&work->next, 1)) < work->count) {
+        do_item(worker, work, item);
         if (now() - looked > ATTENTION) {
             PyEval_RestoreThread(*state);
             int failed = PyErr_CheckSignals();
             *state = PyEval_SaveThread();
             if (failed) {
-                atomic_store(&plan->stopped, 1);
+                atomic_store(&work->stopped, 1);
                 return 0;
             }
             looked = now();
@@ -153,15 +156,16 @@ static int lead(struct reading *plan, struct worker *worker, PyThreadState **sta
     return 1;
 }
 
-/* Works on a plan with some threads, the caller's among them. 0 with an exception. */
-static int run(struct reading *plan, int threads) {
+/* Has some threads, the caller's among them, do work. 0 with an exception. */
+static int run(struct work *work, int threads) {
     struct worker *own = take_worker();
     if (own == NULL) {
         PyErr_NoMemory();
         return 0;
     }
-    if ((size_t)threads > plan->count) threads = (int)plan->count;
-    /* Not on the stack, as little as the plan: when the interpreter ends, a thread that wants its lock is ended where it
+    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (threads > 0 && (size_t)threads > work->count) threads = (int)work->count;
+    /* Not on the stack, as little as the work: when the interpreter ends, a thread that wants its lock is ended where it
      * stands, and its stack goes, while the helpers go on. */
     struct helper **helpers = threads > 1 ? calloc((size_t)threads, sizeof(struct helper *)) : NULL;
     int hired = 0;
@@ -176,10 +180,10 @@ static int run(struct reading *plan, int threads) {
     }
     unsigned before = ancestors;
     PyThreadState *state = PyEval_SaveThread();
-    for (int i = 0; i < hired; i++) tell(helpers[i], plan, 0);
-    int fine = lead(plan, own, &state);
+    for (int i = 0; i < hired; i++) tell(helpers[i], work, 0);
+    int fine = lead(work, own, &state);
     if (before != ancestors) { /* a signal was heard, and this is a child now: what helpers had begun is done here */
-        for (size_t i = 0; fine && i < plan->count; i++) read_next(own, plan, i);
+        for (size_t i = 0; fine && i < work->count; i++) do_item(own, work, i);
         hired = 0;
     }
     for (int i = 0; i < hired; i++) await_helper(helpers[i]);

@@ -35,10 +35,10 @@ enum status { DONE, ABSENT, UNUSUAL, TO_DO };
 
 #include "borrowed.h"
 #include "workers.h"
+#include "helpers.h"
 #include "boxes.h"
 #include "reading.h"
 #include "taking.h"
-#include "helpers.h"
 #include "arguments.h"
 #include "calls.h"
 #include "locating.h"

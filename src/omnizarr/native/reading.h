@@ -23,14 +23,12 @@ struct group {
 };
 
 struct take;
-struct search;
 
 struct reading {
+    struct work work;
     const struct group *groups;
-    const struct take *takes;    /* instead of groups */
-    const struct search *search; /* instead of both */
-    size_t group_count, count;
-    unsigned char *status;
+    size_t group_count;
+    const struct take *takes; /* instead of groups */
     enum codec codec;
     int64_t decoded, limit;
     int rank, flags;
@@ -39,8 +37,6 @@ struct reading {
     char *target;
     int64_t low, high; /* offsets between which the target's memory lies */
     int64_t room;      /* elements of the target, of takes */
-    atomic_size_t next;
-    atomic_int stopped;
 };
 
 /* One of the combinations. */
@@ -154,23 +150,36 @@ static enum status read_open(struct worker *worker, const struct reading *plan, 
     return DONE;
 }
 
+/* Opens a file that holds a chunk, which the caller closes, and says how long it is; if that is not DONE, there is none. */
+static enum status open_chunk(const char *path, int flags, int *file, int64_t *length) {
+    do {
+        *file = open(path, flags);
+    } while (*file < 0 && errno == EINTR);
+    if (*file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
+    struct stat found;
+    if (fstat(*file, &found) == 0 && S_ISREG(found.st_mode)) {
+        *length = (int64_t)found.st_size;
+        return DONE;
+    }
+    close(*file);
+    return UNUSUAL;
+}
+
 /* A chunk that is a file of its own. */
 static enum status read_path(struct worker *worker, const struct reading *plan, const char *path,
                              const struct box *box) {
     int file;
-    do {
-        file = open(path, plan->flags);
-    } while (file < 0 && errno == EINTR);
-    if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
-    struct stat found;
-    enum status status = UNUSUAL;
-    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode))
-        status = read_open(worker, plan, file, 0, (int64_t)found.st_size, box);
-    close(file);
+    int64_t length;
+    enum status status = open_chunk(path, plan->flags, &file, &length);
+    if (status == DONE) {
+        status = read_open(worker, plan, file, 0, length, box);
+        close(file);
+    }
     return status;
 }
 
-static enum status read_item(struct worker *worker, const struct reading *plan, size_t item) {
+static enum status read_item(struct worker *worker, const struct work *work, size_t item) {
+    const struct reading *plan = (const struct reading *)work;
     size_t low = 0, high = plan->group_count; /* whose chunk it is */
     while (high - low > 1) {
         size_t middle = (low + high) / 2;

@@ -14,6 +14,7 @@ struct take {
 
 /* Parts of a mask, in which what is not 0 is counted, or listed. */
 struct search {
+    struct work work;
     const unsigned char *mask;
     int64_t length;
     int64_t *counts;  /* of each part; once it is known, where its first one goes */
@@ -73,14 +74,16 @@ static inline int take_marked(const unsigned char *mask, int64_t length, int64_t
 
 #define PART ((int64_t)1 << 18) /* bytes of a mask that a thread looks at in one go */
 
-static void search_part(const struct search *search, size_t item) {
+static enum status search_part(struct worker *worker, const struct work *work, size_t item) {
+    (void)worker;
+    const struct search *search = (const struct search *)work;
     int64_t i = (int64_t)item * PART, end = search->length - i < PART ? search->length : i + PART;
     if (search->indices == NULL) {
         int64_t count = 0;
         for (; end - i >= 64; i += 64) count += __builtin_popcountll(marks_of(search->mask + i));
         for (; i < end; i++) count += search->mask[i] != 0;
         search->counts[item] = count;
-        return;
+        return DONE;
     }
     int64_t *place = search->indices + search->counts[item], *const behind = search->indices + search->counts[item + 1];
     for (; i < end; i += 64) {
@@ -93,6 +96,7 @@ static void search_part(const struct search *search, size_t item) {
     }
     /* somebody has changed the mask since they were counted: what is given then is of no use, but does no harm */
     while (place < behind) *place++ = 0;
+    return DONE;
 }
 
 static int take_masked(const struct reading *plan, const struct take *take, const char *chunk) {
@@ -180,16 +184,15 @@ static enum status take_open(struct worker *worker, const struct reading *plan, 
     return take_elements(plan, take, chunk) ? DONE : UNUSUAL;
 }
 
-static enum status read_take(struct worker *worker, const struct reading *plan, const struct take *take) {
+static enum status read_take(struct worker *worker, const struct work *work, size_t item) {
+    const struct reading *plan = (const struct reading *)work;
+    const struct take *take = plan->takes + item;
     int file;
-    do {
-        file = open(take->path, plan->flags);
-    } while (file < 0 && errno == EINTR);
-    if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
-    struct stat found;
-    enum status status = UNUSUAL;
-    if (fstat(file, &found) == 0 && S_ISREG(found.st_mode))
-        status = take_open(worker, plan, take, file, (int64_t)found.st_size);
-    close(file);
+    int64_t length;
+    enum status status = open_chunk(take->path, plan->flags, &file, &length);
+    if (status == DONE) {
+        status = take_open(worker, plan, take, file, length);
+        close(file);
+    }
     return status;
 }

@@ -476,17 +476,18 @@ class LocalStore(LocalListing):
     def erase_if(self, key: str, version: Version) -> bool:
         self.check_writable()
         if self.locking:
-            return self._remove(key, lambda path: self._is(path, version))
+            return self._remove(key, (version,))
         with self.lock([key]):
             return self.get_versioned(key)[1] == version and self._remove(key, None)
 
-    def _remove(self, key: str, still: Callable[[str], bool] | None) -> bool:
+    def _remove(self, key: str, expected: tuple[Version] | None) -> bool:
+        """Removes a file: in any case, or if it is still of the version that is expected. Whether that was done."""
         path = ""
         try:
             path = self._find(key)
             folder = path[: path.rfind(os.sep) + 1]
-            with self._sure(folder, shared=still is None):
-                if still is not None and not still(path):
+            with self._sure(folder, shared=expected is None):
+                if expected is not None and not self._is(path, expected[0]):
                     return False
                 if not files.remove(path):
                     return True
@@ -497,7 +498,7 @@ class LocalStore(LocalListing):
             # Absent, or a directory, which is no key (A66).
             if error.errno not in ABSENT and not os.path.isdir(path):
                 self._fail("erase", key, error)
-            return still is None or still(path)
+            return expected is None or self._is(path, expected[0])
         return True
 
     def erase_prefix(self, prefix: str) -> None:

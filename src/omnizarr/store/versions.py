@@ -13,29 +13,25 @@ class FileVersion:
     its number is given to no other, so that the number alone tells whether it is still in its place. The size and the
     date tell of other programs that do change files."""
 
-    __slots__ = ("_file", "_state")
+    __slots__ = ("_file", "state")
 
     def __init__(self, file: int, status: os.stat_result) -> None:
         self._file = file
-        self._state = _state(status)
-
-    @property
-    def state(self) -> tuple[int, ...]:
+        self.state = _state(status)
         """What tells it: the numbers of device and file, the size, and the date in nanoseconds."""
-        return self._state
 
     def is_of(self, status: os.stat_result) -> bool:
         """Whether that is the same state of the same file."""
-        return self._state == _state(status)
+        return self.state == _state(status)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FileVersion) and other._state == self._state
+        return isinstance(other, FileVersion) and other.state == self.state
 
     def __hash__(self) -> int:
-        return hash(self._state)
+        return hash(self.state)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self._state,)
+        return _unpickled, (self.state,)
 
     def __del__(self) -> None:
         if self._file != -1:
@@ -48,5 +44,5 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 
 def _unpickled(state: tuple[int, ...]) -> FileVersion:
     version = FileVersion.__new__(FileVersion)
-    version._file, version._state = -1, state
+    version._file, version.state = -1, state
     return version
