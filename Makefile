@@ -72,7 +72,7 @@ sanitize: .venv/.tools ## the compiled loop over chunks under the sanitizers of 
 	@touch hatch_build.py  # the usual one comes back with the next target
 	@CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" $(BIN)/python -m pip install -q -e .
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
-		$(BIN)/python -m pytest -q -p no:cacheprovider tests/engine tests/fuzz -k "compiled or file"
+		$(BIN)/python -m pytest -q -p no:cacheprovider tests/engine tests/fuzz -k "native or file"
 
 tables: .venv/.tools ## write anew what the documentation takes from the code: the table of extensions
 	@$(BIN)/python docs/make_extensions.py

@@ -13,13 +13,13 @@ from omnizarr._registry import Registry
 from omnizarr.chunk_keys import chunk_key_encodings
 from omnizarr.codecs import ArrayCodec, Serializer, codecs
 from omnizarr.codecs.numcodecs_ import PRIVATE
-from omnizarr.codecs.numcodecs_.table import class_of
+from omnizarr.codecs.numcodecs_.v2_ids import class_of
 from omnizarr.dtypes import DataType, data_types, parse_data_type
-from omnizarr.dtypes.packing import leaves
-from omnizarr.dtypes.small import is_small
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
+from omnizarr.dtypes.record_padding import leaves
 from omnizarr.grids import chunk_grids
-from omnizarr.store.containers import containers
-from omnizarr.store.schemes import stores
+from omnizarr.store.address.containers import containers
+from omnizarr.store.address.schemes import stores
 from omnizarr.transformers import storage_transformers
 
 PAGE = Path(__file__).with_name("extensions.md")

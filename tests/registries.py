@@ -11,11 +11,11 @@ from omnizarr._registry import Registry
 from omnizarr.chunk_keys import chunk_key_encodings
 from omnizarr.codecs import codecs
 from omnizarr.dtypes import data_types
-from omnizarr.formats.draft_arrays import chunk_memory_layouts
-from omnizarr.formats.encoding import metadata_encodings
-from omnizarr.formats.extensions import extensions
+from omnizarr.formats.document_encoding import metadata_encodings
+from omnizarr.formats.draft.arrays import chunk_memory_layouts
+from omnizarr.formats.draft.extensions import extensions
 from omnizarr.grids import chunk_grids
-from omnizarr.store.schemes import stores
+from omnizarr.store.address.schemes import stores
 from omnizarr.transformers import storage_transformers
 
 __all__ = ["REGISTRIES", "all_as_they_were", "as_it_was", "install"]

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr import (
-    _forking,  # noqa: F401  before anything else is imported
+    _fork,  # noqa: F401  before anything else is imported
     errors,
 )
 from omnizarr.config import config  # at once: else the submodule of that name would stand in its place

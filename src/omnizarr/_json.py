@@ -3,6 +3,8 @@ collector that finds every problem of a document before anything is raised."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -12,7 +14,7 @@ import numpy as np
 
 from omnizarr.errors import ArgumentError, MetadataError, Problem
 
-__all__ = ["Json", "Problems", "describe", "dump", "is_integer", "nearest", "parse", "plain", "same"]
+__all__ = ["Json", "Problems", "describe", "dump", "from_base64", "is_integer", "nearest", "parse", "plain", "same"]
 
 Json = Any  # a value as json.loads gives it; a precise recursive alias would make every reader of a document cast
 
@@ -174,3 +176,13 @@ class Problems:
     def warn(self, path: str, message: str) -> None:
         """Something a strict writer would not have written, and a tolerant reader accepts."""
         self.warnings.append(Problem(path, message))
+
+
+def from_base64(value: Json) -> bytes | None:
+    """The bytes that a JSON value spells in base64; None if it is no such text."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        return None

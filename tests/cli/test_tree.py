@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 import omnizarr
-from omnizarr.cli.screen import echo
+from omnizarr.cli.terminal import echo
 from omnizarr.cli.tree import command, draw
 
 Run = Callable[..., Result]

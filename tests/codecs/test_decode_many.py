@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from omnizarr._json import Problems
 from omnizarr.codecs import Blosc, BytesCodec, Gzip, Zstd
-from omnizarr.codecs.blosc_frames import HEADER, joined
+from omnizarr.codecs.bytes_to_bytes.blosc_frames import HEADER, joined
 from omnizarr.codecs.contract import BoundBytesCodec, ByteSpec
 from omnizarr.errors import CodecError
 

@@ -16,9 +16,9 @@ from hypothesis.extra import numpy as arrays
 import omnizarr
 from omnizarr.codecs import ArrayCodec, Serializer, codec_of, codecs
 from omnizarr.dtypes import DataType, data_type_of, data_types
-from omnizarr.dtypes.sound import Soundness
+from omnizarr.dtypes.sanitize import Soundness
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.testing.values import same_elements
+from omnizarr.testing.value_checks import same_elements
 
 CONFIGURED: Mapping[str, Sequence[Any]] = {
     "fixed_length_utf32": [{"length_bytes": 12}],

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from omnizarr import _json
 from omnizarr._json import Problems
-from omnizarr.codecs.bytes_ import has_byte_order
+from omnizarr.codecs.array_to_bytes.bytes_ import has_byte_order
 from omnizarr.dtypes import DataType, Scalar, data_type_of, data_types, from_numpy, parse_data_type, same_bits
-from omnizarr.dtypes.small import WIDTHS
+from omnizarr.dtypes.numbers.ml_dtypes_ import WIDTHS
 from omnizarr.dtypes.struct_ import Struct
 from omnizarr.errors import ArgumentError
 

@@ -21,8 +21,8 @@ from omnizarr.dtypes import (
     is_fill,
     same_bits,
 )
-from omnizarr.dtypes.packing import as_stored, packed, padded
-from omnizarr.dtypes.sound import Soundness
+from omnizarr.dtypes.record_padding import as_stored, packed, padded
+from omnizarr.dtypes.sanitize import Soundness
 from omnizarr.dtypes.struct_ import Struct
 from omnizarr.errors import ArgumentError
 

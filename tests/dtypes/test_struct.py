@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from omnizarr._json import Problems
-from omnizarr.codecs.bytes_ import has_byte_order
+from omnizarr.codecs.array_to_bytes.bytes_ import has_byte_order
 from omnizarr.dtypes import DataType, Scalar, data_type_of, parse_data_type
 from omnizarr.dtypes.struct_ import Struct
 from omnizarr.errors import ArgumentError

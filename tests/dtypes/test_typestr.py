@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 from omnizarr._json import Problems
 from omnizarr.dtypes import dump_typestr, parse_typestr
-from omnizarr.dtypes.packing import rebuilt
+from omnizarr.dtypes.record_padding import rebuilt
 from omnizarr.errors import ArgumentError, MissingDependencyError
 
 

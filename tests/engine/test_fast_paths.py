@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import omnizarr
 from omnizarr.codecs import Blosc, Gzip, Zstd
-from omnizarr.engine import pool, staging
+from omnizarr.engine import buffers, pool
 from omnizarr.errors import ChunkError
 from omnizarr.grids.regular import RegularAxis
 from omnizarr.indexing import Projection, keys, only_chunk, projection
@@ -106,7 +106,7 @@ def test_files_that_give_less_at_a_time_are_read_to_their_end(
         monkeypatch.setattr(os, "read", lambda file, size: real(file, min(size, 7)))
     else:
         monkeypatch.setattr(
-            "omnizarr.store.files._preadv", lambda file, rooms, start: real(file, [rooms[0][:7]], start)
+            "omnizarr.store.local.files._preadv", lambda file, rooms, start: real(file, [rooms[0][:7]], start)
         )
     np.testing.assert_array_equal(z[...], a)
     np.testing.assert_array_equal(z[1:3, 2:5], a[1:3, 2:5])
@@ -408,9 +408,9 @@ def test_rows_come_to_lie_where_they_belong_whoever_places_them(
             threading.Timer(0.02, lambda: done.set_result(work())).start()
         return done
 
-    monkeypatch.setattr(staging, "aside", aside)
-    monkeypatch.setattr(staging, "_LONG", 0)
-    monkeypatch.setattr(staging, "_SOON", 0)
+    monkeypatch.setattr(buffers, "aside", aside)
+    monkeypatch.setattr(buffers, "_LONG", 0)
+    monkeypatch.setattr(buffers, "_SOON", 0)
     with omnizarr.config(threads=2):
         np.testing.assert_array_equal(z[...], a)
         np.testing.assert_array_equal(z[2:13, 3:41, 1:39], a[2:13, 3:41, 1:39])
@@ -432,9 +432,9 @@ def test_rows_that_go_to_the_result_by_way_of_another_array_are_not_placed_late(
         threading.Timer(0.02, lambda: done.set_result(work())).start()
         return done
 
-    monkeypatch.setattr(staging, "aside", aside)
-    monkeypatch.setattr(staging, "_LONG", 0)
-    monkeypatch.setattr(staging, "_SOON", 0)
+    monkeypatch.setattr(buffers, "aside", aside)
+    monkeypatch.setattr(buffers, "_LONG", 0)
+    monkeypatch.setattr(buffers, "_SOON", 0)
     with omnizarr.config(threads=2):
         np.testing.assert_array_equal(z[mask], a[mask])
 
@@ -450,9 +450,9 @@ def test_an_error_of_the_thread_that_places_is_raised(monkeypatch: pytest.Monkey
         done.set_exception(MemoryError("no room"))
         return done
 
-    monkeypatch.setattr(staging, "aside", aside)
-    monkeypatch.setattr(staging, "_LONG", 0)
-    monkeypatch.setattr(staging, "_SOON", 0)
+    monkeypatch.setattr(buffers, "aside", aside)
+    monkeypatch.setattr(buffers, "_LONG", 0)
+    monkeypatch.setattr(buffers, "_SOON", 0)
     with omnizarr.config(threads=2), pytest.raises(MemoryError, match="no room"):
         z[...]
     assert len(asked) == 1  # nobody writes to a result that was given up

@@ -15,7 +15,7 @@ from omnizarr.formats import dialect
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import Array
-from omnizarr.nodes.site import Site
+from omnizarr.nodes.node import Site
 from omnizarr.store import MemoryStore
 
 MIXED = np.dtype([("a", ">i4"), ("b", "<f8", (2,)), ("c", "|S3"), ("d", ">U2")])

@@ -232,7 +232,7 @@ def test_a_forked_child_reads_and_writes() -> None:
 
 
 def test_one_value_for_many_chunks_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from omnizarr.codecs.gzip import BoundGzip
+    from omnizarr.codecs.bytes_to_bytes.gzip import BoundGzip
 
     calls: list[int] = []
     encode = BoundGzip.encode

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.drafts import array, entry, store_of
+from tests.formats.draft.documents import array, entry, store_of
 
 import omnizarr
 from omnizarr.errors import ArgumentError, MetadataError, OmnizarrWarning

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.formats.drafts import CORE_2020, array, dumped, entry, keys, places, read, store_of
+from tests.formats.draft.documents import CORE_2020, array, dumped, entry, keys, places, read, store_of
 from tests.formats.old_documents import array_v1, array_v2
 
 import omnizarr
@@ -21,7 +21,7 @@ from omnizarr import MemoryStore
 from omnizarr.codecs import BytesCodec, codecs
 from omnizarr.codecs.contract import BoundBytesCodec
 from omnizarr.dtypes import DataType, data_types
-from omnizarr.dtypes.integer import Integer
+from omnizarr.dtypes.numbers.integer import Integer
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.store import Buffer, ByteRange, Store, WrapperStore
 from omnizarr.testing import RecordingStore

@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 from random import Random
 
-from tests.fuzz.mutating import mutated
+from tests.fuzz.mutations import mutated
 
 _LONG = 5.0  # seconds of work for a few hundred bytes
 

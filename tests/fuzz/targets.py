@@ -22,7 +22,7 @@ from omnizarr.codecs import ArrayCodec, Bytes, Chain, Codec, Crc32c, Serializer,
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.errors import OmnizarrError
 from omnizarr.store import MemoryStore
-from tests.testing.test_codecs import samples
+from tests.testing.test_codec_suite import samples
 
 __all__ = ["TARGETS", "Target", "survives"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.mutating import mutated
+from tests.fuzz.mutations import mutated
 from tests.fuzz.targets import TARGETS, survives
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cells import same
+from tests.interop.cases import same
 
 CORPUS = Path(__file__).parents[1] / "corpora" / "v3"
 EXPECTED = CORPUS / "expected"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cells import KINDS, SWAPPED, Cell, resized
+from tests.interop.cases import KINDS, SWAPPED, Cell, resized
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer
 

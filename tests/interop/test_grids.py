@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cells import Cell, document, same, write_ours
-from tests.interop.grid_cells import BY_GRID
+from tests.interop.cases import Cell, document, same, write_ours
+from tests.interop.grid_cases import BY_GRID
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer
 

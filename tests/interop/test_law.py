@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import omnizarr
-from tests.interop.cells import (
+from tests.interop.cases import (
     BIG,
     BLOSC_NAMES,
     BLOSC_SHUFFLES,
@@ -31,7 +31,7 @@ from tests.interop.cells import (
     write_ours,
     zstd,
 )
-from tests.interop.gaps import DIFFERS, Action, gap
+from tests.interop.known_differences import DIFFERS, Action, gap
 from tests.interop.verdict import reads
 from tests.peers import LIBRARIES, Peer, PeerError, Unsupported
 

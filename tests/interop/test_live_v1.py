@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.old_cells import BLOSC, CHUNKS, NUMBERS, RECORDS, OldCell, judge, same, sample
+from tests.interop.old_cases import BLOSC, CHUNKS, NUMBERS, RECORDS, OldCell, judge, same, sample
 from tests.peers import Peer
 
 pytestmark = pytest.mark.filterwarnings("error")

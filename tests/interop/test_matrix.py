@@ -8,8 +8,8 @@ import pytest
 
 import omnizarr
 from omnizarr.codecs import codecs
-from tests.interop.cells import KINDS, Cell, document, same, write_ours
-from tests.interop.matrix_cells import BY_CODEC
+from tests.interop.cases import KINDS, Cell, document, same, write_ours
+from tests.interop.matrix_cases import BY_CODEC
 from tests.interop.verdict import judge, need, reads
 from tests.peers import Peer
 

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pytest
 
 import omnizarr
-from tests.interop.cells import LITTLE, Cell, document, same, write_ours
-from tests.interop.registered_cells import BY_REGISTERED, named
+from tests.interop.cases import LITTLE, Cell, document, same, write_ours
+from tests.interop.registered_cases import BY_REGISTERED, named
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer, Unsupported, array_document
 

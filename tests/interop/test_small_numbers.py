@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cells import Cell, document, same, write_ours
-from tests.interop.more_cells import BY_MORE
+from tests.interop.cases import Cell, document, same, write_ours
+from tests.interop.more_cases import BY_MORE
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer, array_document
 

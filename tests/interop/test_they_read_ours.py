@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.interop.cells import (
+from tests.interop.cases import (
     BLOSC_CHAINS,
     BY_BLOSC,
     BY_CHAIN,

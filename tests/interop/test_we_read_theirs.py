@@ -11,7 +11,7 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import ChunkError
-from tests.interop.cells import (
+from tests.interop.cases import (
     BY_BLOSC,
     BY_CHAIN,
     BY_EXTENSION,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from tests.interop.cells import Cell, same
-from tests.interop.gaps import DIFFERS, Action, Gap, gap
+from tests.interop.cases import Cell, same
+from tests.interop.known_differences import DIFFERS, Action, Gap, gap
 from tests.peers import Peer, PeerError, Unsupported
 
 __all__ = ["judge", "need", "reads"]

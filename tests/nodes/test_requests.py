@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import omnizarr
-import omnizarr.api.upwards
+import omnizarr.api.location
 from omnizarr.errors import MetadataError
-from omnizarr.store.window import Window
+from omnizarr.store.requests.window import Window
 from omnizarr.testing import RecordingStore
 
 
@@ -136,7 +136,7 @@ def test_no_more_is_asked_for_than_a_document_may_have(store: RecordingStore, za
         for mode in ("r", "r+"):
             with pytest.raises(MetadataError, match="longer than the limit of 2000 bytes"):
                 omnizarr.open(store, mode=mode)  # type: ignore[arg-type]
-        assert omnizarr.api.upwards.hierarchy_above(store, "") is None
+        assert omnizarr.api.location.hierarchy_above(store, "") is None
     for call in store.calls:
         assert isinstance(call.range, tuple)
         assert all(part is not None and part[1] is not None and part[1] <= 2001 for part in call.range)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import omnizarr
-from omnizarr.store import leftovers
+from omnizarr.store.local import temp_names
 from tests.safety.processes import forked
 
 WRITERS = 6
@@ -156,7 +156,7 @@ def main() -> int:
         if z[length:].any():
             wrong.append(f"{name}: what a dead writer left outside came back")
         list(z.store.list())
-    left = [str(path) for path in data.rglob("*") if leftovers.is_temporary(path.name)]
+    left = [str(path) for path in data.rglob("*") if temp_names.is_temporary(path.name)]
     wrong += [f"left behind: {path}" for path in left]
     writes = sum(text.count('"done"') for text in (diary.read_text() for diary in diaries))
     rows = len(omnizarr.open_array(data / "rows")) - 50

@@ -13,7 +13,7 @@ from fastcrc import crc32
 import omnizarr
 from omnizarr.codecs import Bytes, Sharding
 from omnizarr.errors import ChunkError
-from omnizarr.testing.hostile import flipped, longer_or_shorter
+from omnizarr.testing.damaged_inputs import flipped, longer_or_shorter
 
 DATA = np.arange(1, 65, dtype="i4").reshape(8, 8)
 CODECS: dict[str, dict[str, Any]] = {

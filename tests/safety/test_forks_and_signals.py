@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr import _forking
-from omnizarr.store import leftovers
+from omnizarr import _fork
+from omnizarr.store.local import temp_names
 from tests.safety.processes import forked, program, run_all, wait_for
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -67,7 +67,7 @@ import logging, os, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, sys.argv[1])
 begun = sys.begun = threading.Event()
-from omnizarr._forking import load
+from omnizarr._fork import load
 thread = threading.Thread(target=load, args=["slow_library"])
 thread.start()
 begun.wait()
@@ -152,7 +152,7 @@ def test_forking_in_the_middle_of_the_first_use_of_all(tmp_path: Path, kind: str
 
 
 def held() -> list[bool]:
-    return [lock.locked() for lock in (_forking.MEMORY, _forking.CACHES, _forking.DATABASES)]
+    return [lock.locked() for lock in (_fork.MEMORY, _fork.CACHES, _fork.DATABASES)]
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -165,12 +165,12 @@ def test_locks_are_held_while_somebody_forks_and_free_then(monkeypatch: pytest.M
         if failing:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(_forking, "_tasks", [task])
+    monkeypatch.setattr(_fork, "_tasks", [task])
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     assert wait_for(forked(lambda: check_equal(held(), [False] * 3))) == 0
     assert seen == [[True] * 3]
     assert held() == [False] * 3
-    assert _forking._forks == {}
+    assert _fork._forks == {}
 
 
 def check_equal(found: object, expected: object) -> None:
@@ -181,7 +181,7 @@ INTERRUPTED = """
 import os, random, signal, sys, threading, time
 import numpy as np
 import omnizarr
-from omnizarr import _forking
+from omnizarr import _fork
 sys.unraisablehook = lambda _: None
 memory = omnizarr.create_array(None, shape=64, dtype="u1", chunks=8)
 database = omnizarr.create_array(sys.argv[1] + "/x.sqlite", shape=64, dtype="u1", chunks=8)
@@ -219,7 +219,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 signal.alarm(60)
 memory[...] = database[...] = 2
 assert (memory[...] == 2).all() and (database[...] == 2).all()
-assert not any(lock.locked() for lock in (_forking.MEMORY, _forking.CACHES, _forking.DATABASES))
+assert not any(lock.locked() for lock in (_fork.MEMORY, _fork.CACHES, _fork.DATABASES))
 assert forks > 10, forks
 os._exit(0)
 """
@@ -380,4 +380,4 @@ def test_control_c_stops_it_and_leaves_no_half_state(tmp_path: Path, what: str) 
         z[0, 0] = z[0, 1]
         found = z[...].reshape(8, 32, 8, 32)
         assert (found == found[:, :1, :, :1]).all(), "a chunk is written wholly or not at all"
-        assert not [path for path in place.rglob("*") if leftovers.is_temporary(path.name)]
+        assert not [path for path in place.rglob("*") if temp_names.is_temporary(path.name)]

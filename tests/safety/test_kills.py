@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.store import leftovers
+from omnizarr.store.local import temp_names
 from tests.safety.processes import killed_after
-from tests.safety.stepping import kill_at, reason_not_to
+from tests.safety.ptrace import kill_at, reason_not_to
 
 GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
 REASON = reason_not_to()
@@ -96,7 +96,7 @@ def check(place: Path, zarr_format: Any, act: str) -> None:
     assert (z[found.shape[0] :] == 0).all()
     z.append(np.full((1, 8), 7, "i4"))
     assert (z[9] == 7).all()
-    left = [path.name for path in place.rglob("*") if leftovers.is_temporary(path.name)]
+    left = [path.name for path in place.rglob("*") if temp_names.is_temporary(path.name)]
     assert left == []
 
 
@@ -162,4 +162,4 @@ def test_writers_that_are_killed_at_random(tmp_path: Path, options: dict[str, An
     z.resize(len(z) + 100)
     assert (z[-100:] == 0).all()
     assert not [key for key in z.store.list() if "omnizarr" in key]
-    assert [path for path in place.rglob("*") if leftovers.is_temporary(path.name)] == []
+    assert [path for path in place.rglob("*") if temp_names.is_temporary(path.name)] == []

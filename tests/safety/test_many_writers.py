@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.store import Store, trying
+from omnizarr.store import Store, retry
 from tests.safety.processes import run_all
 
 WRITERS = 8
@@ -153,7 +153,7 @@ class Conditional(Store):
 
 
 def test_where_there_are_no_locks_conditional_writes_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "_FIRST", 1e-4)
+    monkeypatch.setattr(retry, "_FIRST", 1e-4)
     store = Conditional()
     omnizarr.create_array(store, shape=64, dtype="i4", chunks=16, shards=32)
     handles = [omnizarr.open_array(store) for _ in range(4)]

@@ -270,12 +270,13 @@ def test_a_thread_that_learnt_an_older_state_does_not_bring_it_back_into_the_han
 DYING = """
 import sys, time
 import omnizarr
-from omnizarr.nodes import array, documents, resizing
+from omnizarr.nodes import array, resize
+from omnizarr.nodes.metadata import documents
 z = omnizarr.open_array(sys.argv[1])
 def stopped(*arguments):
     print("written", flush=True)
     time.sleep(60)
-resizing._grown = stopped
+resize._grown = stopped
 z.append([7] * 9)
 """
 

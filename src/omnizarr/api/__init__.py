@@ -23,20 +23,12 @@ if TYPE_CHECKING:
         zeros,
         zeros_like,
     )
-    from omnizarr.api.creation import (
-        create_array,
-        create_group,
-        group,
-    )
+    from omnizarr.api.create_nodes import create_array, create_group, group
     from omnizarr.api.hierarchy import (
         consolidate_metadata,
         tree,
     )
-    from omnizarr.api.opening import (
-        open,
-        open_array,
-        open_group,
-    )
+    from omnizarr.api.open_nodes import open, open_array, open_group
 
 __all__ = [
     "array",
@@ -65,9 +57,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "creation": ("create_array", "create_group", "group"),
+    "create_nodes": ("create_array", "create_group", "group"),
     "hierarchy": ("consolidate_metadata", "tree"),
-    "opening": ("open", "open_array", "open_group"),
+    "open_nodes": ("open", "open_array", "open_group"),
 }
 
 

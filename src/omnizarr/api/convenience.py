@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json
-from omnizarr.api.creation import create_array, create_group
+from omnizarr.api.create_nodes import create_array, create_group
 from omnizarr.api.location import StoreLike, resolve
-from omnizarr.api.opening import open
+from omnizarr.api.open_nodes import open
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.dtypes import data_type_of
 from omnizarr.errors import ArgumentError, NodeNotFoundError
-from omnizarr.formats.names import dimensions_in_attributes
+from omnizarr.formats.document_fields import dimensions_in_attributes
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
-from omnizarr.nodes.lengths import as_lengths
-from omnizarr.nodes.surroundings import generation_above
+from omnizarr.nodes.create.chunk_shapes import as_lengths
+from omnizarr.nodes.metadata.enclosing_format import generation_above
 from omnizarr.store import Store
 
 __all__ = [

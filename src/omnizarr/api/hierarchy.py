@@ -6,13 +6,13 @@ from typing import Any
 
 from omnizarr._json import Json
 from omnizarr.api.location import StoreLike
-from omnizarr.api.opening import open, open_group
+from omnizarr.api.open_nodes import open, open_group
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError, warn
 from omnizarr.formats import name_of
 from omnizarr.model import ZarrFormat
 from omnizarr.nodes import Array, Group, Tree, UnreadableNode
-from omnizarr.nodes.consolidated import gathered, write_consolidated
-from omnizarr.nodes.documents import document_values, parse_documents
+from omnizarr.nodes.metadata.consolidated import gathered, write_consolidated
+from omnizarr.nodes.metadata.documents import document_values, parse_documents
 
 __all__ = ["consolidate_metadata", "tree"]
 

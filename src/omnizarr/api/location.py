@@ -6,12 +6,15 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from omnizarr.errors import LocationError
-from omnizarr.model import join_path, normal_path
+from omnizarr.errors import LocationError, OmnizarrError
+from omnizarr.formats import is_entry_point
+from omnizarr.model import ZarrFormat, join_path, normal_path
+from omnizarr.nodes.metadata.documents import document_values, parse_documents
+from omnizarr.nodes.metadata.enclosing_format import generations
 from omnizarr.store import LocalStore, MemoryStore, Store
-from omnizarr.store.addresses import Place, locate
+from omnizarr.store.address.parse import Place, locate
 
-__all__ = ["Place", "StoreLike", "file_hint", "resolve"]
+__all__ = ["Place", "StoreLike", "file_hint", "hierarchy_above", "new_place", "resolve"]
 
 StoreLike: TypeAlias = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
 """A place: a store, a path, a URL, a dict or another mapping that holds the bytes, a store of zarr-python 3 or obstore,
@@ -91,3 +94,33 @@ def file_hint(store: Store) -> str | None:
         if start.startswith(sign):
             return f"it is a file; if it is what it looks like, open `{container}::{store.location}`"
     return "it is a file, and no array or group is kept in a file of this kind"
+
+
+_MOST_LEVELS = 16  # upwards; hierarchies are not that deep, and every level costs a look
+
+
+def hierarchy_above(store: Store, path: str) -> tuple[Store, str] | None:
+    """The store whose root is the nearest hierarchy of a draft above the root of `store`, and the path in it at which
+    `path` lies; None if there is none, or if the store cannot look above its root."""
+    for _ in range(_MOST_LEVELS):
+        found = store.parent()
+        if found is None:
+            return None
+        store, name = found
+        path = f"{name}/{path}" if path else name
+        try:
+            document = parse_documents(store, document_values(store, ["zarr.json"])).get("zarr.json")
+            if document is not None:
+                return (store, path) if is_entry_point(document) else None
+        except OmnizarrError:
+            return None
+    return None
+
+
+def new_place(place: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> tuple[Store, str]:
+    """Where something new is created that a user asks for at `path` of the `store` that `place` means: in the hierarchy
+    of a draft around it, where what is opened by that name would be found. Only what was given as text may lead above
+    its own root: whoever made a store chose where it ends. Who names another generation begins something else."""
+    if not isinstance(place, (str, os.PathLike)) or zarr_format in (1, 2, 3) or generations(store, path):
+        return store, path
+    return hierarchy_above(store, path) or (store, path)

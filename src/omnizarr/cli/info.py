@@ -22,7 +22,7 @@ __all__ = ["command"]
 def command(location: str, path: str | None, complete: bool, as_json: bool, no_consolidated: bool) -> None:
     """Describes the array or group at LOCATION."""
     from omnizarr.api import open
-    from omnizarr.cli.facts import array_facts, group_facts
+    from omnizarr.cli.info_json import array_facts, group_facts
     from omnizarr.nodes import Array
 
     node = open(location, path=path, mode="r", use_consolidated=False if no_consolidated else None)
@@ -47,7 +47,7 @@ def _array_rows(array: Array, complete: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _group_rows(group: Group, complete: bool) -> Iterator[tuple[str, Any]]:
-    from omnizarr.cli.facts import group_facts
+    from omnizarr.cli.info_json import group_facts
     from omnizarr.nodes.info import human_bytes
 
     facts = group_facts(group, complete=complete)
@@ -72,7 +72,7 @@ def _group_rows(group: Group, complete: bool) -> Iterator[tuple[str, Any]]:
 
 def _print_rows(rows: Iterator[tuple[str, Any]]) -> None:
     """A line for each row; a mapping gets a line for each of its members, and none if it is empty."""
-    from omnizarr.cli.screen import printable, row
+    from omnizarr.cli.terminal import printable, row
 
     listed = [(name, value) for name, value in rows if value != {}]
     width = max(len(name) for name, _ in listed)

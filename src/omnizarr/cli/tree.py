@@ -23,7 +23,7 @@ def command(location: str, path: str | None, level: int | None, no_consolidated:
     Each array is shown with its shape and its data type. What cannot be read is shown with the reason.
     """
     from omnizarr.api import open, tree
-    from omnizarr.cli.screen import coloured, echo
+    from omnizarr.cli.terminal import coloured, echo
 
     node = open(location, path=path, mode="r", use_consolidated=False if no_consolidated else None)
     found = tree(node, level=level)
@@ -51,7 +51,7 @@ def draw(tree: Tree) -> None:
 def _label(name: str, node: Any) -> Any:
     from rich.text import Text
 
-    from omnizarr.cli.screen import printable
+    from omnizarr.cli.terminal import printable
     from omnizarr.nodes import Array, UnreadableNode
     from omnizarr.nodes.tree import label
 

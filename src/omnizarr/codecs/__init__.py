@@ -10,8 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import omnizarr.codecs.numcodecs_  # noqa: F401  # offers its codecs
-from omnizarr.codecs.blosc import Blosc
-from omnizarr.codecs.bytes_ import Bytes
+from omnizarr.codecs.array_to_array.transpose import Transpose
+from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
+from omnizarr.codecs.bytes_to_bytes.blosc import Blosc
+from omnizarr.codecs.bytes_to_bytes.crc32c import Crc32c
+from omnizarr.codecs.bytes_to_bytes.zstd import Zstd
 from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.contract import (
     ArrayCodec,
@@ -23,24 +26,21 @@ from omnizarr.codecs.contract import (
     Serializer,
     codecs,
 )
-from omnizarr.codecs.crc32c import Crc32c
 from omnizarr.codecs.parsing import Skipped, codec_of, parse_codecs
 from omnizarr.codecs.sharding import BoundSharding, Sharding
-from omnizarr.codecs.transpose import Transpose
-from omnizarr.codecs.zstd import Zstd
 
 if TYPE_CHECKING:
-    from omnizarr.codecs.bit_round import BitRound
-    from omnizarr.codecs.cast_value import CastValue
-    from omnizarr.codecs.conditional import Conditional
-    from omnizarr.codecs.gzip import Gzip
-    from omnizarr.codecs.n5_default import N5Default
-    from omnizarr.codecs.pack_bits import PackBits
-    from omnizarr.codecs.reshape import Reshape
-    from omnizarr.codecs.scale_offset import ScaleOffset
-    from omnizarr.codecs.stored_bytes import StoredBytes, plain_serializer
-    from omnizarr.codecs.vlen import VlenBytes, VlenUtf8
-    from omnizarr.codecs.zfp import Zfp
+    from omnizarr.codecs.array_to_array.bit_round import BitRound
+    from omnizarr.codecs.array_to_array.cast_value import CastValue
+    from omnizarr.codecs.array_to_array.reshape import Reshape
+    from omnizarr.codecs.array_to_array.scale_offset import ScaleOffset
+    from omnizarr.codecs.array_to_bytes.n5_default import N5Default
+    from omnizarr.codecs.array_to_bytes.numpy_bytes import StoredBytes, plain_serializer
+    from omnizarr.codecs.array_to_bytes.pack_bits import PackBits
+    from omnizarr.codecs.array_to_bytes.vlen import VlenBytes, VlenUtf8
+    from omnizarr.codecs.array_to_bytes.zfp import Zfp
+    from omnizarr.codecs.bytes_to_bytes.conditional import Conditional
+    from omnizarr.codecs.bytes_to_bytes.gzip import Gzip
 
 __all__ = [
     "ArrayCodec",
@@ -78,19 +78,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BitRound": "bit_round",
-    "CastValue": "cast_value",
-    "Conditional": "conditional",
-    "Gzip": "gzip",
-    "N5Default": "n5_default",
-    "PackBits": "pack_bits",
-    "Reshape": "reshape",
-    "ScaleOffset": "scale_offset",
-    "StoredBytes": "stored_bytes",
-    "VlenBytes": "vlen",
-    "VlenUtf8": "vlen",
-    "Zfp": "zfp",
-    "plain_serializer": "stored_bytes",
+    "BitRound": "array_to_array.bit_round",
+    "CastValue": "array_to_array.cast_value",
+    "Conditional": "bytes_to_bytes.conditional",
+    "Gzip": "bytes_to_bytes.gzip",
+    "N5Default": "array_to_bytes.n5_default",
+    "PackBits": "array_to_bytes.pack_bits",
+    "Reshape": "array_to_array.reshape",
+    "ScaleOffset": "array_to_array.scale_offset",
+    "StoredBytes": "array_to_bytes.numpy_bytes",
+    "VlenBytes": "array_to_bytes.vlen",
+    "VlenUtf8": "array_to_bytes.vlen",
+    "Zfp": "array_to_bytes.zfp",
+    "plain_serializer": "array_to_bytes.numpy_bytes",
 }
 """What is loaded when it is first asked for."""
 

@@ -21,9 +21,9 @@ from omnizarr.codecs.contract import (
     ChunkSpec,
     Codec,
     Serializer,
+    check_size,
 )
-from omnizarr.codecs.guarded import guarded
-from omnizarr.codecs.sizes import check_size
+from omnizarr.codecs.third_party import guarded
 
 __all__ = ["Chain"]
 

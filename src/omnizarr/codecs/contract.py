@@ -17,8 +17,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._imports import load_optional
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
+from omnizarr.errors import CodecError
 
 __all__ = [
     "ArrayCodec",
@@ -31,7 +33,10 @@ __all__ = [
     "ChunkSpec",
     "Codec",
     "Serializer",
+    "check_size",
+    "codec_library",
     "codecs",
+    "compressed",
 ]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -210,3 +215,24 @@ class BytesCodec(Codec):
 
 
 codecs: Registry[type[Codec]] = Registry("codec", "omnizarr.codecs", subclass_of(Codec))
+
+
+def codec_library(codec: type[Codec], module: str | None = None) -> Any:
+    """The library that a codec `needs`, or a module of it; MissingDependencyError if it is not installed."""
+    assert codec.needs is not None
+    return load_optional(f"codec `{codec.name}`", codec.needs, module)
+
+
+def check_size(codec: str, spec: ByteSpec, found: int) -> None:
+    """Raises unless a decoded length of `found` is what `spec` says."""
+    if spec.size is not None:
+        if found != spec.size:
+            raise CodecError(codec, f"expected {spec.size} bytes, found {found}", expected=spec.size, found=found)
+    elif found > spec.limit:
+        raise CodecError(codec, f"expected at most {spec.limit} bytes, found {found}", expected=spec.limit, found=found)
+
+
+def compressed(spec: ByteSpec) -> ByteSpec:
+    """What a compressor turns `spec` into. Compression may lengthen, by headers and by blocks that did not shrink; no
+    real writer doubles the length, so a longer input of the next codec is refused as hostile."""
+    return ByteSpec(size=None, limit=2 * spec.limit + 4096)

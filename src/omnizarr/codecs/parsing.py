@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from omnizarr._extension import asked, parse_extension
 from omnizarr._json import Json, Problems, describe
-from omnizarr.codecs.bytes_ import Bytes
+from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
 from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, codecs
 from omnizarr.errors import ArgumentError, MetadataError
 
@@ -124,12 +124,12 @@ def _is_numcodec(value: str | dict[str, Json]) -> bool:
     """Whether something names a codec as documents of version 2 do."""
     if isinstance(value, dict):
         return "id" in value and "name" not in value
-    from omnizarr.codecs.numcodecs_.table import known_ids  # it imports the codecs, and one of them this
+    from omnizarr.codecs.numcodecs_.v2_ids import known_ids  # it imports the codecs, and one of them this
 
     return codecs.get(value) is None and value in known_ids()
 
 
 def _numcodec(value: str | dict[str, Json], problems: Problems) -> Codec | None:
-    from omnizarr.codecs.numcodecs_.table import codec_from_config
+    from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config
 
     return codec_from_config({"id": value} if isinstance(value, str) else value, "$", problems)

@@ -6,11 +6,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Each registers its types; of those that answer for one NumPy type, the first one counts.
-from omnizarr.dtypes import boolean, complex_, floating, integer  # noqa: F401
-from omnizarr.dtypes.bits import is_fill, same_bits
+from omnizarr.dtypes.bitwise import is_fill, same_bits
 from omnizarr.dtypes.contract import DataType, Reader, Scalar, as_elements, data_types
 from omnizarr.dtypes.lookup import data_type_of, from_numpy, parse_data_type
+
+# Each registers its types; of those that answer for one NumPy type, the first one counts.
+from omnizarr.dtypes.numbers import boolean, complex_, floating, integer  # noqa: F401
 
 if TYPE_CHECKING:
     from omnizarr.dtypes.datetime_ import Datetime
@@ -82,7 +83,7 @@ for _name, _place, _aliases in (
     ("string", "string_:read_string", ()),
     ("bytes", "variable_bytes:read_bytes", ("variable_length_bytes", "binary")),
     ("struct", "struct_:read_struct", ("structured",)),
-    *((name, "small_numbers:read_small_number", ()) for name in _SMALL),
+    *((name, "numbers.ml_types:read_small_number", ()) for name in _SMALL),
 ):
     data_types.offer(_name, f"{__name__}.{_place}", aliases=_aliases)
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._extension import check_members
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, is_integer
 from omnizarr._registry import Registry
-from omnizarr.dtypes.small import COMPLEX, check_small, cleared, is_small, small_parts
+from omnizarr.dtypes.numbers.ml_dtypes_ import COMPLEX, check_small, cleared, is_small, small_parts
 from omnizarr.errors import ArgumentError
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "from_numpy_rules",
     "native_order",
     "plain_reader",
+    "read_length",
     "register_plain",
     "same_type",
     "spelled",
@@ -197,3 +198,15 @@ def register_plain(data_type: DataType, *, aliases: tuple[str, ...] = ()) -> Non
     """Registers a type that has no configuration: under its name, and for its NumPy dtype."""
     data_types.register(data_type.name, plain_reader(data_type), aliases=aliases)
     from_numpy_rules.append(lambda dtype: data_type if dtype == data_type.dtype else None)
+
+
+def read_length(configuration: dict[str, Json], path: str, problems: Problems, *, unit: int = 1) -> int | None:
+    """How many bytes, a multiple of `unit`; None, and what is wrong."""
+    before = len(problems.found)
+    check_members(configuration, ("length_bytes",), f"{path}.configuration", problems)
+    size = configuration.get("length_bytes")
+    if not is_integer(size) or not 0 < size <= LARGEST_ITEM or size % unit:
+        number = f"a multiple of {unit}" if unit > 1 else "an integer"
+        problems.expected(f"{path}.configuration.length_bytes", f"{number} from {unit} to {LARGEST_ITEM}", size)
+        return None
+    return size if len(problems.found) == before else None

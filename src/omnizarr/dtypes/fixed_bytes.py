@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr._json import Json, Problems
-from omnizarr.dtypes.base64_ import from_base64
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar
-from omnizarr.dtypes.length_bytes import read_length
+from omnizarr._json import Json, Problems, from_base64
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, read_length
 from omnizarr.errors import ArgumentError
 
 __all__ = ["FixedBytes", "of_numpy", "read_fixed_bytes"]

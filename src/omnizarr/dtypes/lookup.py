@@ -11,8 +11,8 @@ import numpy as np
 from omnizarr._extension import asked, find, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr.dtypes.contract import DataType, FromNumpy, data_types, from_numpy_rules, native_order
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
 from omnizarr.dtypes.raw import is_raw_name, read_raw
-from omnizarr.dtypes.small import is_small
 from omnizarr.errors import ArgumentError
 
 __all__ = ["data_type_of", "from_numpy", "parse_data_type"]
@@ -20,8 +20,8 @@ __all__ = ["data_type_of", "from_numpy", "parse_data_type"]
 # Where NumPy's other kinds of type, and long doubles by their letters, are known (each has an `of_numpy`), in the order
 # in which they are asked.
 _HOMES = {
-    "G": ("extended",),
-    "g": ("extended",),
+    "G": ("numbers.long_double",),
+    "g": ("numbers.long_double",),
     "M": ("datetime_",),
     "m": ("datetime_",),
     "S": ("fixed_bytes", "variable_bytes"),
@@ -53,7 +53,7 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
 def from_numpy(dtype: np.dtype[Any]) -> DataType | None:
     """The data type that stores a NumPy dtype, or None. Byte order is the serializer's business, not the type's."""
     native = native_order(dtype)
-    homes = ("small_numbers",) if is_small(dtype) else _HOMES.get(dtype.char) or _HOMES.get(dtype.kind, ())
+    homes = ("numbers.ml_types",) if is_small(dtype) else _HOMES.get(dtype.char) or _HOMES.get(dtype.kind, ())
     rules = (*from_numpy_rules, *map(_rule, homes))
     return next((found for rule in rules if (found := rule(native)) is not None), None)
 

@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._extension import check_members
-from omnizarr._json import Json, Problems, is_integer
-from omnizarr.dtypes.base64_ import from_base64
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar
-from omnizarr.dtypes.length_bytes import read_length
+from omnizarr._json import Json, Problems, from_base64, is_integer
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, read_length
 from omnizarr.errors import ArgumentError
 
 __all__ = ["Raw", "is_raw_name", "of_numpy", "read_raw"]

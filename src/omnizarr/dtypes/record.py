@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr._json import Json, Problems
-from omnizarr.dtypes.base64_ import from_base64
+from omnizarr._json import Json, Problems, from_base64
 from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, same_type
 from omnizarr.dtypes.lookup import DEEPEST, from_numpy
-from omnizarr.dtypes.packing import as_stored, leaves, padded, rebuilt
-from omnizarr.dtypes.sound import Soundness
+from omnizarr.dtypes.record_padding import as_stored, leaves, padded, rebuilt
+from omnizarr.dtypes.sanitize import Soundness
 from omnizarr.dtypes.typestr import dump_typestr
 from omnizarr.errors import ArgumentError
 

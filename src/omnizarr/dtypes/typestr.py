@@ -13,9 +13,9 @@ import numpy as np
 from omnizarr._json import Json, Problems, describe, is_integer
 from omnizarr.dtypes.contract import LARGEST_ITEM
 from omnizarr.dtypes.datetime_ import UNITS, unit_of
-from omnizarr.dtypes.float_form import FORMS
 from omnizarr.dtypes.lookup import DEEPEST
-from omnizarr.dtypes.small import WIDTHS, is_small, small_dtype
+from omnizarr.dtypes.numbers.float_layout import FORMS
+from omnizarr.dtypes.numbers.ml_dtypes_ import WIDTHS, is_small, small_dtype
 from omnizarr.errors import ArgumentError
 
 __all__ = ["dump_typestr", "parse_typestr"]

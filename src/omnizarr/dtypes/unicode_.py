@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar
-from omnizarr.dtypes.length_bytes import read_length
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, read_length
 from omnizarr.errors import ArgumentError
 
 __all__ = ["FixedUnicode", "of_numpy", "read_unicode"]

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._extension import check_members
-from omnizarr._json import Json, Problems, is_integer
-from omnizarr.dtypes.base64_ import from_base64
+from omnizarr._json import Json, Problems, from_base64, is_integer
 from omnizarr.dtypes.contract import DataType, Scalar
 from omnizarr.errors import ArgumentError
 

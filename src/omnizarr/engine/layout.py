@@ -14,8 +14,8 @@ from omnizarr.chunk_keys import V2, Default, Draft
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import Index
 from omnizarr.config import config
-from omnizarr.engine.cache import ChunkCache
-from omnizarr.engine.indexes import Indexes
+from omnizarr.engine.chunk_cache import ChunkCache
+from omnizarr.engine.shard_indexes import Indexes
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
 from omnizarr.model import ArrayModel
@@ -70,7 +70,7 @@ class Layout:
         self.indexes = Indexes()
         """Of shards that were read lately."""
         self.small: Any = None
-        """What reads little of it by a short way, once somebody has done so (`engine/small`)."""
+        """What reads little of it by a short way, once somebody has done so (`engine/read/native_small`)."""
 
     @property
     def largest(self) -> Chain | None:

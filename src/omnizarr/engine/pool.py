@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr.config import config
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from omnizarr._extension import check_members
     from omnizarr._json import Json, Problems
     from omnizarr.chunk_keys import ChunkKeys
-    from omnizarr.codecs import members
+    from omnizarr.codecs import config_fields as members
     from omnizarr.codecs.contract import (
         ArrayCodec,
         BoundArrayCodec,
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
         ChunkSpec,
         Codec,
         Serializer,
+        check_size,
+        compressed,
     )
-    from omnizarr.codecs.sizes import check_size, compressed
     from omnizarr.dtypes import DataType, Scalar
-    from omnizarr.extending.registering import (
+    from omnizarr.extending.register import (
         register_chunk_grid,
         register_chunk_key_encoding,
         register_chunk_memory_layout,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
         register_storage_transformer,
         register_store,
     )
-    from omnizarr.formats.encoding import Encoding
+    from omnizarr.formats.document_encoding import Encoding
     from omnizarr.grids import Axis, Grid
     from omnizarr.store import Buffer, ByteRange, Store, check_key, check_prefix, cut
     from omnizarr.transformers import ArrayPlace, StorageTransformer
@@ -90,7 +91,6 @@ _HOMES = {
     "_extension": ("check_members",),
     "_json": ("Json", "Problems"),
     "chunk_keys": ("ChunkKeys",),
-    "codecs": ("members",),
     "codecs.contract": (
         "ArrayCodec",
         "BoundArrayCodec",
@@ -101,10 +101,11 @@ _HOMES = {
         "ChunkSpec",
         "Codec",
         "Serializer",
+        "check_size",
+        "compressed",
     ),
-    "codecs.sizes": ("check_size", "compressed"),
     "dtypes": ("DataType", "Scalar"),
-    "formats.encoding": ("Encoding",),
+    "formats.document_encoding": ("Encoding",),
     "grids": ("Axis", "Grid"),
     "store": ("Buffer", "ByteRange", "Store", "check_key", "check_prefix", "cut"),
     "transformers": ("ArrayPlace", "StorageTransformer"),
@@ -114,7 +115,9 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    home = next((home for home, names in _HOMES.items() if name in names), "extending.registering")
+    if name == "members":
+        return import_module("omnizarr.codecs.config_fields")
+    home = next((home for home, names in _HOMES.items() if name in names), "extending.register")
     value = globals()[name] = getattr(import_module(f"omnizarr.{home}"), name)
     return value
 

@@ -15,8 +15,8 @@ from omnizarr.formats.detect import (
     occupant,
     telling,
 )
-from omnizarr.formats.leave import DEFAULT, Leave
-from omnizarr.formats.places import is_entry_point
+from omnizarr.formats.document_keys import is_entry_point
+from omnizarr.formats.read_options import DEFAULT, Leave
 
 __all__ = [
     "DEFAULT",

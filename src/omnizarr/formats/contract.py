@@ -11,14 +11,15 @@ from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.dtypes import DataType, data_type_of
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.encoding import JSON, Encoding
-from omnizarr.formats.leave import DEFAULT, Leave
+from omnizarr.formats.document_encoding import JSON, Encoding
+from omnizarr.formats.read_options import DEFAULT, Leave
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
 if TYPE_CHECKING:
     from omnizarr.codecs import BytesCodec, Codec, Serializer
+from omnizarr.codecs import Blosc, BytesCodec, Zstd
 
-__all__ = ["Child", "Dialect", "Documents", "Kind", "Node", "above", "below"]
+__all__ = ["Child", "Dialect", "Documents", "Kind", "Node", "above", "below", "usual_compressors"]
 
 Node: TypeAlias = ArrayModel | GroupModel
 Kind: TypeAlias = Literal["array", "group"]
@@ -203,3 +204,11 @@ def above(path: str) -> list[str]:
     """The paths above `path`, from the root down."""
     segments = path.split("/") if path else []
     return ["/".join(segments[:count]) for count in range(len(segments))]
+
+
+def usual_compressors(data_type: DataType) -> tuple[BytesCodec, ...]:
+    """What compresses well and fast on most data, and is read by everybody: measured, see docs/defaults.md."""
+    itemsize = data_type.dtype.itemsize
+    if data_type.fixed_size and 2 <= itemsize <= 255:
+        return (Blosc("zstd", 1, "shuffle", itemsize, min(2**17 * itemsize, 2**20)),)
+    return (Zstd(level=1),)

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Dialect, Documents
-from omnizarr.formats.leave import Leave
-from omnizarr.formats.places import is_entry_point, kind_of_february, v1_keys, v2_keys, v3_key
+from omnizarr.formats.document_keys import is_entry_point, kind_of_february, v1_keys, v2_keys, v3_key
+from omnizarr.formats.read_options import Leave
 from omnizarr.model import ZarrFormat
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
 _HOMES: dict[object, tuple[str, str]] = {
     1: ("v1", "V1"),
     2: ("v2", "V2"),
-    "3-draft-2020": ("draft", "of_2020"),
-    "3-draft-2022": ("draft", "of_2022"),
+    "3-draft-2020": ("draft.hierarchy", "of_2020"),
+    "3-draft-2022": ("draft.hierarchy", "of_2022"),
     3: ("v3", "V3"),
 }
 _DRAFTS = ("3-draft-2020", "3-draft-2022")
@@ -117,14 +117,14 @@ def detect(path: str, documents: Documents, leave: Leave, zarr_format: object = 
 def _of_version_3(document: Json, leave: Leave) -> Dialect:
     if kind_of_february(document) is None:
         return dialect(3, leave)
-    from omnizarr.formats.february import February
+    from omnizarr.formats.v3_prerelease import February
 
     return February(leave)
 
 
 def _hierarchy(entry: Json, leave: Leave, problems: Problems) -> Dialect:
     """The dialect of the hierarchy that has this entry point; MetadataError if it cannot be read."""
-    from omnizarr.formats.draft import parse_entry_point
+    from omnizarr.formats.draft.hierarchy import parse_entry_point
 
     found = parse_entry_point(entry, leave, problems)
     if found is None:

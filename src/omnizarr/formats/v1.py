@@ -14,14 +14,24 @@ from omnizarr.chunk_keys import V2 as Keys
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Sharding, StoredBytes
 from omnizarr.codecs.numcodecs_ import Zlib
-from omnizarr.codecs.numcodecs_.table import config_of
+from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import DataType, Scalar, dump_typestr, fill_from_bytes, parse_typestr, same_bits
-from omnizarr.dtypes.packing import leaves
+from omnizarr.dtypes.record_padding import leaves
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
-from omnizarr.formats.encoding import LENIENT, Encoding
-from omnizarr.formats.fills import fill_losses, parse_fill
-from omnizarr.formats.flat import (
+from omnizarr.formats.document_encoding import LENIENT, Encoding
+from omnizarr.formats.document_fields import (
+    dimensions_in_attributes,
+    missing,
+    names_of_dimensions,
+    parse_attributes,
+    parse_chunk_shape,
+    parse_shape,
+    unknown_members,
+)
+from omnizarr.formats.document_keys import v1_keys
+from omnizarr.formats.numpy_array_losses import flat_losses
+from omnizarr.formats.numpy_arrays import (
     check_codecs,
     flat,
     order_of,
@@ -31,10 +41,7 @@ from omnizarr.formats.flat import (
     transposed,
     untransposed,
 )
-from omnizarr.formats.flat_losses import flat_losses
-from omnizarr.formats.members import missing, parse_attributes, parse_chunk_shape, parse_shape, unknown_members
-from omnizarr.formats.names import dimensions_in_attributes, names_of_dimensions
-from omnizarr.formats.places import v1_keys
+from omnizarr.formats.v2_fills import fill_losses, parse_fill
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 

@@ -12,11 +12,21 @@ from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.codecs import BytesCodec, Serializer
 from omnizarr.dtypes import DataType, Objects, dump_typestr
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
-from omnizarr.formats.defaults import usual_compressors
-from omnizarr.formats.encoding import LENIENT, Encoding
-from omnizarr.formats.fills import dump_fill, fill_losses
-from omnizarr.formats.flat import (
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below, usual_compressors
+from omnizarr.formats.document_encoding import LENIENT, Encoding
+from omnizarr.formats.document_fields import (
+    check_ascii,
+    dimensions_in_attributes,
+    missing,
+    names_of_dimensions,
+    parse_attributes,
+    parse_chunk_shape,
+    parse_shape,
+    unknown_members,
+)
+from omnizarr.formats.document_keys import v2_keys
+from omnizarr.formats.numpy_array_losses import flat_losses
+from omnizarr.formats.numpy_arrays import (
     check_codecs,
     configs_of,
     new_data_type,
@@ -26,17 +36,7 @@ from omnizarr.formats.flat import (
     settled,
     stored_dtype_of,
 )
-from omnizarr.formats.flat_losses import flat_losses
-from omnizarr.formats.members import (
-    check_ascii,
-    missing,
-    parse_attributes,
-    parse_chunk_shape,
-    parse_shape,
-    unknown_members,
-)
-from omnizarr.formats.names import dimensions_in_attributes, names_of_dimensions
-from omnizarr.formats.places import v2_keys
+from omnizarr.formats.v2_fills import dump_fill, fill_losses
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, normal_path
 

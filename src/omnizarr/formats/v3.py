@@ -13,11 +13,10 @@ from omnizarr.chunk_keys import ChunkKeys, Default, chunk_key_encodings, parse_c
 from omnizarr.codecs import BytesCodec
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
-from omnizarr.formats.defaults import usual_compressors
-from omnizarr.formats.members import missing, parse_attributes, parse_shape
-from omnizarr.formats.old_types import has_old_name
-from omnizarr.formats.v3_parts import parse_parts
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below, usual_compressors
+from omnizarr.formats.document_fields import missing, parse_attributes, parse_shape
+from omnizarr.formats.v3_shared import parse_parts
+from omnizarr.formats.zarr_python_types import has_old_name
 from omnizarr.grids import parse_grid
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec
 

@@ -13,7 +13,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 
 __all__ = ["ABSENT", "DONE", "TO_DO", "UNUSUAL", "codec", "kernel"]
 

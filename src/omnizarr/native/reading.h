@@ -86,7 +86,7 @@ static uint32_t little(const unsigned char *bytes) {
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* Whether the library may be given a frame: what codecs/blosc_frames.py checks, and that it decodes to `decoded`. */
+/* Whether the library may be given a frame: what codecs/bytes_to_bytes/blosc_frames.py checks, and that it decodes to `decoded`. */
 static int is_sound_blosc(const unsigned char *frame, int64_t length, int64_t decoded) {
     if (length < 16 || frame[0] != 2 || (int64_t)little(frame + 12) != length || (int64_t)little(frame + 4) != decoded)
         return 0;

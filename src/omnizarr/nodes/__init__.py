@@ -2,9 +2,9 @@
 
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes
+from omnizarr.nodes.create.options import ArrayOptions, check_names, takes_array_options
 from omnizarr.nodes.group import Group, new_array, new_group
-from omnizarr.nodes.opening import open_node
-from omnizarr.nodes.options import ArrayOptions, check_names, takes_array_options
+from omnizarr.nodes.open import open_node
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
 

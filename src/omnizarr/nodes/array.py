@@ -12,7 +12,10 @@ import numpy.typing as npt
 
 from omnizarr._json import Json, same
 from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.engine import Layout, read, read_small, write
+from omnizarr.engine import Layout
+from omnizarr.engine.read.native_small import read_small
+from omnizarr.engine.read.python import read
+from omnizarr.engine.write.python import write
 from omnizarr.errors import ArgumentError, ChunkError, NodeTypeError, ReadOnlyError, SelectionError
 from omnizarr.indexing import (
     Selection,
@@ -24,14 +27,14 @@ from omnizarr.indexing import (
     split_fields,
 )
 from omnizarr.model import ArrayModel
-from omnizarr.nodes import stored
-from omnizarr.nodes.alone import alone
-from omnizarr.nodes.brackets import Indexer, as_mask, has_ellipsis, only_basic
-from omnizarr.nodes.description import Described
-from omnizarr.nodes.documents import change, describe_place, fetch_known, not_found, parse_node
-from omnizarr.nodes.lengths import as_lengths
-from omnizarr.nodes.site import Site
-from omnizarr.nodes.values import as_field_value, as_value
+from omnizarr.nodes import stored_chunks
+from omnizarr.nodes.array_properties import Described
+from omnizarr.nodes.assignment import as_field_value, as_value
+from omnizarr.nodes.create.chunk_shapes import as_lengths
+from omnizarr.nodes.handle_lock import handle_lock
+from omnizarr.nodes.indexers import Indexer, as_mask, has_ellipsis, only_basic
+from omnizarr.nodes.metadata.documents import change, describe_place, fetch_known, not_found, parse_node
+from omnizarr.nodes.node import Site
 
 if TYPE_CHECKING:
     from omnizarr.nodes.info import ArrayInfo
@@ -76,11 +79,11 @@ class Array(Described):
         """How many chunks are stored. Costs a listing, and for a sharded array the index of each shard."""
         if self._model.guessed_keys:
             self._find_chunks()
-        return stored.chunk_count(self._layout)
+        return stored_chunks.chunk_count(self._layout)
 
     def nbytes_stored(self) -> int:
         """How many bytes are stored, metadata included. Costs a listing."""
-        return stored.byte_count(self._site)
+        return stored_chunks.byte_count(self._site)
 
     @property
     def info(self) -> ArrayInfo:
@@ -142,7 +145,7 @@ class Array(Described):
             if self._site.on_corrupt == "raise":
                 read(self._layout, selection, out)
             else:
-                from omnizarr.engine.salvage import salvage  # few need it
+                from omnizarr.engine.read.salvage import salvage  # few need it
 
                 salvage(self._layout, selection, out, self._site.on_corrupt)
         except ChunkError as error:
@@ -263,7 +266,7 @@ class Array(Described):
 
     def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
         site = self._site
-        with alone(self):
+        with handle_lock(self):
             self._adopt(change(site.store, site.dialect, site.path, how, ArrayModel))
         if site.consolidated is not None:
             site.consolidated.written({site.path: self._model})
@@ -276,7 +279,7 @@ class Array(Described):
     def _find_chunks(self, selection: Selection | None = None) -> None:
         """Finds out under which keys the chunks lie, unless that is known."""
         if self._keys is None and (selection is None or not selection.empty):
-            from omnizarr.nodes.guessing import guessed_keys  # few arrays need it
+            from omnizarr.nodes.metadata.guess_chunk_keys import guessed_keys  # few arrays need it
 
             self._keys = guessed_keys(self._layout, selection)
             if self._keys != self._layout.model.chunk_keys:
@@ -303,11 +306,11 @@ class Array(Described):
         wanted = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
         if len(wanted) != self.ndim:
             raise ArgumentError(f"`new_shape`: expected {self.ndim} lengths, found {len(wanted)}", argument="new_shape")
-        from omnizarr.nodes import resizing  # most arrays keep their shape
+        from omnizarr.nodes import resize  # most arrays keep their shape
 
         known = self.shape
         # Who wants an axis to stay as long as it is, or to be longer, does not mean to cut off what others added to it.
-        resizing.resize(
+        resize.resize(
             self,
             lambda stored: tuple(
                 max(new, there) if new >= old else new for new, old, there in zip(wanted, known, stored, strict=True)
@@ -332,9 +335,9 @@ class Array(Described):
                 )
             return (*shape[:axis], shape[axis] + data.shape[axis], *shape[axis + 1 :])
 
-        from omnizarr.nodes import resizing
+        from omnizarr.nodes import resize
 
-        return resizing.append(self, data, axis, longer)
+        return resize.append(self, data, axis, longer)
 
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes
@@ -346,7 +349,7 @@ class Array(Described):
 
     def refresh(self) -> Array:
         """Takes up what others changed: the shape and the attributes as they are stored now."""
-        with alone(self):
+        with handle_lock(self):
             model = fetch_known(self.store, self.path, self._site.dialect)
             if model is None:
                 raise not_found(self.store, self.path)

@@ -23,17 +23,15 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import Node, dialect, name_of
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
-from omnizarr.nodes.alone import alone
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
-from omnizarr.nodes.creating import create_node, erase_node
-from omnizarr.nodes.documents import change, describe_place, fetch_children, fetch_known, not_found, parse_node
-from omnizarr.nodes.lengths import as_lengths
-from omnizarr.nodes.members import Names, children, exists, names
-from omnizarr.nodes.options import ArrayOptions, array_model, check_names, takes_array_options
-from omnizarr.nodes.placed import Placed
-from omnizarr.nodes.site import Site
-from omnizarr.nodes.subarrays import unfolded
+from omnizarr.nodes.create.chunk_shapes import as_lengths
+from omnizarr.nodes.create.node import create_node, erase_node
+from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names, takes_array_options, unfolded
+from omnizarr.nodes.handle_lock import handle_lock
+from omnizarr.nodes.metadata.children import Names, children, exists, names
+from omnizarr.nodes.metadata.documents import change, describe_place, fetch_children, fetch_known, not_found, parse_node
+from omnizarr.nodes.node import Placed, Site
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
 
@@ -136,7 +134,7 @@ class Group(Placed, MutableMapping[str, Any]):
         site = self._site
         model = fetch_known(site.store, where, site.dialect)
         if model is None and not exact:
-            from omnizarr.nodes.lower_case import fetch_in_lower_case  # seldom needed
+            from omnizarr.nodes.metadata.lowercase_names import fetch_in_lower_case  # seldom needed
 
             lower = fetch_in_lower_case(site.store, where, site.dialect.leave, site.dialect)
             where, model = (where, None) if lower is None else (lower[0], lower[1].node)
@@ -349,7 +347,7 @@ class Group(Placed, MutableMapping[str, Any]):
     def move(self, source: str, dest: str) -> None:
         """Moves a node, with all that lies below it, to another path of this group."""
         self._check_writable()
-        from omnizarr.nodes.moving import move_node  # seldom needed
+        from omnizarr.nodes.move import move_node  # seldom needed
 
         move_node(self._site, self._below(source), self._below(dest))
 
@@ -371,7 +369,7 @@ class Group(Placed, MutableMapping[str, Any]):
         def changed(model: GroupModel) -> GroupModel:
             return replace(model, attributes=how(model.attributes), implicit=False)
 
-        with alone(self):
+        with handle_lock(self):
             self._model = change(site.store, site.dialect, site.path, changed, GroupModel)
         if site.consolidated is not None:
             site.consolidated.written({site.path: self._model})
@@ -379,7 +377,7 @@ class Group(Placed, MutableMapping[str, Any]):
     def refresh(self) -> Group:
         """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
         store, path, known = self.store, self.path, self._site.consolidated
-        with alone(self, known):
+        with handle_lock(self, known):
             model = fetch_known(store, path, self._site.dialect)
             if model is None:
                 raise not_found(store, path)

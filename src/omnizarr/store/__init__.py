@@ -8,11 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from omnizarr.store.batch_store import StoreWithPartialAccess
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
-from omnizarr.store.held import Held
-from omnizarr.store.local import LocalStore
+from omnizarr.store.local.store import LocalStore
 from omnizarr.store.memory import MemoryStore
-from omnizarr.store.partial import StoreWithPartialAccess
+from omnizarr.store.snapshot import Held
 from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, WrapperStore, as_read_only
 
 if TYPE_CHECKING:

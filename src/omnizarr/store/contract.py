@@ -13,11 +13,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
-from omnizarr.store.threads import Turn, process_lock, process_turn
+from omnizarr.store.process_locks import Turn, process_lock, process_turn
 
 if TYPE_CHECKING:
-    from omnizarr.store.held import Held
-    from omnizarr.store.window import Window
+    from omnizarr.store.requests.window import Window
+    from omnizarr.store.snapshot import Held
 
 __all__ = [
     "Buffer",

@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from omnizarr.errors import LocationError, MissingDependencyError, OmnizarrError, StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
-from omnizarr.store.object.failures import without_secrets
+from omnizarr.store.object.error_mapping import without_secrets
 from omnizarr.store.object.options import described, secrets, unveiled, veiled
-from omnizarr.store.overlap import Ask, Overlap
-from omnizarr.store.window import Window
+from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.window import Window
 
 __all__ = ["FsspecStore", "fsspec_here", "fsspec_knows"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from omnizarr._forking import MEMORY
+from omnizarr._fork import MEMORY
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
-from omnizarr.store.held import Held, HeldBytes
 from omnizarr.store.key_index import KeyIndex
+from omnizarr.store.snapshot import Held, HeldBytes
 
 __all__ = ["MemoryStore"]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NoReturn
 
 from omnizarr.errors import ReadOnlyError
 from omnizarr.store.contract import Buffer, ByteRange, Request, State, Store, Version, check_prefix
-from omnizarr.store.held import Held
-from omnizarr.store.threads import Turn
+from omnizarr.store.process_locks import Turn
+from omnizarr.store.snapshot import Held
 
 if TYPE_CHECKING:
-    from omnizarr.store.window import Window
+    from omnizarr.store.requests.window import Window
 
 __all__ = ["PrefixStore", "ReadOnlyStore", "WrapperStore", "as_read_only"]
 

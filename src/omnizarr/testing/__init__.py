@@ -7,15 +7,15 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from omnizarr.testing.faulty import Fault, FaultyStore
-from omnizarr.testing.recording import Call, RecordingStore
-from omnizarr.testing.requests import RequestStore
-from omnizarr.testing.slow import SlowStore
+from omnizarr.testing.faulty_store import Fault, FaultyStore
+from omnizarr.testing.recording_store import Call, RecordingStore
+from omnizarr.testing.request_store import RequestStore
+from omnizarr.testing.slow_store import SlowStore
 
 if TYPE_CHECKING:
-    from omnizarr.testing.codecs import CodecSuite
-    from omnizarr.testing.data_types import DataTypeSuite
-    from omnizarr.testing.stores import StoreSuite
+    from omnizarr.testing.codec_suite import CodecSuite
+    from omnizarr.testing.data_type_suite import DataTypeSuite
+    from omnizarr.testing.store_suite import StoreSuite
 
 __all__ = [
     "Call",
@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 _SUITES = {
-    "CodecSuite": ("codecs", "values", "hostile"),
-    "DataTypeSuite": ("data_types", "values", "hostile"),
-    "StoreSuite": ("stores", "store_basics"),
+    "CodecSuite": ("codec_suite", "value_checks", "damaged_inputs"),
+    "DataTypeSuite": ("data_type_suite", "value_checks", "damaged_inputs"),
+    "StoreSuite": ("store_suite", "store_suite_basics"),
 }
 """Where each suite is, and what else holds tests of it."""
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import ByteSpec, ChunkSpec
-from omnizarr.codecs.numcodecs_.table import codec_from_config
+from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config
 
 __all__ = ["array_codec", "bytes_codec", "made", "objects", "problems_of", "spec_of"]
 

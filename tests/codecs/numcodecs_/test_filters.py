@@ -16,7 +16,7 @@ from tests.codecs.numcodecs_.binding import array_codec, bytes_codec, made, obje
 
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import ChunkSpec
-from omnizarr.codecs.numcodecs_.over_bytes import OverBytes
+from omnizarr.codecs.numcodecs_.filter_on_bytes import OverBytes
 from omnizarr.errors import CodecError
 
 INTEGERS = [f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)]

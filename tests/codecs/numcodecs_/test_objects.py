@@ -19,7 +19,7 @@ from hypothesis.extra import numpy as hnp
 from tests.codecs.numcodecs_.binding import array_codec, made, objects, problems_of, spec_of
 
 from omnizarr._json import Problems
-from omnizarr.codecs.numcodecs_.pickle_ import Pickle
+from omnizarr.codecs.numcodecs_.objects.pickle_ import Pickle
 from omnizarr.config import config as settings
 from omnizarr.errors import CodecError, MissingDependencyError
 
@@ -238,7 +238,7 @@ def test_msgpack_bytes_that_only_look_like_lists() -> None:
 
 
 def test_msgpack_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    from omnizarr.codecs.numcodecs_ import msgpack_
+    from omnizarr.codecs.numcodecs_.objects import msgpack_
 
     msgpack_._library.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "msgpack", None)

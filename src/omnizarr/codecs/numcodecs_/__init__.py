@@ -15,38 +15,38 @@ from omnizarr.codecs.contract import codecs
 
 REGISTERED = {
     "adler32": "checksums:Adler32",
-    "astype": "as_type:AsType",
-    "bitround": "bit_round:BitRound",
-    "blosc": "core:NumcodecsBlosc",
+    "astype": "filters.as_type:AsType",
+    "bitround": "filters.bit_round:BitRound",
+    "blosc": "core_aliases:NumcodecsBlosc",
     "bz2": "bz2_:Bz2",
     "crc32": "checksums:Crc32",
     "crc32c": "checksums:NumcodecsCrc32c",
-    "delta": "delta:Delta",
-    "fixedscaleoffset": "fixed_scale_offset:FixedScaleOffset",
+    "delta": "filters.delta:Delta",
+    "fixedscaleoffset": "filters.fixed_scale_offset:FixedScaleOffset",
     "fletcher32": "checksums:Fletcher32",
-    "gzip": "core:NumcodecsGzip",
+    "gzip": "core_aliases:NumcodecsGzip",
     "jenkins_lookup3": "checksums:JenkinsLookup3",
     "lz4": "lz4:Lz4",
     "lzma": "lzma_:Lzma",
-    "packbits": "pack_bits:PackBits",
+    "packbits": "filters.pack_bits:PackBits",
     "pcodec": "pcodec_:Pcodec",
-    "quantize": "quantize:Quantize",
+    "quantize": "filters.quantize:Quantize",
     "shuffle": "shuffle:Shuffle",
     "zfpy": "zfpy_:Zfpy",
     "zlib": "zlib_:Zlib",
-    "zstd": "core:NumcodecsZstd",
+    "zstd": "core_aliases:NumcodecsZstd",
 }
 """The ids that zarr-python 3 knows too, with the prefix `numcodecs.`; where their classes are."""
 
 PRIVATE = {
     "base64": "base64_:Base64",
-    "categorize": "categorize:Categorize",
-    "json": "json_:LegacyJson",
-    "json2": "json_:Json2",
-    "msgpack": "msgpack_:LegacyMsgpack",
-    "msgpack2": "msgpack_:Msgpack2",
-    "pickle": "pickle_:Pickle",
-    "vlen-array": "vlen_array:VlenArray",
+    "categorize": "filters.categorize:Categorize",
+    "json": "objects.json_:LegacyJson",
+    "json2": "objects.json_:Json2",
+    "msgpack": "objects.msgpack_:LegacyMsgpack",
+    "msgpack2": "objects.msgpack_:Msgpack2",
+    "pickle": "objects.pickle_:Pickle",
+    "vlen-array": "objects.vlen_array:VlenArray",
 }
 """The ids that only documents of version 2 hold."""
 
@@ -57,7 +57,7 @@ _PLACES = {
         *PRIVATE.values(),
         "foreign:Foreign",
         "foreign:ForeignArray",
-        "over_bytes:OverBytes",
+        "filter_on_bytes:OverBytes",
     )
 }
 

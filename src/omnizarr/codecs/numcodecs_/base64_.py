@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from omnizarr._json import Problems
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import check_size
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError
 
 __all__ = ["Base64", "BoundBase64"]

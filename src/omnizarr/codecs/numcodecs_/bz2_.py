@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr._json import Problems
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
-from omnizarr.codecs.members import check, integer
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import compressed
-from omnizarr.codecs.streams import decode_streams
+from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
+from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, compressed
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundBz2", "Bz2"]

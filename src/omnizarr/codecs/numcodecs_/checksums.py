@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
-from omnizarr.codecs.crc32c import checksum as crc32c
-from omnizarr.codecs.members import check, choice, integer, or_null, rule
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import check_size
+from omnizarr.codecs.bytes_to_bytes.crc32c import checksum as crc32c
+from omnizarr.codecs.config_fields import check, choice, integer, or_null, rule
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError
 
 __all__ = ["Adler32", "BoundChecksum", "Crc32", "Fletcher32", "JenkinsLookup3", "NumcodecsCrc32c"]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.contract import (
     BoundBytesCodec,
@@ -26,11 +26,12 @@ from omnizarr.codecs.contract import (
     ChunkSpec,
     Codec,
     Serializer,
+    check_size,
+    compressed,
 )
-from omnizarr.codecs.numcodecs_.objects import unbounded
-from omnizarr.codecs.sizes import check_size, compressed
-from omnizarr.dtypes.packing import as_stored, rebuilt
-from omnizarr.dtypes.sound import Soundness
+from omnizarr.codecs.numcodecs_.objects.items import unbounded
+from omnizarr.dtypes.record_padding import as_stored, rebuilt
+from omnizarr.dtypes.sanitize import Soundness
 from omnizarr.errors import CodecError
 
 __all__ = ["Foreign", "ForeignArray", "is_offered", "offered"]

@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr._json import Problems
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
-from omnizarr.codecs.members import check, integer
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import check_size, compressed
+from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, compressed
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundLz4", "Lz4"]

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec
-from omnizarr.codecs.members import check, integer, or_null, read_config, rule
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import compressed
-from omnizarr.codecs.streams import decode_streams
+from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
+from omnizarr.codecs.config_fields import check, integer, or_null, read_config, rule
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, compressed
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundLzma", "Lzma"]

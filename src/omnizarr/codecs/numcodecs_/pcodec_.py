@@ -10,13 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr._json import Problems
-from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer
-from omnizarr.codecs.libraries import needed
-from omnizarr.codecs.members import check, choice, integer, or_null, rule
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import compressed
+from omnizarr.codecs.config_fields import check, choice, integer, or_null, rule
+from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundPcodec", "Pcodec"]
@@ -26,7 +24,7 @@ _TYPES = frozenset(["u2", "u4", "u8", "i2", "i4", "i8", "f2", "f4", "f8"])
 
 @cache
 def _library() -> Any:
-    return needed(Pcodec, "pcodec.standalone")
+    return codec_library(Pcodec, "pcodec.standalone")
 
 
 @dataclass(frozen=True, slots=True)

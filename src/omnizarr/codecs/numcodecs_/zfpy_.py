@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer
-from omnizarr.codecs.libraries import needed
-from omnizarr.codecs.members import check, integer, number, read, read_config
-from omnizarr.codecs.numcodecs_.family import Numcodec
-from omnizarr.codecs.sizes import compressed
-from omnizarr.codecs.zfp_types import MOST_BITS, SIDE, TYPES, block_bits, fewest_bits
+from omnizarr.codecs.array_to_bytes.zfp_types import MOST_BITS, SIDE, TYPES, block_bits, fewest_bits
+from omnizarr.codecs.config_fields import check, integer, number, read, read_config
+from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
+from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundZfpy", "Zfpy"]
@@ -28,7 +26,7 @@ _MAGIC = b"zfp"
 
 @cache
 def _library() -> Any:
-    return needed(Zfpy)
+    return codec_library(Zfpy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from omnizarr._json import Problems
+from omnizarr.codecs.bytes_to_bytes.gzip import BoundDeflate
+from omnizarr.codecs.config_fields import check, integer
 from omnizarr.codecs.contract import BytesCodec, ByteSpec
-from omnizarr.codecs.gzip import BoundDeflate
-from omnizarr.codecs.members import check, integer
-from omnizarr.codecs.numcodecs_.family import Numcodec
+from omnizarr.codecs.numcodecs_.base import Numcodec
 
 __all__ = ["Zlib"]
 

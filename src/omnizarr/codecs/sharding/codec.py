@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.bytes_ import Bytes
+from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
+from omnizarr.codecs.bytes_to_bytes.crc32c import Crc32c
 from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.contract import (
     ArrayCodec,
@@ -26,7 +27,6 @@ from omnizarr.codecs.contract import (
     Serializer,
     codecs,
 )
-from omnizarr.codecs.crc32c import Crc32c
 from omnizarr.codecs.parsing import codec_of, parse_codecs
 from omnizarr.codecs.sharding.shard import ShardBytes, index_spec
 from omnizarr.dtypes import is_fill

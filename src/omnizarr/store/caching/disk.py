@@ -14,9 +14,9 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from omnizarr.store import files, leftovers
 from omnizarr.store.caching.memory import Kept
 from omnizarr.store.contract import ByteRange, Version
+from omnizarr.store.local import files, temp_names
 
 __all__ = ["DiskKeeper"]
 
@@ -47,8 +47,8 @@ class DiskKeeper:
         found = []
         with os.scandir(self._folder) as entries:
             for entry in entries:
-                if leftovers.is_temporary(entry.name):
-                    leftovers.sweep(entry)
+                if temp_names.is_temporary(entry.name):
+                    temp_names.sweep(entry)
                 elif entry.name.endswith(_SUFFIX):
                     try:
                         status = entry.stat()

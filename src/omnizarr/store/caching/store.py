@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from omnizarr._forking import CACHES
+from omnizarr._fork import CACHES
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
-from omnizarr.store.overlap import Ask, Overlap
-from omnizarr.store.window import Window
+from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.window import Window
 from omnizarr.store.wrappers import WrapperStore
 
 __all__ = ["CacheStore"]

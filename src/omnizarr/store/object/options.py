@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from omnizarr._json import nearest
 from omnizarr.errors import LocationError
-from omnizarr.store.object.failures import without_secrets
+from omnizarr.store.object.error_mapping import without_secrets
 
 __all__ = ["Options", "described", "secrets", "sorted_out", "unveiled", "veiled"]
 

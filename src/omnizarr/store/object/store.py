@@ -24,11 +24,11 @@ from omnizarr.store.contract import (
     refuse_start,
     span,
 )
-from omnizarr.store.held import Held
-from omnizarr.store.object import failures
-from omnizarr.store.object.source import Address, Given, Source, parsed
-from omnizarr.store.overlap import Ask, Overlap
-from omnizarr.store.window import Window
+from omnizarr.store.object import error_mapping
+from omnizarr.store.object.client import Address, Given, Source, parsed
+from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.window import Window
+from omnizarr.store.snapshot import Held
 
 __all__ = ["ObjectStore"]
 
@@ -141,17 +141,17 @@ class ObjectStore(Store):
             except Exception as error:
                 if type(error).__name__ == "PreconditionError":
                     return State(None, None, None)
-                if failures.refused(error) and self._source.forbidden_is_absent:
+                if error_mapping.refused(error) and self._source.forbidden_is_absent:
                     return None
                 if range is not None:
-                    if failures.out_of_range(error):
+                    if error_mapping.out_of_range(error):
                         return self._nothing_of(key, version)
-                    if failures.no_suffix(error):
+                    if error_mapping.no_suffix(error):
                         self._suffixes = False
                         return self._from_the_end(key, -range[0], version)
-                    if failures.ignores_ranges(error):
+                    if error_mapping.ignores_ranges(error):
                         return self._cut(key, range, tag)
-                if not (failures.passing(error) and attempt()):
+                if not (error_mapping.passing(error) and attempt()):
                     raise self._error(error, "read", key) from None
         raise AssertionError("the last attempt raises")
 
@@ -167,7 +167,7 @@ class ObjectStore(Store):
                 options["range"] = (start, start + length)
         if tag is not None:
             options["if_match"] = tag
-        with failures.no_panic():
+        with error_mapping.no_panic():
             answer = self._source.line().client.get(self._prefix + key, options=options)
         meta = answer.meta
         found = _version(meta)
@@ -224,12 +224,12 @@ class ObjectStore(Store):
     def _head(self, key: str) -> Any:
         check_key(key)
         try:
-            with failures.no_panic():
+            with error_mapping.no_panic():
                 return self._source.line().client.head(self._prefix + key)
         except FileNotFoundError:
             return None
         except Exception as error:
-            if failures.refused(error) and self._source.forbidden_is_absent:
+            if error_mapping.refused(error) and self._source.forbidden_is_absent:
                 return None
             raise self._error(error, "look at", key) from None
 
@@ -288,7 +288,7 @@ class ObjectStore(Store):
         self._recalled.pop(key, None)
         several = mode == "overwrite" and len(data) > _SINGLE_PUT
         try:
-            with failures.no_panic():
+            with error_mapping.no_panic():
                 return self._source.line().client.put(
                     self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
                 )
@@ -308,7 +308,7 @@ class ObjectStore(Store):
         check_key(key)
         self._recalled.pop(key, None)
         try:
-            with failures.no_panic():
+            with error_mapping.no_panic():
                 self._source.line().client.delete(self._prefix + key)
         except FileNotFoundError:
             pass
@@ -332,7 +332,7 @@ class ObjectStore(Store):
 
     def _bulk(self, keys: list[str]) -> None:
         try:
-            with failures.no_panic():
+            with error_mapping.no_panic():
                 self._source.line().client.delete([self._prefix + key for key in keys])
         except Exception as error:
             raise self._error(error, "erase keys in", None) from None
@@ -347,7 +347,7 @@ class ObjectStore(Store):
     def _listed(self, below: str) -> Iterator[str]:
         cut = len(self._prefix)
         try:
-            with failures.no_panic():
+            with error_mapping.no_panic():
                 for page in self._source.line().client.list(below or None, chunk_size=1000):
                     for meta in page:
                         if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
@@ -361,7 +361,7 @@ class ObjectStore(Store):
         below = self._prefix + check_prefix(prefix)
         self._check_listable()
         try:
-            with failures.no_panic():
+            with error_mapping.no_panic():
                 found = self._source.line().client.list_with_delimiter(below or None)
         except FileNotFoundError:
             return [], []
@@ -425,7 +425,7 @@ class ObjectStore(Store):
     def _error(self, error: BaseException, what: str, key: str | None) -> OmnizarrError:
         if isinstance(error, OmnizarrError):
             return error  # the client cannot be made
-        return failures.store_error(error, what, repr(self), key, self._source.secrets)
+        return error_mapping.store_error(error, what, repr(self), key, self._source.secrets)
 
 
 class _HeldObject(Held):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from omnizarr import _json
 from omnizarr.config import config
 from omnizarr.errors import StoreError
-from omnizarr.store.addresses import value_at
+from omnizarr.store.address.parse import value_at
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, span
 from omnizarr.store.object.options import unveiled, veiled
 from omnizarr.store.references.json_ import Reference, parse_references

@@ -13,10 +13,10 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from omnizarr.errors import ArgumentError, InvalidKeyError, StoreError
+from omnizarr.store.address.file_urls import url_to_path
+from omnizarr.store.address.schemes import plain_url, scheme_of, store_at
 from omnizarr.store.contract import Store, check_key
-from omnizarr.store.local import LocalStore
-from omnizarr.store.paths import url_to_path
-from omnizarr.store.schemes import plain_url, scheme_of, store_at
+from omnizarr.store.local.store import LocalStore
 
 __all__ = ["Target", "Targets", "shown"]
 

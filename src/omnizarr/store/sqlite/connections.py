@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from omnizarr._forking import DATABASES, before_forks
+from omnizarr._fork import DATABASES, before_forks
 from omnizarr.errors import MissingDependencyError, StoreError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from omnizarr.store.contract import (
     parts_by_key,
     span,
 )
-from omnizarr.store.local import LocalStore
+from omnizarr.store.local.store import LocalStore
 from omnizarr.store.sqlite.connections import Connections, library
 
 if TYPE_CHECKING:

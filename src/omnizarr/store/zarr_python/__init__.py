@@ -6,7 +6,7 @@ from typing import Any
 
 from omnizarr.errors import MissingDependencyError
 from omnizarr.store.contract import Store
-from omnizarr.store.zarr_python.theirs import ZarrPythonStore
+from omnizarr.store.zarr_python.adapter import ZarrPythonStore
 
 __all__ = ["ZarrPythonStore", "as_zarr_store"]
 
@@ -15,11 +15,11 @@ def as_zarr_store(store: Store | Any, *, read_only: bool | None = None) -> Any:
     """A store of zarr-python 3 that shows the same place as one of ours; to be given to `zarr.open`, or to whatever
     else takes one. A path or a URL is opened first."""
     try:
-        from omnizarr.store.zarr_python.ours import NearOmnizarrStore, OmnizarrStore
+        from omnizarr.store.zarr_python.export import NearOmnizarrStore, OmnizarrStore
     except ImportError:
         raise MissingDependencyError("`as_zarr_store`", "zarr>=3") from None
     if not isinstance(store, Store):
-        from omnizarr.store.addresses import locate
+        from omnizarr.store.address.parse import locate
         from omnizarr.store.wrappers import PrefixStore
 
         found, path = locate(store)

@@ -16,11 +16,11 @@ from collections.abc import Hashable, Iterable
 from omnizarr.errors import StoreError, warn
 from omnizarr.store.contract import Buffer
 from omnizarr.store.key_index import KeyIndex
-from omnizarr.store.zip.draft import Draft, encoded_name
+from omnizarr.store.zip.byte_source import BytesSource
 from omnizarr.store.zip.entries import Entry, crc32, deflated, entries_of
-from omnizarr.store.zip.homes import Home
+from omnizarr.store.zip.location import Home
 from omnizarr.store.zip.records import DEFLATED, STORED, Damaged
-from omnizarr.store.zip.sources import BytesSource
+from omnizarr.store.zip.writer import Draft, encoded_name
 
 __all__ = ["Archive", "archive_at"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from omnizarr._forking import load
+from omnizarr._fork import load
 from omnizarr.config import config
 from omnizarr.store.contract import Buffer, ByteRange, span
+from omnizarr.store.zip.byte_source import Source
 from omnizarr.store.zip.records import (
     END_SIZE,
     LOCAL_SIZE,
@@ -17,7 +18,6 @@ from omnizarr.store.zip.records import (
     find_end,
     local_lengths,
 )
-from omnizarr.store.zip.sources import Source
 
 __all__ = ["Entry", "crc32", "deflated", "entries_of"]
 

@@ -22,11 +22,11 @@ from omnizarr.store.contract import (
     refuse_start,
     span,
 )
-from omnizarr.store.held import Held
-from omnizarr.store.local import LocalStore
+from omnizarr.store.local.store import LocalStore
+from omnizarr.store.snapshot import Held
 from omnizarr.store.zip.archive import Archive, archive_at
 from omnizarr.store.zip.entries import Entry
-from omnizarr.store.zip.homes import FileHome, Home, ObjectHome, ValueHome
+from omnizarr.store.zip.location import FileHome, Home, ObjectHome, ValueHome
 from omnizarr.store.zip.records import STORED, Damaged
 
 __all__ = ["ZipStore", "open_inside"]

@@ -1,0 +1,212 @@
+"""The `cast_value` codec: numbers stored as numbers of another type (R128–R132)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._extension import check_members
+from omnizarr._json import Json, Problems, describe
+from omnizarr.codecs.array_to_array.cast_rules import Cast, ScalarMap
+from omnizarr.codecs.array_to_array.number_types import Integers, number_of, wide
+from omnizarr.codecs.config_fields import check, choice, read, rule
+from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
+from omnizarr.dtypes import DataType, data_type_of, from_numpy, parse_data_type
+from omnizarr.errors import ArgumentError, CodecError
+
+__all__ = ["BoundCastValue", "CastValue"]
+
+_NUMBERS = "integers and floats of the core and of the registry"
+_DIRECTIONS = ("encode", "decode")
+
+
+def _is_scalar_map(value: Json) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+        for pairs in value.values()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CastValue(ArrayCodec):
+    """`{"name": "cast_value", "configuration": {"data_type": "uint8", "rounding": "nearest-even", "out_of_range":
+    "clamp", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}}}`
+
+    `rounding` and `out_of_range` hold in both directions. Without `out_of_range` a number that is out of range is an
+    error. `scalar_map` names numbers that become certain others before any other rule is asked.
+    """
+
+    name: ClassVar[str] = "cast_value"
+    data_type: Any = field(metadata=rule("a data type of real numbers", lambda value: isinstance(value, DataType)))
+    """What is stored; whatever names a data type may be given."""
+    rounding: Literal["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"] = field(
+        default="nearest-even",
+        metadata=choice(
+            *("nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"), optional=True
+        ),
+    )
+    out_of_range: Literal["clamp", "wrap"] | None = field(default=None, metadata=choice("clamp", "wrap", optional=True))
+    scalar_map: Mapping[str, Any] | None = field(
+        default=None,
+        metadata=rule("an object of lists of pairs, called `encode` and `decode`", _is_scalar_map, optional=True),
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data_type", data_type_of(self.data_type))
+        if isinstance(self.scalar_map, Mapping):
+            object.__setattr__(self, "scalar_map", {name: _pairs(value) for name, value in self.scalar_map.items()})
+        check(self)
+        for member in self.scalar_map or ():
+            if member not in _DIRECTIONS:
+                raise ArgumentError(
+                    f"codec `{self.name}`: `scalar_map` has no member {member!r}", argument="scalar_map"
+                )
+        number = number_of(self.data_type.dtype)
+        if number is None:
+            raise ArgumentError(
+                f"codec `{self.name}` makes {_NUMBERS}, and no {self.data_type.name}", argument="data_type"
+            )
+        if self.out_of_range == "wrap" and not isinstance(number, Integers):
+            raise ArgumentError(
+                f"codec `{self.name}`: only integers can wrap around, and {self.data_type.name} has none",
+                argument="out_of_range",
+            )
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> CastValue | None:
+        where = f"{path}.configuration"
+        before = len(problems.found)
+        members = dict(configuration)
+        if "data_type" in members:
+            found = parse_data_type(members["data_type"], f"{where}.data_type", problems)
+            if found is None:
+                return None
+            members["data_type"] = found
+        if isinstance(members.get("scalar_map"), dict):
+            check_members(members["scalar_map"], _DIRECTIONS, f"{where}.scalar_map", problems)
+        arguments = read(cls, members, path, problems)
+        if arguments is None or len(problems.found) > before:
+            return None
+        try:
+            return cls(**arguments)
+        except ArgumentError as error:
+            problems.add(f"{where}.{error.argument}", error.message)
+            return None
+
+    def configuration(self) -> dict[str, Json]:
+        members = {
+            "data_type": self.data_type.to_json(),
+            "rounding": self.rounding,
+            "out_of_range": self.out_of_range,
+            "scalar_map": self.scalar_map,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.configuration(), sort_keys=True))
+
+    def becomes(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        found: np.dtype[Any] = self.data_type.dtype
+        return found
+
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundCastValue | None:
+        source = from_numpy(spec.dtype)
+        if source is None or number_of(spec.dtype) is None:
+            problems.add(path, f"codec `{self.name}` takes {_NUMBERS}, and these are of type {spec.dtype}")
+            return None
+        before = len(problems.found)
+        maps = {
+            direction: self._map(direction, source, f"{path}.configuration.scalar_map", problems)
+            for direction in _DIRECTIONS
+        }
+        if len(problems.found) > before:
+            return None
+        encode = Cast(spec.dtype, self.data_type.dtype, self.rounding, self.out_of_range, maps["encode"])
+        decode = Cast(self.data_type.dtype, spec.dtype, self.rounding, self.out_of_range, maps["decode"])
+        fill = spec.fill
+        try:
+            cast = encode(fill)
+            back = decode(cast)
+        except ValueError as error:
+            problems.add(path, f"codec `{self.name}` cannot take the fill value: {error}")
+            return None
+        if not _same(fill, back):  # R132
+            found = source.dump_fill(back)
+            problems.add(
+                path,
+                f"codec `{self.name}` does not keep the fill value: of {describe(source.dump_fill(fill))} it makes "
+                f"{describe(self.data_type.dump_fill(cast))}, and of that {describe(found)}",
+            )
+            return None
+        return BoundCastValue(ChunkSpec(spec.shape, self.data_type.dtype, cast), encode, decode)
+
+    def _map(self, direction: str, source: DataType, path: str, problems: Problems) -> ScalarMap | None:
+        """The numbers that are mapped, each spelled as a fill value of its type is (R131)."""
+        pairs = (self.scalar_map or {}).get(direction)
+        if not pairs:
+            return None
+        sides = (source, self.data_type) if direction == "encode" else (self.data_type, source)
+        found = [
+            [
+                side.parse_fill(value, f"{path}.{direction}[{index}][{at}]", problems)
+                for index, value in enumerate(column)
+            ]
+            for at, (side, column) in enumerate(zip(sides, zip(*pairs, strict=True), strict=True))
+        ]
+        if any(value is None for column in found for value in column):
+            return None
+        keys, values = (np.stack(column) for column in found)
+        return ScalarMap(keys, values)
+
+
+def _pairs(value: Any) -> Any:
+    """Pairs of numbers as documents spell them; what is something else is left for the check."""
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [[_spelled(item) for item in pair] if isinstance(pair, (list, tuple)) else pair for pair in value]
+
+
+def _spelled(value: Any) -> Json:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Whether two scalars are the same number; NaN is one number, and zero is another."""
+    a, b = wide(one)[()], wide(other)[()]
+    return bool(a == b or (a != a and b != b))
+
+
+class BoundCastValue(BoundArrayCodec):
+    """The same procedure in both directions, with the types exchanged."""
+
+    __slots__ = ("_decode", "_encode", "encoded")
+
+    def __init__(self, encoded: ChunkSpec, encode: Cast, decode: Cast) -> None:
+        self.encoded = encoded
+        self._encode = encode
+        self._decode = decode
+
+    def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return _called(self._encode, array)
+
+    def decode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return _called(self._decode, array)
+
+
+def _called(cast: Cast, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    try:
+        return cast(array)
+    except ValueError as error:
+        raise CodecError(CastValue.name, str(error)) from None

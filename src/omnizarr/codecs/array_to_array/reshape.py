@@ -1,0 +1,121 @@
+"""The `reshape` codec: the same elements in the same order, in an array of another shape (R135)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.codecs.config_fields import check, read, rule
+from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
+
+__all__ = ["BoundReshape", "Reshape"]
+
+_MOST_DIMENSIONS = 63  # NumPy holds 64, and the index of shards behind it has one more
+
+
+def _is_shape(value: Json) -> bool:
+    if not isinstance(value, (list, tuple)) or len(value) > _MOST_DIMENSIONS:
+        return False
+    lists = [item for item in value if isinstance(item, (list, tuple))]
+    sizes = [item for item in value if not isinstance(item, (list, tuple))]
+    dimensions = [dimension for item in lists for dimension in item]
+    return (
+        all(is_integer(size) and (size == -1 or 0 < size < 2**63) for size in sizes)
+        and sizes.count(-1) <= 1
+        and all(is_integer(dimension) and dimension >= 0 for dimension in dimensions)
+        and all(one < next for one, next in pairwise(dimensions))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape(ArrayCodec):
+    """`{"name": "reshape", "configuration": {"shape": [[0, 1], 10, -1]}}`: each length of what is stored is a number,
+    the product of the lengths of some dimensions of the array, or −1 for what is left over."""
+
+    name: ClassVar[str] = "reshape"
+    shape: Sequence[int | Sequence[int]] = field(
+        metadata=rule(
+            "a list of integers of at least 1, of at most one −1, and of lists of dimensions, which rise from the "
+            "first to the last",
+            _is_shape,
+        )
+    )
+
+    def __post_init__(self) -> None:
+        if isinstance(self.shape, (list, tuple)):
+            # tuples of Python's integers, so that equal codecs are equal; what is something else is left for the check
+            items = [
+                tuple(map(_plain, item)) if isinstance(item, (list, tuple)) else _plain(item) for item in self.shape
+            ]
+            object.__setattr__(self, "shape", tuple(items))
+        check(self)
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Reshape | None:
+        found = read(cls, configuration, path, problems)
+        return None if found is None else cls(**found)
+
+    def configuration(self) -> dict[str, Json]:
+        return {"shape": [list(item) if isinstance(item, tuple) else item for item in self.shape]}
+
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundReshape | None:
+        where = f"{path}.configuration.shape"
+        before = spec.shape
+        sizes: list[Any] = []
+        for index, item in enumerate(self.shape):
+            if not isinstance(item, tuple):
+                sizes.append(None if item == -1 else item)
+            elif item and item[-1] >= len(before):
+                problems.add(f"{where}[{index}]", f"there is no dimension {item[-1]}: chunks have {len(before)}")
+                return None
+            else:
+                sizes.append(prod(before[dimension] for dimension in item))
+        known, count = prod(size for size in sizes if size is not None), prod(before)
+        rest = count // known if known else 1
+        after = tuple(rest if size is None else size for size in sizes)
+        if prod(after) != count:
+            problems.add(
+                where, f"chunks of shape {list(before)} have {count} elements, which {list(after)} do not hold"
+            )
+            return None
+        for index, item in enumerate(self.shape):
+            if not isinstance(item, tuple) or not item:
+                continue
+            # What lies before and behind must be the same in both shapes: else an index along this dimension would
+            # not count the elements of those that it is named after (A22).
+            if prod(after[:index]) != prod(before[: item[0]]) or prod(after[index + 1 :]) != prod(
+                before[item[-1] + 1 :]
+            ):
+                problems.add(
+                    f"{where}[{index}]",
+                    f"dimensions {list(item)} of chunks of shape {list(before)} do not lie there in {list(after)}",
+                )
+                return None
+        return BoundReshape(spec, after)
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, np.integer) else value
+
+
+class BoundReshape(BoundArrayCodec):
+    """Views in both directions, where the array's memory allows it."""
+
+    __slots__ = ("_shape", "encoded")
+
+    def __init__(self, spec: ChunkSpec, shape: tuple[int, ...]) -> None:
+        self._shape = spec.shape
+        self.encoded = ChunkSpec(shape, spec.dtype, spec.fill)
+
+    def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array.reshape(self.encoded.shape)
+
+    def decode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return array.reshape(self._shape)

@@ -1,0 +1,208 @@
+"""The `packbits` codec: elements as so many bits each, one behind the other, wherever bytes begin (R136)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from omnizarr._json import Json, Problems
+from omnizarr.codecs.array_to_array.number_types import Elements, Integers, components, number_of
+from omnizarr.codecs.config_fields import Rule, check, choice, integer, or_null, read
+from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size
+from omnizarr.dtypes.numbers.ml_dtypes_ import WIDTHS
+from omnizarr.errors import ArgumentError, CodecError
+
+__all__ = ["BoundPackBits", "PackBits"]
+
+_BLOCK = 2**15  # components, a multiple of 8, so that a block fills whole bytes; each bit takes a byte on the way
+_SPELLINGS = {"start_bit": "first_bit", "end_bit": "last_bit"}
+_PADDINGS = {"start_byte": "first_byte", "end_byte": "last_byte"}
+
+
+def _bit() -> Rule:
+    return or_null(integer(0, 63, optional=True))
+
+
+@dataclass(frozen=True, slots=True)
+class PackBits(Serializer):
+    """`{"name": "packbits", "configuration": {"padding_encoding": "first_byte", "first_bit": 0, "last_bit": 11}}`: only
+    the bits from `first_bit` to `last_bit` are stored, counted from the least significant one; None is the first and
+    the last that there is. What `padding_encoding` asks for is a byte that says how many bits at the end mean nothing.
+    """
+
+    name: ClassVar[str] = "packbits"
+    padding_encoding: Literal["first_byte", "last_byte", "none"] = field(
+        default="none", metadata=choice("first_byte", "last_byte", "none", optional=True)
+    )
+    first_bit: int | None = field(default=None, metadata=_bit())
+    last_bit: int | None = field(default=None, metadata=_bit())
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.last_bit is not None and self.last_bit < (self.first_bit or 0):
+            raise ArgumentError(
+                f"codec `{self.name}`: `last_bit` {self.last_bit} comes before `first_bit` {self.first_bit}",
+                argument="last_bit",
+            )
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> PackBits | None:
+        """The registry's schema has other names for the members than its text; both are read (A20)."""
+        where = f"{path}.configuration"
+        members: dict[str, Json] = {}
+        for member, value in configuration.items():
+            name = _SPELLINGS.get(member, member)
+            if name in members:
+                problems.add(f"{where}.{member}", f"stands beside `{name}`, which means the same")
+                return None
+            members[name] = value
+        padding = members.get("padding_encoding")
+        if isinstance(padding, str):
+            members["padding_encoding"] = _PADDINGS.get(padding, padding)
+        found = read(cls, members, path, problems)
+        if found is None:
+            return None
+        try:
+            return cls(**found)
+        except ArgumentError as error:
+            problems.add(f"{where}.{error.argument}", error.message)
+            return None
+
+    def configuration(self) -> dict[str, Json]:
+        members = {
+            "padding_encoding": None if self.padding_encoding == "none" else self.padding_encoding,
+            "first_bit": self.first_bit,
+            "last_bit": self.last_bit,
+        }
+        return {name: value for name, value in members.items() if value is not None}
+
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPackBits | None:
+        parts = components(spec.dtype)
+        if parts is None:
+            problems.add(path, f"codec `{self.name}` takes truths and numbers, and these are of type {spec.dtype}")
+            return None
+        width = _width(parts[0])
+        first, last = self.first_bit or 0, width - 1 if self.last_bit is None else self.last_bit
+        if not first <= last < width:
+            member = "last_bit" if last >= width else "first_bit"
+            problems.add(
+                f"{path}.configuration.{member}",
+                f"{spec.dtype} has {width} bits, of which {first} to {last} are none",
+            )
+            return None
+        return BoundPackBits(spec, parts, width, first, last, self.padding_encoding)
+
+
+def _width(part: np.dtype[Any]) -> int:
+    if part.kind == "b":
+        return 1
+    return WIDTHS.get(part.name, 8 * part.itemsize)
+
+
+class BoundPackBits(BoundSerializer):
+    """The first bit of an element is the least significant of those that are stored, and comes to lie in the least
+    significant bit of a byte that is free; numcodecs' codec of the same name begins at the other end (A20)."""
+
+    __slots__ = (
+        "_bits",
+        "_count",
+        "_first",
+        "_length",
+        "_padding",
+        "_places",
+        "_sign",
+        "_spec",
+        "_unpadded",
+        "encoded",
+    )
+
+    def __init__(
+        self, spec: ChunkSpec, parts: tuple[np.dtype[Any], int], width: int, first: int, last: int, padding: str
+    ) -> None:
+        part, times = parts
+        number = number_of(part)
+        self._spec = spec
+        self._first = first
+        self._length = last - first + 1
+        self._count = prod(spec.shape) * times
+        self._padding = padding
+        self._bits = np.dtype(f"<u{part.itemsize}")
+        self._places = (1 << width) - 1
+        """The bits that an element has; those above them stay zero."""
+        signed = isinstance(number, Integers) and number.signed and last < width - 1
+        self._sign = 1 << last if signed else 0
+        size = -(-self._count * self._length // 8) + (padding != "none")
+        # zarrs leaves the byte out where elements are whole bytes, and so nothing is ever free.
+        self._unpadded = padding != "none" and self._length == 8 * part.itemsize
+        self.encoded = ByteSpec(None if self._unpadded else size, size)
+
+    @property
+    def _free(self) -> int:
+        """How many bits of the last byte mean nothing."""
+        return -self._count * self._length % 8
+
+    def encode(self, array: Elements) -> Buffer:
+        flat = np.asarray(array, order="C").reshape(-1).view(self._bits.newbyteorder("="))
+        bits = np.minimum(flat, 1) if array.dtype.kind == "b" else flat.astype(self._bits, copy=False)
+        packed = bytearray()
+        for start in range(0, self._count, _BLOCK):
+            packed += self._packed(bits[start : start + _BLOCK])
+        if self._padding == "first_byte":
+            return bytes([self._free]) + packed
+        if self._padding == "last_byte":
+            packed.append(self._free)
+        return packed
+
+    def _packed(self, bits: Elements) -> bytes:
+        if self._length == 8 * self._bits.itemsize:
+            return bits.tobytes()
+        if self._length == 1:  # as truths have
+            return np.packbits(bits >> bits.dtype.type(self._first) & bits.dtype.type(1), bitorder="little").tobytes()
+        table = np.unpackbits(bits.view(np.uint8).reshape(len(bits), -1), axis=1, bitorder="little")
+        return np.packbits(table[:, self._first : self._first + self._length], bitorder="little").tobytes()
+
+    def decode(self, data: Buffer) -> Elements:
+        view = memoryview(data)
+        without = self._unpadded and len(data) == self.encoded.limit - 1
+        check_size("packbits", ByteSpec(self.encoded.limit, self.encoded.limit), len(data) + without)
+        if without:
+            said = 0
+        elif self._padding == "first_byte":
+            said, view = view[0], view[1:]
+        elif self._padding == "last_byte":
+            said, view = view[-1], view[:-1]
+        else:
+            said = self._free
+        if said != self._free:
+            raise CodecError(
+                "packbits",
+                f"{said} bits at the end should mean nothing, as a byte says, and {self._free} do by the array's shape",
+            )
+        packed = np.frombuffer(view, np.uint8)
+        found = np.empty(self._count, self._bits)
+        step = _BLOCK * self._length // 8
+        for index, start in enumerate(range(0, self._count, _BLOCK)):
+            count = min(_BLOCK, self._count - start)
+            found[start : start + count] = self._unpacked(packed[index * step : (index + 1) * step], count)
+        native = found.astype(self._bits.newbyteorder("="), copy=False)
+        return native.view(self._spec.dtype).reshape(self._spec.shape)
+
+    def _unpacked(self, packed: Elements, count: int) -> Elements:
+        if self._length == 8 * self._bits.itemsize:
+            return packed.view(self._bits)
+        stored = np.unpackbits(packed, count=count * self._length, bitorder="little")
+        bits: Elements
+        if self._length == 1:
+            bits = stored.astype(self._bits, copy=False) << self._bits.type(self._first)
+        else:
+            table = np.zeros((count, 8 * self._bits.itemsize), np.uint8)
+            table[:, self._first : self._first + self._length] = stored.reshape(count, -1)
+            bits = np.packbits(table, axis=1, bitorder="little").view(self._bits).reshape(-1)
+        if not self._sign:
+            return bits
+        sign = bits.dtype.type(self._sign)
+        extended: Elements = ((bits ^ sign) - sign) & bits.dtype.type(self._places)
+        return extended

@@ -1,0 +1,1 @@
+"""Bytes → bytes codecs: compressors and checksums."""

@@ -1,0 +1,155 @@
+"""The `conditional` codec: other codecs, which a chunk went through or not, as a mask before its bytes says (R137)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from omnizarr._extension import asked, check_members
+from omnizarr._json import Json, Problems, is_integer
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, Codec, check_size
+from omnizarr.codecs.parsing import codec_of, parse_codec
+from omnizarr.codecs.third_party import guarded
+from omnizarr.errors import ArgumentError, CodecError
+
+__all__ = ["BoundConditional", "Conditional", "Decision"]
+
+Decision = Literal["compress_if_smaller", "always_apply", "never_apply"]
+_DECISIONS = ("compress_if_smaller", "always_apply", "never_apply")
+_MEMBERS = ("codecs", "header_bits")
+_MOST_BITS = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(BytesCodec):
+    """`{"name": "conditional", "configuration": {"codecs": [{"name": "zstd", …}], "header_bits": 8}}`
+
+    `header_bits` left None is the smallest multiple of 8 that has a bit for each codec. A `decision` is how chunks are
+    written, and stands in no document: all codecs for chunks that become smaller by them and none for the others,
+    which is the usual thing, or all for all, or none.
+    """
+
+    name: ClassVar[str] = "conditional"
+    codecs: tuple[Codec, ...]
+    header_bits: int | None = None
+    decision: Decision = field(default="compress_if_smaller", compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.codecs, (Codec, str, dict)) or not isinstance(self.codecs, Iterable):
+            raise _wrong("codecs", "a list of codecs", self.codecs)
+        object.__setattr__(self, "codecs", tuple(codec_of(codec, "codecs") for codec in self.codecs))
+        for codec in self.codecs:
+            if not isinstance(codec, BytesCodec) or codec.private:
+                raise _wrong("codecs", "codecs of version 3 that take bytes and give bytes", codec.name)
+        if self.header_bits is not None and not _is_header(self.header_bits, len(self.codecs)):
+            raise _wrong("header_bits", _header_rule(len(self.codecs)), self.header_bits)
+        if self.decision not in _DECISIONS:
+            raise _wrong("decision", f"one of {', '.join(_DECISIONS)}", self.decision)
+
+    @classmethod
+    def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Conditional | None:
+        before = len(problems.found)
+        where = f"{path}.configuration"
+        check_members(configuration, _MEMBERS, where, problems)
+        listed = configuration.get("codecs")
+        if not isinstance(listed, list):
+            problems.expected(f"{where}.codecs", "a list of codecs", listed)
+            return None
+        codecs = [parse_codec(item, f"{where}.codecs[{index}]", problems) for index, item in enumerate(listed)]
+        for index, codec in enumerate(codecs):
+            if codec is not None and not isinstance(codec, BytesCodec):
+                problems.add(f"{where}.codecs[{index}]", "is no bytes → bytes codec that is known here")
+        header = configuration.get("header_bits")
+        if "header_bits" in configuration and not _is_header(header, len(codecs)):
+            problems.expected(f"{where}.header_bits", _header_rule(len(codecs)), header)
+        if len(problems.found) > before:
+            return None
+        return cls(tuple(codec for codec in codecs if codec is not None), header)
+
+    def configuration(self) -> dict[str, Json]:
+        members: dict[str, Json] = {"codecs": [codec.to_json() for codec in self.codecs]}
+        return members if self.header_bits is None else {**members, "header_bits": self.header_bits}
+
+    def resolved(self, itemsize: int) -> Conditional:
+        steps = [codec.resolved(itemsize) for codec in self.codecs if isinstance(codec, BytesCodec)]
+        return Conditional(tuple(steps), self.header_bits, self.decision)
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundConditional | None:
+        flow = spec
+        steps = []
+        for index, codec in enumerate(self.codecs):
+            assert isinstance(codec, BytesCodec)
+            where = f"{path}.configuration.codecs[{index}]"
+            step = asked("codec", codec.name, where, problems, codec.bind, flow)
+            if step is None:
+                return None
+            steps.append(guarded(codec.name, step, flow))
+            # What the next one meets went through this one or not.
+            after = step.encoded
+            flow = ByteSpec(flow.size if after.size == flow.size else None, max(flow.limit, after.limit), flow.itemsize)
+        header = -(-len(steps) // 8) if self.header_bits is None else self.header_bits // 8
+        return BoundConditional(spec, flow, steps, header, self.decision)
+
+
+def _is_header(value: Json, codecs: int) -> bool:
+    return is_integer(value) and value % 8 == 0 and codecs <= value <= _MOST_BITS
+
+
+def _header_rule(codecs: int) -> str:
+    return f"a multiple of 8 from {-(-codecs // 8) * 8} to {_MOST_BITS}"
+
+
+def _wrong(argument: str, expected: str, found: Any) -> ArgumentError:
+    return ArgumentError(
+        f"codec `{Conditional.name}`: `{argument}`: expected {expected}, found {found!r}", argument=argument
+    )
+
+
+class BoundConditional(BoundBytesCodec):
+    """A mask, whose bit i (the least significant one of the first byte is bit 0) says whether codec i was applied, and
+    the bytes after those that were."""
+
+    __slots__ = ("_decision", "_header", "_spec", "_steps", "encoded", "pace")
+
+    def __init__(
+        self, spec: ByteSpec, payload: ByteSpec, steps: list[BoundBytesCodec], header: int, decision: Decision
+    ) -> None:
+        """`payload` is what comes behind the `header` bytes of the mask."""
+        self._spec = spec
+        self._steps = tuple(steps)
+        self._header = header
+        self._decision = decision
+        self.pace = min((step.pace for step in steps), default=10000)
+        size = None if payload.size is None else payload.size + self._header
+        self.encoded = ByteSpec(size, payload.limit + self._header)
+
+    def encode(self, data: Buffer) -> Buffer:
+        encoded = data
+        mask = 0
+        if self._decision != "never_apply":
+            for step in self._steps:
+                encoded = step.encode(encoded)
+            mask = (1 << len(self._steps)) - 1
+        if self._decision == "compress_if_smaller" and len(encoded) >= len(data):
+            encoded, mask = data, 0
+        return b"".join((mask.to_bytes(self._header, "little"), encoded))
+
+    def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
+        view = memoryview(data)
+        if len(view) < self._header:
+            raise CodecError("conditional", f"expected a mask of {self._header} bytes, found {len(view)}")
+        mask = int.from_bytes(view[: self._header], "little")
+        if mask >> len(self._steps):
+            raise CodecError(
+                "conditional", f"the mask {mask:#x} names codecs beyond the {len(self._steps)} that there are"
+            )
+        applied = [step for index, step in enumerate(self._steps) if mask >> index & 1]
+        decoded: Buffer = view[self._header :]
+        for step in applied[:0:-1]:
+            decoded = step.decode(decoded)
+        if applied:
+            decoded = applied[0].decode(decoded, out if applied[0] is self._steps[0] else None)
+        if decoded is not out:
+            check_size("conditional", self._spec, len(decoded))
+        return decoded

@@ -1,0 +1,131 @@
+"""`blosc`, `zstd` and `gzip` under the names that zarr-python 3 gave them beside the core's: the same bytes, spelled
+another way.
+
+Documents of version 2 mean the same by `blosc`, `zstd` and `gzip`; there the core's codecs stand for them, by way of
+`core` and `of`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Self, get_args
+
+from omnizarr._json import Json, Problems
+from omnizarr.codecs.bytes_to_bytes.blosc import Blosc, BoundBlosc
+from omnizarr.codecs.bytes_to_bytes.gzip import BoundGzip, Gzip
+from omnizarr.codecs.bytes_to_bytes.zstd import BoundZstd, Zstd
+from omnizarr.codecs.config_fields import boolean, check, choice, integer, or_null, read_config
+from omnizarr.codecs.contract import BytesCodec, ByteSpec
+from omnizarr.codecs.numcodecs_.base import Numcodec
+
+__all__ = ["NumcodecsBlosc", "NumcodecsGzip", "NumcodecsZstd"]
+
+Compressor = Literal["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"]
+ShuffleName = Literal["noshuffle", "shuffle", "bitshuffle"]
+_SHUFFLES: tuple[ShuffleName, ...] = get_args(ShuffleName)  # in the order of numcodecs' numbers
+_AUTOMATIC = -1
+_USUAL_DEFLATE = 6
+_HIGHEST_ZSTD = 22
+
+
+@dataclass(frozen=True, slots=True)
+class NumcodecsBlosc(Numcodec, BytesCodec):
+    """`{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`: shuffling is 0 none, 1 of bytes,
+    2 of bits, −1 whichever suits the elements."""
+
+    name: ClassVar[str] = "numcodecs.blosc"
+    id: ClassVar[str] = "blosc"
+    cname: Compressor = field(default="lz4", metadata=choice(*get_args(Compressor), optional=True))
+    clevel: int = field(default=5, metadata=integer(0, 9, optional=True))
+    shuffle: int = field(default=1, metadata=integer(_AUTOMATIC, 2, optional=True))
+    blocksize: int = field(default=0, metadata=integer(0, 2**31 - 1, optional=True))
+    typesize: int | None = field(default=None, metadata=or_null(integer(1, 2**31 - 1, optional=True)))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def configuration(self) -> dict[str, Json]:
+        """Without a `typesize` that nobody gave: numcodecs writes none either, and old releases know none."""
+        members = super(NumcodecsBlosc, self).configuration()
+        if self.typesize is None:
+            del members["typesize"]
+        return members
+
+    @property
+    def core(self) -> Blosc:
+        """The core's codec that reads and writes the same."""
+        shuffle = None if self.shuffle == _AUTOMATIC else _SHUFFLES[self.shuffle]
+        return Blosc(self.cname, self.clevel, shuffle, self.typesize, self.blocksize)
+
+    @classmethod
+    def of(cls, core: Blosc) -> Self:
+        """The other way round. The size of an element is left to numcodecs, which sees it."""
+        shuffle = _AUTOMATIC if core.shuffle is None else _SHUFFLES.index(core.shuffle)
+        return cls(core.cname, core.clevel, shuffle, core.blocksize)
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBlosc:
+        return self.core.bind(spec, path, problems)
+
+
+@dataclass(frozen=True, slots=True)
+class NumcodecsZstd(Numcodec, BytesCodec):
+    """`{"id": "zstd", "level": 0, "checksum": false}`. Of levels that are too high the library takes the highest."""
+
+    name: ClassVar[str] = "numcodecs.zstd"
+    id: ClassVar[str] = "zstd"
+    level: int = field(default=0, metadata=integer(-131072, 2**31 - 1, optional=True))
+    checksum: bool = field(default=False, metadata=boolean(optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
+        checksum = config.get("checksum")
+        if checksum in ("YES", "NO"):  # GDAL's words
+            config = config | {"checksum": checksum == "YES"}
+        return cls._made(read_config(cls, config, path, problems), path, problems)
+
+    def configuration(self) -> dict[str, Json]:
+        """Without a `checksum` that there is not: numcodecs knew none before 0.13, and TensorStore knows none in
+        version 2."""
+        found: dict[str, Json] = {"level": self.level}
+        return found | {"checksum": True} if self.checksum else found
+
+    @property
+    def core(self) -> Zstd:
+        """The core's codec that reads and writes the same."""
+        return Zstd(min(self.level, _HIGHEST_ZSTD), self.checksum)
+
+    @classmethod
+    def of(cls, core: Zstd) -> Self:
+        """The other way round."""
+        return cls(core.level, core.checksum)
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundZstd:
+        return self.core.bind(spec, path, problems)
+
+
+@dataclass(frozen=True, slots=True)
+class NumcodecsGzip(Numcodec, BytesCodec):
+    """`{"id": "gzip", "level": 1}`; −1 is the library's choice."""
+
+    name: ClassVar[str] = "numcodecs.gzip"
+    id: ClassVar[str] = "gzip"
+    level: int = field(default=1, metadata=integer(-1, 9, optional=True))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    @property
+    def core(self) -> Gzip:
+        """The core's codec that reads and writes the same."""
+        return Gzip(_USUAL_DEFLATE if self.level < 0 else self.level)
+
+    @classmethod
+    def of(cls, core: Gzip) -> Self:
+        """The other way round."""
+        return cls(core.level)
+
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundGzip:
+        return self.core.bind(spec, path, problems)

@@ -1,0 +1,56 @@
+"""`astype`: elements cast to another type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from omnizarr._json import Json
+from omnizarr.codecs.config_fields import check, or_null
+from omnizarr.codecs.numcodecs_.base import dtype_name, spelled
+from omnizarr.codecs.numcodecs_.filters.base import Elements, Filter, cast, native
+
+__all__ = ["AsType"]
+
+_KINDS = "biufcmMSU"
+
+
+@dataclass(frozen=True, slots=True)
+class AsType(Filter):
+    """`{"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"}`: what does not fit is lost without a word. A
+    `decode_dtype` left None is that of the array."""
+
+    name: ClassVar[str] = "numcodecs.astype"
+    id: ClassVar[str] = "astype"
+    encode_dtype: str = field(metadata=dtype_name(_KINDS, "a type such as `<i4`"))
+    decode_dtype: str | None = field(
+        default=None, metadata=or_null(dtype_name(_KINDS, "a type such as `<i4`", optional=True))
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encode_dtype", spelled(self.encode_dtype))
+        object.__setattr__(self, "decode_dtype", spelled(self.decode_dtype))
+        check(self)
+
+    def configuration(self) -> dict[str, Json]:
+        members = {"encode_dtype": self.encode_dtype, "decode_dtype": self.decode_dtype}
+        return {name: value for name, value in members.items() if value is not None}
+
+    def with_types(self, dtype: np.dtype[Any]) -> AsType:
+        return self if self.decode_dtype is not None else replace(self, decode_dtype=dtype.str)
+
+    @property
+    def decoded_dtype(self) -> np.dtype[Any] | None:
+        return None if self.decode_dtype is None else np.dtype(self.decode_dtype)
+
+    @property
+    def encoded_dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.encode_dtype)
+
+    def encode_flat(self, array: Elements) -> Elements:
+        return cast(array, native(self.encode_dtype))
+
+    def decode_flat(self, array: Elements) -> Elements:
+        return cast(array, native(self.decode_dtype or array.dtype))

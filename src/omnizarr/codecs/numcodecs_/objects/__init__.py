@@ -1,0 +1,1 @@
+"""Codecs of numcodecs that store Python objects."""

@@ -1,0 +1,89 @@
+"""`pickle`: objects as Python pickles, which can run any program when they are read (A61)."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Problems
+from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
+from omnizarr.codecs.numcodecs_.base import Numcodec
+from omnizarr.codecs.numcodecs_.objects.items import can_hold, unbounded
+from omnizarr.errors import CodecError
+
+__all__ = ["BoundPickle", "Pickle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pickle(Numcodec, Serializer):
+    """`{"id": "pickle", "protocol": 5}`. No document can say that it is `allowed`; only a program can."""
+
+    name: ClassVar[str] = "numcodecs.pickle"
+    id: ClassVar[str] = "pickle"
+    private: ClassVar[bool] = True
+    protocol: int = field(default=5, metadata=integer(0, 255, optional=True))
+    allowed: bool = False
+    record: np.dtype[Any] | None = None
+    """What the pickled elements are, if they are records that hold objects: tuples in memory. The array's type says it,
+    not the codec's configuration."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPickle | None:
+        if self.allowed is not True:
+            problems.add(
+                path,
+                "pickle can run any program when it is read; open with allow_pickle=True if you trust whoever wrote it",
+            )
+            return None
+        return BoundPickle(spec, self.protocol, self.record) if can_hold(self.name, spec, path, problems) else None
+
+
+class BoundPickle(BoundSerializer):
+    """One pickle of the chunk as a NumPy array."""
+
+    __slots__ = ("_protocol", "_record", "_spec", "encoded")
+
+    def __init__(self, spec: ChunkSpec, protocol: int, record: np.dtype[Any] | None = None) -> None:
+        self._spec = spec
+        self._record = record
+        self._protocol = min(protocol, pickle.HIGHEST_PROTOCOL)
+        self.encoded = unbounded()
+
+    def encode(self, array: npt.NDArray[Any]) -> Buffer:
+        try:
+            whole = np.ascontiguousarray(array, object).reshape(array.shape)
+            return pickle.dumps(whole if self._record is None else _records(whole, self._record), self._protocol)
+        except Exception as error:  # objects may do anything
+            raise CodecError("pickle", f"{type(error).__name__}: {error}") from None
+
+    def decode(self, data: Buffer) -> npt.NDArray[Any]:
+        try:
+            found = pickle.loads(data)
+        except Exception as error:  # so may pickles
+            raise CodecError("pickle", f"{type(error).__name__}: {error}") from None
+        if not isinstance(found, np.ndarray) or found.size != _count(self._spec):
+            raise CodecError("pickle", f"expected an array of {_count(self._spec)} elements")
+        try:
+            return found.astype(self._spec.dtype, copy=False).reshape(self._spec.shape)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise CodecError("pickle", str(error)) from None
+
+
+def _records(elements: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Tuples as records; zeros in place of what nobody wrote."""
+    found = np.zeros(elements.shape, dtype)
+    for index, element in np.ndenumerate(elements):
+        if element is not None:
+            found[index] = element
+    return found
+
+
+def _count(spec: ChunkSpec) -> int:
+    return spec.nbytes // spec.dtype.itemsize

@@ -1,0 +1,1 @@
+"""Data types of numbers, those of ml_dtypes included."""

@@ -1,0 +1,152 @@
+"""`int2` … `uint4`, `bfloat16`, `float4_e2m1fn` … `float8_e8m0fnu`, and complex numbers of such floats (R141–R144)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr._json import Json, Problems
+from omnizarr.dtypes.contract import DataType, Scalar, as_elements, plain_reader, same_type, spelled
+from omnizarr.dtypes.numbers.complex_ import Complex
+from omnizarr.dtypes.numbers.float_layout import FORMS, Form
+from omnizarr.dtypes.numbers.floating import Floating
+from omnizarr.dtypes.numbers.integer import Integer
+from omnizarr.dtypes.numbers.ml_dtypes_ import COMPLEX, WIDTHS, is_small, limits, small_dtype
+from omnizarr.errors import ArgumentError
+
+__all__ = ["ComplexPair", "SmallFloat", "SmallInteger", "of_numpy", "read_small_number"]
+
+
+@dataclass(frozen=True, slots=True)
+class SmallInteger(Integer):
+    """Two's complement, signed or not, in the lower bits of a byte."""
+
+    core: ClassVar[bool] = False
+
+    @property
+    def only_v3(self) -> bool:
+        return True
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        return limits(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFloat(Floating):
+    """A float whose bits only ml_dtypes knows how to compute with.
+
+    `float8_e8m0fnu` has no zero. Its default fill value has nothing but zero bits all the same, and is 2⁻¹²⁷: the
+    number nearest to zero, what memory is that nobody wrote, and what TensorStore stores, which calls it `0.0`."""
+
+    core: ClassVar[bool] = False
+
+    @property
+    def only_v3(self) -> bool:
+        return True
+
+    @property
+    def only_read(self) -> bool:
+        return self.name == "float8_e4m3fn"  # A24
+
+    @property
+    def form(self) -> Form:
+        return FORMS[self.name]
+
+    def special(self, value: float) -> Scalar | None:
+        if math.isnan(value):
+            return None if self.form.nan is None else self.from_bits(self.form.nan)
+        if self.form.infinity is None:
+            return None
+        return self.from_bits(self.form.infinity | (1 << (self.form.width - 1) if value < 0 else 0))
+
+    def nearest(self, value: int | float) -> Scalar | None:
+        negative = value < 0 if isinstance(value, int) else math.copysign(1, value) < 0
+        bits = self.form.nearest(value, negative=negative)
+        return None if bits is None else self.from_bits(bits)
+
+    def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
+        if value == 0 and not isinstance(value, bool) and not self.form.has_zero:
+            problems.warn(path, f"`{self.name}` has no zero: read as its smallest number")
+            return self.default_fill()
+        return Floating.parse_fill(self, value, path, problems)
+
+    def cast_fill(self, value: Any) -> Scalar:
+        """As always; but zero, where there is none, can be meant by a writer of documents only."""
+        if spelled(value) == 0 and not self.form.has_zero:
+            raise ArgumentError(f"fill value of `{self.name}`: it has no zero", argument="fill_value")
+        return Floating.cast_fill(self, value)
+
+    def _parse_bits(self, text: str, path: str, problems: Problems) -> Scalar | None:
+        if self.name not in WIDTHS or not re.fullmatch("0x[0-9a-fA-F]{1,2}", text):  # A48
+            return Floating._parse_bits(self, text, path, problems)
+        bits = int(text, 16)
+        if bits >> self.form.width:
+            problems.warn(path, f"`{self.name}` has {self.form.width} bits: those above are ignored")
+        return self.from_bits(bits & ((1 << self.form.width) - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexPair(Complex):
+    """Two floats, the real one first, where NumPy has no complex type: a record of `real` and `imag` in memory."""
+
+    core: ClassVar[bool] = False
+
+    @property
+    def only_v3(self) -> bool:
+        return True
+
+    @property
+    def part(self) -> Floating:
+        return _float(self.name.removeprefix("complex_"))
+
+    def cast_fill(self, value: Any) -> Scalar:
+        """From a complex number, a real one, or a pair of what its parts can be."""
+        exact = same_type(value, self.dtype)
+        if exact is not None:
+            return exact
+        plain = spelled(value)
+        if isinstance(plain, (int, float)):
+            plain = [plain, 0.0]
+        if isinstance(plain, list) and len(plain) == 2:
+            return self.joined(*map(self.part.cast_fill, plain))
+        return DataType.cast_fill(self, value)  # which refuses it
+
+    def elements(self, value: Any) -> npt.NDArray[Any]:
+        """From complex and real numbers, and from records of two."""
+        array = np.asarray(value)
+        if array.dtype.names is not None:
+            return as_elements(array, self.dtype)
+        if array.dtype.kind not in "biufc" and (not is_small(array.dtype) or array.dtype.name in COMPLEX):
+            array = array.astype(np.complex128)
+        found = np.zeros(array.shape, self.dtype)
+        if array.dtype.kind == "c":
+            found["imag"] = as_elements(array.imag, self.part.dtype)
+        found["real"] = as_elements(array.real if array.dtype.kind == "c" else array, self.part.dtype)
+        return found
+
+
+def _float(name: str) -> Floating:
+    return Floating(name, np.dtype(name)) if name == "float16" else SmallFloat(name, small_dtype(name))
+
+
+def _number(name: str) -> DataType:
+    """The type of that name; MissingDependencyError if ml_dtypes does not have it."""
+    if name.startswith("complex_"):
+        part = _float(name.removeprefix("complex_")).dtype
+        return ComplexPair(name, np.dtype([("real", part), ("imag", part)]))
+    return SmallFloat(name, small_dtype(name)) if name in FORMS else SmallInteger(name, small_dtype(name))
+
+
+def read_small_number(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
+    return plain_reader(_number(name))(name, configuration, path, problems)
+
+
+def of_numpy(dtype: np.dtype[Any]) -> DataType | None:
+    name = COMPLEX.get(dtype.name, dtype.name)
+    return _number(name) if name in FORMS or name in WIDTHS or dtype.name in COMPLEX else None

@@ -1,0 +1,1 @@
+"""Reading chunks into memory. `engine/route.py` chooses one of the modules here."""

@@ -1,0 +1,60 @@
+"""Chunk grids as the drafts of v3 name them: `regular`, and those of extensions by URI (S19–S21, T9)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from omnizarr._extension import asked
+from omnizarr._json import Json, Problems
+from omnizarr.formats.document_fields import parse_chunk_shape
+from omnizarr.formats.draft.extensions import is_uri
+from omnizarr.grids import Grid, Regular, chunk_grids
+
+__all__ = ["dump_draft_grid", "is_draft_grid", "parse_draft_grid"]
+
+
+def parse_draft_grid(
+    found: Json, shape: tuple[int, ...] | None, year: Literal[2020, 2022], problems: Problems
+) -> tuple[Grid | None, str]:
+    """The grid that the member `chunk_grid` describes, and the separator of keys that stands beside it."""
+    if not isinstance(found, dict):
+        problems.expected("$.chunk_grid", "an object", found)
+        return None, "/"
+    separator = found.get("separator", "/")
+    if "separator" not in found and year == 2022:
+        problems.warn("$.chunk_grid.separator", "is missing: `/` is assumed")  # A17
+    if separator not in ("/", "."):
+        problems.expected("$.chunk_grid.separator", '"/" or "."', separator)
+        separator = "/"
+    if "extension" in found:
+        return _parse_extension(found, shape, problems), separator
+    if found.get("type") != "regular":
+        problems.unknown("$.chunk_grid.type", "chunk grid", str(found.get("type")), ("regular",))
+        return None, separator
+    return parse_chunk_shape(found.get("chunk_shape"), shape, "$.chunk_grid.chunk_shape", problems), separator
+
+
+def _parse_extension(found: dict[str, Json], shape: tuple[int, ...] | None, problems: Problems) -> Grid | None:
+    """A grid of somebody else, which finds all other members in its configuration. It must be understood (S19)."""
+    uri = found["extension"]
+    known = chunk_grids.get(uri) if isinstance(uri, str) and is_uri(uri) else None
+    if known is None:
+        problems.unknown("$.chunk_grid.extension", "chunk grid", str(uri), filter(is_uri, chunk_grids.names()))
+        return None
+    configuration = {name: value for name, value in found.items() if name not in ("extension", "separator")}
+    return asked("chunk grid", str(uri), "$.chunk_grid", problems, known.parse, configuration, shape)
+
+
+def is_draft_grid(grid: Grid) -> bool:
+    """Whether a document of a draft can name it."""
+    return grid.name == Regular.name or is_uri(grid.name)
+
+
+def dump_draft_grid(grid: Grid, separator: str) -> dict[str, Json]:
+    """The member `chunk_grid`."""
+    if is_uri(grid.name):
+        document = grid.to_json()
+        configuration = document.get("configuration", {}) if isinstance(document, dict) else {}
+        return {"extension": grid.name, **configuration, "separator": separator}
+    assert isinstance(grid, Regular)
+    return {"type": "regular", "chunk_shape": list(grid.chunk_shape), "separator": separator}

@@ -1,0 +1,153 @@
+"""Storage transformers as the drafts of v3 name them: by URI and type (S29, S63–S65, A3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from omnizarr._extension import asked
+from omnizarr._json import Json, Problems
+from omnizarr.codecs import Sharding
+from omnizarr.errors import ArgumentError, MetadataError
+from omnizarr.formats.read_options import Leave
+from omnizarr.grids import Regular
+from omnizarr.model import ArrayModel
+from omnizarr.transformers import ShardingTransformer, StorageTransformer, find_transformer
+
+__all__ = [
+    "dump_transformer",
+    "given_transformers",
+    "leading_sharding",
+    "parse_transformers",
+    "unsharded",
+    "with_leading_sharding",
+]
+
+
+def parse_transformers(
+    found: Json, shape: tuple[int, ...] | None, year: int, leave: Leave, problems: Problems
+) -> tuple[StorageTransformer, ...]:
+    """The member `storage_transformers`; all must be understood (S29). The sharding that the opener gives counts before
+    one that the document names: some lost theirs, and some writers did not mean numbers of chunks by it (§2.3)."""
+    if not isinstance(found, list):
+        problems.expected("$.storage_transformers", "a list", found)
+        return ()
+    transformers = []
+    for index, item in enumerate(found):
+        transformer = _parse(item, f"$.storage_transformers[{index}]", shape, year, problems)
+        if transformer is not None:
+            transformers.append(transformer)
+    if leave.chunks_per_shard is None or shape is None:
+        return tuple(transformers)
+    _, rest = leading_sharding(tuple(transformers))
+    counts = _padded(leave.chunks_per_shard, len(shape))
+    if len(counts) != len(shape):
+        problems.add(
+            "$.shape",
+            f"the array has {len(shape)} dimensions, but `chunks_per_shard` was given with {len(counts)} numbers",
+        )
+        return tuple(transformers)
+    return (ShardingTransformer(counts), *rest)
+
+
+def _parse(
+    item: Json, place: str, shape: tuple[int, ...] | None, year: int, problems: Problems
+) -> StorageTransformer | None:
+    if not isinstance(item, dict):
+        problems.expected(place, "an object", item)
+        return None
+    uri, kind, configuration = item.get("extension"), item.get("type"), item.get("configuration", {})
+    if not isinstance(configuration, dict):
+        problems.expected(f"{place}.configuration", "an object", configuration)
+        return None
+    known = find_transformer(uri, kind if isinstance(kind, str) else None) if isinstance(uri, str) else None
+    if known is None:
+        problems.unknown(f"{place}.extension", "storage transformer", f"{uri} {kind}", (ShardingTransformer.name,))
+        return None
+    transformer = asked("storage transformer", known.name, place, problems, known.parse, configuration)
+    if isinstance(transformer, ShardingTransformer) and shape is not None and year == 2020:
+        # zarr-python 2 wrote fewer numbers than dimensions where the type has a shape, and one where there is none.
+        transformer = ShardingTransformer(_padded(transformer.chunks_per_shard, len(shape)))
+    if transformer is not None and shape is not None:
+        transformer.check(shape, place, problems)
+    return transformer
+
+
+def _padded(counts: Sequence[int], rank: int) -> tuple[int, ...]:
+    if rank == 0 and tuple(counts) == (1,):
+        return ()
+    return (*counts, *(1,) * (rank - len(counts)))
+
+
+# -- a leading sharding transformer is the sharding codec by another name, for its shards have the same bytes
+
+
+def leading_sharding(
+    transformers: tuple[StorageTransformer, ...],
+) -> tuple[ShardingTransformer | None, tuple[StorageTransformer, ...]]:
+    """The sharding transformer that stands first, if one does, and the rest."""
+    if transformers and isinstance(transformers[0], ShardingTransformer):
+        return transformers[0], transformers[1:]
+    return None, transformers
+
+
+def with_leading_sharding(model: ArrayModel) -> ArrayModel:
+    """The same array, whose leading sharding transformer became a codec; others may be behind it."""
+    sharding, rest = leading_sharding(model.storage_transformers)
+    if sharding is None or model.sharding is not None or type(model.grid) is not Regular:
+        return model
+    shape, codec = sharding.as_codec(model.grid.chunk_shape, model.codecs)
+    return replace(model, grid=Regular(shape), codecs=(codec,), storage_transformers=rest)
+
+
+def unsharded(model: ArrayModel) -> ArrayModel:
+    """The reverse: the codecs and the shape of what is compressed one by one, and all storage transformers."""
+    sharding = model.codecs[0]
+    if not isinstance(sharding, Sharding):
+        return model
+    assert isinstance(model.grid, Regular)
+    counts = tuple(outer // inner for outer, inner in zip(model.grid.chunk_shape, sharding.chunk_shape, strict=True))
+    return replace(
+        model,
+        grid=Regular(sharding.chunk_shape),
+        codecs=sharding.codecs,
+        storage_transformers=(ShardingTransformer(counts), *model.storage_transformers),
+    )
+
+
+# -- new arrays
+
+
+def given_transformers(given: Sequence[Any], shape: tuple[int, ...], year: int) -> tuple[StorageTransformer, ...]:
+    """What a user gives for a new array: objects, or what a document would say of them."""
+    problems = Problems()
+    found = []
+    for index, item in enumerate(given):
+        place = f"$.storage_transformers[{index}]"
+        if isinstance(item, StorageTransformer):
+            item.check(shape, place, problems)
+            found.append(item)
+        elif isinstance(item, dict):
+            transformer = _parse(item, place, shape, year, problems)
+            if transformer is not None:
+                found.append(transformer)
+        else:
+            raise ArgumentError(
+                "`storage_transformers`: expected objects such as `omnizarr.transformers.ShardingTransformer`, or the "
+                f"JSON objects of documents, found {item!r}",
+                argument="storage_transformers",
+            )
+    if problems:
+        raise MetadataError("the storage transformers do not fit the array", problems.found)
+    return tuple(found)
+
+
+def dump_transformer(transformer: StorageTransformer, year: int) -> Json:
+    """The object that names a storage transformer."""
+    name = transformer.name
+    if isinstance(transformer, ShardingTransformer) and year == 2020:
+        name = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0"  # as zarr-python 2 spells it (A3)
+    document: dict[str, Json] = {"extension": name, "type": transformer.type}
+    configuration = transformer.configuration()
+    return document | {"configuration": configuration} if configuration else document

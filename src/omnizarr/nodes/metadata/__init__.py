@@ -1,0 +1,1 @@
+"""The metadata documents of nodes in a store: fetching, changing, consolidating."""

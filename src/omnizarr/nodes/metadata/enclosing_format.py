@@ -1,0 +1,84 @@
+"""Which generation is spoken around a new node: all nodes of a hierarchy are of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from omnizarr._json import Json
+from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError
+from omnizarr.formats import Dialect, Kind, name_of, occupant, telling
+from omnizarr.formats import dialect as new_dialect
+from omnizarr.formats.contract import above
+from omnizarr.model import ZarrFormat
+from omnizarr.nodes.metadata.documents import describe_place, document_values, parse_documents
+from omnizarr.nodes.node import Site
+from omnizarr.store import Store
+
+__all__ = ["generation_above", "generations", "node_exists", "settled"]
+
+
+def settled(site: Site, *, overwrite: bool, hint: str | None) -> tuple[Site, Dialect | None]:
+    """The site in the dialect of the hierarchy that is there already, if it is of the same generation. What is of
+    another one is not written into; but it may be replaced, and then the second answer is its dialect."""
+    store, path, dialect = site.store, site.path, site.dialect
+    for place, documents in _of_all_generations(store, path):
+        found = occupant(place, documents)
+        if found is None:
+            continue
+        if place == path and overwrite and (found.hierarchy() or found.zarr_format != dialect.zarr_format):
+            return site, found
+        if found.zarr_format == dialect.zarr_format:
+            if not found.hierarchy():
+                continue
+            if dialect.hierarchy() not in (found.hierarchy(), new_dialect(dialect.zarr_format).hierarchy()):
+                raise node_exists(site, "a hierarchy that says otherwise", hint)
+            site = replace(site, dialect=found.allowing(dialect.leave))
+            continue
+        what = f"{_article(found.node_type(place, documents))} of {name_of(found.zarr_format)}"
+        if place == path:
+            raise node_exists(site, what, hint)
+        raise NodeTypeError(
+            f"`{path}` cannot be created in {name_of(dialect.zarr_format)}: {what} lies at "
+            f"{describe_place(store, place)}",
+            path=path,
+            hint=f"`zarr_format={found.zarr_format!r}` creates it as what is there",
+        )
+    return site, None
+
+
+def generations(store: Store, path: str) -> dict[str, ZarrFormat]:
+    """The generations of what lies at `path` and at each place above it, by path, from the root down."""
+    found = ((place, occupant(place, documents)) for place, documents in _of_all_generations(store, path))
+    return {place: dialect.zarr_format for place, dialect in found if dialect is not None}
+
+
+def generation_above(store: Store, path: str) -> ZarrFormat | None:
+    """The generation that a new node at `path` must be of, because of what lies above it; None if nothing does."""
+    return next((found for place, found in reversed(generations(store, path).items()) if place != path), None)
+
+
+def _of_all_generations(store: Store, path: str) -> list[tuple[str, dict[str, Json]]]:
+    """The documents that tell which generation lies at `path` and at each place above it, from the root down."""
+    places = [*above(path), path]
+    values = document_values(store, list(dict.fromkeys(key for place in places for key in telling(place))))
+    found = []
+    for place in places:
+        documents: dict[str, Json] = {}
+        for key in telling(place):
+            try:
+                documents.update(parse_documents(store, {key: values[key]}))
+            except OmnizarrError:  # not ours to judge: whoever reads that generation says what is wrong
+                documents[key] = None
+        found.append((place, documents))
+    return found
+
+
+def _article(kind: Kind | None) -> str:
+    return {"array": "an array", "group": "a group"}.get(kind or "", "a hierarchy")
+
+
+def node_exists(site: Site, what: str, hint: str | None) -> NodeExistsError:
+    """Says that something lies at a site, and how it can be replaced."""
+    return NodeExistsError(
+        f"{what} exists at {describe_place(site.store, site.path)} already", path=site.path, hint=hint
+    )

@@ -1,0 +1,35 @@
+"""Names in lower case: some releases of zarr-python 2 wrote all keys of version 2 so, whatever names the user gave.
+
+What is not found by its name is looked for by that name in lower case, which costs nothing for a name that is all in
+lower case, and the user is told. Nothing is ever created there, and no other name is taken for it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from omnizarr.errors import NodeNotFoundError, warn
+from omnizarr.formats import Dialect, Leave
+from omnizarr.nodes.metadata.documents import Fetched, describe_place, fetch
+from omnizarr.store import ByteRange, Store
+
+__all__ = ["fetch_in_lower_case"]
+
+
+def fetch_in_lower_case(
+    store: Store,
+    path: str,
+    leave: Leave,
+    known: Dialect | None = None,
+    *,
+    consolidated: ByteRange | Literal[False] | None = False,
+) -> tuple[str, Fetched] | None:
+    """The node of version 2 whose path is `path` in lower case, with that path; None if there is none."""
+    lower = path.lower()
+    if lower == path or (known is not None and known.zarr_format != 2):
+        return None
+    try:
+        found = fetch(store, lower, leave, 2, consolidated=consolidated)
+    except NodeNotFoundError:
+        return None
+    warn(f"{describe_place(store, path)} is not there: `{lower}` is opened, for its writer wrote names in lower case")
+    return lower, found

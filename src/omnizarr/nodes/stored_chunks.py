@@ -1,0 +1,106 @@
+"""What of an array is really stored: counting it, and erasing what a smaller shape leaves behind. The cost is that of
+what is stored, not of what could be."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from omnizarr.codecs import BoundSharding, Chain
+from omnizarr.engine import Layout
+from omnizarr.engine.write.python import write
+from omnizarr.indexing import Selection, pick_length
+from omnizarr.nodes.node import Site
+
+__all__ = ["byte_count", "chunk_count", "covering_shape", "trim"]
+
+
+def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The stored chunks: their keys and coordinates."""
+    coordinates = layout.model.chunk_keys.coordinates
+    skip, rank = len(layout.prefix), len(layout.axes)
+    for key in layout.store.list_prefix(layout.prefix):
+        chunk = coordinates(key[skip:], rank)
+        if chunk is not None:
+            yield key, chunk
+
+
+def chunk_count(layout: Layout) -> int:
+    """How many chunks are stored that lie inside the array; in shards, inner chunks. Shards that are compressed as a
+    whole are counted as one, for what is in them is not known without decoding them."""
+    total = 0
+    for key, chunk in _chunks(layout):
+        if any(index >= axis.count for index, axis in zip(chunk, layout.axes, strict=True)):
+            continue
+        chain = layout.chain(chunk)
+        if chain.compressed or not isinstance(chain.serializer, BoundSharding):
+            total += 1
+            continue
+        sharding = chain.serializer
+        found = layout.store.get(key, sharding.index_range)
+        if found is not None:
+            full = [place is not None for place in sharding.decode_index(found)]
+            total += int(np.reshape(full, sharding.grid)[_inside(layout, chunk, chain, sharding)].sum())
+    return total
+
+
+def _inside(layout: Layout, chunk: tuple[int, ...], chain: Chain, sharding: BoundSharding) -> tuple[slice, ...]:
+    """The part of a shard's grid that lies inside the array; writers may store what lies outside, too."""
+    starts = [axis.bounds(index)[0] for axis, index in zip(layout.axes, chunk, strict=True)]
+    lengths = [axis.length - start for axis, start in zip(layout.axes, starts, strict=True)]
+    for codec in chain.arrays:
+        if codec.order is None:
+            return (slice(None),) * len(sharding.grid)
+        lengths = [lengths[axis] for axis in codec.order]
+    return tuple(slice(-(-length // size)) for length, size in zip(lengths, sharding.inner.spec.shape, strict=True))
+
+
+def byte_count(site: Site) -> int:
+    """How many bytes the node takes in its store, documents included."""
+    store = site.store
+    prefixes = site.dialect.prefixes(site.path)
+    documents = [key for key in site.dialect.keys(site.path) if not key.startswith(tuple(prefixes))]
+    keys = (key for prefix in prefixes for key in store.list_prefix(prefix))
+    return sum(store.size(key) or 0 for key in itertools.chain(documents, keys))
+
+
+def covering_shape(layout: Layout) -> tuple[int, ...]:
+    """A shape that reaches to the end of the last stored chunk of each dimension, inside the array or not."""
+    lengths = list(layout.model.shape)
+    last = [axis.count - 1 for axis in layout.axes]
+    for _, chunk in _chunks(layout):
+        last = list(map(max, last, chunk))
+    for dimension, index in enumerate(last):
+        while True:
+            axis = layout.model.grid.fitting(lengths).axes(lengths)[dimension]
+            start, size = axis.bounds(min(index, axis.count - 1)) if axis.count else (0, 0)
+            lengths[dimension] = start + size
+            if index < axis.count:
+                break
+            lengths[dimension] += max(1, size * (index - axis.count + 1))  # what follows is as long as the last one
+    return tuple(lengths)
+
+
+def trim(layout: Layout, shape: tuple[int, ...]) -> None:
+    """Removes what lies outside `shape`: chunks outside are erased, and of those on the border the part outside is set
+    to the fill value, so that it does not come back when the array grows again."""
+    shrunk = [axis for axis, length in enumerate(shape) if length < layout.axes[axis].length]
+    if not shrunk:
+        return
+    for key, chunk in list(_chunks(layout)):
+        bounds = [axis.bounds(index) for axis, index in zip(layout.axes, chunk, strict=True)]
+        ranges = [
+            (start, min(start + size, axis.length)) for axis, (start, size) in zip(layout.axes, bounds, strict=True)
+        ]
+        if any(start >= length for (start, _), length in zip(ranges, shape, strict=True)):
+            layout.store.erase(key)
+            continue
+        for axis in shrunk:
+            if ranges[axis][1] > shape[axis]:
+                picks = tuple(
+                    slice(shape[axis] if other == axis else start, end, 1) for other, (start, end) in enumerate(ranges)
+                )
+                lengths = tuple(pick_length(pick) for pick in picks)
+                write(layout, Selection(picks, (), lengths, lengths), layout.fill, keep_empty=False)

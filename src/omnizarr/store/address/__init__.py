@@ -1,0 +1,1 @@
+"""From an address, which is a path or a URL, to a store."""

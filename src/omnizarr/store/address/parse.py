@@ -1,0 +1,161 @@
+"""From an address, which is a path or a URL, to a store and the path of a node in it.
+
+    data.zarr                      a folder
+    s3://bucket/data.zarr          what the scheme is registered for
+    data.zarr.zip/a/b              the node `a/b` in an archive, recognised by its suffix
+    zip::s3://bucket/data          an archive that is named as one; `zip://a/b::…` is a node in it
+    s3://bucket/data|zip:a/b       the same, with the archive behind what it lies in
+    simplecache::https://server/x  what only fsspec knows is given to it as it is
+
+Only a part whose name ends like that of a container is looked at, to see whether it is one: all others cost no look.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from omnizarr.errors import LocationError
+from omnizarr.store.address.containers import container_of, containers, may_be_folder, open_container, suffixes
+from omnizarr.store.address.file_urls import url_to_path
+from omnizarr.store.address.schemes import opened, plain_url, scheme_of, store_at
+from omnizarr.store.contract import Store
+from omnizarr.store.local.store import LocalStore
+
+__all__ = ["Place", "locate", "value_at"]
+
+_STEP = re.compile(r"([a-z][a-z0-9+.-]+)(?:://(.*))?", re.DOTALL)
+_PIPE = re.compile(r"\|([a-z][a-z0-9+.-]+):")
+_PART_OF_URL = re.compile(r"(?<=[^/]/)[^/]+")
+_PART_OF_PATH = re.compile(r"[^/\\]+") if os.sep == "\\" else re.compile(r"[^/]+")
+
+
+class Place(NamedTuple):
+    """A store, and the path of the node that is meant in it."""
+
+    store: Store
+    path: str = ""
+
+
+class _Step(NamedTuple):
+    """A container, and the path that is meant in it."""
+
+    name: str
+    path: str
+
+
+def locate(address: str, options: Mapping[str, Any] | None = None) -> Place:
+    """The place that an address means. `options` are for the store that the address begins with; those for a container
+    stand under its name, or with the others if there is nothing else that takes any."""
+    base, steps = _parts(address)
+    given = dict(options or {})
+    if not base:
+        raise LocationError("the path is empty")
+    if not steps:
+        found = _recognised(base, given)
+        if found is not None:
+            return found
+        return Place(_plain(base, given))
+    foreign = next((step.name for step in steps if step.name not in containers.names()), None)
+    if foreign is not None:
+        from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # which few need
+
+        if fsspec_knows(foreign):  # it understands the whole of such an address
+            return Place(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))
+    own = [_options_of(step.name, given, all=scheme_of(base) is None) for step in steps]
+    store, key = value_at(base, given)
+    for step, taken in zip(steps, own, strict=True):  # what one step means is what the next one lies in
+        store, key = open_container(step.name, store, key, taken), step.path.strip("/")
+    return Place(store, key)
+
+
+def value_at(address: str, options: Mapping[str, Any] | None = None) -> tuple[Store, str]:
+    """The store and the key of a single value that a path or a URL means."""
+    scheme = scheme_of(address)
+    if scheme == "file":
+        address = str(url_to_path(address, type(PurePath())))
+    elif scheme is not None:
+        start, mark, query = address.partition("?")
+        folder, _, name = start.rstrip("/").rpartition("/")
+        if len(folder) <= len(scheme) + 3:  # what stands first is a host or a bucket
+            raise LocationError(f"this `{scheme}://` address names no file")
+        store = store_at(folder + mark + query, scheme, options or {})
+        return store, plain_url(f"{scheme}://{name}").partition("://")[2]
+    folder, name = os.path.split(os.path.abspath(address))
+    if not name:
+        raise LocationError(f"`{address}` names no file")
+    return _plain(folder, options or {}), name
+
+
+def _plain(base: str, options: Mapping[str, Any]) -> Store:
+    scheme = scheme_of(base)
+    if scheme is not None:
+        return store_at(base, scheme, options)
+    if options:
+        raise LocationError("`storage_options` belong to a URL, and a path is none")
+    return LocalStore(base)
+
+
+def _parts(address: str) -> tuple[str, list[_Step]]:
+    """What an address begins with, and the containers that lead from there to what is meant."""
+    if "::" in address:
+        *before, base = address.split("::")
+        matches = [_STEP.fullmatch(part) for part in before]
+        # A folder may have such a name, unless what stands there is a container, or cannot be a path.
+        if all(matches) and (_known(matches[0]) or scheme_of(base) is not None):
+            return base, [_Step(match[1], match[2] or "") for match in reversed(matches) if match]
+    base, *rest = _PIPE.split(address)
+    if rest and all(name in containers.names() for name in rest[::2]):
+        return base, [_Step(name, path) for name, path in zip(rest[::2], rest[1::2], strict=True)]
+    return address, []
+
+
+def _known(match: re.Match[str] | None) -> bool:
+    return match is not None and match[1] in containers.names()
+
+
+def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, Any]:
+    """Takes the options of a container out of those that were given."""
+    taken = options.pop(name, {})
+    if not isinstance(taken, Mapping):
+        raise LocationError(
+            f"`storage_options`: expected a dict of options under `{name}`, found a {type(taken).__name__}"
+        )
+    taken = dict(taken)
+    if all:
+        taken |= options
+        options.clear()
+    return taken
+
+
+def _recognised(base: str, options: dict[str, Any]) -> Place | None:
+    """The place, if a part of the address is called like a container and is one, or could become one."""
+    lower = base.lower()
+    if not any(suffix in lower for suffix in suffixes):
+        return None
+    scheme = scheme_of(base)
+    if scheme is None or scheme == "file":
+        return _recognised_path(base if scheme is None else str(url_to_path(base, type(PurePath()))), options)
+    text, mark, query = base.partition("?")
+    for match in _PART_OF_URL.finditer(text, text.index("://") + 3):
+        name = container_of(match[0])
+        if name is not None:
+            own = _options_of(name, options, all=False)
+            store, key = value_at(text[: match.end()] + mark + query, options)
+            if store.size(key) is not None:
+                return Place(open_container(name, store, key, own), text[match.end() :])
+    return None
+
+
+def _recognised_path(path: str, options: dict[str, Any]) -> Place | None:
+    for match in _PART_OF_PATH.finditer(path):
+        name = container_of(match[0])
+        if name is not None and (may_be_folder(match[0]) or not os.path.isdir(path[: match.end()])):
+            own = _options_of(name, options, all=True)
+            return Place(
+                open_container(name, *value_at(path[: match.end()]), own), path[match.end() :].replace(os.sep, "/")
+            )
+    return None

@@ -1,0 +1,50 @@
+"""One's turn at a task that takes many writes, such as adding to an array, among the processes that share a directory.
+
+A file beside the document that the task is about is locked for as long as the turn takes, and removed when it ends. Its
+name shows in no listing. If it is found with a mark in it, somebody died at their task and left it half done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from omnizarr.store.local import files
+from omnizarr.store.local.flock import Held
+from omnizarr.store.local.temp_names import turn_name
+from omnizarr.store.process_locks import Turn
+
+__all__ = ["file_turn"]
+
+_OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+class _FileTurn(Turn):
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self.broken = self.begun = os.fstat(file).st_size > 0
+
+    def begin(self) -> None:
+        if not self.begun:
+            self.begun = True
+            os.write(self._file, b"begun\n")
+
+
+@contextmanager
+def file_turn(folder: str, name: str) -> Iterator[Turn]:
+    """One's turn at what `name`, a file in `folder`, is about."""
+    path = folder + turn_name(name)
+    while True:
+        with Held(path, shared=False, flags=_OPEN) as held:
+            if not held.still_there():
+                continue  # whoever had the turn before removed it; the next one waits at another
+            turn = _FileTurn(held.file)
+            try:
+                yield turn
+            except BaseException:
+                if not turn.begun:
+                    files.remove(path)
+                raise
+            files.remove(path)
+            return

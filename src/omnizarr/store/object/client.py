@@ -1,0 +1,234 @@
+"""What a client of obstore is made of, kept so that it can be made again: in another process, or after a fork."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from omnizarr.errors import LocationError
+from omnizarr.store.object.error_mapping import without_secrets
+from omnizarr.store.object.obstore_fork import in_this_process, obstore
+from omnizarr.store.object.options import described, secrets, sorted_out, unveiled, veiled
+from omnizarr.store.object.profiles import profile_in_use
+from omnizarr.store.requests.window import Window
+
+__all__ = ["Address", "Given", "Line", "Source"]
+
+_BUCKET = re.compile(r"[A-Za-z0-9._:-]+")
+_QUERY = re.compile(r"\?.*=")
+_CREDENTIALS = frozenset({"access_key_id", "skip_signature", "role_arn", "web_identity_token_file"})
+"""Options that say themselves where credentials come from."""
+
+
+class Line(NamedTuple):
+    """A client, and how much may be under way to it, in this process."""
+
+    client: Any
+    window: Window
+    process: int
+
+
+class Source:
+    """Where a client comes from."""
+
+    location: str
+    """The root of the place, without a `/` at the end."""
+    server: str = ""
+    """What the location leaves out: the server and the account, if the usual ones are not meant."""
+    kind: str
+    """What is there: `s3`, `gs`, `az`, `http`, or the name of a class."""
+    forbidden_is_absent: bool = False
+    max_concurrency: int = 256
+    retry_timeout: float = 60.0
+
+    def __init__(self) -> None:
+        self._line: Line | None = None
+        self.secrets: list[str] = []
+
+    def line(self) -> Line:
+        """The client for this process, made when it is first needed."""
+        line = self._line
+        if line is None or line.process != os.getpid():
+            with _making:
+                line = self._line
+                if line is None or line.process != os.getpid():
+                    if line is not None:
+                        _left_alone.append(line)
+                    line = self._line = Line(self._made(), Window(self.max_concurrency), os.getpid())
+        return line
+
+    def _made(self) -> Any:
+        raise NotImplementedError
+
+
+_making = threading.Lock()
+
+
+def _new_lock_in_child() -> None:
+    global _making
+    _making = threading.Lock()  # its holder may be a thread that the child does not have
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock_in_child)
+
+_left_alone: list[Line] = []
+"""Clients of processes above this one, which must not be taken apart here."""
+
+
+class Address(Source):
+    """The place that a URL names, and what the user says about it."""
+
+    def __init__(self, kind: str, root: str, options: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.kind = kind
+        self.root = root  # the bucket; of a web address the scheme and the server
+        self.options = dict(options)
+        said = sorted_out(kind, options)
+        self.forbidden_is_absent = said.forbidden_is_absent
+        self.max_concurrency = said.max_concurrency
+        user = urlsplit(root).password if kind == "http" else None
+        self.secrets = [*secrets(options), *([user] if user else [])]
+        self.retry_timeout = float(said.retrying["retry_timeout"])
+        where = {name: said.config[name] for name in ("endpoint", "base_url", "account_name") if name in said.config}
+        self.server = " ".join(described(where))
+        self.location = without_secrets(root, ()) if kind == "http" else f"{kind}://{root}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Address) and other._key() == self._key()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.location))
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.kind, self.location, self.server
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.kind, veiled({"root": self.root}), veiled(self.options))
+
+    def _made(self) -> Any:
+        said = sorted_out(self.kind, self.options)
+        library = obstore()
+        classes = {"s3": "S3Store", "gs": "GCSStore", "az": "AzureStore", "http": "HTTPStore"}
+        cls = getattr(library.store, classes[self.kind])
+        retrying: dict[str, Any] = dict(said.retrying)
+        retrying["retry_timeout"] = timedelta(seconds=retrying["retry_timeout"])
+        retrying["backoff"] = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 2}
+        named: dict[str, Any] = {"client_options": said.client, "retry_config": retrying}
+        try:
+            if self.kind == "http":
+                if self.root.startswith("http://"):
+                    said.client.setdefault("allow_http", True)  # whoever writes it means it
+                return cls(self.root, **named)
+            named["config"] = said.config
+            provider = said.credential_provider
+            if self.kind == "s3":
+                profile = None if provider or _CREDENTIALS & said.config.keys() else profile_in_use(said.profile)
+                if profile is not None:
+                    provider = profile
+                    region = profile.values().get("region")
+                    if region and not {"region", "default_region"} & said.config.keys():
+                        named["config"] = {**said.config, "region": region}
+            if provider is not None:
+                named["credential_provider"] = provider
+            return cls(self.root, **named)
+        except LocationError:
+            raise
+        except Exception as error:
+            text = " ".join(without_secrets(str(error), self.secrets).split())
+            raise LocationError(f"`{self.location}` cannot be opened: {text}") from None
+
+
+def _again(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> Address:
+    return Address(kind, unveiled(root)["root"], unveiled(options))
+
+
+class Given(Source):
+    """An object that a user made: one of obstore's, or any that has the methods of the protocol obspec."""
+
+    def __init__(self, client: Any, max_concurrency: int = 256, forbidden_is_absent: bool = False) -> None:
+        super().__init__()
+        self.given = client
+        self.max_concurrency = max_concurrency
+        self.forbidden_is_absent = forbidden_is_absent
+        self._maker = os.getpid()
+        name = type(client).__name__
+        self.kind = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az", "HTTPStore": "http"}.get(name, name)
+        self.location = self._described()
+
+    def _described(self) -> str:
+        client, prefix = self.given, getattr(self.given, "prefix", None)
+        config = getattr(client, "config", None)
+        bucket = None
+        if isinstance(config, Mapping):
+            self.secrets = secrets(config)
+            self.server = " ".join(described(config))
+            bucket = config.get("bucket") or config.get("container_name")
+        if self.kind == "http":
+            root = without_secrets(str(getattr(client, "url", "http://")), ())
+        elif bucket is not None:
+            root = f"{self.kind}://{bucket}"
+        elif self.kind == "LocalStore":
+            return f"file://{prefix or '/'}"
+        else:
+            root = f"{self.kind.lower()}://{id(client):x}"
+        return f"{root.rstrip('/')}/{prefix}" if prefix else root.rstrip("/")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Given):
+            return False
+        return other.given is self.given or (self.kind != "MemoryStore" and bool(other.given == self.given))
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What it was made of is veiled as a whole: configurations hold secrets.
+        return _given_again, (veiled({"client": self.given}), self.max_concurrency, self.forbidden_is_absent)
+
+    def _made(self) -> Any:
+        return self.given if self._maker == os.getpid() else in_this_process(self.given)
+
+
+def _given_again(kept: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> Given:
+    return Given(unveiled(kept)["client"], max_concurrency, forbidden_is_absent)
+
+
+def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
+    """The kind of a URL, its root, the path below that, and the options that it says itself."""
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
+    if scheme in ("http", "https"):
+        try:
+            parts = urlsplit(url)
+        except ValueError as error:
+            raise LocationError(f"this `{scheme}://` address cannot be read: {error}") from None
+        if parts.query or parts.fragment:
+            raise LocationError(
+                "a web address with a query does not tell where the keys below it are",
+                hint="for signed addresses of buckets use `s3://`, `gs://` or `az://` and `storage_options`",
+            )
+        if not parts.netloc:
+            raise LocationError(f"`{scheme}://` must be followed by the name of a server")
+        return "http", f"{scheme}://{parts.netloc}", unquote(parts.path).strip("/"), {}
+    kind = {"gcs": "gs", "s3a": "s3", "abfs": "az", "abfss": "az", "azure": "az", "adl": "az"}.get(scheme, scheme)
+    root, _, path = rest.partition("/")
+    said: dict[str, str] = {}
+    if kind == "az" and "@" in root:  # abfs://container@account.dfs.core.windows.net/path
+        root, _, server = root.partition("@")
+        said["account_name"] = server.partition(".")[0]
+    if not root:
+        raise LocationError(f"`{scheme}://` must be followed by the name of a bucket")
+    if "@" in root or _QUERY.search(path):  # which would be shown wherever the place is
+        raise LocationError(
+            f"this `{scheme}://` address has a user or a signature in it",
+            hint="give credentials in `storage_options`: `access_key_id` and `secret_access_key`, or `sas_token`",
+        )
+    if not _BUCKET.fullmatch(root):  # with some of them obstore does not fail but panic
+        raise LocationError(f"{root!r} is no name of a bucket: it has other characters than letters, digits, `.-_:`")
+    return kind, root, path.strip("/"), said

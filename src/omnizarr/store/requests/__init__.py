@@ -1,0 +1,1 @@
+"""Many requests to a remote store at once."""

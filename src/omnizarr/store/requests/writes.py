@@ -1,0 +1,61 @@
+"""Many writes under way at once, handed in by threads that go on with the next meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from omnizarr.store.requests.threads import hand_out
+from omnizarr.store.requests.window import Window
+
+__all__ = ["Sending"]
+
+_LOOK_AGAIN = 0.02  # seconds: others who use the window do not tell when they leave it
+
+
+class Sending:
+    """Pieces of work that are begun as far as the window has room. After the first error nothing is begun any more."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._changed = threading.Condition()
+        self._under_way = 0
+        self._error: BaseException | None = None
+
+    def send(self, act: Callable[[], object], cost: int) -> None:
+        """Begins a piece of work that moves about so many bytes; waits while there is no room for it. Raises if an
+        earlier one failed."""
+        with self._changed:
+            while self._error is None and (entered := self._window.enter(cost)) is None:
+                self._changed.wait(_LOOK_AGAIN)
+            if self._error is not None:
+                raise self._error
+            self._under_way += 1
+        assert entered is not None
+
+        def work() -> None:
+            try:
+                act()
+            except BaseException as error:
+                self._window.failed(entered)
+                self._ended(error)
+            else:
+                self._window.leave(self._window.answered(entered, cost))
+                self._ended(None)
+
+        hand_out(work)
+
+    def _ended(self, error: BaseException | None) -> None:
+        with self._changed:
+            self._under_way -= 1
+            self._error = self._error or error
+            self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Waits for all that was begun, whatever happened: nothing may be written after a caller has been told that
+        writing ended. Raises the first error."""
+        with self._changed:
+            while self._under_way:
+                self._changed.wait()
+            if self._error is not None:
+                raise self._error

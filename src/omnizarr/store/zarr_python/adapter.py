@@ -1,0 +1,231 @@
+"""A store of zarr-python 3, such as that of an Icechunk session, as a store of ours.
+
+Their stores are asynchronous, and may belong to the event loop on which zarr-python itself uses them; so that loop is
+used here, too, from whatever thread. Of those that are far away, as many requests are under way as ours have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn, TypeVar
+
+from omnizarr.errors import MissingDependencyError, OmnizarrError, StoreError
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat
+from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.window import Window
+
+__all__ = ["ZarrPythonStore"]
+
+T = TypeVar("T")
+
+_AT_ONCE = 64  # requests that are under way together
+_NEAR = ("LocalStore", "MemoryStore", "GpuMemoryStore", "ZipStore")
+
+
+def _library() -> Any:
+    try:
+        import zarr.abc.store
+        import zarr.core.buffer
+        import zarr.core.sync
+    except ImportError:
+        raise MissingDependencyError("a store of zarr-python", "zarr>=3") from None
+    return zarr
+
+
+class ZarrPythonStore(Store):
+    """Forwards to a store of zarr-python 3."""
+
+    def __init__(self, inner: Any, *, read_only: bool = False) -> None:
+        if not isinstance(inner, _library().abc.store.Store):
+            raise StoreError(f"{inner!r} is no store of zarr-python 3", store=repr(inner))
+        self.inner = inner
+        self.writable = bool(inner.supports_writes)
+        self.listable = bool(inner.supports_listing)
+        self.remote = type(inner).__name__ not in _NEAR
+        self._read_only = read_only or bool(inner.read_only)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._window = Window(_AT_ONCE) if self.remote else None
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_window"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    @property
+    def window(self) -> Window | None:
+        if self._process != os.getpid():  # what is under way in the parent never ends here
+            self._begin()
+        return self._window
+
+    @property
+    def location(self) -> str:
+        return " ".join(str(self.inner).split())  # some write several lines
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ZarrPythonStore) and bool(other.inner == self.inner)
+
+    def __hash__(self) -> int:
+        return hash(type(self.inner))
+
+    # -- from there to here
+
+    def _run(self, action: str, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        try:
+            result: T = _library().core.sync.sync(work())
+        except Exception as error:  # whatever the store raises
+            self._fail(action, key, error)
+        return result
+
+    def _fail(self, action: str, key: str, error: Exception) -> NoReturn:
+        if isinstance(error, OmnizarrError):
+            raise error
+        raise StoreError(
+            f"cannot {action} `{key}` in {self!r}: {type(error).__name__}: {error}", store=repr(self), key=key
+        ) from error
+
+    async def _exists(self, key: str) -> bool:
+        try:
+            return bool(await self.inner.exists(key))
+        except Exception as error:
+            if _cannot_be(error):
+                return False
+            raise
+
+    async def _get(self, key: str, range: ByteRange | None) -> Buffer | None:
+        library = _library()
+        prototype = library.core.buffer.default_buffer_prototype()
+        if range is not None and range[1] == 0:
+            return b"" if await self._exists(key) else None
+        if range is not None:
+            kinds = library.abc.store
+            start, length = range
+            if start < 0:
+                asked = kinds.SuffixByteRequest(-start)
+            elif length is None:
+                asked = kinds.OffsetByteRequest(start)
+            else:
+                asked = kinds.RangeByteRequest(start, min(start + length, 2**63 - 1))
+            try:
+                found = await self.inner.get(key, prototype, asked)
+                return None if found is None else cut(found.to_bytes(), (0, length) if start >= 0 else (start, None))
+            except Exception:
+                pass  # some refuse what lies beyond the end, each in its own way; the whole value tells
+        try:
+            found = await self.inner.get(key, prototype)
+        except Exception as error:
+            if _cannot_be(error):
+                return None
+            raise
+        return None if found is None else cut(found.to_bytes(), range)
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        check_key(key)
+        return self._run("read", key, lambda: self._get(key, range))
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        window = self.window
+        if window is None:
+            return super().get_each(requests)
+        asks = (
+            Ask(index, partial(self.get, key, range), window.expected_of(range))
+            for index, (key, range) in enumerate(requests)
+        )
+        return Overlap(window, asks, lambda value: 0 if value is None else len(value))
+
+    def exists(self, key: str) -> bool:
+        check_key(key)
+        return self._run("look at", key, lambda: self._exists(key))
+
+    def set(self, key: str, value: Buffer) -> None:
+        self.check_writable()
+        check_key(key)
+        buffer = _library().core.buffer.default_buffer_prototype().buffer.from_bytes(bytes(memoryview(value)))
+        self._run("write", key, lambda: self.inner.set(key, buffer))
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        self.check_writable()
+        if self._window is None:
+            super().set_each(items)
+            return
+        for _ in Overlap(
+            self._window, (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        ):
+            pass
+
+    def erase(self, key: str) -> None:
+        self.check_writable()
+        check_key(key)
+
+        async def erase() -> None:
+            if await self._exists(key):  # some complain of what is absent
+                await self.inner.delete(key)
+
+        self._run("erase", key, erase)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        prefix = check_prefix(prefix)
+        if prefix:
+            self._run("erase", prefix, lambda: self.inner.delete_dir(prefix[:-1]))
+        else:
+            self._run("erase", prefix, self.inner.clear)
+
+    # -- listing
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        prefix = check_prefix(prefix)
+
+        async def keys() -> list[str]:
+            listing = self.inner.list_prefix(prefix) if prefix else self.inner.list()
+            return [key async for key in listing]
+
+        found = self._run("list", prefix, keys)
+        return iter([key for key in found if key.startswith(prefix)])
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        prefix = check_prefix(prefix)
+
+        async def names() -> list[tuple[str, bool]]:
+            found = sorted({name.strip("/") async for name in self.inner.list_dir(prefix.removesuffix("/"))} - {""})
+            there = await _together([lambda name=name: self._exists(prefix + name) for name in found])  # type: ignore[misc]
+            return list(zip(found, there, strict=True))
+
+        listed = self._run("list", prefix, names)
+        # They tell names, and not whether there is a value, or more below.
+        return [prefix + name for name, key in listed if key], [f"{prefix}{name}/" for name, key in listed if not key]
+
+    # -- its life
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def _cannot_be(error: Exception) -> bool:
+    """Whether it says that there can be no such key. Icechunk keeps nothing but nodes of version 3; we ask for the
+    documents of all generations."""
+    what = str(error)
+    return type(error).__module__.startswith("icechunk") and ("invalid zarr key" in what or "not an array at" in what)
+
+
+async def _together(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    """The answers to many questions, in their order; the first error ends all."""
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(ask: Callable[[], Awaitable[T]]) -> T:
+        async with room:
+            return await ask()
+
+    tasks = [asyncio.ensure_future(one(ask)) for ask in asks]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:  # those that still wait, if one failed
+            task.cancel()

@@ -1,0 +1,282 @@
+"""Where the bytes of an archive are: an open file, an object that behaves like one, or a value of another store."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any, BinaryIO
+
+from omnizarr.errors import StoreError
+from omnizarr.store.contract import Buffer, ByteRange, Store, Version
+from omnizarr.store.local import files
+from omnizarr.store.requests.reads import Ask, Overlap
+
+__all__ = ["BytesSource", "FileSource", "ObjectSource", "Source", "ValueSource", "as_file_errors"]
+
+_TAIL = 2**17  # bytes at the end of a value that are asked for together: the directory, and documents written last
+_READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_SEEKS = not hasattr(os, "pread")  # as on Windows: then the place in a file is shared by all who read it
+
+
+class Source(ABC):
+    """Bytes that do not change while they are read."""
+
+    size: int
+    extra: int = 0
+    """How long the extra field of the last entry was that was read: the next one's is likely as long."""
+
+    @abstractmethod
+    def read(self, start: int, length: int) -> bytes | memoryview:
+        """A part; shorter, if the bytes end before."""
+
+    def read_into(self, start: int, target: memoryview) -> int:
+        """Fills `target`; how many bytes there were."""
+        data = self.read(start, len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def read_each(self, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, bytes | memoryview]]:
+        """Many parts as they arrive, each with its position."""
+        for number, (start, length) in enumerate(parts):
+            yield number, self.read(start, length)
+
+
+class BytesSource(Source):
+    """Bytes in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.size = len(data)
+
+    def read(self, start: int, length: int) -> bytes | memoryview:
+        if not start and length == self.size:
+            return self._data
+        return memoryview(self._data)[start : start + length]
+
+
+class FileSource(Source):
+    """A file, which is closed when nobody needs it any more."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._seeking = threading.Lock() if _SEEKS else None
+        self.size = os.fstat(file).st_size
+
+    def read(self, start: int, length: int) -> bytes:
+        if self._seeking is not None:
+            with self._seeking:
+                return files.read(self._file, self.size, (start, length))
+        return files.read(self._file, self.size, (start, length))
+
+    def read_into(self, start: int, target: memoryview) -> int:
+        if self._seeking is not None:
+            return super().read_into(start, target)
+        return files.read_into(self._file, start, target)
+
+    def write(self, start: int, *parts: Buffer) -> int:
+        """Writes parts one behind the other, and gives where they end; one thread at a time."""
+        with self._seeking or nullcontext():
+            os.lseek(self._file, start, os.SEEK_SET)
+            for part in parts:
+                view = memoryview(part)
+                while view:
+                    view = view[os.write(self._file, view) :]
+        end = start + sum(map(len, parts))
+        self.size = max(self.size, end)
+        return end
+
+    def flush(self) -> None:
+        """Waits until it is on the disk."""
+        os.fsync(self._file)
+
+    def move(self, old: str, new: str) -> None:
+        """Gives the file, which is called `old`, the name of another one, and takes its rights."""
+        try:
+            rights = stat.S_IMODE(os.stat(new).st_mode)
+        except OSError:
+            rights = None
+        if rights is not None:
+            os.chmod(old, rights)
+        if self._seeking is None:
+            files.replace(old, new)
+            return
+        with self._seeking:  # Windows renames no file that is open
+            os.close(self._file)
+            try:
+                files.replace(old, new)
+                old = new
+            finally:
+                self._file = os.open(old, _READ_WRITE)
+
+    @staticmethod
+    def state_of(status: os.stat_result) -> object:
+        """By which a file is told from others that had, or will have, its name."""
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+    def state(self) -> object:
+        """The same, of this one."""
+        return self.state_of(os.fstat(self._file))
+
+    def is_at(self, path: str) -> bool:
+        """Whether the file is called so."""
+        try:
+            return os.path.samestat(os.fstat(self._file), os.stat(path))
+        except FileNotFoundError:
+            return False
+
+    def lock(self) -> bool:
+        """Keeps other processes from locking it, until it is closed; False if one of them did."""
+        if os.name == "nt":
+            return True  # there nobody can remove a file that is open, which is as good
+        import fcntl
+
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass  # a file system without locks
+        return True
+
+    def truncate(self, size: int) -> None:
+        """Cuts the file off."""
+        os.ftruncate(self._file, size)
+        self.size = size
+
+    def __del__(self) -> None:
+        try:
+            os.close(self._file)
+        except OSError:
+            pass  # nothing can be done about it here
+
+
+@contextmanager
+def as_file_errors() -> Iterator[None]:
+    """Makes errors of a file of whatever an object raises that behaves like one: one that is closed, or gives text."""
+    try:
+        yield
+    except (OSError, StoreError):
+        raise
+    except Exception as error:
+        raise OSError(f"its file object says: {type(error).__name__}: {error}") from error
+
+
+class ObjectSource(Source):
+    """A file object, which has one place at which it is read, so that one thread at a time uses it. A process and its
+    children share that place, if the file is one of the system: then children must not use it."""
+
+    def __init__(self, file: BinaryIO | Any) -> None:
+        self._file = file
+        self._seeking = threading.Lock()
+        self._process = os.getpid()
+        with as_file_errors():
+            self.size = file.seek(0, os.SEEK_END)
+
+    def _check_process(self) -> None:
+        if self._process == os.getpid():
+            return
+        try:
+            self._file.fileno()
+        except (OSError, AttributeError):  # it lies in memory, of which a child has its own
+            self._seeking = threading.Lock()
+            self._process = os.getpid()
+            return
+        raise StoreError(
+            f"{self._file!r} was opened before this process was forked off, and cannot be read by both",
+            hint="make the store of a path, or of a file that is opened in the child",
+        )
+
+    def read(self, start: int, length: int) -> bytes:
+        self._check_process()
+        with as_file_errors(), self._seeking:
+            self._file.seek(start)
+            pieces = []
+            while length > 0:  # raw files may give less than they are asked for
+                piece = self._file.read(length)
+                if not piece:
+                    break
+                pieces.append(piece)
+                length -= len(piece)
+            return b"".join(pieces)
+
+
+class ValueSource(Source):
+    """A value of another store, which is asked for what is needed of it and never for the whole. Where the store tells
+    states apart, all parts are of one: another archive in its place is noticed."""
+
+    def __init__(
+        self, store: Store, key: str, size: int, *, tail: bytes | None = None, version: Version = None
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._tail = tail
+        self.version = version
+        """Of the state that all parts are of; None if the store does not tell."""
+        self.size = size
+
+    @classmethod
+    def find(cls, store: Store, key: str) -> ValueSource | None:
+        """The value, by one request if the store can answer so; None if there is none."""
+        if store.states:
+            state = store.get_state(key, (-_TAIL, None))
+            if state is None:
+                return None
+            if state.size is not None and state.data is not None:
+                return cls(store, key, state.size, tail=bytes(state.data), version=state.version)
+        size = store.size(key)
+        return None if size is None else cls(store, key, size)
+
+    def read(self, start: int, length: int) -> bytes | memoryview:
+        near = self._near(start, length)
+        return self._asked((start, length)) if near is None else near
+
+    def _near(self, start: int, length: int) -> memoryview | None:
+        """A part of the end, which is kept; None if it does not lie there."""
+        begin = max(0, self.size - _TAIL)
+        if start < begin:
+            return None
+        if self._tail is None:
+            self._tail = bytes(self._asked((begin, self.size - begin)))
+        return memoryview(self._tail)[start - begin : start - begin + length]
+
+    def _asked(self, part: ByteRange) -> bytes | memoryview:
+        if self.version is None:
+            return self._checked(self._store.get(self._key, part))
+        state = self._store.get_state(self._key, part, self.version)
+        return self._checked(None if state is None else state.data)
+
+    def _checked(self, value: Any) -> bytes | memoryview:
+        if value is None:
+            raise StoreError(
+                f"`{self._key}` in {self._store!r} was replaced or removed since it was opened",
+                hint="open it again",
+                store=repr(self._store),
+                key=self._key,
+            )
+        return value if isinstance(value, (bytes, memoryview)) else memoryview(value)
+
+    def read_each(self, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, bytes | memoryview]]:
+        far = []
+        for number, part in enumerate(parts):
+            near = self._near(*part)
+            if near is None:
+                far.append(number)
+            else:
+                yield number, near
+        if not far:
+            return
+        window = self._store.window
+        if self.version is not None and window is not None:
+            asks = (Ask(number, partial(self._asked, parts[number]), parts[number][1]) for number in far)
+            yield from Overlap(window, asks, len)
+        elif self.version is not None:
+            for number in far:
+                yield number, self._asked(parts[number])
+        else:
+            for position, value in self._store.get_each([(self._key, parts[number]) for number in far]):
+                yield far[position], self._checked(value)

@@ -1,0 +1,85 @@
+"""The next state of an archive, while it is written: entries one behind the other, and a directory at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from omnizarr.errors import InvalidKeyError
+from omnizarr.store.contract import Buffer
+from omnizarr.store.zip.byte_source import FileSource
+from omnizarr.store.zip.entries import Entry
+from omnizarr.store.zip.records import central_record, end_records, local_record
+
+__all__ = ["Draft", "encoded_name"]
+
+_GATHERED = 2**20  # bytes of small entries that are written together
+_DOCUMENT = 2**12  # bytes
+_STEP = 2**24  # bytes of a large one that are copied at a time
+
+
+def encoded_name(key: str) -> bytes:
+    """A key as archives hold it."""
+    name = key.encode()
+    if len(name) > 0xFFFF:
+        raise InvalidKeyError(f"the key `{key[:40]}…` is longer than the 65,535 bytes that an archive allows", key=key)
+    return name
+
+
+class Draft:
+    """A file that becomes an archive. One thread at a time writes to it."""
+
+    def __init__(self, source: FileSource) -> None:
+        self.source = source
+        self.end = 0
+        self.unused = 0  # bytes of entries that were replaced or erased
+
+    def add(self, name: bytes, method: int, crc: int, stored: Buffer, size: int) -> Entry:
+        """Writes an entry."""
+        head = local_record(name, method, crc, len(stored), size)
+        entry = Entry(self.source, self.end, len(name), method, crc, len(stored), size)
+        entry.start = self.end + len(head)
+        self.end = entry.limit = self.source.write(self.end, head, stored)
+        return entry
+
+    def drop(self, entry: Entry) -> None:
+        """Notes that an entry is no longer needed."""
+        if entry.source is self.source:
+            self.unused += entry.limit - entry.offset
+
+    def complete(self, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+        """Adds the entries that lie elsewhere, and the directory; gives all of them as they are in this file. If that
+        fails, it may be tried again: what was added is written over."""
+        kept = {key: entry for key, entry in entries.items() if entry.source is self.source}
+        gathered = bytearray()
+        begin = self.end
+        # The smallest come last, which documents are: who reads the end of an archive to find its directory has them.
+        for key, entry in sorted(entries.items(), key=lambda item: item[1].stored_size <= _DOCUMENT):
+            if key in kept:
+                continue
+            name = key.encode()
+            head = local_record(name, entry.method, entry.crc, entry.stored_size, entry.size)
+            kept[key] = copy = Entry(
+                self.source, begin + len(gathered), len(name), entry.method, entry.crc, entry.stored_size, entry.size
+            )
+            copy.start = copy.offset + len(head)
+            copy.limit = copy.start + entry.stored_size
+            gathered += head
+            for start in range(0, entry.stored_size, _STEP):
+                gathered += entry.part(start, min(_STEP, entry.stored_size - start))
+                if len(gathered) >= _GATHERED:
+                    begin = self.source.write(begin, gathered)
+                    gathered.clear()
+        self._write_directory(kept, self.source.write(begin, gathered))
+        return kept
+
+    def _write_directory(self, entries: Mapping[str, Entry], begin: int) -> None:
+        at, gathered = begin, bytearray()
+        for key, entry in entries.items():
+            gathered += central_record(
+                key.encode(), entry.method, entry.crc, entry.stored_size, entry.size, entry.offset
+            )
+            if len(gathered) >= _GATHERED:
+                at = self.source.write(at, gathered)
+                gathered.clear()
+        at = self.source.write(at, gathered)
+        self.source.truncate(self.source.write(at, end_records(begin, at - begin, len(entries))))

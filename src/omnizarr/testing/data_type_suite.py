@@ -1,0 +1,245 @@
+"""The tests that every data type must pass. Register it, subclass `DataTypeSuite`, and pytest does the rest::
+
+class TestMyType(DataTypeSuite):
+    def make_data_types(self):
+        return [MyType()]
+
+    def make_elements(self, data_type):
+        return np.array([...], data_type.dtype)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from omnizarr._json import Json, Problems
+from omnizarr.codecs import Bytes, Chain, ChunkSpec, Codec, codecs
+from omnizarr.dtypes import DataType, Scalar, Struct, data_type_of, from_numpy, is_fill, parse_data_type, same_bits
+from omnizarr.dtypes.contract import LARGEST_ITEM
+from omnizarr.errors import CodecError
+from omnizarr.testing.damaged_inputs import JUNK, junk_for
+from omnizarr.testing.value_checks import check_value, same_elements
+
+__all__ = ["DataTypeSuite"]
+
+_PLACE = "$.data_type"
+
+
+class DataTypeSuite:
+    """What a data type must do. It must be registered, or no document could name it."""
+
+    fills: Sequence[Json] = ()
+    """Spellings of fill values that must be understood, beside those that the type writes itself."""
+    wrong_fills: Sequence[Json] = ()
+    """Spellings that must be refused."""
+    wrong_configurations: Sequence[dict[str, Json]] = ()
+    """Configurations that must be refused."""
+
+    def make_data_types(self) -> Sequence[DataType]:
+        """The data type, in each configuration that is worth a test."""
+        raise NotImplementedError("a subclass of DataTypeSuite says which data types it tests")
+
+    def make_elements(self, data_type: DataType) -> npt.NDArray[Any]:
+        """Some elements, in one dimension. Of numbers and times these are random bits; of other types there is only the
+        default fill value, so give better ones."""
+        dtype = data_type.dtype
+        if dtype.kind == "b":
+            return np.array([True, False])
+        if dtype.kind in "iufcmM":
+            return np.frombuffer(np.random.default_rng(0).bytes(32 * dtype.itemsize), dtype)
+        return data_type.default_fill().reshape(1)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "data_type" in metafunc.fixturenames:
+            found = self.make_data_types()
+            metafunc.parametrize("data_type", found, ids=[json.dumps(item.to_json())[:60] for item in found])
+
+    # -- metadata
+
+    def test_it_is_a_value(self, data_type: DataType) -> None:
+        check_value(data_type)
+
+    def test_it_differs_from_the_others(self) -> None:
+        found = self.make_data_types()
+        assert len(set(found)) == len(found)
+
+    def test_its_elements_are_of_this_machine(self, data_type: DataType) -> None:
+        assert data_type.dtype.isnative
+        assert data_type.dtype.itemsize <= LARGEST_ITEM
+        assert from_numpy(data_type.dtype) is None or from_numpy(data_type.dtype).dtype == data_type.dtype  # type: ignore[union-attr]
+
+    def test_what_it_writes_it_reads(self, data_type: DataType) -> None:
+        document = json.loads(json.dumps(data_type.to_json(), allow_nan=False))
+        problems = Problems()
+        assert parse_data_type(document, _PLACE, problems) == data_type
+        assert not problems.found
+        assert not problems.warnings
+        assert data_type_of(document) == data_type_of(data_type) == data_type
+
+    def test_R33_unknown_members_are_refused(self, data_type: DataType) -> None:
+        problems = Problems()
+        document = {
+            "name": data_type.name,
+            "configuration": self.configuration(data_type) | {"surely_unknown": 1},
+        }
+        assert parse_data_type(document, _PLACE, problems) is None
+        assert any("surely_unknown" in problem.path + problem.message for problem in problems.found)
+
+    def test_whatever_a_configuration_holds_it_never_raises(self, data_type: DataType) -> None:
+        for configuration in junk_for(self.configuration(data_type)):
+            problems = Problems()
+            found = parse_data_type({"name": data_type.name, "configuration": configuration}, _PLACE, problems)
+            assert (found is None) == bool(problems), f"{configuration} gives {found} and {problems.found}"
+            assert all(problem.path.startswith(_PLACE) for problem in problems.found)
+
+    def test_wrong_configurations_are_refused(self, data_type: DataType) -> None:
+        for configuration in self.wrong_configurations:
+            problems = Problems()
+            document = {"name": data_type.name, "configuration": dict(configuration)}
+            assert parse_data_type(document, _PLACE, problems) is None, configuration
+            assert problems, configuration
+
+    def configuration(self, data_type: DataType) -> dict[str, Json]:
+        """The member `configuration` of a document that names it."""
+        document = data_type.to_json()
+        found: dict[str, Json] = document.get("configuration", {}) if isinstance(document, dict) else {}
+        return found
+
+    # -- fill values
+
+    def test_the_default_fill_value_is_an_element(self, data_type: DataType) -> None:
+        self.check_fill(data_type, data_type.default_fill())
+
+    def test_every_element_can_be_a_fill_value(self, data_type: DataType) -> None:
+        for element in self.scalars(data_type):
+            self.check_fill(data_type, element)
+
+    def check_fill(self, data_type: DataType, fill: Scalar) -> None:
+        """Asserts that a document can hold a fill value, and that whoever reads it gets the same bits."""
+        assert (fill.shape, fill.dtype) == ((), data_type.dtype)
+        problems = Problems()
+        again = data_type.parse_fill(_stored(data_type.dump_fill(fill)), "$.fill_value", problems)
+        assert not problems.found
+        assert not problems.warnings
+        assert again is not None
+        assert same_bits(again, fill), f"{fill!r} became {again!r}"
+
+    def test_spellings_of_fill_values(self, data_type: DataType) -> None:
+        for value in self.fills:
+            problems = Problems()
+            fill = data_type.parse_fill(value, "$.fill_value", problems)
+            assert fill is not None, problems.found
+            assert not problems.found
+            self.check_fill(data_type, fill)
+        for value in self.wrong_fills:
+            problems = Problems()
+            assert data_type.parse_fill(value, "$.fill_value", problems) is None, value
+            assert problems, value
+
+    def test_whatever_a_fill_value_is_it_never_raises(self, data_type: DataType) -> None:
+        for value in JUNK:
+            problems = Problems()
+            fill = data_type.parse_fill(value, "$.fill_value", problems)
+            assert (fill is None) == bool(problems), f"{value!r} gives {fill!r} and {problems.found}"
+            assert all(problem.path.startswith("$.fill_value") for problem in problems.found)
+            if fill is not None:
+                self.check_fill(data_type, fill)
+
+    def test_what_a_program_gives_as_a_fill_value(self, data_type: DataType) -> None:
+        for element in self.scalars(data_type):
+            for given in (element, element[()]):
+                assert same_bits(data_type.cast_fill(given), element), f"{given!r} of {element!r}"
+        for value in (*JUNK, object(), {1, 2}, np.zeros(3), lambda: None):
+            try:
+                fill = data_type.cast_fill(value)
+            except (TypeError, ValueError, OverflowError):  # an ArgumentError is one of them
+                continue
+            self.check_fill(data_type, fill)
+
+    # -- elements
+
+    def scalars(self, data_type: DataType) -> Iterator[Scalar]:
+        """The elements one by one, each as an array without dimensions."""
+        elements = self.make_elements(data_type)
+        assert elements.dtype == data_type.dtype
+        assert elements.ndim == 1
+        assert elements.size
+        for index in range(len(elements)):
+            yield elements[index : index + 1].reshape(())
+
+    def test_what_is_assigned(self, data_type: DataType) -> None:
+        elements = self.make_elements(data_type)
+        assert same_elements(data_type.elements(elements).astype(data_type.dtype), elements)
+        assert same_elements(data_type.elements(list(elements)).astype(data_type.dtype), elements)
+
+    def test_fill_values_are_told_from_others(self, data_type: DataType) -> None:
+        elements = self.make_elements(data_type)
+        fill = data_type.default_fill()
+        whole = np.full((3, 5), fill, data_type.dtype)
+        assert is_fill(whole, fill)
+        for element in self.scalars(data_type):
+            whole[1:2, 2:3] = element
+            assert is_fill(whole, fill) == same_bits(element, fill)
+        assert is_fill(np.full(3, elements[0], data_type.dtype), elements[:1].reshape(()))
+
+    def test_it_is_stored_and_read(self, data_type: DataType) -> None:
+        elements = self.make_elements(data_type)
+        for chain in self.chains(data_type, elements):
+            assert same_elements(chain.decode(chain.encode(elements)), elements)
+
+    def chains(self, data_type: DataType, elements: npt.NDArray[Any]) -> Iterator[Chain]:
+        """The codecs that usually store it, bound to chunks of these elements."""
+        if data_type.serializer is None:
+            return
+        usual: Any = codecs.get(data_type.serializer)
+        assert usual is not None, f"its serializer `{data_type.serializer}` is not registered"
+        forms: list[Codec] = [Bytes("little"), Bytes("big")] if usual is Bytes else [usual()]
+        for codec in forms:
+            problems = Problems()
+            spec = ChunkSpec(elements.shape, elements.dtype, data_type.default_fill())
+            chain = Chain.bind((codec,), spec, "$.codecs", problems)
+            assert chain is not None, problems.found
+            yield chain
+
+    def test_stored_bits_are_refused_or_become_elements(self, data_type: DataType) -> None:
+        """Whatever bytes a chunk has, what comes out is an element that can be stored again, and be a fill value."""
+        if not data_type.fixed_size:
+            pytest.skip("its elements have no fixed number of bytes")
+        random = np.random.default_rng(0)
+        size = data_type.dtype.itemsize
+        for chain in self.chains(data_type, np.empty(1, data_type.dtype)):
+            assert chain.encoded.size is not None
+            for content in (b"\0" * size, b"\xff" * size, *(random.bytes(size) for _ in range(64))):
+                try:
+                    found = chain.decode(content[: chain.encoded.size])
+                except CodecError:
+                    continue
+                assert (found.shape, found.dtype) == ((1,), data_type.dtype)
+                self.check_fill(data_type, found.reshape(()))
+                assert same_elements(chain.decode(chain.encode(found)), found)
+
+    def test_R149_it_can_be_a_field(self, data_type: DataType) -> None:
+        if not data_type.fixed_size or data_type.private:
+            pytest.skip("a field of a struct has a fixed size and a name in version 3")
+        whole = Struct((("first", data_type_of("int8")), ("it", data_type), ("last", data_type_of("float64"))))
+        self.test_what_it_writes_it_reads(whole)
+        elements = self.make_elements(data_type)
+        records = np.zeros(len(elements), whole.dtype)
+        records["it"] = elements
+        records["last"] = np.arange(len(elements)) - 0.5
+        assert same_elements(records["it"], elements)
+        for index in range(len(records)):
+            self.check_fill(whole, records[index : index + 1].reshape(()))
+        for chain in self.chains(whole, records):
+            assert same_elements(chain.decode(chain.encode(records)), records)
+
+
+def _stored(value: Json) -> Json:
+    """A value after a journey through a document."""
+    return json.loads(json.dumps(value, allow_nan=False))

@@ -1,0 +1,98 @@
+"""A store that fails on a schedule, for tests of what happens when storage does."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from random import Random
+from typing import Any, Literal, TypeVar
+
+from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.store import Store
+from omnizarr.testing.request_store import RequestStore
+
+__all__ = ["Fault", "FaultyStore"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong, and when: a request that meets all of the conditions meets the fault."""
+
+    kind: Literal["fail", "tear", "delay", "duplicate"]
+    """`fail` raises and does nothing; `tear` does half of a write and raises (other requests just fail); `delay` waits
+    first; `duplicate` does it twice and gives the second answer, as a network that sends a request again does."""
+    calls: Collection[int] | None = None
+    """The numbers of the requests it applies to; the first request to the store is 1. None is all of them."""
+    keys: str = "*"
+    """A pattern for the key, as the shell writes it: `c/*`; `*` crosses `/`."""
+    methods: Collection[str] | None = None
+    """The names of methods; None is all of them."""
+    probability: float = 1.0
+    """How often it happens to a request that meets the other conditions."""
+    seconds: float = 0.01
+    """How long a delay is."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("fail", "tear", "delay", "duplicate"):
+            raise ArgumentError(f"unknown kind of fault `{self.kind}`", argument="kind")
+        if not 0 <= self.probability <= 1:
+            raise ArgumentError(
+                f"probability must lie between 0 and 1, found {self.probability}", argument="probability"
+            )
+
+
+class FaultyStore(RequestStore):
+    """Forwards to `inner`, but for the faults. Of several faults that a request meets, the first one counts. The same
+    seed and the same order of requests bring the same faults."""
+
+    def __init__(self, inner: Store, faults: Iterable[Fault] = (), *, seed: int = 0) -> None:
+        super().__init__(inner)
+        self.faults = tuple(faults)
+        self.count = 0
+        """How many requests there have been."""
+        self.met: list[tuple[int, str, str, Fault]] = []
+        """The faults that happened: number of the request, method, key, fault."""
+        self._random = Random(seed)
+        self._counting = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_counting"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._counting = threading.Lock()
+
+    def request(self, method: str, key: str, act: Callable[[], T], *, torn: Callable[[], object] | None = None) -> T:
+        fault = self._next(method, key)
+        if fault is None:
+            return act()
+        if fault.kind == "delay":
+            time.sleep(fault.seconds)
+            return act()
+        if fault.kind == "duplicate":
+            act()
+            return act()
+        if fault.kind == "tear" and torn is not None:
+            torn()
+        raise StoreError(f"{method} of `{key}` failed, as the schedule says", store=repr(self), key=key, fault=fault)
+
+    def _next(self, method: str, key: str) -> Fault | None:
+        with self._counting:
+            self.count += 1
+            for fault in self.faults:
+                if (
+                    (fault.calls is None or self.count in fault.calls)
+                    and (fault.methods is None or method in fault.methods)
+                    and fnmatchcase(key, fault.keys)
+                    and (fault.probability == 1 or self._random.random() < fault.probability)
+                ):
+                    self.met.append((self.count, method, key, fault))
+                    return fault
+        return None

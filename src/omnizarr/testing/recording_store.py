@@ -1,0 +1,149 @@
+"""A store that remembers what it was asked, for tests that count requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore
+from omnizarr.store.contract import State, Version
+from omnizarr.store.process_locks import Turn
+
+__all__ = ["Call", "RecordingStore"]
+
+
+class Call(NamedTuple):
+    """One call of a method."""
+
+    method: str
+    key: str | tuple[str, ...]
+    """The key or the prefix; of a batch all keys, in its order."""
+    range: ByteRange | tuple[ByteRange | None, ...] | None = None
+    """The part that was asked for; of a batch one for each key."""
+
+    @property
+    def requests(self) -> int:
+        """How many requests a remote store would have had to send."""
+        return 1 if isinstance(self.key, str) else len(self.key)
+
+
+class RecordingStore(WrapperStore):
+    """Forwards everything to `inner` and keeps a list of it in `calls`. Many threads may use it at once; in a pickle
+    the list stays behind."""
+
+    def __init__(self, inner: Store) -> None:
+        super().__init__(inner)
+        self.calls: list[Call] = []  # appending to a list needs no lock
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "calls": []}
+
+    @property
+    def requests(self) -> int:
+        """How many requests all calls add up to."""
+        return sum(call.requests for call in tuple(self.calls))
+
+    def methods(self) -> list[str]:
+        """The names of the methods that were called, in order."""
+        return [call.method for call in tuple(self.calls)]
+
+    def of(self, *methods: str) -> list[Call]:
+        """The calls of these methods."""
+        return [call for call in tuple(self.calls) if call.method in methods]
+
+    def reset(self) -> None:
+        """Forgets the calls."""
+        self.calls.clear()
+
+    def _record(self, method: str, key: str | Iterable[str], range: Any = None) -> None:
+        self.calls.append(Call(method, key if isinstance(key, str) else tuple(key), range))
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        self._record("get", key, range)
+        return self.inner.get(key, range)
+
+    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
+        self._record("get_into", key, (start, len(target)))
+        return self.inner.get_into(key, start, target)
+
+    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
+        self._record("get_partial_values", (key for key, _ in requests), tuple(range for _, range in requests))
+        return self.inner.get_partial_values(requests)
+
+    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        self._record("get_each", (key for key, _ in requests), tuple(range for _, range in requests))
+        return self.inner.get_each(requests)
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self._record("get_state", key, range)
+        return self.inner.get_state(key, range, version)
+
+    def exists(self, key: str) -> bool:
+        self._record("exists", key)
+        return self.inner.exists(key)
+
+    def size(self, key: str) -> int | None:
+        self._record("size", key)
+        return self.inner.size(key)
+
+    def set(self, key: str, value: Buffer) -> None:
+        self._record("set", key)
+        self.inner.set(key, value)
+
+    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
+        items = list(items)
+        self._record("set_each", (key for key, _ in items))
+        self.inner.set_each(items)
+
+    def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
+        items = list(items)
+        ranges = tuple((start, len(value)) for _, start, value in items)
+        self._record("set_partial_values", (key for key, _, _ in items), ranges)
+        self.inner.set_partial_values(items)
+
+    def erase(self, key: str) -> None:
+        self._record("erase", key)
+        self.inner.erase(key)
+
+    def erase_values(self, keys: Iterable[str]) -> None:
+        keys = list(keys)
+        self._record("erase_values", keys)
+        self.inner.erase_values(keys)
+
+    def erase_prefix(self, prefix: str) -> None:
+        self._record("erase_prefix", prefix)
+        self.inner.erase_prefix(prefix)
+
+    def list(self) -> Iterator[str]:
+        self._record("list", "")
+        return self.inner.list()
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        self._record("list_prefix", prefix)
+        return self.inner.list_prefix(prefix)
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        self._record("list_dir", prefix)
+        return self.inner.list_dir(prefix)
+
+    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
+        self._record("get_versioned", key)
+        return self.inner.get_versioned(key)
+
+    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
+        self._record("set_if", key)
+        return self.inner.set_if(key, value, version)
+
+    def erase_if(self, key: str, version: Version) -> bool:
+        self._record("erase_if", key)
+        return self.inner.erase_if(key, version)
+
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
+        keys = list(keys)
+        self._record("lock", keys)
+        return self.inner.lock(keys, shared=shared)
+
+    def turn(self, key: str) -> AbstractContextManager[Turn]:
+        self._record("turn", key)
+        return self.inner.turn(key)

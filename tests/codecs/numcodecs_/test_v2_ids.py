@@ -1,0 +1,407 @@
+"""From the `id` of a document to a codec and back; configurations, right and wrong; and codecs of other people."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numcodecs
+import numcodecs.abc
+import numcodecs.registry
+import numpy as np
+import pytest
+from tests.codecs.numcodecs_.binding import made, spec_of
+
+from omnizarr._json import Problems
+from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Transpose, Zstd, codec_of, codecs, parse_codecs
+from omnizarr.codecs import numcodecs_ as family
+from omnizarr.codecs.contract import ByteSpec, Codec
+from omnizarr.codecs.numcodecs_.filter_on_bytes import OverBytes
+from omnizarr.codecs.numcodecs_.foreign import Foreign, ForeignArray
+from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of, known_ids
+from omnizarr.errors import ArgumentError, CodecError
+
+CODECS: list[Codec] = [
+    family.Adler32(),
+    family.AsType("<f4", "<f8"),
+    family.Base64(),
+    family.BitRound(3),
+    family.Bz2(9),
+    family.Categorize(["a", "b"], "<U1"),
+    family.Crc32("end"),
+    family.Delta("<i4", "<i2"),
+    family.FixedScaleOffset(10, 0.5, "<f8", "|u1"),
+    family.Fletcher32(),
+    family.JenkinsLookup3(3, b"ab"),
+    family.Json2(indent=2),
+    family.LegacyJson(),
+    family.LegacyMsgpack(),
+    family.Lz4(2),
+    family.Lzma(filters=[{"id": 33, "preset": 1}]),
+    family.Lzma(preset=9),
+    family.Msgpack2(raw=True),
+    family.NumcodecsBlosc("zstd", 3, -1),
+    family.NumcodecsBlosc(typesize=4),
+    family.NumcodecsCrc32c("start"),
+    family.NumcodecsGzip(9),
+    family.NumcodecsZstd(-5, checksum=True),
+    family.PackBits(),
+    family.Pcodec(level=3),
+    family.Pickle(4),
+    family.Quantize(3, "<f8", "<f4"),
+    family.Shuffle(8),
+    family.VlenArray("<i2"),
+    family.Zfpy(tolerance=0.1),
+    family.Zlib(4),
+]
+
+
+def test_every_codec_is_here() -> None:
+    places = {*family.REGISTERED.values(), *family.PRIVATE.values()}
+    assert {type(codec).__name__ for codec in CODECS} == {place.partition(":")[2] for place in places}
+    assert set(numcodecs.registry.codec_registry) - {"vlen-utf8", "vlen-bytes"} <= {*family.REGISTERED, *family.PRIVATE}
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=repr)
+def test_a_codec_is_a_value_that_survives_documents_and_pickles(codec: Any) -> None:
+    for reader, members in ((type(codec).parse, codec.configuration()), (type(codec).from_config, codec.to_config())):
+        problems = Problems()
+        assert reader(json.loads(json.dumps(members)), "$", problems) == codec
+        assert not problems.found
+        assert not problems.warnings
+    copy = pickle.loads(pickle.dumps(codec))
+    assert copy == codec
+    assert hash(copy) == hash(codec)
+    assert codec.name == f"numcodecs.{codec.id}"
+    assert not hasattr(codec, "__dict__") or not vars(codec)  # it has slots, though its bases have none
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=repr)
+def test_names_of_version_3(codec: Any) -> None:
+    registered = codec.id in family.REGISTERED
+    assert codec.private != registered
+    assert (codecs.get(codec.name) is type(codec)) == registered
+    if not registered:
+        assert codecs.get(codec.name) is None
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=repr)
+def test_numcodecs_reads_our_configurations_and_writes_the_same(codec: Any) -> None:
+    config = {"id": codec.id, **codec.to_config()}
+    if codec.id in ("json", "msgpack"):
+        pytest.skip("numcodecs has forgotten them")
+    if codec == family.JenkinsLookup3(3, b"ab"):
+        pytest.skip("numcodecs has no spelling for a prefix")
+    if codec.id not in numcodecs.registry.codec_registry:
+        pytest.skip("numcodecs has not the library for it")
+    theirs = json.loads(json.dumps(numcodecs.get_codec(config).get_config()))
+    config.pop("typesize", None)  # it takes it, and does not write it
+    if "location" in config:
+        theirs.setdefault("location", "start")  # it does not write what it took for granted
+    assert theirs == config
+    assert list(theirs) == list(config)
+    assert type(codec).from_config({k: v for k, v in theirs.items() if k != "id"}, "$", Problems()) is not None
+
+
+CORE: list[tuple[dict[str, Any], Codec]] = [
+    ({"id": "zstd", "level": 3}, Zstd(3)),
+    ({"id": "zstd", "level": 3, "checksum": True}, Zstd(3, checksum=True)),
+    ({"id": "gzip", "level": 4}, Gzip(4)),
+    (
+        {"id": "blosc", "cname": "zstd", "clevel": 3, "shuffle": 2, "blocksize": 9},
+        Blosc("zstd", 3, "bitshuffle", None, 9),
+    ),
+    ({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": -1, "blocksize": 0}, Blosc()),
+    ({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0, "blocksize": 0}, Blosc(shuffle="noshuffle")),
+    ({"id": "crc32c", "location": "end"}, Crc32c()),
+]
+
+
+@pytest.mark.parametrize(("config", "codec"), CORE, ids=str)
+def test_where_the_core_stores_the_same_it_is_the_cores_codec(config: dict[str, Any], codec: Codec) -> None:
+    assert made(config) == codec
+    assert config_of(codec) == config
+
+
+def test_missing_members_have_the_defaults_of_numcodecs() -> None:
+    assert made({"id": "zlib"}) == family.Zlib(1)
+    assert made({"id": "gzip"}) == Gzip(1)
+    assert made({"id": "zstd"}) == Zstd(0)
+    assert made({"id": "blosc"}) == Blosc(shuffle="shuffle")
+    assert made({"id": "shuffle"}) == family.Shuffle(4)
+    assert made({"id": "crc32"}) == family.Crc32("start")
+    assert made({"id": "crc32", "location": None}) == family.Crc32("start")
+    assert made({"id": "crc32c"}) == Crc32c()
+    assert made({"id": "delta", "dtype": "<i4"}) == family.Delta("<i4", "<i4")
+
+
+def test_numbers_that_other_releases_wrote() -> None:
+    assert made({"id": "zstd", "level": 99}) == Zstd(22)
+    assert made({"id": "gzip", "level": -1}) == Gzip(6)
+    assert made({"id": "lz4", "acceleration": -3}) == family.Lz4(-3)
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=repr)
+def test_config_of_is_undone_by_codec_from_config(codec: Any) -> None:
+    config = config_of(codec)
+    assert config is not None
+    if codec.id in ("blosc", "zstd", "gzip"):
+        assert made(config) == codec.core
+    else:
+        assert made(config) == codec
+
+
+def test_codecs_that_numcodecs_has_not() -> None:
+    assert config_of(Bytes("little")) is None
+    assert config_of(Transpose((1, 0))) is None
+
+
+def test_a_filter_over_bytes_is_written_as_the_filter() -> None:
+    delta = family.Delta("<i4")
+    assert config_of(OverBytes(delta)) == {"id": "delta", "dtype": "<i4", "astype": "<i4"}
+    assert OverBytes(delta).private
+    assert pickle.loads(pickle.dumps(OverBytes(delta))) == OverBytes(delta)
+    assert hash(OverBytes(delta)) == hash(OverBytes(family.Delta("<i4")))
+
+
+# -- mistakes
+
+
+@pytest.mark.parametrize(
+    ("config", "path", "message"),
+    [
+        (None, "$", "expected an object with the `id` of a codec, found null"),
+        ("zlib", "$", 'expected an object with the `id` of a codec, found "zlib"'),
+        ({"level": 1}, "$.id", "expected the id of a codec, found null"),
+        ({"id": ["zlib"]}, "$.id", 'expected the id of a codec, found ["zlib"]'),
+        ({"id": "zlbi"}, "$.id", "unknown codec `zlbi`"),
+        ({"id": "zlib", "level": 10}, "$.level", "expected an integer from -1 to 9, found 10"),
+        ({"id": "zlib", "level": True}, "$.level", "expected an integer from -1 to 9, found true"),
+        ({"id": "bz2", "level": 0}, "$.level", "expected an integer from 1 to 9, found 0"),
+        ({"id": "blosc", "shuffle": "shuffle"}, "$.shuffle", 'expected an integer from -1 to 2, found "shuffle"'),
+        ({"id": "lzma", "format": 3}, "$.filters", "bare data (`format` 3) need `filters`"),
+        ({"id": "lzma", "preset": 3, "filters": [{"id": 33}]}, "$.preset", "`filters` take the place of a `preset`"),
+        ({"id": "lzma", "format": 2, "check": 4}, "$.check", "only .xz (`format` 1) has a `check`"),
+        ({"id": "lzma", "filters": []}, "$.filters", "expected a list of one to four filters"),
+        ({"id": "lzma", "filters": [{"dist": 4}]}, "$.filters", "expected a list of one to four filters"),
+        ({"id": "lzma", "filters": [{"id": 33, "size": 4}]}, "$.filters", "expected a list of one to four filters"),
+        ({"id": "lzma", "check": 2}, "$.check", "expected −1, 0, 1, 4 or 10, found 2"),
+        ({"id": "lzma", "preset": 10}, "$.preset", "expected a preset from 0 to 9, or null, found 10"),
+        ({"id": "crc32", "location": "middle"}, "$.location", "expected `start` or `end`, or null"),
+        ({"id": "jenkins_lookup3", "initval": -1}, "$.initval", "expected an integer from 0 to 4294967295"),
+        ({"id": "jenkins_lookup3", "prefix": [256]}, "$.prefix", "expected a list of bytes, or null, found [256]"),
+        ({"id": "shuffle", "elementsize": "4"}, "$.elementsize", "expected an integer from 0 to"),
+        ({"id": "delta"}, "$", "`dtype` is missing: expected a type of numbers such as `<i4`"),
+        ({"id": "delta", "dtype": "|O"}, "$.dtype", "expected a type of numbers"),
+        ({"id": "delta", "dtype": "<U4"}, "$.dtype", "expected a type of numbers"),
+        ({"id": "delta", "dtype": "i4,i4"}, "$.dtype", "expected a type of numbers"),
+        ({"id": "delta", "dtype": "a5"}, "$.dtype", "expected a type of numbers"),
+        ({"id": "delta", "dtype": [["a", "<i4"]]}, "$.dtype", "expected a type of numbers"),
+        ({"id": "delta", "dtype": "<i4", "astype": "quux"}, "$.astype", "expected a type of numbers"),
+        ({"id": "fixedscaleoffset", "scale": 0, "offset": 0}, "$.scale", "expected a finite number other than 0"),
+        ({"id": "fixedscaleoffset", "scale": 10**400, "offset": 0}, "$.scale", "expected a finite number other than 0"),
+        ({"id": "fixedscaleoffset", "scale": 1, "offset": "1"}, "$.offset", "expected a finite number"),
+        ({"id": "fixedscaleoffset", "scale": 1}, "$", "`offset` is missing"),
+        ({"id": "quantize", "digits": 2, "dtype": "<i4"}, "$.dtype", "expected a type of floats such as"),
+        ({"id": "quantize", "digits": 2.5, "dtype": "<f4"}, "$.digits", "expected an integer from -300 to 300"),
+        ({"id": "bitround"}, "$", "`keepbits` is missing"),
+        ({"id": "bitround", "keepbits": -1}, "$.keepbits", "expected an integer from 0 to 52, found -1"),
+        ({"id": "categorize", "labels": "ab", "dtype": "|O"}, "$.labels", 'expected a list of strings, found "ab"'),
+        ({"id": "categorize", "labels": [], "dtype": "<i4"}, "$.dtype", "expected `|O`, or a type such as `<U4`"),
+        ({"id": "categorize", "labels": [], "dtype": "|O", "astype": "|O"}, "$.astype", "expected a type of integers"),
+        ({"id": "vlen-array", "dtype": "|O"}, "$.dtype", "expected a type such as"),
+        ({"id": "json2", "encoding": "punycode"}, "$.encoding", "expected the name of an encoding of text"),
+        ({"id": "json2", "encoding": "\0"}, "$.encoding", "expected the name of an encoding of text"),
+        ({"id": "json2", "indent": 10**9}, "$.indent", "expected a number of spaces up to 20, or null"),
+        ({"id": "json2", "separators": ","}, "$.separators", "expected a list of two strings, or null"),
+        ({"id": "msgpack", "encoding": "latin-1"}, "$.encoding", "expected `utf-8`, or null"),
+        ({"id": "pickle", "protocol": "5"}, "$.protocol", "expected an integer from 0 to 255"),
+        ({"id": "zfpy", "mode": 1}, "$.mode", "expected an integer from 2 to 4, found 1"),
+        ({"id": "pcodec", "delta_spec": "none", "delta_encoding_order": 1}, "$.delta_encoding_order", "is for"),
+        ({"id": "pcodec", "paging_spec": "other"}, "$.paging_spec", "expected `equal_pages_up_to`"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_wrong_configuration(config: Any, path: str, message: str) -> None:
+    problems = Problems()
+    assert codec_from_config(config, "$", problems) is None
+    assert [problem.path for problem in problems.found] == [path]
+    assert message in problems.found[0].message
+
+
+def test_all_problems_at_once_and_unknown_members_are_ignored() -> None:
+    problems = Problems()
+    config = {"id": "lzma", "format": 7, "preset": "a", "quality": 3}
+    assert codec_from_config(config, "$.filters[1]", problems) is None
+    assert [problem.path for problem in problems.found] == ["$.filters[1].format", "$.filters[1].preset"]
+    assert [problem.path for problem in problems.warnings] == ["$.filters[1].quality"]
+    assert codec_from_config({"id": "zlib", "quality": 3}, "$", Problems()) == family.Zlib()
+
+
+def test_the_hint_for_an_unknown_id() -> None:
+    problems = Problems()
+    codec_from_config({"id": "fixedscaleofset"}, "$", problems)
+    assert problems.found[0].hint == "did you mean `fixedscaleoffset`?"
+    assert "zlib" in known_ids()
+
+
+def test_bare_lzma_with_filters_that_do_not_exist() -> None:
+    problems = Problems()
+    codec = made({"id": "lzma", "format": 3, "filters": [{"id": 999}]})
+    assert codec.bind(ByteSpec(5, 5), "$.compressor", problems) is None
+    assert problems.found[0].path == "$.compressor.configuration.filters"
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: family.Zlib(11), "level"),
+        (lambda: family.Delta(None), "dtype"),
+        (lambda: family.Delta("O"), "dtype"),
+        (lambda: family.Lzma(format=3), "filters"),
+        (lambda: family.Lzma(filters=[{"id": "x"}]), "filters"),
+        (lambda: family.BitRound(True), "keepbits"),
+        (lambda: family.Categorize("ab", "O"), "labels"),
+        (lambda: family.Json2(separators=","), "separators"),
+        (lambda: family.Shuffle(-1), "elementsize"),
+    ],
+)
+def test_a_wrong_argument_is_named(make: Any, argument: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        make()
+    assert caught.value.argument == argument
+
+
+def test_types_may_be_given_in_every_way_of_numpy() -> None:
+    assert family.Delta("int32") == family.Delta("<i4") == family.Delta(np.int32) == family.Delta(np.dtype("<i4"))
+    assert family.AsType(float, "f4") == family.AsType("<f8", "<f4")
+    assert family.VlenArray(int) == family.VlenArray("<i8")
+
+
+# -- version 3
+
+
+def test_documents_of_version_3() -> None:
+    problems = Problems()
+    listed = [
+        {"name": "numcodecs.delta", "configuration": {"dtype": "int32"}},
+        {"name": "bytes", "configuration": {"endian": "little"}},
+        {"name": "numcodecs.shuffle", "configuration": {}},
+        {"name": "numcodecs.crc32", "configuration": {}},
+        {"name": "numcodecs.zlib", "configuration": {"level": 11}},
+        {"name": "numcodecs.json2"},
+    ]
+    found = parse_codecs(listed, "$.codecs", problems)
+    assert found == (family.Delta("<i4"), Bytes("little"), family.Shuffle(), family.Crc32())
+    assert [problem.path for problem in problems.found] == ["$.codecs[4].configuration.level", "$.codecs[5].name"]
+    assert not problems.warnings
+
+
+def test_unknown_members_are_problems_there() -> None:
+    problems = Problems()
+    assert parse_codecs([{"name": "numcodecs.bz2", "configuration": {"levle": 3}}], "$", problems) == ()
+    assert problems.found[0].hint == "did you mean `level`?"
+
+
+def test_shuffle_takes_the_size_of_the_elements_where_none_is_given() -> None:
+    assert family.Shuffle().resolved(8) == family.Shuffle(8)
+    assert family.Shuffle(2).resolved(8) == family.Shuffle(2)
+    assert family.Shuffle().to_json() == {"name": "numcodecs.shuffle", "configuration": {}}
+    bound = family.Shuffle().bind(ByteSpec(8, 8, 2), "$", Problems())
+    assert bytes(bound.encode(b"aAbBcCdD")) == b"abcdABCD"
+
+
+def test_codecs_by_name() -> None:
+    assert codec_of("numcodecs.bz2", "compressors") == family.Bz2()
+    assert codec_of({"name": "numcodecs.lz4"}, "compressors") == family.Lz4()
+
+
+def test_nothing_is_imported_before_its_name_is_met() -> None:
+    code = """if True:
+        import sys
+        import omnizarr.codecs
+        before = {name for name in sys.modules if name.startswith("omnizarr.codecs.numcodecs_.")}
+        omnizarr.codecs.codec_of({"name": "numcodecs.lz4"}, "compressors")
+        after = {name.rpartition(".")[2] for name in sys.modules if name.startswith("omnizarr.codecs.numcodecs_.")}
+        print(sorted(before), sorted(after), sorted({"numcodecs", "msgpack", "zfpy", "pcodec"} & set(sys.modules)))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] ['base', 'lz4'] []"
+
+
+def test_the_module_has_the_classes_and_nothing_else() -> None:
+    assert family.Delta.id == "delta"
+    for name in family.__all__:
+        assert getattr(family, name) is not None
+    with pytest.raises(AttributeError, match="no attribute `Quux`"):
+        family.Quux  # noqa: B018
+
+
+# -- codecs of other people
+
+
+class Reverse(numcodecs.abc.Codec):
+    """A codec that nobody here knows: it turns elements round, and says what it was given."""
+
+    codec_id = "omnizarr-test-reverse"
+
+    def __init__(self, mark: int = 0) -> None:
+        if mark < 0:
+            raise ValueError("no negative marks")
+        self.mark = mark
+
+    def encode(self, buf: Any) -> Any:
+        array = np.asarray(buf)
+        return bytes([self.mark, array.ndim]) + array.tobytes()[::-1]
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        data = bytes(buf)
+        if data[0] != self.mark:
+            raise KeyError("another mark")
+        return np.frombuffer(data[:1:-1], "u1")
+
+
+@pytest.fixture
+def _reverse() -> Any:
+    numcodecs.registry.register_codec(Reverse)
+    yield
+    del numcodecs.registry.codec_registry[Reverse.codec_id]
+
+
+@pytest.mark.usefixtures("_reverse")
+def test_what_is_registered_with_numcodecs_can_be_used() -> None:
+    config = {"id": Reverse.codec_id, "mark": 7}
+    codec = made(config)
+    assert codec == Foreign(config)
+    assert config_of(codec) == config
+    assert pickle.loads(pickle.dumps(codec)) == codec
+    assert hash(codec) == hash(Foreign(dict(config)))
+    assert codec.private
+    bound = codec.bind(ByteSpec(3, 3), "$", Problems())
+    assert bytes(bound.encode(b"abc")) == b"\x07\x01cba"
+    assert bytes(bound.decode(b"\x07\x01cba")) == b"abc"
+    for wrong in (b"\x07\x01cbaa", b"\x08\x01cba", b""):
+        with pytest.raises(CodecError, match=Reverse.codec_id):
+            bound.decode(wrong)
+
+
+@pytest.mark.usefixtures("_reverse")
+def test_behind_an_array_they_see_its_shape_and_byte_order() -> None:
+    array = np.array([[1, 2]], "i2")
+    codec = ForeignArray({"id": Reverse.codec_id}, np.dtype(">i2"))
+    bound = codec.bind(spec_of(array), "$", Problems())
+    assert bound is not None
+    assert bytes(bound.encode(array)) == b"\x00\x02\x02\x00\x01\x00"
+    assert bound.decode(bound.encode(array)).tolist() == [[1, 2]]
+    assert config_of(codec) == {"id": Reverse.codec_id}
+    assert ForeignArray({"id": Reverse.codec_id}, np.dtype(">i4")).bind(spec_of(array), "$", Problems()) is None
+
+
+@pytest.mark.usefixtures("_reverse")
+def test_what_they_refuse_is_a_problem() -> None:
+    problems = Problems()
+    assert made({"id": Reverse.codec_id, "mark": -1}).bind(ByteSpec(3, 3), "$.compressor", problems) is None
+    assert "no negative marks" in problems.found[0].message

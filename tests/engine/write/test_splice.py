@@ -1,0 +1,155 @@
+"""Parts of shards written without the rest: the same shard as if it had been written as a whole."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import omnizarr
+from omnizarr.codecs import Blosc, Bytes, Crc32c, Sharding
+from omnizarr.engine.write import splice
+from omnizarr.errors import ChunkError, StoreError
+from omnizarr.store import LocalStore
+from omnizarr.store.local import splice as files
+
+SHAPE = (11, 14)
+CODECS: dict[str, Any] = {
+    "raw": {"chunks": (2, 3), "shards": (8, 12), "compressors": None},
+    "blosc": {"chunks": (2, 2), "shards": (6, 14), "compressors": Blosc("lz4")},
+    "index first": {"serializer": Sharding((2, 3), (Bytes(),), index_location="start"), "chunks": (8, 12)},
+    "no checksum": {"serializer": Sharding((4, 3), (Bytes(),), index_codecs=(Bytes(),)), "chunks": (12, 12)},
+    "nested": {"serializer": Sharding((4, 6), (Sharding((2, 3), (Bytes(), Crc32c())),)), "chunks": (12, 12)},
+}
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@settings(max_examples=25)
+@given(data=st.data())
+def test_as_if_written_as_a_whole(codec: str, data: st.DataObject, tmp_path_factory: Any) -> None:
+    options = dict(CODECS[codec])
+    if "serializer" in options:
+        options |= {"compressors": None, "filters": None}
+    folder = tmp_path_factory.mktemp("splice")
+    a = np.zeros(SHAPE, "i4")
+    z = omnizarr.create_array(folder, shape=SHAPE, dtype="i4", **options)
+    whole = omnizarr.create_array(None, shape=SHAPE, dtype="i4", **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(splice, "_LARGE", 0)
+        if data.draw(st.booleans()):
+            patch.setattr(files, "_copy_file_range", None)
+        for number in range(1, data.draw(st.integers(2, 6))):
+            key = data.draw(arrays.basic_indices(SHAPE, allow_newaxis=False) | arrays.integer_array_indices(SHAPE))
+            value = data.draw(st.sampled_from([0, number]))  # chunks of nothing but the fill value go
+            a[key] = z[key] = whole[key] = value
+            np.testing.assert_array_equal(z[...], a)
+    stored = {key: z.store.get(key) for key in sorted(z.store.list_prefix("c/"))}
+    assert stored == {key: whole.store.get(key) for key in sorted(whole.store.list_prefix("c/"))}
+
+
+def large(folder: Path, **options: Any) -> omnizarr.Array:
+    data = np.random.default_rng(0).integers(0, 2**32, (64, 64, 64), dtype="u4")
+    usual = {"data": data, "chunks": (8, 8, 8), "shards": (64, 64, 64), "compressors": None}
+    return omnizarr.create_array(folder, **{**usual, **options})
+
+
+def test_only_what_changes_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    z = large(tmp_path)
+    a = z[...]
+    read: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(
+        "omnizarr.store.local.files._pread", lambda file, n, at: (read.append(n), pread(file, n, at))[1]
+    )
+    z[10, 10, 10:12] = a[10, 10, 10:12] = 5
+    assert sum(read) < 2**14  # the index, and one inner chunk, of a mebibyte
+    np.testing.assert_array_equal(z[...], a)
+
+
+def test_somebody_who_was_quicker_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between reading a part of a shard and replacing it, another program writes to it."""
+    z = large(tmp_path / "z")
+    a = z[...]
+    splice = LocalStore.splice
+    meanwhile = [7, 8]
+
+    def late(store: LocalStore, *arguments: Any) -> bool:
+        if meanwhile:
+            number = meanwhile.pop()
+            a[number, 0, 0] = number
+            large(tmp_path / "other", data=a, overwrite=True)
+            os.replace(tmp_path / "other" / "c" / "0" / "0" / "0", tmp_path / "z" / "c" / "0" / "0" / "0")
+        return splice(store, *arguments)
+
+    monkeypatch.setattr(LocalStore, "splice", late)
+    z[0, 0, 0] = 6
+    a[0, 0, 0] = 6
+    assert not meanwhile
+    np.testing.assert_array_equal(z[...], a)
+
+
+def test_many_threads_lose_nothing(tmp_path: Path) -> None:
+    z = large(tmp_path)
+
+    def write(number: int) -> None:
+        omnizarr.open(tmp_path)[number % 64, number // 64, 5] = number
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(128)))
+    assert [int(z[number % 64, number // 64, 5]) for number in range(128)] == list(range(128))
+
+
+def test_a_shard_that_is_cut_off_is_refused_and_left_alone(tmp_path: Path) -> None:
+    z = large(tmp_path)
+    file = tmp_path / "c" / "0" / "0" / "0"
+    whole = file.read_bytes()
+    for broken in (whole[:-5], whole[: len(whole) // 2]):
+        file.write_bytes(broken)
+        with pytest.raises(ChunkError):
+            z[1, 1, 1] = 1
+        assert file.read_bytes() == broken
+    z[...] = 3  # wholly overwritten
+    assert z[1, 1, 1] == 3
+
+
+def test_a_failing_copy_leaves_the_old_shard_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    z = large(tmp_path)
+    before = z[...]
+
+    def full(*arguments: int) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_copy_file_range", full)
+    with pytest.raises(StoreError, match="disk is full"):
+        z[1, 1, 1] = 1
+    np.testing.assert_array_equal(z[...], before)
+    assert os.listdir(tmp_path / "c" / "0" / "0") == ["0"]
+
+
+def test_a_system_that_copies_nothing_and_says_so_is_not_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    z = large(tmp_path)
+    expected = z[...]
+    monkeypatch.setattr(files, "_copy_file_range", lambda *arguments: 0)
+    z[1, 1, 1] = expected[1, 1, 1] = 1
+    np.testing.assert_array_equal(z[...], expected)
+
+
+def test_a_store_that_shows_other_values_does_not_splice() -> None:
+    class Upper(LocalStore):
+        def set(self, key: str, value: Any) -> None:
+            super().set(key, bytes(value).upper())
+
+    class Same(LocalStore):
+        pass
+
+    assert not Upper.splices
+    assert Same.splices

@@ -1,0 +1,748 @@
+"""Documents of arrays in the draft of December 2022 (S13–S37, S78–S85)."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.formats.draft.documents import array, dumped, entry, parsed, places, read, store_of, warned
+
+import omnizarr
+from omnizarr import MemoryStore
+from omnizarr.codecs import ArrayCodec, Bytes, Gzip, Sharding, Transpose
+from omnizarr.errors import ArgumentError, MetadataError, OmnizarrWarning
+from omnizarr.formats import dialect
+from omnizarr.formats.draft.arrays import chunk_memory_layouts
+from omnizarr.transformers import SHARDING_URIS, MemoryCache, ShardingTransformer
+
+GZIP = {"type": "https://purl.org/zarr/spec/codecs/gzip/1.0", "configuration": {"level": 1}}
+BIG = {"type": "https://purl.org/zarr/spec/codecs/endian/1.0", "configuration": {"endian": "big"}}
+TYPES = "https://purl.org/zarr/spec/extensions/data-types"
+UNKNOWN = {"extension": "https://example.org/colour", "type": "rgb"}
+
+
+def grid(**changes: Any) -> dict[str, Any]:
+    return {"type": "regular", "chunk_shape": [4, 3], "separator": "/"} | changes
+
+
+def create(**options: Any) -> omnizarr.Array:
+    return omnizarr.create_array(MemoryStore(), zarr_format="3-draft-2022", **options)
+
+
+def test_all_problems_of_a_document_come_together() -> None:
+    document = array(
+        2022,
+        "extensions",
+        shape=[-1],
+        data_type="int17",
+        chunk_memory_layout="Z",
+        chunk_grid={"type": "hexagonal"},
+        codecs=[{"type": "x:y"}],
+        storage_transformers=[{"extension": "x:y", "type": 1}],
+        attributes=[],
+        foo=1,
+    )
+    assert sorted(places(document, 2022)) == [
+        "$.attributes",
+        "$.chunk_grid.type",
+        "$.chunk_memory_layout",
+        "$.codecs[0].type",
+        "$.data_type",
+        "$.extensions",
+        "$.foo",
+        "$.shape",
+        "$.storage_transformers[0].extension",
+    ]
+
+
+@pytest.mark.parametrize(
+    "member",
+    ["shape", "data_type", "chunk_grid", "fill_value", "extensions", "attributes"],
+)
+def test_S13_members_that_must_be_there(member: str) -> None:
+    assert places(array(2022, member), 2022) == [f"$.{member}"]
+
+
+@pytest.mark.parametrize("order", ["C", "F", [2, 0, 1]])
+def test_documents_of_january_2023(order: Any) -> None:
+    """§1.7: a codec in place of the layout, and names of dimensions."""
+    values = np.arange(24, dtype="i2").reshape(2, 3, 4)
+    codecs = [{"type": "https://purl.org/zarr/spec/codecs/transpose/1.0", "configuration": {"order": order}}, GZIP]
+    document = array(
+        2022,
+        "chunk_memory_layout",
+        shape=[2, 3, 4],
+        chunk_grid=grid(chunk_shape=[2, 3, 4]),
+        codecs=codecs,
+        dimension_names=["z", None, "x"],
+    )
+    stored = np.ascontiguousarray(values.transpose((0, 1, 2) if order == "C" else (2, 1, 0) if order == "F" else order))
+    store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document})
+    store.set("data/a/c0/0/0", gzip.compress(stored.tobytes()))
+    with pytest.warns(OmnizarrWarning, match="chunk_memory_layout") as seen:
+        z = omnizarr.open_array(store, path="a")
+    assert len(seen) == 1
+    assert z.dimension_names == ("z", None, "x")
+    np.testing.assert_array_equal(z[...], values)
+    z.attrs["b"] = 2
+    assert dumped(z.metadata, 2022) == document | {"chunk_memory_layout": "C", "attributes": {"a": 1, "b": 2}}
+    with pytest.warns(OmnizarrWarning):
+        again = omnizarr.open_array(store, path="a")
+    np.testing.assert_array_equal(again[...], values)
+
+
+def test_a_transposition_may_stand_beside_the_layout() -> None:
+    codecs = [{"type": "transpose", "configuration": {"order": [1, 0]}}, BIG]
+    document = array(2022, codecs=codecs, chunk_memory_layout="F")
+    assert read(document, 2022).codecs == (Transpose((1, 0)), Transpose((1, 0)), Bytes("big"))
+    assert dumped(read(document, 2022), 2022) == document
+    wrong = {"type": "transpose", "configuration": {"order": [1, 1]}}
+    assert places(array(2022, codecs=[wrong]), 2022) == ["$.codecs[0].configuration.order"]
+
+
+def test_S13_members_that_may_be_there() -> None:
+    assert places(array(2022, codecs=[], storage_transformers=[]), 2022) == []
+
+
+def test_S13_A8_other_members() -> None:
+    assert places(array(2022, compression=None), 2022) == ["$.compression"]
+    assert warned(array(2022, dimension_names=["x", "y"]), 2022) == ["$.dimension_names"]
+    assert dumped(read(array(2022, dimension_names=["x"]), 2022), 2022)["dimension_names"] == ["x"]
+    assert warned(array(2022, filters=None), 2022) == ["$.filters"]
+    assert places(array(2022, filters=[{"id": "delta"}]), 2022) == ["$.filters"]
+
+
+def test_S14_a_shape_without_dimensions() -> None:
+    assert read(array(2022, shape=[], chunk_grid=grid(chunk_shape=[])), 2022).shape == ()
+    assert places(array(2022, shape=3), 2022) == ["$.shape"]
+    assert places(array(2022, shape=[1.0, 2]), 2022) == ["$.shape"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("bool", "?"),
+        *((f"int{8 * size}", f"i{size}") for size in (1, 2, 4, 8)),
+        *((f"uint{8 * size}", f"u{size}") for size in (1, 2, 4, 8)),
+        *((f"float{8 * size}", f"f{size}") for size in (2, 4, 8)),
+        ("complex64", "c8"),
+        ("complex128", "c16"),
+        ("r8", "V1"),
+        ("r16", "V2"),
+        ("r24", "V3"),
+    ],
+)
+def test_S15_S17_A7_core_data_types(name: str, dtype: str) -> None:
+    fill: Any = {"?": True, "V1": "0x01", "V2": "0x0102", "V3": "0x010203", "c8": 0, "c16": 0}.get(dtype, 7)
+    model = read(array(2022, data_type=name, fill_value=fill), 2022)
+    assert model.dtype == np.dtype(dtype)
+    assert dumped(model, 2022)["data_type"] == name
+    assert dumped(create(shape=3, dtype=dtype).metadata, 2022)["data_type"] == name
+
+
+@pytest.mark.parametrize("name", ["int17", "r12", "r0", "r", "float128", "string", "object", 3, None, []])
+def test_S15_there_are_no_others(name: Any) -> None:
+    assert places(array(2022, data_type=name), 2022) == ["$.data_type"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "stored"),
+    [
+        ("?", [True, False], "0100"),
+        ("i2", [1, -2], "0100feff"),
+        ("f4", [1, -2], "0000803f000000c0"),
+        ("c8", [1 - 2j], "0000803f000000c0"),
+        ("V2", [b"ab"], "6162"),
+    ],
+)
+def test_S16_S35_what_is_stored_without_codecs(dtype: str, values: list[Any], stored: str) -> None:
+    z = create(data=np.array(values, dtype), compressors=None)
+    assert bytes(z.store.get("data/c0") or b"").hex() == stored
+    assert dumped(z.metadata, 2022)["codecs"] == []
+
+
+@pytest.mark.parametrize("fallback", ["int16", ["nothing", "int16", "r16"], "<i2", ["<i2"]])
+def test_S18_the_first_fallback_that_is_known_is_used_with_a_warning(fallback: Any) -> None:
+    document = array(2022, data_type=UNKNOWN | {"fallback": fallback})
+    assert read(document, 2022).dtype == np.dtype("i2")
+    assert warned(document, 2022) == ["$.data_type"]
+    assert dumped(read(document, 2022), 2022)["data_type"] == document["data_type"]
+
+
+def test_S18_no_fallback_that_is_known_is_an_error() -> None:
+    for data_type in (UNKNOWN, UNKNOWN | {"fallback": "nothing"}, UNKNOWN | {"fallback": []}):
+        assert places(array(2022, data_type=data_type), 2022) == ["$.data_type.extension"]
+    known = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[fortnight]", "fallback": "int64"}
+    assert warned(array(2022, data_type=known), 2022) == ["$.data_type"]
+    assert places(array(2022, data_type={"type": "x"}), 2022) == ["$.data_type.extension"]
+    assert places(array(2022, data_type={"extension": "x:y"}), 2022) == ["$.data_type.type"]
+
+
+def test_S18_a_fallback_is_used_only_if_that_is_allowed() -> None:
+    document = array(2022, data_type=UNKNOWN | {"fallback": "int16"})
+    assert places(document, 2022, use_fallback=False) == ["$.data_type"]
+    store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document})
+    with pytest.warns(OmnizarrWarning, match="fallback") as seen:
+        z = omnizarr.open_array(store, path="a")
+    assert len(seen) == 1
+    assert z[0, 0] == 7
+    with pytest.raises(MetadataError, match="use_fallback"):
+        omnizarr.open_array(store, path="a", use_fallback=False)
+
+
+@pytest.mark.parametrize("year", [2020, 2022])
+def test_S18_S24_the_fill_value_of_an_unknown_type_need_not_be_one_of_the_fallback(year: Any) -> None:
+    """Only the extension knows what it means."""
+    document = array(year, data_type=UNKNOWN | {"fallback": "r24"}, fill_value="#ff8000")
+    assert warned(document, year) == ["$.data_type", "$.fill_value"]
+    model = read(document, year)
+    assert bytes(model.filler) == bytes(3)
+    assert dumped(model, year)["fill_value"] == "#ff8000"
+    assert bytes(read(document | {"fill_value": "0xff8000"}, year).filler) == b"\xff\x80\0"
+
+
+@pytest.mark.parametrize(
+    ("draft", "dtype", "given", "written"),
+    [
+        ("3-draft-2022", "<M8[ns]", "int64", "int64"),
+        ("3-draft-2022", "<M8[ns]", ["<i8", "r64"], ["int64", "r64"]),
+        ("3-draft-2022", "S3", "r24", "r24"),
+        ("3-draft-2022", [("x", "<i2"), ("y", "<i2")], "uint32", "uint32"),
+        ("3-draft-2020", "<M8[ns]", "int64", "<i8"),
+        ("3-draft-2020", ">m8[s]", "<i8", ">i8"),
+        ("3-draft-2020", "<c8", ["r64"], "r64"),
+    ],
+)
+def test_S18_T8_A1_a_fallback_is_written_in_the_words_of_the_draft(
+    draft: Any, dtype: Any, given: Any, written: Any
+) -> None:
+    z = omnizarr.create_array(MemoryStore(), shape=3, dtype=np.dtype(dtype), fallback=given, zarr_format=draft)
+    assert dumped(z.metadata, 2022 if "2022" in draft else 2020)["data_type"]["fallback"] == written
+    assert omnizarr.open_array(z.store).metadata.fallback == written
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fallback"),
+    [
+        ("M8[s]", "int32"),
+        ("M8[s]", "nothing"),
+        ("M8[s]", {"x": 1}),
+        ("M8[s]", []),
+        ("M8[s]", ["r64", 5]),
+        ("i4", "r32"),
+    ],
+)
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+def test_S18_what_is_no_fallback_is_not_written(draft: Any, dtype: str, fallback: Any) -> None:
+    store = MemoryStore()
+    with pytest.raises(ArgumentError, match="fallback"):
+        omnizarr.create_array(store, shape=3, dtype=dtype, fallback=fallback, zarr_format=draft)
+    assert list(store.list()) == []
+
+
+@pytest.mark.parametrize("dtype", ["int4", "bfloat16", "complex_bfloat16", "float8_e5m2"])
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+def test_S15_a_type_of_version_3_is_not_written_as_another(draft: Any, dtype: str) -> None:
+    with pytest.raises(ArgumentError, match=dtype):
+        omnizarr.create_array(MemoryStore(), shape=3, dtype=dtype, zarr_format=draft)
+
+
+def test_S19_grids() -> None:
+    assert places(array(2022, chunk_grid=None), 2022) == ["$.chunk_grid"]
+    assert places(array(2022, chunk_grid={}), 2022) == ["$.chunk_grid.type"]
+    assert places(array(2022, chunk_grid=grid(type="x")), 2022) == ["$.chunk_grid.type"]
+    assert places(array(2022, chunk_grid={"extension": "x:y", "type": "regular"}), 2022) == ["$.chunk_grid.extension"]
+    assert places(array(2022, chunk_grid=grid(separator="-")), 2022) == ["$.chunk_grid.separator"]
+    assert places(array(2022, chunk_grid=grid(chunk_shape=[4])), 2022) == ["$.chunk_grid.chunk_shape"]
+    assert places(array(2022, chunk_grid=[]), 2022) == ["$.chunk_grid"]
+
+
+def test_S19_A17_a_missing_separator_is_a_slash() -> None:
+    document = array(2022, chunk_grid={"type": "regular", "chunk_shape": [4, 3]})
+    assert warned(document, 2022) == ["$.chunk_grid.separator"]
+    assert dumped(read(document, 2022), 2022)["chunk_grid"]["separator"] == "/"
+
+
+def test_S20_A35_chunks_have_a_length() -> None:
+    assert places(array(2022, chunk_grid=grid(chunk_shape=[0, 3])), 2022) == ["$.chunk_grid.chunk_shape[0]"]
+    assert read(array(2022, shape=[0, 6], chunk_grid=grid(chunk_shape=[0, 3])), 2022).shape == (0, 6)
+
+
+def test_S21_chunks_at_the_border_are_whole() -> None:
+    z = create(shape=(5, 5), chunks=(3, 3), dtype="u1", fill_value=9, compressors=None)
+    z[...] = 1
+    assert bytes(z.store.get("data/c1/1") or b"") == bytes([1, 1, 9, 1, 1, 9, 9, 9, 9])
+
+
+@pytest.mark.parametrize(("separator", "key"), [("/", "c1/23/45"), (".", "c1.23.45")])
+def test_S22_T10_names_of_chunks(separator: str, key: str) -> None:
+    for draft in ("3-draft-2020", "3-draft-2022"):
+        keys = dialect(draft).chunk_keys(separator)
+        assert keys.key((1, 23, 45)) == key
+        assert keys.coordinates(key, 3) == (1, 23, 45)
+        assert keys.key(()) == "c"
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+def test_S23_S31_S32_S36_T11_T25_layouts(layout: Any) -> None:
+    for draft in ("3-draft-2020", "3-draft-2022"):
+        z = omnizarr.create_array(
+            MemoryStore(), data=np.array([[1, 2], [3, 4]], "u1"), order=layout, compressors=None, zarr_format=draft
+        )
+        key = next(iter(z.store.list_prefix("data/")))
+        assert bytes(z.store.get(key) or b"") == (b"\1\2\3\4" if layout == "C" else b"\1\3\2\4")
+        assert z.metadata.zarr_format == draft
+        assert omnizarr.open_array(z.store).order == layout
+        assert z[...].tolist() == [[1, 2], [3, 4]]
+
+
+def test_S23_T11_other_layouts_must_be_understood() -> None:
+    layout = {"extension": "https://example.org/upside-down", "type": "x"}
+    years: Any = (2020, 2022)
+    for year in years:
+        assert places(array(year, chunk_memory_layout=layout), year) == ["$.chunk_memory_layout.extension"]
+        for wrong in ({"type": "x"}, "A", "c", 1, ["C"]):
+            assert places(array(year, chunk_memory_layout=wrong), year) == ["$.chunk_memory_layout"]
+
+
+def test_S23_Z4_a_layout_of_somebody_else() -> None:
+    class Swapped(Transpose):
+        name = "https://example.org/swapped"
+
+        @classmethod
+        def parse(cls, configuration: Any, path: str, problems: Any) -> Any:
+            return cls((1, 0)) if configuration == {"type": "swapped"} else None
+
+        def configuration(self) -> Any:
+            return {"type": "swapped"}
+
+    assert issubclass(Swapped, ArrayCodec)
+    chunk_memory_layouts.register(Swapped.name, Swapped)
+    try:
+        layout = {"extension": Swapped.name, "type": "swapped"}
+        document = array(2022, chunk_memory_layout=layout)
+        model = read(document, 2022)
+        assert dumped(model, 2022)["chunk_memory_layout"] == layout
+        store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document})
+        z = omnizarr.open_array(store, path="a")
+        z[...] = np.arange(60).reshape(10, 6)
+        np.testing.assert_array_equal(omnizarr.open_array(store, path="a")[...], np.arange(60).reshape(10, 6))
+        assert bytes(store.get("data/a/c0/0") or b"")[:4] == b"\0\0\6\0"
+    finally:
+        del chunk_memory_layouts._items[Swapped.name]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "value", "expected"),
+    [
+        ("bool", True, True),
+        ("int16", -5, -5),
+        ("uint8", 255, 255),
+        ("float32", 1.5, 1.5),
+        ("float32", 2, 2.0),
+        ("float32", "NaN", np.nan),
+        ("float64", "+Infinity", np.inf),
+        ("float64", "Infinity", np.inf),
+        ("float64", "-Infinity", -np.inf),
+        ("float32", "0x3f800000", 1.0),
+        ("float16", "0b0011110000000000", 1.0),
+        ("int16", "0xffff", -1),
+        ("complex64", [1, "-Infinity"], complex(1, -np.inf)),
+        ("complex64", 2.5, 2.5),
+        ("complex64", "0x3f80000040000000", 1 + 2j),
+        ("r16", "0x0102", b"\1\2"),
+        ("r16", "0b0000000100000010", b"\1\2"),
+    ],
+)
+def test_S24_A9_A62_A63_fill_values(data_type: str, value: Any, expected: Any) -> None:
+    model = read(array(2022, data_type=data_type, fill_value=value), 2022)
+    assert model.fill is not None
+    found = model.fill.tobytes() if model.dtype.kind == "V" else model.fill[()]
+    assert found == expected or found != found
+    assert dumped(model, 2022)["fill_value"] == value  # as it was spelled
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "spelled"),
+    [
+        ("?", True, True),
+        ("i2", -5, -5),
+        ("f4", np.nan, "NaN"),
+        ("f8", np.inf, "+Infinity"),
+        ("f8", -np.inf, "-Infinity"),
+        ("f4", np.array(0x7FC00001, "u4").view("f4")[()], "0x7fc00001"),
+        ("c8", 1 + 2j, "0x3f80000040000000"),
+        ("V2", np.void(b"\1\2"), "0x0102"),
+    ],
+)
+def test_S24_T12_A9_A62_A63_how_fill_values_are_written(dtype: str, value: Any, spelled: Any) -> None:
+    assert dumped(create(shape=3, dtype=dtype, fill_value=value).metadata, 2022)["fill_value"] == spelled
+    z = omnizarr.create_array(MemoryStore(), shape=3, dtype=dtype, fill_value=value, zarr_format="3-draft-2020")
+    spelled = [1.0, 2.0] if dtype == "c8" else spelled  # which is no core type there: as zarr-python 2 writes it
+    assert dumped(z.metadata, 2020)["fill_value"] == spelled
+
+
+@pytest.mark.parametrize(
+    ("data_type", "value"),
+    [
+        ("bool", 0),
+        ("int16", 1.0),
+        ("int16", 70000),
+        ("int16", "7"),
+        ("int16", True),
+        ("uint8", -1),
+        ("float32", "0x3f8000"),
+        ("float32", "nan"),
+        ("float32", None),
+        ("int16", None),
+        ("complex64", [1]),
+        ("complex64", "NaN"),
+        ("r16", "0x01"),
+        ("r16", 0),
+    ],
+)
+def test_S24_what_is_no_fill_value(data_type: str, value: Any) -> None:
+    assert places(array(2022, data_type=data_type, fill_value=value), 2022) == ["$.fill_value"]
+
+
+def test_S24_A6_null_is_forgiven_for_extension_types() -> None:
+    kind = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[ns]"}
+    document = array(2022, data_type=kind, fill_value=None)
+    assert warned(document, 2022) == ["$.fill_value"]
+    assert read(document, 2022).fill is not None
+    undefined = replace(read(array(2022), 2022), fill=None)
+    assert dialect("3-draft-2022").losses("a", undefined) == ["the draft of 2022 has no undefined fill value"]
+
+
+def test_S25_a_default_is_stored() -> None:
+    assert dumped(create(shape=3, dtype="f8").metadata, 2022)["fill_value"] == 0.0
+    assert dumped(create(shape=3, dtype="f8", fill_value=None).metadata, 2022)["fill_value"] == 0.0
+
+
+def test_S26_extensions_of_arrays() -> None:
+    optional = {"extension": "https://example.org/x", "must_understand": False, "configuration": {"a": [1]}}
+    assert dumped(read(array(2022, extensions=[optional]), 2022), 2022)["extensions"] == [optional]
+    needed = optional | {"must_understand": True}
+    assert places(array(2022, extensions=[optional, needed]), 2022) == ["$.extensions[1].extension"]
+    assert places(array(2022, extensions=[{"extension": "x:y"}]), 2022) == ["$.extensions[0].must_understand"]
+    assert places(array(2022, extensions=[{"must_understand": True}]), 2022) == ["$.extensions[0].extension"]
+    assert places(array(2022, extensions=None), 2022) == ["$.extensions"]
+    assert places(array(2022, extensions=[3]), 2022) == ["$.extensions[0]"]
+
+
+def test_S27_attributes() -> None:
+    assert read(array(2022, attributes={"ü": [None, {"x": 1.5}]}), 2022).attributes == {"ü": [None, {"x": 1.5}]}
+    assert places(array(2022, attributes=[]), 2022) == ["$.attributes"]
+
+
+def test_S28_S37_codecs() -> None:
+    assert read(array(2022), 2022).codecs == read(array(2022, codecs=[]), 2022).codecs == (Bytes("little"),)
+    assert read(array(2022, codecs=[GZIP]), 2022).codecs == (Bytes("little"), Gzip(1))
+    assert places(array(2022, codecs=[{"type": "https://example.org/x"}]), 2022) == ["$.codecs[0].type"]
+    assert places(array(2022, codecs=[GZIP, "gzip"]), 2022) == ["$.codecs[1]"]
+    assert places(array(2022, codecs=[GZIP | {"configuration": 5}]), 2022) == ["$.codecs[0].configuration"]
+    assert places(array(2022, codecs=None), 2022) == ["$.codecs"]
+
+
+def test_S29_storage_transformers_must_be_understood() -> None:
+    unknown = {"extension": "https://example.org/x", "type": "y"}
+    assert places(array(2022, storage_transformers=[unknown]), 2022) == ["$.storage_transformers[0].extension"]
+    assert places(array(2022, storage_transformers=[5]), 2022) == ["$.storage_transformers[0]"]
+    assert places(array(2022, storage_transformers={}), 2022) == ["$.storage_transformers"]
+    assert read(array(2022, storage_transformers=[]), 2022).storage_transformers == ()
+
+
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+def test_S63_S65_transformers_of_a_new_array(draft: Any) -> None:
+    """As objects, or as documents name them; one that comes first is what `shards` gives."""
+    named = {"extension": SHARDING_URIS[1], "type": "indexed", "configuration": {"chunks_per_shard": [2, 3]}}
+    values = np.arange(48).reshape(6, 8)
+    stored = []
+    for given in ([ShardingTransformer((2, 3))], [named], None):
+        shards = (4, 6) if given is None else None
+        z = omnizarr.create_array(
+            MemoryStore(), data=values, chunks=(2, 2), shards=shards, storage_transformers=given, zarr_format=draft
+        )
+        again = omnizarr.open_array(z.store)
+        assert (z.shards, z.chunks) == (again.shards, again.chunks) == ((4, 6), (2, 2))
+        np.testing.assert_array_equal(again[...], values)
+        stored.append({key: bytes(z.store.get(key) or b"") for key in z.store.list()})
+    assert stored[0] == stored[1] == stored[2]
+
+
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+def test_S63_shards_of_shards(draft: Any) -> None:
+    values = np.arange(64).reshape(8, 8)
+    z = omnizarr.create_array(
+        MemoryStore(),
+        data=values,
+        chunks=(1, 2),
+        shards=(2, 4),
+        storage_transformers=[ShardingTransformer((2, 2))],
+        zarr_format=draft,
+    )
+    again = omnizarr.open_array(z.store)
+    assert again.metadata.storage_transformers == z.metadata.storage_transformers == (ShardingTransformer((2, 2)),)
+    assert (again.shards, again.chunks) == (z.shards, z.chunks) == ((2, 4), (1, 2))
+    assert len([key for key in z.store.list() if key.startswith("data")]) == 2 * 1
+    np.testing.assert_array_equal(again[...], values)
+    again[3, 3:5] = -1
+    values[3, 3:5] = -1
+    np.testing.assert_array_equal(omnizarr.open_array(z.store)[...], values)
+
+
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        [ShardingTransformer((2,))],
+        [MemoryCache()],
+        ["sharding"],
+        [5],
+        [{"extension": "https://example.org/x", "type": "y"}],
+        [{"extension": SHARDING_URIS[0], "type": "indexed", "configuration": {"chunks_per_shard": [0, 2]}}],
+    ],
+)
+def test_S65_S29_transformers_that_do_not_fit_are_refused_before_anything_is_written(draft: Any, given: Any) -> None:
+    store = MemoryStore()
+    with pytest.raises((ArgumentError, MetadataError)):
+        omnizarr.create_array(store, shape=(4, 4), dtype="i4", storage_transformers=given, zarr_format=draft)
+    assert list(store.list()) == []
+
+
+def test_S33_codecs_that_do_not_fit_are_an_error() -> None:
+    assert places(array(2022, codecs=[GZIP, BIG]), 2022) == ["$.codecs[1]"]
+    assert places(array(2022, codecs=[BIG, BIG]), 2022) == ["$.codecs[1]"]
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("codecs", [[], [GZIP], [BIG], [BIG, GZIP], [GZIP, GZIP]])
+def test_S31_S32_S34_S35_S36_codecs_are_applied_in_order_and_undone_in_reverse(layout: Any, codecs: Any) -> None:
+    """The layout first, then bytes by `endian` or as they are by default, then what compresses them."""
+    values = np.arange(24, dtype="i2").reshape(2, 3, 4)
+    stored = values.astype(">i2" if BIG in codecs else "<i2").tobytes(layout)
+    for _ in range(codecs.count(GZIP)):
+        stored = gzip.compress(stored)
+    whole = array(2022, shape=[2, 3, 4], chunk_grid=grid(chunk_shape=[2, 3, 4]), chunk_memory_layout=layout)
+    store = store_of({"zarr.json": entry(2022), "meta/a.array.json": whole | {"codecs": codecs}})
+    store.set("data/a/c0/0/0", stored)
+    z = omnizarr.open_array(store, path="a")
+    np.testing.assert_array_equal(z[...], values)
+    z[...] = values + 1
+    found = bytes(store.get("data/a/c0/0/0") or b"")
+    for _ in range(codecs.count(GZIP)):
+        found = gzip.decompress(found)
+    assert found == (values + 1).astype(">i2" if BIG in codecs else "<i2").tobytes(layout)
+
+
+def test_S34_A64_bytes_codecs_take_arrays_and_endian_comes_first() -> None:
+    assert read(array(2022, codecs=[BIG, GZIP]), 2022).codecs == (Bytes("big"), Gzip(1))
+    z = create(data=np.array([1], ">i2"), compressors="gzip")
+    assert [codec["type"] for codec in dumped(z.metadata, 2022)["codecs"]] == [BIG["type"], GZIP["type"]]
+    with pytest.raises(ArgumentError, match="transpose"):
+        create(shape=(2, 2, 2), dtype="i2", filters=[{"name": "transpose", "configuration": {"order": [1, 0, 2]}}])
+
+
+def test_S64_S68_shards_are_the_sharding_codec() -> None:
+    sharding = {
+        "extension": "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
+        "type": "indexed",
+        "configuration": {"chunks_per_shard": [2, 2]},
+    }
+    model = read(array(2022, storage_transformers=[sharding]), 2022)
+    assert model.codecs == (Sharding((4, 3), (Bytes("little"),), (Bytes("little"),)),)
+    assert model.grid.chunks == (8, 6)
+    assert dumped(model, 2022)["storage_transformers"] == [sharding]
+    z = create(shape=(16, 12), dtype="i2", chunks=(4, 3), shards=(8, 6))
+    assert dumped(z.metadata, 2022)["storage_transformers"] == [sharding]
+    assert dumped(z.metadata, 2022)["chunk_grid"]["chunk_shape"] == [4, 3]
+    bad = sharding | {"configuration": {"chunks_per_shard": [2]}}
+    assert places(array(2022, storage_transformers=[bad]), 2022) == [
+        "$.storage_transformers[0].configuration.chunks_per_shard"
+    ]
+
+
+@pytest.mark.parametrize("kind", ["complex64", "<c8"])
+def test_S78_complex_numbers(kind: str) -> None:
+    """The extension names no type; those of the core are meant."""
+    document = array(2022, data_type={"extension": f"{TYPES}/complex/1.0", "type": kind}, fill_value=[0, 1])
+    assert read(document, 2022).dtype == np.dtype("c8")
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"])
+def test_S79_datetimes(unit: str) -> None:
+    for kind in "Mm":
+        for order in "<>":
+            data_type = {"extension": f"{TYPES}/datetime/1.0", "type": f"{order}{kind}8[{unit}]"}
+            model = read(array(2022, data_type=data_type, fill_value=-5), 2022)
+            assert model.dtype == np.dtype(f"{kind}8[{unit}]")
+            assert model.codecs == (Bytes("little" if order == "<" else "big"),)
+            assert model.fill is not None
+            assert model.fill == np.array(-5).astype(model.dtype)  # from 1970 on
+
+
+@pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
+def test_S79_multiples_of_units_are_read_and_not_written(draft: Any) -> None:
+    data_type = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[10us]"}
+    assert read(array(2022, data_type=data_type), 2022).dtype == np.dtype("M8[10us]")
+    with pytest.raises(ArgumentError, match=r"no multiples of a unit of time, such as in `M8\[10us\]`"):
+        omnizarr.create_array(MemoryStore(), shape=3, dtype="<M8[10us]", zarr_format=draft)
+
+
+@pytest.mark.parametrize("kind", ["M8[ns]", "<M8", "<M8[x]", "M8", 8, ["<M8[ns]"], "<i8"])
+def test_S79_the_byte_order_and_the_unit_are_said(kind: Any) -> None:
+    assert places(array(2022, data_type={"extension": f"{TYPES}/datetime/1.0", "type": kind}), 2022) != []
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("S3", "S3"), ("<U2", "U2"), (">U2", "U2"), ("|S3", "S3")])
+def test_S80_strings(kind: str, dtype: str) -> None:
+    document = array(2022, data_type={"extension": f"{TYPES}/string/1.0", "type": kind}, fill_value="ab")
+    model = read(document, 2022)
+    assert model.dtype == np.dtype(dtype)
+    assert model.fill is not None
+    assert model.fill[()] == np.array("ab", dtype)[()]
+    assert places(document | {"fill_value": "too long"}, 2022) == ["$.fill_value"]
+    written = dumped(create(shape=3, dtype=np.dtype(dtype)).metadata, 2022)
+    assert written["data_type"]["type"] == kind.replace(">", "<").removeprefix("|")
+    assert written["fill_value"] == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        ("S3", b"a\0\0bcd"),
+        ("<U2", "a\0bc".encode("utf-32-le")),
+        (">U2", "a\0bc".encode("utf-32-be")),
+    ],
+)
+def test_S80_strings_are_stored_with_zeros_behind_them(kind: str, stored: bytes) -> None:
+    document = array(
+        2022,
+        shape=[2],
+        chunk_grid=grid(chunk_shape=[2]),
+        data_type={"extension": f"{TYPES}/string/1.0", "type": kind},
+        fill_value="",
+    )
+    store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document, "data/a/c0": stored})
+    z = omnizarr.open_array(store, path="a")
+    texts = [b"a", b"bcd"] if kind == "S3" else ["a", "bc"]
+    assert z[...].tolist() == texts
+    store.erase("data/a/c0")
+    z[...] = texts
+    assert store.get("data/a/c0") == stored
+
+
+def test_S81_structs() -> None:
+    fields = [["x", "<i2"], ["y", ">f4"], ["z", "S2"], ["b", "bool"]]
+    document = array(
+        2022, data_type={"extension": f"{TYPES}/struct/1.0", "type": fields}, fill_value=[1, "NaN", "ab", True]
+    )
+    model = read(document, 2022)
+    assert model.dtype == np.dtype([("x", "i2"), ("y", "f4"), ("z", "S2"), ("b", "?")])
+    assert model.dtype.itemsize == 9
+    assert places(document | {"fill_value": [1, 2]}, 2022) == ["$.fill_value"]
+    assert places(document | {"fill_value": [1, 2, "abc", True]}, 2022) == ["$.fill_value[2]"]
+    written = dumped(create(shape=3, dtype=[("x", "<i2"), ("z", "S2")], fill_value=(3, b"q")).metadata, 2022)
+    assert written["data_type"] == {"extension": f"{TYPES}/struct/1.0", "type": [["x", "<i2"], ["z", "|S2"]]}
+    assert written["fill_value"] == [3, "q"]
+
+
+def test_S82_Z6_there_are_no_objects() -> None:
+    with pytest.raises(ArgumentError):
+        create(shape=3, dtype=object, serializer="vlen-utf8")
+    with pytest.raises(ArgumentError):
+        create(shape=3, dtype=np.dtypes.StringDType())
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://purl.org/zarr/spec/codecs/gzip/1.0",
+        "https://purl.org/zarr/spec/codec/gzip/1.0",
+        "https://purl.org/zarr/spec/codec/gzip",
+        "https://purl.org/zarr/spec/codecs/gzip",
+        "gzip",
+    ],
+)
+def test_S83_T27_A4_addresses_of_gzip(uri: str) -> None:
+    model = read(array(2022, codecs=[GZIP | {"type": uri}]), 2022)
+    assert model.codecs == (Bytes("little"), Gzip(1))
+    assert dumped(model, 2022)["codecs"][0]["type"] == uri
+    written = dumped(create(shape=3, dtype="i2", compressors="gzip").metadata, 2022)["codecs"]
+    assert written[0]["type"] == GZIP["type"]
+    assert set(written[0]["configuration"]) == {"level"}
+    assert places(array(2022, codecs=[GZIP | {"configuration": {"level": 10}}]), 2022) == [
+        "$.codecs[0].configuration.level"
+    ]
+
+
+def test_S84_blosc() -> None:
+    uri = "https://purl.org/zarr/spec/codecs/blosc/1.0"
+    configuration = {"cname": "lz4", "clevel": 1, "shuffle": 1, "blocksize": 0}
+    for shuffle in (0, 1, 2, -1):
+        codec = {"type": uri, "configuration": configuration | {"shuffle": shuffle}}
+        assert dumped(read(array(2022, codecs=[codec]), 2022), 2022)["codecs"] == [codec]
+    for wrong in ({"shuffle": 3}, {"clevel": 10}, {"cname": "x"}, {"blocksize": -1}):
+        assert places(array(2022, codecs=[{"type": uri, "configuration": configuration | wrong}]), 2022) != []
+    z = create(data=np.arange(300, dtype="<i4"))
+    written = dumped(z.metadata, 2022)["codecs"]
+    assert set(written[0]["configuration"]) == set(configuration)
+    assert isinstance(written[0]["configuration"]["shuffle"], int)
+    assert bytes(z.store.get("data/c0") or b"")[3] == 4  # the header says the size of the elements, and no document
+
+
+def test_S85_endian() -> None:
+    little = BIG | {"configuration": {"endian": "little"}}
+    assert read(array(2022, codecs=[BIG]), 2022).codecs == (Bytes("big"),)
+    assert read(array(2022, codecs=[little]), 2022).codecs == (Bytes("little"),)
+    assert places(array(2022, codecs=[{"type": BIG["type"]}]), 2022) == ["$.codecs[0].configuration.endian"]
+    assert places(array(2022, codecs=[BIG | {"configuration": {"endian": "middle"}}]), 2022) != []
+    assert dumped(create(shape=3, dtype="<i2", compressors=None).metadata, 2022)["codecs"] == []
+    assert dumped(create(shape=3, dtype=">i2", compressors=None).metadata, 2022)["codecs"] == [BIG]
+
+
+def test_A1_types_of_either_draft() -> None:
+    assert read(array(2022, data_type=">i2"), 2022).codecs == (Bytes("big"),)
+    assert read(array(2020, data_type="int16"), 2020).dtype == np.dtype("i2")
+    little = BIG | {"configuration": {"endian": "little"}}
+    assert read(array(2022, data_type=">i2", codecs=[little]), 2022).codecs == (Bytes("little"),)
+
+
+def test_A19_an_endian_codec_counts_before_the_order_of_an_extension_type() -> None:
+    data_type = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[ns]"}
+    assert read(array(2022, data_type=data_type, codecs=[BIG]), 2022).codecs == (Bytes("big"),)
+    for dtype, spelled in ((">M8[s]", "<M8[s]"), (">U3", "<U3")):
+        z = create(data=np.array([1, 2], "i8").astype(dtype), dtype=dtype, compressors=None)
+        written = dumped(z.metadata, 2022)
+        assert (written["data_type"]["type"], written["codecs"]) == (spelled, [BIG])
+        assert bytes(z.store.get("data/c0") or b"") == np.array([1, 2], "i8").astype(dtype).tobytes()
+    fields = np.dtype([("x", ">i2"), ("y", ">f4")])
+    written = dumped(create(shape=3, dtype=fields, compressors=None).metadata, 2022)
+    assert (written["data_type"]["type"], written["codecs"]) == ([["x", ">i2"], ["y", ">f4"]], [])
+
+
+def test_A10_documents_are_json_by_the_letter() -> None:
+    store = store_of({"zarr.json": entry(2022), "meta/a.array.json": b'{"shape": [1],}'})
+    with pytest.raises(MetadataError):
+        omnizarr.open_array(store, path="a")
+
+
+def test_what_cannot_be_said_is_refused_before_anything_is_written() -> None:
+    losses: list[dict[str, Any]] = [
+        {"compressors": "zstd"},
+        {"compressors": [{"name": "crc32c"}]},
+        {"dtype": "string"},
+        {"filters": [{"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}]},
+    ]
+    for options in losses:
+        store = MemoryStore()
+        with pytest.raises(ArgumentError):
+            omnizarr.create_array(store, **({"shape": 4, "dtype": "i4", "zarr_format": "3-draft-2022"} | options))
+        assert list(store.list()) == []
+
+
+def test_parsed_gives_none_for_what_is_no_object() -> None:
+    assert parsed([], 2022)[0] is None

@@ -1,0 +1,194 @@
+"""Addresses: which store they mean, which path in it, and how little is looked at to find out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.registries import as_it_was
+
+import omnizarr
+from omnizarr.errors import ArgumentError, LocationError
+from omnizarr.store import FsspecStore, LocalStore, MemoryStore, Store
+from omnizarr.store.address.containers import containers, suffixes
+from omnizarr.store.address.parse import Place, locate, value_at
+from omnizarr.store.address.schemes import stores
+from omnizarr.testing import RecordingStore
+
+_rooms: dict[str, MemoryStore] = {}
+_remote = RecordingStore(MemoryStore({"data/x.box": b"", "y.box": b""}, name="far away"))
+
+
+class Box(MemoryStore):
+    """A store that says where it lies."""
+
+    def __init__(self, inside: Store, key: str, options: dict[str, Any]) -> None:
+        super().__init__(name=f"box {key} of {type(inside).__name__}({inside.location}) {sorted(options)}")
+        self.inside = inside
+        self.key = key
+        self.options = options
+
+
+def _box(store: Store, key: str, *, lid: bool = False, colour: str = "") -> Box:
+    return Box(store, key, {"lid": lid} if lid else {})
+
+
+@pytest.fixture(autouse=True)
+def _boxes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with as_it_was(stores), as_it_was(containers):
+        containers.register("box", _box)
+        monkeypatch.setitem(suffixes, ".box", "box")
+
+        def far(url: str, *, token: str = "") -> Store:
+            from omnizarr.store import PrefixStore
+
+            below = url.partition("?")[0].partition("://")[2].partition("/")[2]
+            return PrefixStore(_remote, below) if below else _remote
+
+        stores.register("far", far)
+        _remote.reset()
+        yield
+
+
+def _box_at(place: Place) -> tuple[str, str, str]:
+    assert isinstance(place.store, Box)
+    return place.store.inside.location, place.store.key, place.path
+
+
+@pytest.mark.parametrize("text", ["x.zarr", "a/b", "x.boxes", "x.box.zarr", ".box", "boxes/x", "a::b", "a|b:c", "x|y"])
+def test_a_path_is_a_folder_and_not_looked_at(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.path.isdir", lambda path: pytest.fail(f"looked at {path}"))
+    assert locate(text) == (LocalStore(tmp_path / text), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "key", "path"),
+    [
+        ("x.box", "", "x.box", ""),
+        ("x.BOX/", "", "x.BOX", "/"),
+        ("a/x.zarr.box/b/c", "a", "x.zarr.box", "/b/c"),
+        ("x.box/y.box", "", "x.box", "/y.box"),
+        ("box::x", "", "x", ""),
+        ("box://b/c::a/x", "a", "x", "b/c"),
+        ("a/x|box:b/c", "a", "x", "b/c"),
+        ("x.zarr|box:", "", "x.zarr", ""),
+    ],
+)
+def test_a_container_in_a_folder(
+    text: str, folder: str, key: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _box_at(locate(text)) == (str(tmp_path / folder).rstrip("/"), key, path)
+
+
+def test_a_file_url_is_a_path(tmp_path: Path) -> None:
+    url = (tmp_path / "my data.box").as_uri()
+    assert "%20" in url
+    assert _box_at(locate(f"{url}/a")) == (str(tmp_path), "my data.box", "/a")
+    assert _box_at(locate(f"box::{url}")) == (str(tmp_path), "my data.box", "")
+    assert _box_at(locate(f"{url}|box:a")) == (str(tmp_path), "my data.box", "a")
+
+
+def test_a_folder_may_be_called_like_a_container(tmp_path: Path) -> None:
+    (tmp_path / "x.box").mkdir()
+    assert locate(str(tmp_path / "x.box" / "a")) == (LocalStore(tmp_path / "x.box" / "a"), "")
+    assert _box_at(locate(str(tmp_path / "x.box" / "y.box" / "a"))) == (str(tmp_path / "x.box"), "y.box", "/a")
+
+
+def test_a_container_behind_a_url_costs_one_look() -> None:
+    assert _box_at(locate("far://bucket/data/x.box/a/b")) == ("memory://far away/data", "x.box", "/a/b")
+    assert [(call.method, call.key) for call in _remote.calls] == [("size", "data/x.box")]
+    _remote.reset()
+    assert locate("far://bucket/data/z.box/a").store.location == "memory://far away/data/z.box/a"
+    assert _remote.requests == 1
+    _remote.reset()
+    assert locate("far://bucket.box/data").store.location == "memory://far away/data"
+    assert _remote.requests == 0
+    assert _box_at(locate("box://a::far://bucket/data/z")) == ("memory://far away/data", "z", "a")
+    assert _box_at(locate("far://bucket/y.box?a=1/2")) == ("memory://far away", "y.box", "")
+    assert _box_at(locate("far://bucket/y.box")) == ("memory://far away", "y.box", "")
+
+
+def test_containers_in_containers() -> None:
+    place = locate("box://a::box://data/inner::far://bucket/outer")
+    assert isinstance(place.store, Box)
+    assert (place.path, place.store.key) == ("a", "data/inner")
+    assert _box_at(Place(place.store.inside)) == ("memory://far away", "outer", "")
+    same = locate("far://bucket/outer|box:data/inner|box:a")
+    assert isinstance(same.store, Box)
+    assert (same.path, same.store.key) == ("a", "data/inner")
+
+
+def test_options_go_where_they_belong(tmp_path: Path) -> None:
+    for text in (f"{tmp_path}/x.box", f"box::{tmp_path}/x", f"{tmp_path}/x|box:"):
+        for options in ({"lid": True}, {"box": {"lid": True}}):
+            found = locate(text, options).store
+            assert isinstance(found, Box)
+            assert found.options == {"lid": True}
+    found = locate("box::far://b/x", {"token": "t", "box": {"lid": True}}).store
+    assert isinstance(found, Box)
+    assert found.options == {"lid": True}
+    with pytest.raises(LocationError, match="`box::` does not take these `storage_options`: glue"):
+        locate(f"{tmp_path}/x.box", {"glue": 1})
+    with pytest.raises(LocationError, match="`far://` does not take these `storage_options`: lid"):
+        locate("box::far://b/x", {"lid": True})
+    with pytest.raises(LocationError, match="expected a dict of options under `box`"):
+        locate("box::far://b/x", {"box": 3})
+
+
+def test_an_unknown_container_is_an_error_if_it_cannot_be_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LocationError, match="`bix::` is nothing .* did you mean `box`|did you mean `box`"):
+        locate("bix::far://bucket/x")
+    monkeypatch.chdir(tmp_path)
+    assert locate("bix::x") == (LocalStore(tmp_path / "bix::x"), "")
+
+
+def test_what_only_fsspec_knows_is_given_to_it(tmp_path: Path) -> None:
+    data = np.arange(10)
+    omnizarr.save_array(tmp_path / "x", data)
+    store, path = locate(f"simplecache::file://{tmp_path}/x", {"simplecache": {"cache_storage": str(tmp_path / "c")}})
+    assert (type(store), path) == (FsspecStore, "")
+    assert (omnizarr.open_array(f"simplecache::file://{tmp_path}/x", mode="r")[...] == data).all()
+    with pytest.raises(LocationError, match="`simplecachee::`"):
+        locate(f"simplecachee::file://{tmp_path}/x")
+
+
+def test_a_web_address_needs_a_server() -> None:
+    with pytest.raises(LocationError, match="name of a server"):
+        locate("https:///x")
+
+
+def test_what_an_opener_gives_must_be_a_store() -> None:
+    containers.register("bin", lambda store, key: "nothing")
+    with pytest.raises(LocationError, match="`bin::` gave a str and no store"):
+        locate("bin::x")
+    with pytest.raises(ArgumentError, match="cannot be registered"):
+        containers.register("lid", 3)
+
+
+def test_single_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert value_at("a/b.json") == (LocalStore(tmp_path / "a"), "b.json")
+    assert value_at((tmp_path / "b c").as_uri()) == (LocalStore(tmp_path), "b c")
+    assert value_at("far://bucket/a/b")[1] == "b"
+    for text in ("far://bucket", "far:///", "/"):
+        with pytest.raises(LocationError, match="names no file"):
+            value_at(text)
+
+
+def test_arrays_and_groups_in_a_container(tmp_path: Path) -> None:
+    known: dict[str, Box] = {}
+    containers.register("chest", lambda store, key: known.setdefault(key, Box(store, key, {})))
+    address = f"chest://a/b::{tmp_path}/x"
+    omnizarr.create_array(address, data=[1, 2, 3])
+    assert sorted(known["x"].list()) == ["a/b/c/0", "a/b/zarr.json", "a/zarr.json", "zarr.json"]
+    assert omnizarr.open(address)[1] == 2  # type: ignore[index]
+    assert omnizarr.open(f"chest://a::{tmp_path}/x", path="b").path == "a/b"
+    with pytest.raises(ArgumentError, match="not a path"):
+        omnizarr.open(f"chest://../x::{tmp_path}/x")

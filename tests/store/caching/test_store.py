@@ -1,0 +1,376 @@
+"""Caches in front of stores: what they keep, how they notice that it is old, and that they stay within their bounds."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+import omnizarr
+from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.store import (
+    CacheStore,
+    FsspecStore,
+    LocalStore,
+    MemoryStore,
+    ObjectStore,
+    PrefixStore,
+    ReferenceStore,
+    Store,
+    WrapperStore,
+    ZipStore,
+)
+from omnizarr.store.contract import Buffer, ByteRange, State, Version
+from omnizarr.store.requests.window import Window
+from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
+
+
+class Tagged(MemoryStore):
+    """Tells states apart by tags, as object stores do, and counts what it is asked."""
+
+    states = True
+    holds = False
+    in_memory = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, ByteRange | None]] = []
+        self.tags: dict[str, int] = {}
+
+    def set(self, key: str, value: Buffer) -> None:
+        super().set(key, value)
+        self.tags[key] = self.tags.get(key, 0) + 1
+
+    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+        self.asked.append((key, range))
+        return super().get(key, range)
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self.asked.append((key, range))
+        value, tag = MemoryStore.get(self, key), (f'"{self.tags.get(key)}"', None)
+        if value is None:
+            return None
+        if version is not None and version != tag:
+            return State(None, None, None)
+        return State(MemoryStore.get(self, key, range), tag, len(value))
+
+
+class TestChecked(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> CacheStore:
+        return CacheStore(MemoryStore())
+
+
+class TestOfFiles(StoreSuite):
+    case_sensitive = False
+
+    def make_store(self, tmp_path: Path) -> CacheStore:
+        return CacheStore(LocalStore(tmp_path / "x"), max_bytes=1000)
+
+
+class TestOnDisk(StoreSuite):
+    case_sensitive = False
+
+    def make_store(self, tmp_path: Path) -> CacheStore:
+        return CacheStore(LocalStore(tmp_path / "x"), folder=tmp_path / "cache", max_age=None)
+
+
+class TestOnDiskWithTags(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> CacheStore:
+        return CacheStore(Tagged(), folder=tmp_path / "cache", max_bytes=2000)
+
+
+class TestFarAway(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> CacheStore:
+        return CacheStore(SlowStore(MemoryStore(), latency=0), max_age=None)
+
+
+@pytest.fixture(params=["memory", "disk"])
+def tagged(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Tagged, CacheStore]:
+    inner = Tagged()
+    inner.set_each([("k", b"0123456789"), ("other", b"x" * 1000)])
+    return inner, CacheStore(inner, folder=tmp_path / "cache" if request.param == "disk" else None)
+
+
+def test_what_is_kept_is_checked_and_not_moved_again(tagged: tuple[Tagged, CacheStore]) -> None:
+    inner, store = tagged
+    assert store.get("k") == b"0123456789"
+    inner.asked.clear()
+    for _ in range(3):
+        assert store.get("k") == b"0123456789"
+        assert bytes(store.get("k", (2, 3)) or b"") == b"234"
+        assert (store.size("k"), store.exists("k")) == (10, True)
+    assert set(inner.asked) == {("k", (0, 0))}
+
+
+def test_what_others_change_is_noticed(tagged: tuple[Tagged, CacheStore]) -> None:
+    inner, store = tagged
+    assert bytes(store.get("k", (2, 3)) or b"") == b"234"
+    assert store.get("k") == b"0123456789"
+    inner.set("k", b"abcdefghij")
+    assert bytes(store.get("k", (2, 3)) or b"") == b"cde"
+    assert store.get("k") == b"abcdefghij"
+    MemoryStore.erase(inner, "k")
+    assert store.get("k") is None
+    assert store.get("k", (2, 3)) is None
+    inner.set("k", b"again")
+    assert store.get("k") == b"again"
+
+
+def test_what_is_written_through_it_is_forgotten(tagged: tuple[Tagged, CacheStore]) -> None:
+    _, store = tagged
+    for value in (b"one", b"two"):
+        store.set("k", value)
+        assert store.get("k") == value
+    store.erase("k")
+    assert store.get("k") is None
+    assert store.set_if("k", b"three", None)
+    assert store.get("k") == b"three"
+    store.set_partial_values([("k", 0, b"T")])
+    assert store.get("k") == b"Three"
+    store.erase_prefix("")
+    assert store.get("k") is None
+
+
+def test_parts_in_one_batch_are_of_one_state(tagged: tuple[Tagged, CacheStore]) -> None:
+    inner, store = tagged
+    assert bytes(store.get("k", (0, 2)) or b"") == b"01"
+    inner.set("k", b"abcdefghij")
+    wanted: list[tuple[str, ByteRange | None]] = [("k", (0, 2)), ("k", (-2, None)), ("other", (0, 1)), ("absent", None)]
+    for _ in range(2):
+        found = store.get_partial_values(wanted)
+        assert [None if value is None else bytes(value) for value in found] == [b"ab", b"ij", b"x", None]
+
+
+class _Far(Tagged):
+    """One that is far away, and answers nothing before several have asked."""
+
+    remote = True
+
+    def __init__(self, together: int, window: Window | None = None) -> None:
+        super().__init__()
+        self._meeting = threading.Barrier(together, timeout=20)
+        self._window = window
+
+    @property
+    def window(self) -> Window | None:
+        return self._window
+
+    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self._meeting.wait()
+        return super().get_state(key, range, version)
+
+
+@pytest.mark.parametrize("window", [None, Window()])
+def test_a_store_that_is_far_away_is_asked_for_many_keys_at_once(window: Window | None) -> None:
+    far = _Far(8, window)
+    for number in range(16):
+        far.set(f"k{number}", bytes([number]))
+    answers = dict(CacheStore(far).get_each([(f"k{number}", None) for number in range(16)]))
+    assert answers == {number: bytes([number]) for number in range(16)}
+
+
+def test_no_more_is_fetched_ahead_than_fits() -> None:
+    far, value = _Far(1, Window()), bytes(2**22)
+    for number in range(200):
+        far.set(f"k{number}", value)
+    answers = CacheStore(far, max_bytes=0).get_each([(f"k{number}", None) for number in range(200)])
+    for _ in range(3):
+        next(answers)
+        time.sleep(0.05)  # in which all could be fetched
+        assert len(far.asked) < 50
+    answers.close()  # type: ignore[attr-defined]
+
+
+def test_for_a_while_nothing_is_asked(tagged: tuple[Tagged, CacheStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    inner, checked = tagged
+    store = CacheStore(inner, max_age=60, folder=checked.folder)
+    clock = [1e9]
+    monkeypatch.setattr("omnizarr.store.caching.store.time.time", lambda: clock[0])
+    assert store.get("k") == b"0123456789"
+    assert store.get("absent") is None
+    inner.asked.clear()
+    clock[0] += 59
+    inner.set("k", b"new")
+    assert store.get("k") == b"0123456789"
+    assert store.get("absent") is None
+    assert inner.asked == []
+    clock[0] += 2
+    assert store.get("k") == b"new"
+    assert store.get("absent") is None
+    assert [key for key, _ in inner.asked] == ["k", "k", "absent"]
+    clock[0] -= 1000  # somebody set the clock back
+    inner.set("k", b"newer")
+    assert store.get("k") == b"newer"
+
+
+def test_files_are_checked_by_their_dates(tmp_path: Path) -> None:
+    inner = RecordingStore(LocalStore(tmp_path))
+    inner.set("k", b"old")
+    os.utime(tmp_path / "k", (1, 1))
+    store = CacheStore(LocalStore(tmp_path))
+    for _ in range(2):
+        assert store.get("k") == b"old"
+    inner.set("k", b"new")
+    assert store.get("k") == b"new"
+
+
+def test_a_store_that_tells_nothing_must_be_trusted() -> None:
+    class Silent(WrapperStore):
+        def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
+            return self.inner.get(key, range)
+
+    inner = Silent(MemoryStore())
+    with pytest.raises(ArgumentError, match="cannot tell whether a value has changed"):
+        CacheStore(inner)
+    inner.set("k", b"1")
+    for age in (60, None):
+        store = CacheStore(inner, max_age=age)
+        assert store.get("k") == b"1"
+
+
+@pytest.mark.parametrize("options", [{"max_bytes": -1}, {"max_bytes": 2.5}, {"max_age": -1}, {"max_age": "1"}])
+def test_bad_arguments(options: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError):
+        CacheStore(MemoryStore(), **options)
+
+
+def test_it_stays_within_its_bounds(tmp_path: Path) -> None:
+    for folder in (None, tmp_path / "cache"):
+        inner = Tagged()
+        for number in range(50):
+            inner.set(f"k{number}", b"x" * 500)
+        store = CacheStore(inner, max_bytes=5000, folder=folder)
+        for number in range(50):
+            store.get(f"k{number}")
+            assert store.held_bytes <= 5000
+        inner.asked.clear()
+        store.get("k49")
+        assert inner.asked == [("k49", (0, 0))]
+        store.get("k0")
+        assert ("k0", None) in inner.asked
+        inner.set("large", b"x" * 10_000)
+        assert len(store.get("large") or b"") == 10_000
+        assert store.held_bytes <= 5000
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 5000
+    store.clear()
+    assert store.held_bytes == 0
+    assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
+
+
+def test_later_programs_find_it_again(tmp_path: Path) -> None:
+    inner = Tagged()
+    inner.set("k", b"0123456789")
+    inner.set("l", b"l")
+    first = CacheStore(inner, folder=tmp_path)
+    for key in ("k", "l"):
+        first.get(key)
+    inner.asked.clear()
+    again = CacheStore(inner, folder=tmp_path)
+    assert again.held_bytes == first.held_bytes
+    assert again.get("k") == b"0123456789"
+    assert inner.asked == [("k", (0, 0))]
+    inner.set("l", b"new")
+    assert again.get("l") == b"new"
+    assert CacheStore(MemoryStore(name="elsewhere"), folder=tmp_path).get("k") is None  # each place has its own
+
+
+def test_places_that_differ_in_more_than_their_location_share_nothing(tmp_path: Path) -> None:
+    places: list[Store] = [
+        ObjectStore.from_url("s3://bucket"),
+        ObjectStore.from_url("s3://bucket", endpoint="http://127.0.0.1:1"),
+        ObjectStore.from_url("az://bucket", account_name="one"),
+        ObjectStore.from_url("az://bucket", account_name="two"),
+        FsspecStore(MemoryFileSystem(host="one"), "/a"),
+        FsspecStore(MemoryFileSystem(host="two"), "/a"),
+        FsspecStore(MemoryFileSystem(client_kwargs={"endpoint_url": "http://127.0.0.1:1"}), "/a"),
+        ReferenceStore({"a": "1"}),
+        ReferenceStore({"a": "2"}),
+    ]
+    places += [store for place in places[:4] for store in (PrefixStore(place, "p"), ZipStore.inside(place, "x.zip"))]
+    for place in places:
+        CacheStore(place, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(places)
+    for place in places:
+        CacheStore(place, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(places)
+
+
+def test_damaged_and_strange_files_are_not_used(tmp_path: Path) -> None:
+    inner = Tagged()
+    inner.set("k", b"0123456789")
+    store = CacheStore(inner, folder=tmp_path)
+    store.get("k")
+    (path,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    good = path.read_bytes()
+    for bad in (
+        b"",
+        b"{}",
+        b"null\n",
+        good[:-1],
+        good[:-1] + b"X",
+        good.replace(b'"k"', b'"j"'),
+        b"\x80\x04K\x01.\n",
+        good * 2,
+    ):
+        path.write_bytes(bad)
+        assert store.get("k") == b"0123456789"
+        assert CacheStore(inner, folder=tmp_path).get("k") == b"0123456789"
+    path.unlink()
+    assert store.get("k") == b"0123456789"
+    with pytest.raises(StoreError, match="cannot keep anything"):
+        CacheStore(inner, folder=path)
+
+
+def test_arrays_behind_a_cache(tmp_path: Path) -> None:
+    data = np.arange(10_000).reshape(100, 100)
+    inner = RecordingStore(SlowStore(MemoryStore(), latency=0))
+    for shards in (None, (50, 50)):
+        omnizarr.create_array(inner, data=data, chunks=10, shards=shards, overwrite=True)
+        store = CacheStore(inner, max_age=60)
+        z = omnizarr.open_array(store)
+        assert np.array_equal(z[...], data)
+        assert np.array_equal(z[25:60, 3], data[25:60, 3])
+        inner.reset()
+        assert np.array_equal(z[...], data)
+        assert np.array_equal(z[25:60, 3], data[25:60, 3])
+        assert inner.requests == 0
+        z[5, 5] = -1
+        assert z[5, 5] == -1
+        assert omnizarr.open_array(inner)[5, 5] == -1
+
+
+def test_many_threads(tmp_path: Path) -> None:
+    for store in (CacheStore(Tagged(), max_bytes=20_000), CacheStore(Tagged(), folder=tmp_path, max_bytes=20_000)):
+
+        def work(number: int, store: Store = store) -> None:
+            key = f"k{number % 7}"
+            store.set(key, key.encode() * 100)
+            for _ in range(5):
+                assert store.get(key) == key.encode() * 100
+                assert bytes(store.get(key, (2, 2)) or b"") == key.encode()
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(work, range(100)))
+
+
+def test_pickles_and_equality(tmp_path: Path) -> None:
+    store = CacheStore(LocalStore(tmp_path), max_bytes=77, max_age=5, folder=tmp_path / "cache")
+    again = pickle.loads(pickle.dumps(store))
+    assert again == store
+    assert (again.max_bytes, again.max_age, again.folder) == (77, 5, str(tmp_path / "cache"))
+    assert repr(store) == f"CacheStore(LocalStore({tmp_path}))"

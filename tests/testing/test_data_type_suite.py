@@ -1,0 +1,140 @@
+"""Every data type of omnizarr passes the suite for other people's data types, and the suite notices those that are
+wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tests.registries import as_it_was
+
+from omnizarr._json import Problems
+from omnizarr.codecs import Bytes, Chain, ChunkSpec
+from omnizarr.dtypes import DataType, data_type_of, data_types
+from omnizarr.dtypes.numbers.integer import Integer
+from omnizarr.errors import CodecError
+from omnizarr.testing import DataTypeSuite
+
+SAMPLES: dict[str, Sequence[Any]] = {
+    "fixed_length_utf32": [{"length_bytes": 4}, {"length_bytes": 40}],
+    "null_terminated_bytes": [{"length_bytes": 1}, {"length_bytes": 7}],
+    "numpy.datetime64": [{"unit": "ns", "scale_factor": 1}, {"unit": "D", "scale_factor": 10}],
+    "numpy.timedelta64": [{"unit": "s", "scale_factor": 1}, {"unit": "generic", "scale_factor": 1}],
+    "struct": [
+        {"fields": [{"name": "a", "data_type": "bool"}, {"name": "b", "data_type": "r24"}]},
+        {"fields": [{"name": "a", "data_type": {"name": "struct", "configuration": {"fields": [
+            {"name": "x", "data_type": "complex64"}, {"name": "y", "data_type": "uint16"}]}}}]},
+    ],
+}  # fmt: skip
+"""The configurations of those that need one."""
+
+UNUSABLE = ("float8_e4m3fn",)
+"""What is understood in order to say why it is not used."""
+
+ELEMENTS: dict[str, Sequence[Any]] = {
+    "string": ["", "a", "ä\U0001f71a\0b", "x" * 300],
+    "bytes": [b"", b"a\0", bytes(range(256))],
+}
+
+
+class TestAll(DataTypeSuite):
+    def make_data_types(self) -> Sequence[DataType]:
+        found: list[Any] = ["r8", "r24"]
+        for name in data_types.names():
+            if name in SAMPLES:
+                found += [{"name": name, "configuration": sample} for sample in SAMPLES[name]]
+            elif name not in UNUSABLE:
+                found.append(name)
+        return [data_type_of(item) for item in found]
+
+    def make_elements(self, data_type: DataType) -> npt.NDArray[Any]:
+        dtype = data_type.dtype
+        if data_type.name in ELEMENTS:
+            return np.array(ELEMENTS[data_type.name], dtype)
+        if dtype.kind in "biufcmM":
+            return super().make_elements(data_type)
+        # Of the others, whatever their codec makes of random bits.
+        spec = ChunkSpec((1,), dtype, data_type.default_fill())
+        chain = Chain.bind((Bytes("little"),), spec, "$", problems := Problems())
+        assert chain is not None, problems.found
+        random = np.random.default_rng(0)
+        found = [data_type.default_fill().reshape(1)]
+        for content in (random.bytes(chain.encoded.limit) for _ in range(32)):
+            try:
+                found.append(chain.decode(content))
+            except CodecError:  # text beyond Unicode
+                pass
+        return np.concatenate(found)
+
+
+# -- the suite itself
+
+
+@dataclass(frozen=True, slots=True)
+class Careless(Integer):
+    """Does what a data type must not do, as its `fault` says."""
+
+    core: ClassVar[bool] = False
+    name: str = "careless"
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype("i2"))
+    fault: str = ""
+
+    def to_json(self) -> Any:
+        return self.name if self.fault != "is called otherwise" else "int16"
+
+    def default_fill(self) -> Any:
+        return np.zeros((), "i4" if self.fault == "fills with another type" else "i2")
+
+    def parse_fill(self, value: Any, path: str, problems: Any) -> Any:
+        if self.fault == "lets errors out":
+            return np.array(int(value), "i2")
+        if self.fault == "says nothing" and not isinstance(value, int):
+            return None
+        return Integer.parse_fill(self, value, path, problems)
+
+    def dump_fill(self, fill: Any) -> Any:
+        return 7 if self.fault == "forgets" else Integer.dump_fill(self, fill)
+
+
+CATCHES = {
+    "is called otherwise": "test_what_it_writes_it_reads",
+    "fills with another type": "test_the_default_fill_value_is_an_element",
+    "lets errors out": "test_whatever_a_fill_value_is_it_never_raises",
+    "says nothing": "test_whatever_a_fill_value_is_it_never_raises",
+    "forgets": "test_every_element_can_be_a_fill_value",
+}
+
+
+@pytest.mark.parametrize(("fault", "test"), CATCHES.items(), ids=str)
+def test_the_suite_notices(fault: str, test: str) -> None:
+    with as_it_was(data_types):
+        data_types.register("careless", Careless(fault=fault))
+        with pytest.raises((AssertionError, TypeError, ValueError)):
+            getattr(DataTypeSuite(), test)(Careless(fault=fault))
+
+
+@pytest.mark.parametrize("test", [name for name in dir(DataTypeSuite) if name.startswith("test_")])
+def test_the_suite_is_content_with_what_is_right(test: str) -> None:
+    class Right(DataTypeSuite):
+        fills = (1, -5)
+        wrong_fills = ("x", 2**20, None)
+        wrong_configurations = ({"a": 1},)
+
+        def make_data_types(self) -> Sequence[DataType]:
+            return [Careless()]
+
+    with as_it_was(data_types):
+        data_types.register("careless", Careless)
+        given = () if test == "test_it_differs_from_the_others" else (Careless(),)
+        getattr(Right(), test)(*given)
+
+
+def test_the_suite_wants_the_type_to_be_registered() -> None:
+    with pytest.raises(AssertionError):
+        DataTypeSuite().test_what_it_writes_it_reads(Careless())
+    with pytest.raises(NotImplementedError, match="says which data types"):
+        DataTypeSuite().make_data_types()
