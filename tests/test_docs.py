@@ -16,7 +16,7 @@ from typing import Any
 import numcodecs
 import pytest
 
-from omnizarr.chunk_keys import Default
+from omnizarr.chunk_keys import DefaultKeys
 from omnizarr.extending import register_data_type
 from omnizarr.store import MemoryStore, Store
 from omnizarr.testing import StoreSuite
@@ -90,7 +90,7 @@ class TestTheTransformerOfTheDocs(StoreSuite):
     pickled_is_equal = False
 
     def make_store(self, tmp_path: Path) -> Store:
-        place = ArrayPlace("a/b/", (4, 4), (1, 1), Default())
+        place = ArrayPlace("a/b/", (4, 4), (1, 1), DefaultKeys())
         store: Store = classes("docs/stores.md").Spread().wrap(MemoryStore(), place)
         return store
 

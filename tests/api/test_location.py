@@ -17,12 +17,12 @@ def test_a_path_as_text_or_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     omnizarr.create_group(tmp_path / "a.zarr")
     assert (tmp_path / "a.zarr" / "zarr.json").is_file()
 
-    class Place(os.PathLike[str]):
+    class Location(os.PathLike[str]):
         def __fspath__(self) -> str:
             return str(tmp_path / "a.zarr")
 
     monkeypatch.chdir(tmp_path)
-    for place in (tmp_path / "a.zarr", str(tmp_path / "a.zarr"), Place(), "a.zarr", Path("a.zarr")):
+    for place in (tmp_path / "a.zarr", str(tmp_path / "a.zarr"), Location(), "a.zarr", Path("a.zarr")):
         assert isinstance(omnizarr.open(place), omnizarr.Group)
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import omnizarr
 from omnizarr._json import Problems
-from omnizarr.chunk_keys import V2, ChunkKeys, Default, chunk_key_encodings, parse_chunk_keys
+from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, V2Keys, chunk_key_encodings, parse_chunk_keys
 from omnizarr.errors import ArgumentError
 
-EVERY = (Default("/"), Default("."), V2("/"), V2("."))
+EVERY = (DefaultKeys("/"), DefaultKeys("."), V2Keys("/"), V2Keys("."))
 encodings = pytest.mark.parametrize("keys", EVERY, ids=str)
 
 
@@ -29,15 +29,15 @@ def test_every_registered_name_is_tested() -> None:
 
 
 def test_R73_default_keys() -> None:
-    assert Default().key((1, 23, 45)) == "c/1/23/45"
-    assert Default(".").key((1, 23, 45)) == "c.1.23.45"
-    assert Default("/").key(()) == Default(".").key(()) == "c"
+    assert DefaultKeys().key((1, 23, 45)) == "c/1/23/45"
+    assert DefaultKeys(".").key((1, 23, 45)) == "c.1.23.45"
+    assert DefaultKeys("/").key(()) == DefaultKeys(".").key(()) == "c"
 
 
 def test_R74_v2_keys() -> None:
-    assert V2().key((1, 23, 45)) == "1.23.45"
-    assert V2("/").key((1, 23, 45)) == "1/23/45"
-    assert V2("/").key(()) == V2(".").key(()) == "0"
+    assert V2Keys().key((1, 23, 45)) == "1.23.45"
+    assert V2Keys("/").key((1, 23, 45)) == "1/23/45"
+    assert V2Keys("/").key(()) == V2Keys(".").key(()) == "0"
 
 
 @encodings
@@ -77,27 +77,27 @@ def test_what_has_coordinates_is_their_key(keys: ChunkKeys, key: str, ndim: int)
     ],
 )
 def test_keys_that_are_not_canonical_have_no_coordinates(key: str) -> None:
-    assert Default().coordinates(key, 2) is None
+    assert DefaultKeys().coordinates(key, 2) is None
 
 
 @pytest.mark.parametrize("key", ["00", "", "c", "0.0", "1"])
 def test_R74_array_without_dimensions_has_one_key(key: str) -> None:
-    assert V2().coordinates(key, 0) is None
+    assert V2Keys().coordinates(key, 0) is None
 
 
 def test_numpy_integers_are_coordinates() -> None:
-    assert Default().key(tuple(np.array([3, 4]))) == "c/3/4"
+    assert DefaultKeys().key(tuple(np.array([3, 4]))) == "c/3/4"
 
 
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("default", Default("/")),
-        ({"name": "default"}, Default("/")),
-        ({"name": "default", "configuration": {}}, Default("/")),
-        ({"name": "default", "configuration": {"separator": "."}}, Default(".")),
-        ("v2", V2(".")),
-        ({"name": "v2", "configuration": {"separator": "/"}}, V2("/")),
+        ("default", DefaultKeys("/")),
+        ({"name": "default"}, DefaultKeys("/")),
+        ({"name": "default", "configuration": {}}, DefaultKeys("/")),
+        ({"name": "default", "configuration": {"separator": "."}}, DefaultKeys(".")),
+        ("v2", V2Keys(".")),
+        ({"name": "v2", "configuration": {"separator": "/"}}, V2Keys("/")),
     ],
 )
 def test_R77_names_and_objects(value: Any, expected: ChunkKeys) -> None:
@@ -145,14 +145,14 @@ def test_encodings_are_values(keys: ChunkKeys) -> None:
     assert len({keys, *EVERY}) == len(EVERY)
 
 
-@pytest.mark.parametrize("encoding", [Default, V2])
+@pytest.mark.parametrize("encoding", [DefaultKeys, V2Keys])
 def test_a_program_cannot_give_another_separator(encoding: Any) -> None:
     with pytest.raises(ArgumentError, match="separator"):
         encoding("-")
 
 
 def test_R75_new_arrays_do_not_get_the_encoding_of_v2() -> None:
-    assert omnizarr.zeros((2, 2)).metadata.chunk_keys == Default("/")
+    assert omnizarr.zeros((2, 2)).metadata.chunk_keys == DefaultKeys("/")
 
 
 @encodings
@@ -181,7 +181,7 @@ def test_prefixes_that_no_chunk_has(keys: ChunkKeys) -> None:
 
 
 def test_an_encoding_need_not_say_anything_about_prefixes() -> None:
-    class Silent(V2):
+    class Silent(V2Keys):
         leading = ChunkKeys.leading
         directory = ChunkKeys.directory
 

@@ -79,7 +79,7 @@ def test_large_stages_and_many_of_them_are_not_kept(monkeypatch: pytest.MonkeyPa
     assert len(buffers._idle) == 4
 
 
-class Held(MemoryStore):
+class Snapshot(MemoryStore):
     """Keeps another thread waiting, once there is one; the main thread does not do all the work before."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ def test_a_stage_in_which_somebody_still_works_is_not_kept(monkeypatch: pytest.M
     monkeypatch.setattr(buffers, "_idle", [])
     monkeypatch.setattr(buffers, "_SOON", 0)
     monkeypatch.setattr(buffers, "_SHORT", 0)
-    store = Held()
+    store = Snapshot()
     z = omnizarr.create_array(store, data=np.arange(64 * 64).reshape(64, 64), chunks=(8, 8))
     main = threading.main_thread().ident
     assert main is not None

@@ -5,18 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from omnizarr.engine.coalesce import Place, coalesced, fetched
+from omnizarr.engine.coalesce import ByteSpan, coalesced, fetched
 
 PLACES = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 40)), max_size=12)
 
 
 @given(places=PLACES, gap=st.integers(0, 50), most=st.integers(0, 300))
-def test_what_is_fetched_in_few_pieces_is_what_was_asked_for(places: list[Place], gap: int, most: int) -> None:
+def test_what_is_fetched_in_few_pieces_is_what_was_asked_for(places: list[ByteSpan], gap: int, most: int) -> None:
     """Also where places overlap, and where the value ends before them."""
     value = bytes(range(180))
-    asked: list[Place] = []
+    asked: list[ByteSpan] = []
 
-    def get(place: Place) -> bytes:
+    def get(place: ByteSpan) -> bytes:
         asked.append(place)
         return value[place[0] : place[0] + place[1]]
 
@@ -26,7 +26,7 @@ def test_what_is_fetched_in_few_pieces_is_what_was_asked_for(places: list[Place]
 
 
 @given(places=PLACES, gap=st.integers(0, 50), most=st.integers(0, 300))
-def test_ranges_cover_their_places_and_no_more(places: list[Place], gap: int, most: int) -> None:
+def test_ranges_cover_their_places_and_no_more(places: list[ByteSpan], gap: int, most: int) -> None:
     ranges = coalesced(places, gap, most)
     assert sorted(position for _, members in ranges for position in members) == list(range(len(places)))
     for (start, length), members in ranges:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omnizarr.chunk_keys import Default
+from omnizarr.chunk_keys import DefaultKeys
 from omnizarr.codecs import Codec, Sharding, StoredBytes, Transpose, Zstd, plain_serializer
 from omnizarr.dtypes import DataType, Record, data_type_of
 from omnizarr.errors import ArgumentError, BroadcastError
@@ -15,7 +15,7 @@ from omnizarr.formats import dialect
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import Array
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import MemoryStore
 
 MIXED = np.dtype([("a", ">i4"), ("b", "<f8", (2,)), ("c", "|S3"), ("d", ">U2")])
@@ -28,10 +28,10 @@ def array_of(data_type: DataType, *codecs: Codec, shape: tuple[int, ...] = (5, 4
         data_type=data_type,
         fill=fill,
         grid=Regular((2, 3)),
-        chunk_keys=Default(),
+        chunk_keys=DefaultKeys(),
         codecs=codecs,
     )
-    return Array(Site(MemoryStore(), "", dialect(3)), model)
+    return Array(NodeContext(MemoryStore(), "", dialect(3)), model)
 
 
 def records(dtype: np.dtype[Any], *shape: int) -> np.ndarray[Any, Any]:

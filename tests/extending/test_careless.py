@@ -137,7 +137,7 @@ class CarelessGrid(Regular):
         return failing("parse", super().parse(configuration, shape, path, problems))
 
 
-class CarelessKeys(omnizarr.chunk_keys.Default):
+class CarelessKeys(omnizarr.chunk_keys.DefaultKeys):
     name: ClassVar[str] = "careless.keys"
 
     @classmethod

@@ -12,7 +12,7 @@ from tests.registries import REGISTRIES, all_as_they_were
 
 import omnizarr
 from omnizarr import extending
-from omnizarr.chunk_keys import Default, chunk_key_encodings
+from omnizarr.chunk_keys import DefaultKeys, chunk_key_encodings
 from omnizarr.codecs import Transpose, Zstd, codecs
 from omnizarr.codecs.bytes_to_bytes.crc32c import Crc32c
 from omnizarr.dtypes import DataType, data_types
@@ -41,7 +41,7 @@ def named(base: type, **members: Any) -> Any:
 BY_CLASS = [
     (omnizarr.register_codec, codecs, Zstd, "name", "mine"),
     (omnizarr.register_chunk_grid, chunk_grids, Regular, "name", "mine"),
-    (omnizarr.register_chunk_key_encoding, chunk_key_encodings, Default, "name", "mine"),
+    (omnizarr.register_chunk_key_encoding, chunk_key_encodings, DefaultKeys, "name", "mine"),
     (omnizarr.register_storage_transformer, storage_transformers, MemoryCache, "name", "mine"),
     (omnizarr.register_chunk_memory_layout, chunk_memory_layouts, Transpose, "name", URI),
     (omnizarr.register_metadata_encoding, metadata_encodings, JsonEncoding, "uri", URI),

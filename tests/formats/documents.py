@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from omnizarr._json import Problems
-from omnizarr.formats import Node, dialect
+from omnizarr.formats import NodeModel, dialect
 
 __all__ = ["LITTLE", "array_document", "dumped", "group_document", "parsed", "places", "sharding", "warned"]
 
@@ -49,14 +49,14 @@ def sharding(**changes: Any) -> dict[str, Any]:
     return {"name": "sharding_indexed", "configuration": configuration}
 
 
-def parsed(document: Any, path: str = "") -> tuple[Node | None, Problems]:
+def parsed(document: Any, path: str = "") -> tuple[NodeModel | None, Problems]:
     """The node that a document describes, and what is wrong or odd about it."""
     v3 = dialect(3)
     problems = Problems()
     return v3.parse(path, {v3.keys(path)[0]: document}, problems), problems
 
 
-def dumped(node: Node, path: str = "") -> Any:
+def dumped(node: NodeModel, path: str = "") -> Any:
     (document,) = dialect(3).dump(path, node).values()
     return document
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr._json import Json, Problems
-from omnizarr.formats import Leave, Node, dialect
+from omnizarr.formats import NodeModel, ReadOptions, dialect
 from omnizarr.model import ArrayModel
 
 __all__ = ["array_v1", "array_v2", "fill_of", "messages", "model", "parse", "places", "store_of", "warned"]
@@ -54,14 +54,14 @@ def _documents(document: Any, attributes: Any) -> tuple[Any, dict[str, Json]]:
 
 
 def parse(
-    document: Any, attributes: Any = None, *, generation: Any = None, leave: Leave | None = None
-) -> tuple[Node | None, Problems]:
+    document: Any, attributes: Any = None, *, generation: Any = None, read_options: ReadOptions | None = None
+) -> tuple[NodeModel | None, Problems]:
     """The array that a document describes, and what is wrong or odd about it."""
     guess, documents = _documents(document, attributes)
     if generation is not None and generation != guess:
         documents = dict(zip(("meta", "attrs"), documents.values(), strict=False))
     problems = Problems()
-    return dialect(generation or guess, leave).parse("", documents, problems), problems
+    return dialect(generation or guess, read_options).parse("", documents, problems), problems
 
 
 def model(document: Any, **options: Any) -> ArrayModel:

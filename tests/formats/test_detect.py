@@ -11,7 +11,7 @@ from tests.formats.old_documents import array_v1, array_v2
 
 import omnizarr
 from omnizarr.errors import ArgumentError, MetadataError, NodeNotFoundError
-from omnizarr.formats import Found, Leave, Look, again, candidates, detect
+from omnizarr.formats import Found, Look, ReadOptions, again, candidates, detect
 from omnizarr.testing import RecordingStore
 
 GROUP = {"zarr_format": 2}
@@ -26,7 +26,7 @@ def filled(documents: dict[str, Any]) -> omnizarr.MemoryStore:
 
 def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = None) -> Any:
     """What a verdict says, or where it looks next."""
-    verdict = detect(path, documents, Leave(), zarr_format)
+    verdict = detect(path, documents, ReadOptions(), zarr_format)
     if isinstance(verdict, Look):
         verdict = again(verdict, path, {key: documents[key] for key in verdict.keys if key in documents})
     return verdict.dialect.zarr_format if isinstance(verdict, Found) else None

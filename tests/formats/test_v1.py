@@ -17,7 +17,7 @@ import omnizarr
 from omnizarr.codecs import Blosc, Bytes, Transpose
 from omnizarr.codecs.numcodecs_ import Bz2, Lzma, Zlib
 from omnizarr.errors import ArgumentError, NodeNotFoundError
-from omnizarr.formats import Leave, dialect
+from omnizarr.formats import ReadOptions, dialect
 
 REQUIRED = ["shape", "chunks", "dtype", "compression", "compression_opts", "fill_value", "order"]
 LZMA = {"format": 1, "check": 0, "preset": 1, "filters": None}
@@ -294,7 +294,7 @@ def test_U16_A55_F_without_blosc_is_read_in_C_order_with_one_warning(name: str) 
 @pytest.mark.parametrize("how", ["written", "document"])
 def test_U16_writing_into_such_an_array_keeps_what_it_is(how: Any) -> None:
     document = array_v1(order="F")
-    node = model(document, leave=Leave(v1_f_order=how))
+    node = model(document, read_options=ReadOptions(v1_f_order=how))
     assert dumped(node) == document
     assert dialect(1).losses("", node) == []
 

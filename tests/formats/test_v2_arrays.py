@@ -14,7 +14,7 @@ import pytest
 from tests.formats.old_documents import array_v2, chunk, messages, model, parse, places, store_of, warned
 
 import omnizarr
-from omnizarr.chunk_keys import V2 as Keys
+from omnizarr.chunk_keys import V2Keys as Keys
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, StoredBytes, Transpose, VlenUtf8, Zstd
 from omnizarr.codecs.numcodecs_ import Delta, OverBytes, Shuffle, Zlib
 from omnizarr.errors import MetadataError

@@ -76,7 +76,7 @@ def test_documents_survive_that_we_write_again(stored: Stored, tmp_path: Path) -
     copy = tmp_path / "copy"
     shutil.copytree(stored.location, copy)
     array = opened(stored, copy, allow_pickle="refuse" in stored.expected.marks)
-    (place,) = (copy / key for key in array._site.dialect.keys(array.path)[:1])
+    (place,) = (copy / key for key in array._context.dialect.keys(array.path)[:1])
     before = json.loads(place.read_text(encoding="utf-8"))
     array.attrs["added"] = 1
     after = json.loads(place.read_text(encoding="utf-8"))

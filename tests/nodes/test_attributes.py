@@ -14,26 +14,26 @@ import omnizarr
 from omnizarr.errors import ArgumentError, ReadOnlyError
 from omnizarr.testing import RecordingStore
 
-Node = omnizarr.Array | omnizarr.Group
+NodeModel = omnizarr.Array | omnizarr.Group
 
 
-def an_array(store: Any = None, **options: Any) -> Node:
+def an_array(store: Any = None, **options: Any) -> NodeModel:
     return omnizarr.create_array(store, name="a", shape=3, dtype="int8", **options)
 
 
-def a_group(store: Any = None, **options: Any) -> Node:
+def a_group(store: Any = None, **options: Any) -> NodeModel:
     return omnizarr.create_group(store, path="a", **options)
 
 
 nodes = pytest.mark.parametrize("create", [an_array, a_group])
 
 
-def stored(node: Node) -> Any:
+def stored(node: NodeModel) -> Any:
     return json.loads(bytes(node.store.get("a/zarr.json") or b""))["attributes"]
 
 
 @nodes
-def test_it_is_a_mapping(create: Callable[..., Node]) -> None:
+def test_it_is_a_mapping(create: Callable[..., NodeModel]) -> None:
     attrs = create(attributes={"a": 1, "b": [1, 2]}).attrs
     assert isinstance(attrs, MutableMapping)
     assert attrs["a"] == 1
@@ -50,7 +50,7 @@ def test_it_is_a_mapping(create: Callable[..., Node]) -> None:
 
 
 @nodes
-def test_every_change_is_stored(create: Callable[..., Node]) -> None:
+def test_every_change_is_stored(create: Callable[..., NodeModel]) -> None:
     node = create()
     attrs = node.attrs
     attrs["a"] = 1
@@ -81,7 +81,7 @@ def test_every_change_is_stored(create: Callable[..., Node]) -> None:
 
 
 @nodes
-def test_one_update_is_one_write(create: Callable[..., Node]) -> None:
+def test_one_update_is_one_write(create: Callable[..., NodeModel]) -> None:
     store = RecordingStore(omnizarr.MemoryStore())
     node = create(store)
     for change in (
@@ -102,7 +102,7 @@ def test_one_update_is_one_write(create: Callable[..., Node]) -> None:
 
 
 @nodes
-def test_values_come_back_as_they_will_be_read(create: Callable[..., Node]) -> None:
+def test_values_come_back_as_they_will_be_read(create: Callable[..., NodeModel]) -> None:
     node = create()
     node.attrs.update(t=(1, 2), n=np.float32(0.5), a=np.arange(2), d={"x": (True, None)})
     expected = {"t": [1, 2], "n": 0.5, "a": [0, 1], "d": {"x": [True, None]}}
@@ -111,7 +111,7 @@ def test_values_come_back_as_they_will_be_read(create: Callable[..., Node]) -> N
 
 
 @nodes
-def test_what_is_changed_within_a_value_is_not_taken_for_stored(create: Callable[..., Node]) -> None:
+def test_what_is_changed_within_a_value_is_not_taken_for_stored(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": [1], "d": {"x": 1}})
     node.attrs["a"].append(2)
     node.attrs["d"]["x"] = 5
@@ -135,7 +135,7 @@ def test_what_is_changed_within_a_value_is_not_taken_for_stored(create: Callable
     ],
 )
 def test_what_json_cannot_hold_is_refused_and_nothing_changes(
-    create: Callable[..., Node], changes: Any, place: str
+    create: Callable[..., NodeModel], changes: Any, place: str
 ) -> None:
     node = create(attributes={"old": 1})
     before = node.store.get("a/zarr.json")
@@ -149,13 +149,13 @@ def test_what_json_cannot_hold_is_refused_and_nothing_changes(
 
 @nodes
 @pytest.mark.parametrize("value", [5, "text", [1]])
-def test_what_is_no_mapping_is_refused(create: Callable[..., Node], value: Any) -> None:
+def test_what_is_no_mapping_is_refused(create: Callable[..., NodeModel], value: Any) -> None:
     with pytest.raises(ArgumentError, match="attributes"):
         create().attrs.put(value)
 
 
 @nodes
-def test_attributes_of_another_node_can_be_put(create: Callable[..., Node]) -> None:
+def test_attributes_of_another_node_can_be_put(create: Callable[..., NodeModel]) -> None:
     source = create(attributes={"a": [1]})
     target = create()
     target.attrs.put(source.attrs)
@@ -163,7 +163,7 @@ def test_attributes_of_another_node_can_be_put(create: Callable[..., Node]) -> N
 
 
 @nodes
-def test_what_another_handle_changed_is_kept(create: Callable[..., Node]) -> None:
+def test_what_another_handle_changed_is_kept(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": 1})
     other = omnizarr.open(node.store, path="a")
     node.attrs["b"] = 2
@@ -174,7 +174,7 @@ def test_what_another_handle_changed_is_kept(create: Callable[..., Node]) -> Non
 
 
 @nodes
-def test_many_threads_lose_no_attribute(create: Callable[..., Node]) -> None:
+def test_many_threads_lose_no_attribute(create: Callable[..., NodeModel]) -> None:
     node = create()
 
     def add(number: int) -> None:
@@ -190,7 +190,7 @@ def test_many_threads_lose_no_attribute(create: Callable[..., Node]) -> None:
 
 
 @nodes
-def test_a_read_only_node_refuses(create: Callable[..., Node]) -> None:
+def test_a_read_only_node_refuses(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": 1})
     before = node.store.get("a/zarr.json")
     attrs = omnizarr.open(node.store, path="a", mode="r").attrs

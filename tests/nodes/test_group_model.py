@@ -24,7 +24,7 @@ VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=2) | st.lists(NU
 
 
 @dataclass
-class Node:
+class NodeModel:
     """What a node should be: an array if it has data, else a group."""
 
     data: np.ndarray[Any, Any] | None = None
@@ -41,17 +41,17 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.store = omnizarr.MemoryStore()
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, NodeModel] = {}
         self.alone = self.zarr_format == 1
         self.draft = isinstance(self.zarr_format, str)
         self.consolidates = self.zarr_format in (2, "3-draft-2020", 3)
         if self.alone:
-            self.nodes[""] = Node(np.zeros((2, 3)))
+            self.nodes[""] = NodeModel(np.zeros((2, 3)))
             self.root: Any = omnizarr.create_array(
                 self.store, shape=(2, 3), dtype="f8", chunks=2, zarr_format=self.zarr_format
             )
         else:
-            self.nodes[""] = Node()
+            self.nodes[""] = NodeModel()
             self.root = omnizarr.create_group(self.store, zarr_format=self.zarr_format)
 
     # -- the model
@@ -73,9 +73,9 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
             if group in self.nodes and not self.nodes[group].written and self._below(group) == [group]:
                 del self.nodes[group]
 
-    def _add(self, path: str, node: Node) -> None:
+    def _add(self, path: str, node: NodeModel) -> None:
         for group in self._above(path):
-            self.nodes.setdefault(group, Node(written=not self.draft))
+            self.nodes.setdefault(group, NodeModel(written=not self.draft))
         self.nodes[path] = node
 
     def _at(self, path: str) -> Any:
@@ -102,7 +102,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
             return
         self.root[path] = data
         self._forget(path)
-        self._add(path, Node(data))
+        self._add(path, NodeModel(data))
 
     @rule(path=PATHS, shape=st.none() | st.tuples(LENGTHS, LENGTHS), value=VALUES)
     def create(self, path: str, shape: tuple[int, int] | None, value: Any) -> None:
@@ -129,7 +129,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
                 act()
         else:
             act()
-            self._add(path, Node(None if shape is None else np.zeros(shape), attributes))
+            self._add(path, NodeModel(None if shape is None else np.zeros(shape), attributes))
 
     @rule(path=PATHS)
     def require(self, path: str) -> None:
@@ -141,7 +141,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
             return
         self.root.require_group(path)
         if path not in self.nodes:
-            self._add(path, Node())
+            self._add(path, NodeModel())
 
     @rule(path=PATHS)
     def delete(self, path: str) -> None:
@@ -220,7 +220,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
             return
         omnizarr.consolidate_metadata(self.store)
         if self.zarr_format == "3-draft-2020":
-            self.nodes.setdefault("consolidated", Node())
+            self.nodes.setdefault("consolidated", NodeModel())
         self.root = omnizarr.open_group(self.store, mode="r+", use_consolidated=use)
 
     @rule(again=st.sampled_from(["open", "refresh", "pickle"]))

@@ -66,8 +66,8 @@ def main() -> None:
     with omnizarr.config(threads=1):
         for name, act, layout in CASES:
             found: dict[bool, list[float]] = {True: [], False: []}
-            for turn in range(30):
-                for locking in (turn % 2 == 0, turn % 2 == 1):
+            for task_lock in range(30):
+                for locking in (task_lock % 2 == 0, task_lock % 2 == 1):
                     found[locking].append(seconds(folder, locking, act, layout))
             with_locks, without = min(found[True]) * 1e6, min(found[False]) * 1e6
             change = 100 * (with_locks / without - 1)

@@ -192,7 +192,7 @@ def test_a_node_that_changes_while_the_copy_is_brought_up_to_date_is_newer_there
     omnizarr.create_group(store, zarr_format=zarr_format).create_array("a", shape=2, dtype="u1")
     root = omnizarr.consolidate_metadata(store)
     slow, quick = root["a"], omnizarr.open_group(store)["a"]
-    known = slow._site.consolidated
+    known = slow._context.consolidated
     written = known.written
 
     def late(nodes: Any) -> None:

@@ -24,7 +24,7 @@ import pytest
 
 from tests.servers.install import AZURITE, PYTHON_SERVERS, executable, reason
 
-__all__ = ["Place", "azurite", "moto", "rclone"]
+__all__ = ["RunningServer", "azurite", "moto", "rclone"]
 
 _ACCOUNT = "devstoreaccount1"
 # The key of the account that every Azurite has; it is printed in its manual.
@@ -48,7 +48,7 @@ run_simple("127.0.0.1", int(sys.argv[1]), one_at_a_time, threaded=True)
 
 
 @dataclass(frozen=True)
-class Place:
+class RunningServer:
     """Where a server can be reached, and what one must say to it."""
 
     url: str
@@ -95,7 +95,7 @@ def _put(url: str, headers: dict[str, str]) -> None:
 
 
 @contextmanager
-def moto(folder: Path) -> Iterator[Place]:
+def moto(folder: Path) -> Iterator[RunningServer]:
     """S3, with conditional writes."""
     if (why := reason(PYTHON_SERVERS)) is not None:
         pytest.skip(f"moto: {why}")
@@ -103,7 +103,7 @@ def moto(folder: Path) -> Iterator[Place]:
     with _running([executable("python"), "-c", _MOTO, str(port)], port, folder):
         endpoint = f"http://127.0.0.1:{port}"
         _put(f"{endpoint}/bucket", {})
-        yield Place(
+        yield RunningServer(
             "s3://bucket",
             endpoint,
             {
@@ -116,7 +116,7 @@ def moto(folder: Path) -> Iterator[Place]:
 
 
 @contextmanager
-def azurite(folder: Path) -> Iterator[Place]:
+def azurite(folder: Path) -> Iterator[RunningServer]:
     """Azure's blobs."""
     if (why := reason(AZURITE)) is not None:
         pytest.skip(f"azurite: {why}")
@@ -130,7 +130,7 @@ def azurite(folder: Path) -> Iterator[Place]:
         endpoint = f"http://127.0.0.1:{port}"
         _make_container(endpoint, "box")
         account = {"account_name": _ACCOUNT, "account_key": _ACCOUNT_KEY}
-        yield Place("az://box", endpoint, {"endpoint": f"{endpoint}/{_ACCOUNT}", **account})
+        yield RunningServer("az://box", endpoint, {"endpoint": f"{endpoint}/{_ACCOUNT}", **account})
 
 
 def _make_container(endpoint: str, name: str) -> None:
@@ -149,7 +149,7 @@ def _make_container(endpoint: str, name: str) -> None:
 
 
 @contextmanager
-def rclone(folder: Path, files: Path) -> Iterator[Place]:
+def rclone(folder: Path, files: Path) -> Iterator[RunningServer]:
     """A web server that knows ranges."""
     if (why := reason(PYTHON_SERVERS)) is not None:
         pytest.skip(f"rclone: {why}")
@@ -159,4 +159,4 @@ def rclone(folder: Path, files: Path) -> Iterator[Place]:
         port,
         folder,
     ):
-        yield Place(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}")
+        yield RunningServer(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}")

@@ -17,7 +17,7 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 from tests.servers.proxy import Faults, proxy
-from tests.servers.running import Place, rclone
+from tests.servers.running import RunningServer, rclone
 
 import omnizarr
 from omnizarr.errors import LocationError, StoreError
@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[Place]:
+def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[RunningServer]:
     with rclone(tmp_path_factory.mktemp("rclone"), files) as place:
         yield place
 
@@ -59,7 +59,7 @@ class TestWeb(StoreSuite):
     """An asynchronous file system, which cannot be written to."""
 
     @pytest.fixture(autouse=True)
-    def server(self, web: Place, files: Path) -> None:
+    def server(self, web: RunningServer, files: Path) -> None:
         self.place, self.files = web, files
 
     def make_store(self, tmp_path: Path) -> Store:
@@ -96,7 +96,7 @@ def test_a_scheme_that_only_fsspec_knows(tmp_path: Path) -> None:
         omnizarr.open("nobody-has-this://x")
 
 
-def test_an_asynchronous_file_system_reads_together(web: Place, files: Path) -> None:
+def test_an_asynchronous_file_system_reads_together(web: RunningServer, files: Path) -> None:
     data = np.arange(400).reshape(20, 20)
     omnizarr.create_array(files / "together", data=data, chunks=(4, 4))
     omnizarr.create_array(files / "shards", data=data, chunks=(2, 2), shards=(10, 10), compressors=None)
@@ -111,7 +111,7 @@ def test_an_asynchronous_file_system_reads_together(web: Place, files: Path) -> 
         assert (z[1:18:7, ::5] == data[1:18:7, ::5]).all()
 
 
-def test_errors_say_where_and_show_no_secret(web: Place) -> None:
+def test_errors_say_where_and_show_no_secret(web: RunningServer) -> None:
     with proxy(web.endpoint) as faulty:
         faulty.faults = Faults(status=500)
         options: dict[str, Any] = {"client_kwargs": {"headers": {"Authorization": "a-secret-token"}}, "max_retries": 0}
@@ -153,7 +153,7 @@ def test_the_host_is_a_part_of_the_location() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_reads(web: Place, files: Path) -> None:
+def test_a_child_reads(web: RunningServer, files: Path) -> None:
     omnizarr.create_array(files / "fork", data=range(100), chunks=10)
     z = omnizarr.open_array(FsspecStore.from_url(f"{web.url}/fork"), mode="r")
     assert z[...].sum() == 4950
@@ -202,7 +202,7 @@ def test_a_child_waits_for_no_thread_of_its_parent() -> None:
 @pytest.mark.parametrize(
     "faults", [Faults(fail=0.15), Faults(reset=0.15), Faults(cut=0.15)], ids=["fail", "reset", "cut"]
 )
-def test_errors_at_random_are_survived(web: Place, files: Path, faults: Faults) -> None:
+def test_errors_at_random_are_survived(web: RunningServer, files: Path, faults: Faults) -> None:
     data = np.arange(400).reshape(20, 20)
     omnizarr.create_array(files / "faults", data=data, chunks=(4, 4), overwrite=True)
     with proxy(web.endpoint) as faulty:
@@ -212,7 +212,7 @@ def test_errors_at_random_are_survived(web: Place, files: Path, faults: Faults) 
 
 
 @pytest.mark.parametrize("status", [400, 403, 429, 500, 503])
-def test_what_fails_is_not_taken_for_absent(web: Place, files: Path, status: int) -> None:
+def test_what_fails_is_not_taken_for_absent(web: RunningServer, files: Path, status: int) -> None:
     omnizarr.create_array(files / "failing", data=range(10), chunks=5, overwrite=True)
     with proxy(web.endpoint) as faulty:
         z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/failing", max_retries=0), mode="r")
@@ -234,7 +234,7 @@ def test_what_fails_is_not_taken_for_absent(web: Place, files: Path, status: int
             z[...]
 
 
-def test_who_never_answers_is_an_error_in_time(web: Place) -> None:
+def test_who_never_answers_is_an_error_in_time(web: RunningServer) -> None:
     with proxy(web.endpoint) as faulty:
         faulty.faults = Faults(stall=1)
         store = FsspecStore.from_url(f"{faulty.endpoint}/x", timeout=0.5, max_retries=0)
@@ -242,7 +242,7 @@ def test_who_never_answers_is_an_error_in_time(web: Place) -> None:
             store.get("a")
 
 
-def test_a_server_that_ignores_ranges(web: Place, files: Path) -> None:
+def test_a_server_that_ignores_ranges(web: RunningServer, files: Path) -> None:
     data = np.arange(400).reshape(20, 20)
     omnizarr.create_array(files / "ranges", data=data, chunks=(2, 2), shards=(10, 10), compressors=None)
     with proxy(web.endpoint) as faulty:
@@ -253,7 +253,7 @@ def test_a_server_that_ignores_ranges(web: Place, files: Path) -> None:
 
 
 @pytest.mark.parametrize("no_ranges", [False, True])
-def test_every_range_of_such_a_server(web: Place, files: Path, no_ranges: bool) -> None:
+def test_every_range_of_such_a_server(web: RunningServer, files: Path, no_ranges: bool) -> None:
     value = bytes(range(20))
     (files / "parts").mkdir(exist_ok=True)
     (files / "parts" / "k").write_bytes(value)

@@ -76,7 +76,7 @@ def test_dates_in_whole_seconds_settle_later(tmp_path: Path) -> None:
 
     def version(date: int) -> object:
         dated = SimpleNamespace(st_dev=1, st_ino=1, st_size=status.st_size, st_mtime_ns=date, st_ctime_ns=date)
-        value = snapshot.HeldFile(os.open(tmp_path / "k", os.O_RDONLY), dated, print)  # type: ignore[arg-type]
+        value = snapshot.FileSnapshot(os.open(tmp_path / "k", os.O_RDONLY), dated, print)  # type: ignore[arg-type]
         value.close()
         return value.version
 
@@ -98,7 +98,7 @@ def test_who_shows_other_values_does_not_hold_those_of_the_inner_store() -> None
 
     inner = MemoryStore()
     inner.set("k", b"quiet")
-    cached = MemoryCache(2**10).wrap(inner, ArrayPlace("", (4,), (2,), omnizarr.chunk_keys.Default()))
+    cached = MemoryCache(2**10).wrap(inner, ArrayPlace("", (4,), (2,), omnizarr.chunk_keys.DefaultKeys()))
     for store in (Louder(inner), RecordingStore(inner), cached):
         assert not store.holds
         assert store.hold("k") is None

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.chunk_keys import V2, ChunkKeys, Default
-from omnizarr.chunk_keys import Draft as DraftKeys
+from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, DraftKeys, V2Keys
 from omnizarr.transformers import ArrayPlace
 
 NONE = 2**64 - 1
@@ -31,17 +30,17 @@ class BackwardKeys(ChunkKeys):
         return "/".join(["k", *reversed(parts)])
 
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
-        found = Default("/").coordinates("c" + key[1:], ndim) if key[:1] == "k" else None
+        found = DefaultKeys("/").coordinates("c" + key[1:], ndim) if key[:1] == "k" else None
         return None if found is None else found[::-1]
 
 
 ENCODINGS: tuple[ChunkKeys, ...] = (
     DraftKeys("/"),
     DraftKeys("."),
-    Default("/"),
-    Default("."),
-    V2("/"),
-    V2("."),
+    DefaultKeys("/"),
+    DefaultKeys("."),
+    V2Keys("/"),
+    V2Keys("."),
     BackwardKeys(),
 )
 

@@ -13,7 +13,7 @@ import pytest
 
 import omnizarr
 from omnizarr._json import Problems
-from omnizarr.chunk_keys import Default, Draft
+from omnizarr.chunk_keys import DefaultKeys, DraftKeys
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store import CacheStore, LocalStore, MemoryStore, Store, WrapperStore
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
@@ -196,7 +196,7 @@ def test_the_shards_behind_a_cache_are_of_one_state() -> None:
 
     watching = False
     cache = MemoryCache().wrap(Watched(MemoryStore()))
-    store = ShardingTransformer((2,)).wrap(cache, ArrayPlace("", (4,), (1,), Draft()))
+    store = ShardingTransformer((2,)).wrap(cache, ArrayPlace("", (4,), (1,), DraftKeys()))
     store.set_each([("c0", b"short"), ("c1", b"other")])
     assert store.get("c1", (0, 1)) == b"o"
     watching = True
@@ -220,7 +220,7 @@ def test_parts_that_are_asked_for_together_are_of_one_state(method: str) -> None
 
 def test_the_shards_of_another_writer_are_of_one_state() -> None:
     inner = MemoryStore()
-    place = ArrayPlace("", (4,), (1,), Draft())
+    place = ArrayPlace("", (4,), (1,), DraftKeys())
     store = ShardingTransformer((2,)).wrap(MemoryCache().wrap(inner), place)
     store.set_each([("c0", b"short"), ("c1", b"other")])
     assert store.get("c0") == b"short"
@@ -292,7 +292,7 @@ def test_S63_it_is_no_part_of_a_document() -> None:
 def test_an_array_over_it() -> None:
     record = RecordingStore(MemoryStore())
     data = np.arange(100)
-    place = ArrayPlace("", (100,), (10,), Default())
+    place = ArrayPlace("", (100,), (10,), DefaultKeys())
     z = omnizarr.create_array(array_store(record, place, (), [MemoryCache()]), data=data, chunks=10)
     for _ in range(2):
         assert np.array_equal(z[...], data)

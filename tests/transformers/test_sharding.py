@@ -18,7 +18,7 @@ from tests.transformers.places import NONE, BackwardKeys, DraftKeys, index_of, p
 
 import omnizarr
 from omnizarr._json import Problems
-from omnizarr.chunk_keys import V2, Default
+from omnizarr.chunk_keys import DefaultKeys, V2Keys
 from omnizarr.codecs import Bytes, Zstd
 from omnizarr.errors import ArgumentError, ReadOnlyError, StoreError
 from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore, as_read_only
@@ -82,7 +82,7 @@ def test_S65_there_is_a_number_for_each_dimension() -> None:
     with pytest.raises(ArgumentError):
         ShardingTransformer((2, 2)).wrap(MemoryStore(), place(1))
     with pytest.raises(ArgumentError):
-        ArrayPlace("", (10, 10), (5,), Default())
+        ArrayPlace("", (10, 10), (5,), DefaultKeys())
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_S76_list_dir_verifies_keys_and_not_prefixes() -> None:
     dotted = sharded(inner, 2, 2, keys=DraftKeys("."), prefix="data/dots/")
     dotted.set("data/dots/c2.5", b"x")
     assert dotted.list_dir("data/dots/") == (["data/dots/c2.5"], [])
-    deep = sharded(inner, 2, 2, keys=Default("/"), prefix="v3/")
+    deep = sharded(inner, 2, 2, keys=DefaultKeys("/"), prefix="v3/")
     deep.set("v3/c/2/5", b"x")
     assert deep.list_dir("v3/") == ([], ["v3/c/"])
     assert deep.list_dir("v3/c/") == ([], ["v3/c/2/", "v3/c/3/"])
@@ -648,7 +648,7 @@ class TestAmongChunks(StoreSuite):
     is."""
 
     def make_store(self, tmp_path: Path) -> Store:
-        return sharded(LocalStore(tmp_path), 1, 2, prefix="a/b/", keys=Default("/"))
+        return sharded(LocalStore(tmp_path), 1, 2, prefix="a/b/", keys=DefaultKeys("/"))
 
 
 class TestWithoutDimensions(StoreSuite):
@@ -660,7 +660,7 @@ class TestWithoutDimensions(StoreSuite):
         return ShardingTransformer(()).wrap(MemoryStore(), ArrayPlace("", (), (), OneKey()))
 
 
-class OneKey(V2):
+class OneKey(V2Keys):
     """The key of an array that has only one chunk."""
 
     def join(self, parts: Any) -> str:
@@ -679,7 +679,7 @@ def test_the_codec_reads_what_the_transformer_wrote_and_back(inner: Any) -> None
     data = np.arange(7 * 9, dtype="u2").reshape(7, 9)
     store = inner()
     transformer = ShardingTransformer((2, 3))
-    top = transformer.wrap(store, ArrayPlace("", data.shape, (2, 2), Default("/")))
+    top = transformer.wrap(store, ArrayPlace("", data.shape, (2, 2), DefaultKeys("/")))
     z = omnizarr.create_array(top, shape=data.shape, dtype="u2", chunks=(2, 2), compressors=[Zstd()], fill_value=0)
     z[...] = data
     z[3:5, ::2] = 7

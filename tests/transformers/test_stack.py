@@ -14,7 +14,7 @@ import pytest
 
 import omnizarr
 from omnizarr._json import Json, Problems
-from omnizarr.chunk_keys import Default
+from omnizarr.chunk_keys import DefaultKeys
 from omnizarr.errors import ArgumentError, InvalidKeyError
 from omnizarr.store import Buffer, ByteRange, CacheStore, LocalStore, MemoryStore, Store, cut
 from omnizarr.transformers import (
@@ -29,7 +29,7 @@ from omnizarr.transformers import (
     wrap_all,
 )
 
-PLACE = ArrayPlace("data/foo/", (20,), (5,), Default())
+PLACE = ArrayPlace("data/foo/", (20,), (5,), DefaultKeys())
 
 
 class Marked(Store):
@@ -140,10 +140,10 @@ def test_each_sees_the_chunks_that_the_one_above_passes_on() -> None:
 
 
 def test_a_place_has_a_prefix() -> None:
-    assert ArrayPlace("/data/foo/", (), (), Default()).prefix == "data/foo/"
-    assert ArrayPlace("", (), (), Default()).rank == 0
+    assert ArrayPlace("/data/foo/", (), (), DefaultKeys()).prefix == "data/foo/"
+    assert ArrayPlace("", (), (), DefaultKeys()).rank == 0
     with pytest.raises(InvalidKeyError):
-        ArrayPlace("data/foo", (), (), Default())
+        ArrayPlace("data/foo", (), (), DefaultKeys())
 
 
 def test_most_have_nothing_against_an_array() -> None:

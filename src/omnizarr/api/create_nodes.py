@@ -11,7 +11,7 @@ from omnizarr.formats import dialect
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, new_array, new_group, takes_array_options
 from omnizarr.nodes.metadata.enclosing_format import generation_above
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 
 __all__ = ["create_array", "create_group", "group"]
 
@@ -50,17 +50,19 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
     Codecs are given as objects (`omnizarr.codecs.Zstd(level=3)`), names ("zstd") or JSON objects.
     """
     zarr_format = options.pop("zarr_format", 3)
-    site = _site(store, options.pop("storage_options", None), normal_path(name, "name"), zarr_format)
-    return new_array(site, **options)
+    context = _context(store, options.pop("storage_options", None), normal_path(name, "name"), zarr_format)
+    return new_array(context, **options)
 
 
-def _site(store: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None) -> Site:
+def _context(
+    store: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None
+) -> NodeContext:
     place, where = resolve(store, storage_options, path)
     if zarr_format is None:
         zarr_format = (generation_above(place, where) if where else None) or 3
     found = dialect(zarr_format)
     place, where = new_place(store, place, where, zarr_format)
-    return Site(place, found.normal(where), found)
+    return NodeContext(place, found.normal(where), found)
 
 
 def create_group(
@@ -78,8 +80,10 @@ def create_group(
 
     In the drafts of v3 a new hierarchy may declare `extensions`, as JSON objects, and be written in another
     `metadata_encoding` than JSON, given by its URI."""
-    site = _site(store, storage_options, normal_path(path), zarr_format)
-    return new_group(site, attributes, overwrite=overwrite, extensions=extensions, metadata_encoding=metadata_encoding)
+    context = _context(store, storage_options, normal_path(path), zarr_format)
+    return new_group(
+        context, attributes, overwrite=overwrite, extensions=extensions, metadata_encoding=metadata_encoding
+    )
 
 
 def group(

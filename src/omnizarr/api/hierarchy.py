@@ -47,20 +47,20 @@ def consolidate_metadata(
         storage_options=storage_options,
     )
 
-    site = group._site
-    if not site.dialect.consolidates(site.path):
+    context = group._context
+    if not context.dialect.consolidates(context.path):
         raise ArgumentError(
             f"{name_of(group.zarr_format)} has no consolidated metadata"
-            + (" below its root" if site.dialect.consolidates("") else ""),
+            + (" below its root" if context.dialect.consolidates("") else ""),
             argument="zarr_format",
         )
-    write_consolidated(site.store, site.dialect, site.path, lambda: _all_below(group))
+    write_consolidated(context.store, context.dialect, context.path, lambda: _all_below(group))
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
 
 
 def _all_below(group: Group) -> dict[str, Json]:
     """The documents of all nodes below a group, as they are now."""
-    dialect, path = group._site.dialect, group.path
+    dialect, path = group._context.dialect, group.path
     documents: dict[str, Json] = gathered(dialect, dialect.consolidated_groups(path))
     if dialect.consolidated_key(path) is not None:  # then the group itself is among them
         documents |= gathered(dialect, {path: group.refresh().metadata})
@@ -74,7 +74,7 @@ def _all_below(group: Group) -> dict[str, Json]:
 
 def _as_it_is(group: Group, member: UnreadableNode) -> dict[str, Json]:
     """The documents of a member that cannot be read here, which others may understand; none if they are none."""
-    dialect = group._site.dialect
+    dialect = group._context.dialect
     if isinstance(member.error, StoreError):
         raise member.error  # that it cannot be had now does not mean that it is damaged
     try:

@@ -12,9 +12,9 @@ from omnizarr.model import ZarrFormat, join_path, normal_path
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
 from omnizarr.nodes.metadata.enclosing_format import generations
 from omnizarr.store import LocalStore, MemoryStore, Store
-from omnizarr.store.address.parse import Place, locate
+from omnizarr.store.address.parse import Location, locate
 
-__all__ = ["Place", "StoreLike", "file_hint", "hierarchy_above", "new_place", "resolve"]
+__all__ = ["Location", "StoreLike", "file_hint", "hierarchy_above", "new_place", "resolve"]
 
 StoreLike: TypeAlias = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
 """A place: a store, a path, a URL, a dict or another mapping that holds the bytes, a store of zarr-python 3 or obstore,
@@ -56,25 +56,25 @@ def _of_another_library(place: Any) -> Store | None:
     return None
 
 
-def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, path: str = "") -> Place:
+def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, path: str = "") -> Location:
     """The store that a user means, and where in it: at `path`, below what an address says itself."""
     if storage_options and not isinstance(store, str):
         raise LocationError("`storage_options` belong to a URL", hint="give them to the store itself")
     if store is None:
-        return Place(MemoryStore(), path)
+        return Location(MemoryStore(), path)
     if isinstance(store, Store):
-        return Place(store, path)
+        return Location(store, path)
     if isinstance(store, dict):
-        return Place(MemoryStore(store), path)
+        return Location(MemoryStore(store), path)
     if isinstance(store, (str, os.PathLike)):
         found = locate(os.fspath(store), storage_options)
-        return Place(found.store, join_path(normal_path(found.path), path))
+        return Location(found.store, join_path(normal_path(found.path), path))
     below = getattr(store, "path", None)
     if isinstance(below, str) and is_zarr_python_store(theirs := getattr(store, "store", None)):  # their `StorePath`
         return resolve(theirs, path=join_path(normal_path(below), path))
     found_elsewhere = _of_another_library(store)
     if found_elsewhere is not None:
-        return Place(found_elsewhere, path)
+        return Location(found_elsewhere, path)
     raise LocationError(
         f"an object of type `{type(store).__name__}` is not a place for arrays",
         hint="give a path, a URL such as `file:///data`, a store, or a dict",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from omnizarr.api.location import StoreLike, file_hint, hierarchy_above, new_place, resolve
 from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
-from omnizarr.formats import Leave, dialect
+from omnizarr.formats import ReadOptions, dialect
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_format import generation_above
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store, as_read_only
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def open(
     with chunks that are damaged: `"raise"`, `"fill"`, which takes the fill value for them, or a function that is given
     the error and gives what stands for the elements, or None for the fill value.
     """
-    leave, kept = _leave(options), _kept(options)
+    read_options, kept = _read_options(options), _kept(options)
     check_names(options, beside=_arguments())
     kind: _Kind | None = "array" if "shape" in options or "data" in options else None
-    return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, leave, kept, options)
+    return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options)
 
 
 def open_array(
@@ -68,9 +68,11 @@ def open_array(
 ) -> Array:
     """Opens an array. The modes that create take the `options` of `create_array`; all take those of `open` that say
     what is allowed."""
-    leave, kept = _leave(options), _kept(options)
+    read_options, kept = _read_options(options), _kept(options)
     check_names(options, beside=_arguments())
-    found = _open(store, "array", path, mode, zarr_format, use_consolidated, storage_options, leave, kept, options)
+    found = _open(
+        store, "array", path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options
+    )
     assert isinstance(found, Array)
     return found
 
@@ -88,11 +90,13 @@ def open_group(
 ) -> Group:
     """Opens a group; a new one, if there is none and the mode allows it, as the usual one does. The `options` are those
     of `open` that say what is allowed, and what a handle keeps, for all that is reached through it."""
-    leave, kept = _leave(options), _kept(options)
+    read_options, kept = _read_options(options), _kept(options)
     check_names(options, ("storage_transformers",), beside=("attributes", *_arguments()))
     if attributes is not None:
         options["attributes"] = attributes
-    found = _open(store, "group", path, mode, zarr_format, use_consolidated, storage_options, leave, kept, options)
+    found = _open(
+        store, "group", path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options
+    )
     assert isinstance(found, Group)
     return found
 
@@ -100,12 +104,12 @@ def open_group(
 def _arguments() -> tuple[str, ...]:
     """What all three take beside the options of a new array, one of which may be meant by a misspelt name."""
     own = ("path", "mode", "zarr_format", "use_consolidated", "storage_options")
-    return (*own, "cache", "on_corrupt", *Leave.names())
+    return (*own, "cache", "on_corrupt", *ReadOptions.names())
 
 
-def _leave(options: dict[str, Any]) -> Leave:
+def _read_options(options: dict[str, Any]) -> ReadOptions:
     """Takes the options that say what is allowed out of all of them."""
-    return Leave(**{name: options.pop(name) for name in Leave.names() if name in options})
+    return ReadOptions(**{name: options.pop(name) for name in ReadOptions.names() if name in options})
 
 
 def _kept(options: dict[str, Any]) -> tuple[ChunkCache | None, OnCorrupt]:
@@ -127,7 +131,7 @@ def _open(
     zarr_format: ZarrFormat | None,
     use_consolidated: bool | None,
     storage_options: dict[str, Any] | None,
-    leave: Leave,
+    read_options: ReadOptions,
     kept: tuple[ChunkCache | None, OnCorrupt],
     options: dict[str, Any],
 ) -> Array | Group:
@@ -151,9 +155,11 @@ def _open(
     def created(store: Store, where: str, *, overwrite: bool = False) -> Array | Group:
         # All nodes of a hierarchy are of one generation: who names none gets that of what lies above.
         around = generation_above(store, where) if zarr_format is None and where else None
-        spoken = dialect(zarr_format or around or 3, leave)
-        site = Site(store, spoken.normal(where), spoken, transformers=transformers, cache=cache, on_corrupt=on_corrupt)
-        return _create(site, kind, options, overwrite=overwrite)
+        spoken = dialect(zarr_format or around or 3, read_options)
+        context = NodeContext(
+            store, spoken.normal(where), spoken, transformers=transformers, cache=cache, on_corrupt=on_corrupt
+        )
+        return _create(context, kind, options, overwrite=overwrite)
 
     if mode in ("w", "w-"):
         store, where = new_place(place, store, where, zarr_format)
@@ -169,7 +175,7 @@ def _open(
             where,
             zarr_format=zarr_format,
             use_consolidated=use_consolidated,
-            leave=leave,
+            read_options=read_options,
             kind=kind,
             exact=mode == "a",
             transformers=transformers,
@@ -220,13 +226,13 @@ def _apart(options: dict[str, Any], *, new: bool) -> tuple[tuple[StorageTransfor
     return passing, {**others, "storage_transformers": stored} if stored else others
 
 
-def _create(site: Site, kind: _Kind | None, options: dict[str, Any], *, overwrite: bool) -> Array | Group:
+def _create(context: NodeContext, kind: _Kind | None, options: dict[str, Any], *, overwrite: bool) -> Array | Group:
     if kind == "array":
-        return new_array(site, **{**options, "overwrite": overwrite})
+        return new_array(context, **{**options, "overwrite": overwrite})
     if options.keys() - {"attributes"}:
         raise ArgumentError(
             f"a new group takes no {', '.join(sorted(options.keys() - {'attributes'}))}",
             argument="options",
             hint="a new array needs a `shape`, or `data`",
         )
-    return new_group(site, options.get("attributes"), overwrite=overwrite)
+    return new_group(context, options.get("attributes"), overwrite=overwrite)

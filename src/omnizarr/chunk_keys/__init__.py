@@ -5,11 +5,14 @@ from __future__ import annotations
 from omnizarr._extension import asked, find, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys.contract import ChunkKeys, chunk_key_encodings
-from omnizarr.chunk_keys.default import Default
-from omnizarr.chunk_keys.draft import Draft
-from omnizarr.chunk_keys.v2 import V2
+from omnizarr.chunk_keys.default import DefaultKeys
+from omnizarr.chunk_keys.draft import DraftKeys
+from omnizarr.chunk_keys.v2 import V2Keys
 
-__all__ = ["V2", "ChunkKeys", "Default", "Draft", "chunk_key_encodings", "parse_chunk_keys"]
+__all__ = ["ChunkKeys", "DefaultKeys", "DraftKeys", "V2Keys", "chunk_key_encodings", "parse_chunk_keys"]
+
+# The names that version 0.1 documented.
+Default, Draft, V2 = DefaultKeys, DraftKeys, V2Keys
 
 
 def parse_chunk_keys(value: Json, path: str, problems: Problems) -> ChunkKeys | None:

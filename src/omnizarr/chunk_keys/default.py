@@ -9,11 +9,11 @@ from typing import ClassVar
 from omnizarr.chunk_keys.contract import chunk_key_encodings
 from omnizarr.chunk_keys.separated import Separated, decimal_key
 
-__all__ = ["Default"]
+__all__ = ["DefaultKeys"]
 
 
 @dataclass(frozen=True, slots=True)
-class Default(Separated):
+class DefaultKeys(Separated):
     """The prefix `c` keeps chunks apart from metadata and from other nodes."""
 
     name: ClassVar[str] = "default"
@@ -32,4 +32,4 @@ class Default(Separated):
         return tuple(map(int, key[2:].split(self.separator)))
 
 
-chunk_key_encodings.register(Default.name, Default)
+chunk_key_encodings.register(DefaultKeys.name, DefaultKeys)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from omnizarr.chunk_keys.separated import Separated, decimal_key
 
-__all__ = ["Draft"]
+__all__ = ["DraftKeys"]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft(Separated):
+class DraftKeys(Separated):
     """Between the `c` and the first coordinate is nothing."""
 
     name: ClassVar[str] = "draft"
@@ -25,8 +25,8 @@ class Draft(Separated):
     def join(self, parts: Sequence[str]) -> str:
         return "c" + self.separator.join(parts) if parts else self.scalar
 
-    def alternative(self) -> Draft:
-        return Draft(self.separator, "c0" if self.scalar == "c" else "c")
+    def alternative(self) -> DraftKeys:
+        return DraftKeys(self.separator, "c0" if self.scalar == "c" else "c")
 
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
         if ndim == 0:

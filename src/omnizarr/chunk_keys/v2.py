@@ -9,11 +9,11 @@ from typing import ClassVar
 from omnizarr.chunk_keys.contract import chunk_key_encodings
 from omnizarr.chunk_keys.separated import Separated, decimal_key
 
-__all__ = ["V2"]
+__all__ = ["V2Keys"]
 
 
 @dataclass(frozen=True, slots=True)
-class V2(Separated):
+class V2Keys(Separated):
     """Nothing but the coordinates; not recommended for new arrays (R75)."""
 
     name: ClassVar[str] = "v2"
@@ -24,8 +24,8 @@ class V2(Separated):
     def join(self, parts: Sequence[str]) -> str:
         return self.separator.join(parts) or "0"
 
-    def alternative(self) -> V2:
-        return V2("/" if self.separator == "." else ".")  # V28
+    def alternative(self) -> V2Keys:
+        return V2Keys("/" if self.separator == "." else ".")  # V28
 
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
         if ndim == 0:
@@ -35,4 +35,4 @@ class V2(Separated):
         return tuple(map(int, key.split(self.separator)))
 
 
-chunk_key_encodings.register(V2.name, V2)
+chunk_key_encodings.register(V2Keys.name, V2Keys)

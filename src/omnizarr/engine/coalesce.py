@@ -7,16 +7,16 @@ from typing import TypeAlias
 
 from omnizarr.store import Buffer
 
-__all__ = ["Place", "coalesced", "fetched"]
+__all__ = ["ByteSpan", "coalesced", "fetched"]
 
-Place: TypeAlias = tuple[int, int]
+ByteSpan: TypeAlias = tuple[int, int]
 """Where bytes start, and how many there are."""
 
 
-def coalesced(places: Sequence[Place], gap: int, most: int) -> list[tuple[Place, list[int]]]:
+def coalesced(places: Sequence[ByteSpan], gap: int, most: int) -> list[tuple[ByteSpan, list[int]]]:
     """Ranges that cover all places, each with the positions of the places in it. Places that are at most `gap` bytes
     apart share a range, unless it grows beyond `most` bytes."""
-    found: list[tuple[Place, list[int]]] = []
+    found: list[tuple[ByteSpan, list[int]]] = []
     start = end = -1
     members: list[int] = []
     for position in sorted(range(len(places)), key=places.__getitem__):
@@ -32,7 +32,7 @@ def coalesced(places: Sequence[Place], gap: int, most: int) -> list[tuple[Place,
     return found
 
 
-def fetched(places: Sequence[Place], get: Callable[[Place], Buffer], gap: int, most: int) -> list[Buffer]:
+def fetched(places: Sequence[ByteSpan], get: Callable[[ByteSpan], Buffer], gap: int, most: int) -> list[Buffer]:
     """The bytes at each place, got in as few pieces; shorter where what is there ends before."""
     if len(places) == 1:
         return [get(places[0])]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
-from omnizarr.chunk_keys import V2, Default, Draft
+from omnizarr.chunk_keys import DefaultKeys, DraftKeys, V2Keys
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import Index
 from omnizarr.config import config
@@ -19,7 +19,7 @@ from omnizarr.engine.shard_indexes import Indexes
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
 from omnizarr.model import ArrayModel
-from omnizarr.store import Buffer, Held, Store
+from omnizarr.store import Buffer, Snapshot, Store
 
 __all__ = ["Layout", "sharding_of"]
 
@@ -59,7 +59,7 @@ class Layout:
         self._join = model.chunk_keys.join
         keys = model.chunk_keys
         # Not of what is derived from them, which may join them in another way.
-        self.separator = keys.separator if type(keys) in (Default, Draft, V2) else None  # type: ignore[attr-defined]
+        self.separator = keys.separator if type(keys) in (DefaultKeys, DraftKeys, V2Keys) else None  # type: ignore[attr-defined]
         """What stands between the coordinates of a chunk in its key, if nothing follows them."""
         sizes = [axis.size for axis in self.axes]
         uniform = tuple(size for size in sizes if size is not None)
@@ -123,7 +123,7 @@ class Layout:
             raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
         return data
 
-    def index_of(self, sharding: BoundSharding, key: str, held: Held) -> Index:
+    def index_of(self, sharding: BoundSharding, key: str, held: Snapshot) -> Index:
         """The index of a shard that is held: decoded, or kept since it was."""
         version = held.version
         index = self.indexes.known(key, version)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel
 from omnizarr.formats.detect import (
     Found,
     Look,
@@ -16,7 +16,7 @@ from omnizarr.formats.detect import (
     telling,
 )
 from omnizarr.formats.document_keys import is_entry_point
-from omnizarr.formats.read_options import DEFAULT, Leave
+from omnizarr.formats.read_options import DEFAULT, ReadOptions
 
 __all__ = [
     "DEFAULT",
@@ -25,9 +25,9 @@ __all__ = [
     "Documents",
     "Found",
     "Kind",
-    "Leave",
     "Look",
-    "Node",
+    "NodeModel",
+    "ReadOptions",
     "Verdict",
     "again",
     "candidates",

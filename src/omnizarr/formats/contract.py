@@ -12,16 +12,16 @@ from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.dtypes import DataType, data_type_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_encoding import JSON, Encoding
-from omnizarr.formats.read_options import DEFAULT, Leave
+from omnizarr.formats.read_options import DEFAULT, ReadOptions
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
 if TYPE_CHECKING:
     from omnizarr.codecs import BytesCodec, Codec, Serializer
 from omnizarr.codecs import Blosc, BytesCodec, Zstd
 
-__all__ = ["Child", "Dialect", "Documents", "Kind", "Node", "above", "below", "usual_compressors"]
+__all__ = ["Child", "Dialect", "Documents", "Kind", "NodeModel", "above", "below", "usual_compressors"]
 
-Node: TypeAlias = ArrayModel | GroupModel
+NodeModel: TypeAlias = ArrayModel | GroupModel
 Kind: TypeAlias = Literal["array", "group"]
 
 Documents: TypeAlias = Mapping[str, Json]
@@ -40,7 +40,7 @@ class Child(NamedTuple):
 class Dialect(ABC):
     """One generation of the format, as a hierarchy speaks it. Pure: documents and listings in, models and keys out."""
 
-    leave: Leave = DEFAULT
+    read_options: ReadOptions = DEFAULT
     """What whoever opened the hierarchy allows."""
 
     zarr_format: ClassVar[ZarrFormat]
@@ -57,9 +57,9 @@ class Dialect(ABC):
     index_codecs: ClassVar[tuple[Codec, ...] | None] = None
     """How the index of a shard is encoded, if the generation leaves no choice."""
 
-    def allowing(self, leave: Leave) -> Dialect:
+    def allowing(self, read_options: ReadOptions) -> Dialect:
         """The same dialect for somebody who allows something else."""
-        return replace(self, leave=leave)
+        return replace(self, read_options=read_options)
 
     @property
     def encoding(self) -> Encoding:
@@ -85,7 +85,7 @@ class Dialect(ABC):
         return self.keys(path)
 
     @abstractmethod
-    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+    def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         """The node that the documents describe; None, and everything that is wrong, if they describe none."""
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Dialect(ABC):
         """What lies at `path`, as far as can be told even where the rest is wrong."""
 
     @abstractmethod
-    def dump(self, path: str, node: Node) -> dict[str, Json]:
+    def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         """The documents that describe `node`, by key."""
 
     def hierarchy(self) -> dict[str, Json]:
@@ -111,7 +111,7 @@ class Dialect(ABC):
         return self
 
     @abstractmethod
-    def losses(self, path: str, node: Node) -> Sequence[str]:
+    def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         """What this generation cannot express of `node`, each as a sentence; writing is refused if there is any."""
 
     # -- consolidated metadata

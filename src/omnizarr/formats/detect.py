@@ -11,7 +11,7 @@ from omnizarr._json import Json, Problems, is_integer
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Dialect, Documents
 from omnizarr.formats.document_keys import is_entry_point, kind_of_february, v1_keys, v2_keys, v3_key
-from omnizarr.formats.read_options import Leave
+from omnizarr.formats.read_options import ReadOptions
 from omnizarr.model import ZarrFormat
 
 __all__ = [
@@ -37,7 +37,7 @@ _HOMES: dict[object, tuple[str, str]] = {
 _DRAFTS = ("3-draft-2020", "3-draft-2022")
 
 
-def dialect(zarr_format: object, leave: Leave | None = None) -> Dialect:
+def dialect(zarr_format: object, read_options: ReadOptions | None = None) -> Dialect:
     """The dialect of a generation, by the name that users give it."""
     # a number is not its float, and what is neither may not even be hashable
     home = _HOMES.get(zarr_format) if isinstance(zarr_format, str) or is_integer(zarr_format) else None
@@ -45,7 +45,7 @@ def dialect(zarr_format: object, leave: Leave | None = None) -> Dialect:
         known = ", ".join(repr(name) for name in _HOMES)
         raise ArgumentError(f"`zarr_format`: expected one of {known}, found {zarr_format!r}", argument="zarr_format")
     found: Dialect = getattr(import_module(f"omnizarr.formats.{home[0]}"), home[1])()
-    return found if leave is None else found.allowing(leave)
+    return found if read_options is None else found.allowing(read_options)
 
 
 def name_of(zarr_format: ZarrFormat) -> str:
@@ -86,17 +86,17 @@ def candidates(path: str, zarr_format: object = None) -> tuple[str, ...]:
     return (v3_key(path), *v2_keys(path), *root)
 
 
-def detect(path: str, documents: Documents, leave: Leave, zarr_format: object = None) -> Verdict:
+def detect(path: str, documents: Documents, read_options: ReadOptions, zarr_format: object = None) -> Verdict:
     """What the documents under `candidates(path, zarr_format)` say.
 
     A `zarr.json` without a `zarr_format` of 3 still counts as v3, so that its reader can say what is wrong with it.
     What lies at the path itself counts before the hierarchy around it, and a newer generation before an older one."""
     own = v3_key(path)
     if own in documents and not is_entry_point(documents[own]) and zarr_format in (None, 3):
-        return Found(_of_version_3(documents[own], leave), {own: documents[own]}, _both(path, documents))
+        return Found(_of_version_3(documents[own], read_options), {own: documents[own]}, _both(path, documents))
     begins = is_entry_point(documents.get(own))
     if zarr_format in (None, 2) and _any(v2_keys(path)[:2], documents) and not (zarr_format is None and begins):
-        return Found(dialect(2, leave), {key: documents[key] for key in v2_keys(path) if key in documents})
+        return Found(dialect(2, read_options), {key: documents[key] for key in v2_keys(path) if key in documents})
     if path and begins:
         raise MetadataError(
             f"a hierarchy of a draft of Zarr v3 begins at `{path}`", hint="open it as a store of its own"
@@ -104,29 +104,29 @@ def detect(path: str, documents: Documents, leave: Leave, zarr_format: object = 
     entry = documents.get("zarr.json")
     if is_entry_point(entry) and (zarr_format is None or zarr_format in _DRAFTS):
         problems = Problems()
-        found = _hierarchy(entry, leave, problems)
+        found = _hierarchy(entry, read_options, problems)
         if zarr_format is not None and found.zarr_format != zarr_format:
             return None
         _tell(found, problems, beside_v2=begins and zarr_format is None and _any(v2_keys("")[:2], documents))
         return Look(found, found.keys(path))
     if zarr_format == 1:
-        return _v1(dialect(1, leave), path, documents)
-    return Look(dialect(1, leave), v1_keys(path)) if zarr_format is None else None
+        return _v1(dialect(1, read_options), path, documents)
+    return Look(dialect(1, read_options), v1_keys(path)) if zarr_format is None else None
 
 
-def _of_version_3(document: Json, leave: Leave) -> Dialect:
+def _of_version_3(document: Json, read_options: ReadOptions) -> Dialect:
     if kind_of_february(document) is None:
-        return dialect(3, leave)
+        return dialect(3, read_options)
     from omnizarr.formats.v3_prerelease import February
 
-    return February(leave)
+    return February(read_options)
 
 
-def _hierarchy(entry: Json, leave: Leave, problems: Problems) -> Dialect:
+def _hierarchy(entry: Json, read_options: ReadOptions, problems: Problems) -> Dialect:
     """The dialect of the hierarchy that has this entry point; MetadataError if it cannot be read."""
     from omnizarr.formats.draft.hierarchy import parse_entry_point
 
-    found = parse_entry_point(entry, leave, problems)
+    found = parse_entry_point(entry, read_options, problems)
     if found is None:
         raise MetadataError("cannot open the hierarchy: its entry point `zarr.json` is not usable", problems.found)
     return found
@@ -175,7 +175,7 @@ def occupant(path: str, documents: Documents) -> Dialect | None:
     """The generation of what lies at `path`, from the documents under `telling(path)`."""
     own = v3_key(path)
     if own in documents:
-        return _hierarchy(documents[own], Leave(), Problems()) if is_entry_point(documents[own]) else dialect(3)
+        return _hierarchy(documents[own], ReadOptions(), Problems()) if is_entry_point(documents[own]) else dialect(3)
     if _any(v2_keys(path)[:2], documents):
         return dialect(2)
     found = _v1(dialect(1), path, documents) if v1_keys(path)[0] in documents else None

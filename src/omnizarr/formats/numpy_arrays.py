@@ -40,7 +40,7 @@ from omnizarr.dtypes import (
 )
 from omnizarr.errors import Problem
 from omnizarr.formats.numpy_dtype import byte_orders, stored_dtype
-from omnizarr.formats.read_options import Leave
+from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v2_fills import parse_fill
 from omnizarr.model import ArrayModel
 
@@ -87,7 +87,9 @@ class Flat(NamedTuple):
 ParseFill: TypeAlias = Callable[[Json, DataType, np.dtype[Any], str, Problems], Scalar | None]
 
 
-def parse_flat(document: dict[str, Json], leave: Leave, rank: int | None, problems: Problems) -> Flat | None:
+def parse_flat(
+    document: dict[str, Json], read_options: ReadOptions, rank: int | None, problems: Problems
+) -> Flat | None:
     """Reads `dtype`, `order`, `filters`, `compressor` and `fill_value` as v2 spells them."""
     before = len(problems.found)
     stored = parse_typestr(document["dtype"], "$.dtype", problems) if "dtype" in document else None
@@ -95,7 +97,7 @@ def parse_flat(document: dict[str, Json], leave: Leave, rank: int | None, proble
     if "order" in document and order not in ("C", "F"):
         problems.expected("$.order", '"C" or "F"', order)
     items = parse_configs(
-        document.get("filters"), document.get("compressor"), "$.filters", "$.compressor", leave, problems
+        document.get("filters"), document.get("compressor"), "$.filters", "$.compressor", read_options, problems
     )
     if stored is None or rank is None or len(problems.found) > before:
         return None
@@ -137,7 +139,12 @@ def keeps_shape(codecs: Iterable[Codec]) -> bool:
 
 
 def parse_configs(
-    filters: Json, compressor: Json, filters_place: str, compressor_place: str, leave: Leave, problems: Problems
+    filters: Json,
+    compressor: Json,
+    filters_place: str,
+    compressor_place: str,
+    read_options: ReadOptions,
+    problems: Problems,
 ) -> list[tuple[str, Codec]]:
     """The codecs of `filters` and `compressor`, each with its place; an empty list counts as null (V26)."""
     configs: list[tuple[str, Json]] = []
@@ -153,7 +160,7 @@ def parse_configs(
     for where, config in configs:
         codec = codec_from_config(config, where, problems)
         if isinstance(codec, Pickle):
-            codec = replace(codec, allowed=leave.allow_pickle)
+            codec = replace(codec, allowed=read_options.allow_pickle)
         if codec is not None:
             items.append((where, codec))
     return items

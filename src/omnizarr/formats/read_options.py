@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from omnizarr.errors import ArgumentError
 
-__all__ = ["DEFAULT", "Leave"]
+__all__ = ["DEFAULT", "ReadOptions"]
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class ReadOptions:
     """Options of the functions that open, for everything that is reached through them."""
 
     allow_pickle: bool = False
@@ -49,5 +49,5 @@ class Leave:
         return tuple(field.name for field in fields(cls))
 
 
-DEFAULT = Leave()
+DEFAULT = ReadOptions()
 """What is allowed if nobody says anything."""

@@ -10,15 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.chunk_keys import V2 as Keys
-from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.chunk_keys import ChunkKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Sharding, StoredBytes
 from omnizarr.codecs.numcodecs_ import Zlib
 from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import DataType, Scalar, dump_typestr, fill_from_bytes, parse_typestr, same_bits
 from omnizarr.dtypes.record_padding import leaves
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below
 from omnizarr.formats.document_encoding import LENIENT, Encoding
 from omnizarr.formats.document_fields import (
     dimensions_in_attributes,
@@ -77,7 +76,7 @@ class V1(Dialect):
     def node_type(self, path: str, documents: Documents) -> Kind | None:
         return "array" if below(path, "meta") in documents else None
 
-    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+    def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         before = len(problems.found)
         document = documents.get(below(path, "meta"))
         if not isinstance(document, dict):
@@ -95,11 +94,11 @@ class V1(Dialect):
         if "order" in document and order not in ("C", "F"):
             problems.expected("$.order", '"C" or "F"', order)
         compressor = _compressor(document, problems)
-        codecs = parse_configs(None, compressor, "", "$.compression_opts", self.leave, problems)
+        codecs = parse_configs(None, compressor, "", "$.compression_opts", self.read_options, problems)
         if shape is None or grid is None or stored is None or len(problems.found) > before:
             return None
         mislabelled = order == "F" and len(shape) > 1 and not any(isinstance(codec, Blosc) for _, codec in codecs)
-        if mislabelled and self.leave.v1_f_order == "written":
+        if mislabelled and self.read_options.v1_f_order == "written":
             # The only program that wrote v1 gave every compressor but blosc the elements in C order, whatever it
             # wrote into the document (A55, U16).
             problems.warn(
@@ -116,7 +115,7 @@ class V1(Dialect):
             data_type=found.data_type,
             fill=found.fill,
             grid=grid,
-            chunk_keys=Keys("."),
+            chunk_keys=V2Keys("."),
             codecs=found.codecs,
             attributes=attributes,
             zarr_format=1,
@@ -128,7 +127,7 @@ class V1(Dialect):
         check_codecs(model, found.places, problems)
         return model if len(problems.found) == before else None
 
-    def dump(self, path: str, node: Node) -> dict[str, Json]:
+    def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         assert isinstance(node, ArrayModel)
         assert isinstance(node.grid, Regular)
         compression, options = _compression(node.codecs[-1])
@@ -144,13 +143,13 @@ class V1(Dialect):
         }
         return {below(path, "meta"): document | node.spelled | node.extra, below(path, "attrs"): node.attributes}
 
-    def losses(self, path: str, node: Node) -> Sequence[str]:
+    def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return ["v1 has no groups"]
         found = flat_losses(node, "v1")
         if path:
             found.append("a v1 array is a store of its own and has no path in it")
-        if node.chunk_keys != Keys("."):
+        if node.chunk_keys != V2Keys("."):
             found.append("the chunks of v1 lie under keys such as `0.0`")
         if not node.shape:
             found.append("v1 has no arrays without dimensions")  # it never said under which key their chunk lies
@@ -193,11 +192,11 @@ class V1(Dialect):
     # -- new arrays
 
     def chunk_keys(self, value: Any) -> ChunkKeys:
-        if value not in (None, ".", Keys(".")):
+        if value not in (None, ".", V2Keys(".")):
             raise ArgumentError(
                 "`chunk_key_encoding`: the chunks of v1 lie under keys such as `0.0`", argument="chunk_key_encoding"
             )
-        return Keys(".")
+        return V2Keys(".")
 
     def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         if _has(data_type.dtype, "mM"):

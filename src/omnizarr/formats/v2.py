@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.chunk_keys import V2 as Keys
-from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.chunk_keys import ChunkKeys, V2Keys
 from omnizarr.codecs import BytesCodec, Serializer
 from omnizarr.dtypes import DataType, Objects, dump_typestr
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below, usual_compressors
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below, usual_compressors
 from omnizarr.formats.document_encoding import LENIENT, Encoding
 from omnizarr.formats.document_fields import (
     check_ascii,
@@ -87,11 +86,11 @@ class V2(Dialect):
             return "array"
         return "group" if below(path, _GROUP) in documents else None
 
-    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+    def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         before = len(problems.found)
         kind = self.node_type(path, documents)
         attributes = parse_attributes(documents.get(below(path, _ATTRIBUTES)), "$(.zattrs)", problems)
-        node: Node | None = None
+        node: NodeModel | None = None
         if kind is None:
             problems.add("$", "there is neither an array nor a group")
         elif kind == "group":
@@ -112,7 +111,7 @@ class V2(Dialect):
         if separator not in (".", "/", None):
             problems.expected("$.dimension_separator", '"." or "/"', separator)  # V5
             separator = None
-        flat = parse_flat(document, self.leave, None if shape is None else len(shape), problems)
+        flat = parse_flat(document, self.read_options, None if shape is None else len(shape), problems)
         if shape is None or grid is None or flat is None:
             return None
         model = ArrayModel(
@@ -120,7 +119,7 @@ class V2(Dialect):
             data_type=flat.data_type,
             fill=flat.fill,
             grid=grid,
-            chunk_keys=Keys(separator or "."),
+            chunk_keys=V2Keys(separator or "."),
             codecs=flat.codecs,
             attributes=attributes,
             zarr_format=2,
@@ -131,7 +130,7 @@ class V2(Dialect):
         check_codecs(model, flat.places, problems)
         return model
 
-    def dump(self, path: str, node: Node) -> dict[str, Json]:
+    def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         documents: dict[str, Json] = {}
         if isinstance(node, GroupModel):
             documents[below(path, _GROUP)] = {"zarr_format": 2} | node.extra
@@ -155,15 +154,15 @@ class V2(Dialect):
             "filters": filters,
         }
         if not model.guessed_keys:
-            assert isinstance(model.chunk_keys, Keys)
+            assert isinstance(model.chunk_keys, V2Keys)
             document["dimension_separator"] = model.chunk_keys.separator  # A57
         return document | model.spelled | model.extra
 
-    def losses(self, path: str, node: Node) -> Sequence[str]:
+    def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return []
         found = flat_losses(node, "v2")
-        if not isinstance(node.chunk_keys, Keys):
+        if not isinstance(node.chunk_keys, V2Keys):
             found.append("the chunks of v2 lie under keys such as `0.0` or `0/0`")
         return found or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v2")
 
@@ -239,19 +238,19 @@ def _parse_group(document: Json, attributes: dict[str, Json], problems: Problems
     return GroupModel(attributes=attributes, zarr_format=2, extra=unknown_members(document, ("zarr_format",)))
 
 
-def separated_keys(value: Any) -> Keys:
+def separated_keys(value: Any) -> V2Keys:
     """The keys that a user asks for: by the separator alone, or as v3 names such keys."""
     if value is None:
-        return Keys(".")
-    if isinstance(value, Keys):
+        return V2Keys(".")
+    if isinstance(value, V2Keys):
         return value
     if isinstance(value, str) and value in (".", "/"):
-        return Keys(value)
+        return V2Keys(value)
     if isinstance(value, dict) and value.get("name", "v2") == "v2":
         configuration = value.get("configuration", value)
         separator = configuration.get("separator", ".") if isinstance(configuration, dict) else None
         if isinstance(separator, str) and separator in (".", "/"):
-            return Keys(separator)
+            return V2Keys(separator)
     raise ArgumentError(
         f"`chunk_key_encoding`: v2 knows the separators `.` and `/`, found {value!r}", argument="chunk_key_encoding"
     )

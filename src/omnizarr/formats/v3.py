@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from omnizarr._extension import asked, parse_extension
 from omnizarr._json import Json, Problems, describe, is_integer, nearest
-from omnizarr.chunk_keys import ChunkKeys, Default, chunk_key_encodings, parse_chunk_keys
+from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
 from omnizarr.codecs import BytesCodec
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below, usual_compressors
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below, usual_compressors
 from omnizarr.formats.document_fields import missing, parse_attributes, parse_shape
 from omnizarr.formats.v3_shared import parse_parts
 from omnizarr.formats.zarr_python_types import has_old_name
@@ -55,7 +55,7 @@ class V3(Dialect):
         kind = document.get("node_type") if isinstance(document, dict) else None
         return kind if kind in ("array", "group") else None
 
-    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+    def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         document = documents[self.keys(path)[0]]
         if not isinstance(document, dict):
             problems.expected("$", "an object", document)
@@ -68,7 +68,7 @@ class V3(Dialect):
         if not is_integer(version) or version != 3:
             problems.expected("$.zarr_format", "3", version)
         kind = document.get("node_type")
-        node: Node | None = None
+        node: NodeModel | None = None
         if kind == "array":
             node = _parse_array(document, problems)
         elif kind == "group":
@@ -78,10 +78,10 @@ class V3(Dialect):
             problems.add("$.node_type", f'expected "array" or "group", found {describe(kind)}', hint=hint)
         return node if len(problems.found) == before else None
 
-    def dump(self, path: str, node: Node) -> dict[str, Json]:
+    def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         return {self.keys(path)[0]: _dump_array(node) if isinstance(node, ArrayModel) else _dump_group(path, node)}
 
-    def losses(self, path: str, node: Node) -> Sequence[str]:
+    def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if not isinstance(node, ArrayModel):
             return []
         losses = []
@@ -114,11 +114,11 @@ class V3(Dialect):
 
     def chunk_keys(self, value: Any) -> ChunkKeys:
         if value is None:
-            return Default("/")
+            return DefaultKeys("/")
         if isinstance(value, ChunkKeys):
             return value
         if isinstance(value, str) and value in ("/", "."):
-            return Default(value)
+            return DefaultKeys(value)
         if isinstance(value, dict) and "separator" in value:  # zarr-python's spelling of the argument
             value = {"name": value.get("name"), "configuration": {"separator": value["separator"]}}
         problems = Problems()
@@ -164,7 +164,7 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         data_type=data_type,
         fill=data_type.default_fill() if fill is None else fill,
         grid=grid,
-        chunk_keys=keys or Default(),
+        chunk_keys=keys or DefaultKeys(),
         codecs=codecs,
         attributes=attributes,
         dimension_names=names,

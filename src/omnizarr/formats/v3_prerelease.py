@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from omnizarr._json import Json, Problems
-from omnizarr.chunk_keys import Default
-from omnizarr.chunk_keys import Draft as DraftKeys
-from omnizarr.formats.contract import Documents, Kind, Node
+from omnizarr.chunk_keys import DefaultKeys, DraftKeys
+from omnizarr.formats.contract import Documents, Kind, NodeModel
 from omnizarr.formats.document_fields import parse_attributes
 from omnizarr.formats.document_keys import kind_of_february
 from omnizarr.formats.draft.arrays import dimensions_named, parse_draft_array
@@ -29,7 +28,7 @@ class February(V3):
         kind: Any = kind_of_february(documents.get(self.keys(path)[0]))
         return kind or V3.node_type(self, path, documents)
 
-    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+    def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         document = documents[self.keys(path)[0]]
         kind = kind_of_february(document)
         if kind is None:
@@ -52,13 +51,13 @@ class February(V3):
             as_before["chunk_grid"] = {"type": grid.get("name"), **grid["configuration"]}
         as_before["codecs"] = _each(document.get("codecs", []), _codec)
         as_before["storage_transformers"] = _each(document.get("storage_transformers", []), _transformer)
-        model = parse_draft_array(as_before, 2022, self.leave, problems)
+        model = parse_draft_array(as_before, 2022, self.read_options, problems)
         if model is None:
             return None
         assert isinstance(model.chunk_keys, DraftKeys)
         return replace(
             model,
-            chunk_keys=Default(model.chunk_keys.separator),
+            chunk_keys=DefaultKeys(model.chunk_keys.separator),
             dimension_names=dimensions_named(model, document.get("dimension_names")),
             zarr_format=3,
             extensions=(),

@@ -28,13 +28,13 @@ from omnizarr.indexing import (
 )
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored_chunks
-from omnizarr.nodes.array_properties import Described
+from omnizarr.nodes.array_properties import ArrayProperties
 from omnizarr.nodes.assignment import as_field_value, as_value
 from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.indexers import Indexer, as_mask, has_ellipsis, only_basic
 from omnizarr.nodes.metadata.documents import change, describe_place, fetch_known, not_found, parse_node
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 
 if TYPE_CHECKING:
     from omnizarr.nodes.info import ArrayInfo
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 __all__ = ["Array"]
 
 
-class Array(Described):
+class Array(ArrayProperties):
     """A chunked, compressed, N-dimensional array in a store.
 
     `z[key]` gives what NumPy gives for the same key, `z[key] = value` likewise. Use `omnizarr.create_array` and
     `omnizarr.open_array` to get one.
     """
 
-    def __init__(self, site: Site, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
-        self._site = site
+    def __init__(self, context: NodeContext, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
+        self._context = context
         self._model = model
         self._keys: ChunkKeys | None = None
         """Where the chunks lie, once that is found out of an array whose document does not say it."""
         self._write_empty_chunks = write_empty_chunks
-        if model.storage_transformers or site.transformers:
+        if model.storage_transformers or context.transformers:
             _ = self._layout  # what is wrong with them is said at once
 
     @cached_property
@@ -83,7 +83,7 @@ class Array(Described):
 
     def nbytes_stored(self) -> int:
         """How many bytes are stored, metadata included. Costs a listing."""
-        return stored_chunks.byte_count(self._site)
+        return stored_chunks.byte_count(self._context)
 
     @property
     def info(self) -> ArrayInfo:
@@ -142,14 +142,14 @@ class Array(Described):
         if self._model.guessed_keys:
             self._find_chunks(selection)
         try:
-            if self._site.on_corrupt == "raise":
+            if self._context.on_corrupt == "raise":
                 read(self._layout, selection, out)
             else:
                 from omnizarr.engine.read.salvage import salvage  # few need it
 
-                salvage(self._layout, selection, out, self._site.on_corrupt)
+                salvage(self._layout, selection, out, self._context.on_corrupt)
         except ChunkError as error:
-            error.hint = error.hint or self._site.dialect.chunk_hint()
+            error.hint = error.hint or self._context.dialect.chunk_hint()
             raise
         return out
 
@@ -265,11 +265,11 @@ class Array(Described):
     # -- changing it
 
     def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
-        site = self._site
+        context = self._context
         with handle_lock(self):
-            self._adopt(change(site.store, site.dialect, site.path, how, ArrayModel))
-        if site.consolidated is not None:
-            site.consolidated.written({site.path: self._model})
+            self._adopt(change(context.store, context.dialect, context.path, how, ArrayModel))
+        if context.consolidated is not None:
+            context.consolidated.written({context.path: self._model})
 
     def _adopt(self, model: ArrayModel) -> None:
         if _chunking(model) != _chunking(self._model):
@@ -286,18 +286,18 @@ class Array(Described):
                 self._layout = self._layout_of(self._model)
 
     def _layout_of(self, model: ArrayModel) -> Layout:
-        site = self._site
+        context = self._context
         if self._keys is not None and model.guessed_keys:
             model = replace(model, chunk_keys=self._keys)
-        prefix = site.dialect.chunk_prefix(site.path)
-        store = site.store
-        if model.storage_transformers or site.transformers:
+        prefix = context.dialect.chunk_prefix(context.path)
+        store = context.store
+        if model.storage_transformers or context.transformers:
             from omnizarr.transformers import ArrayPlace, array_store  # few arrays have any
 
             shape = next(iter(model.grid.chunk_shapes(model.shape)), (1,) * len(model.shape))
             place = ArrayPlace(prefix, model.shape, shape, model.chunk_keys)
-            store = array_store(store, place, model.storage_transformers, site.transformers)
-        return Layout(store, site.path, prefix, model, site.cache)
+            store = array_store(store, place, model.storage_transformers, context.transformers)
+        return Layout(store, context.path, prefix, model, context.cache)
 
     def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
         """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again; but
@@ -350,7 +350,7 @@ class Array(Described):
     def refresh(self) -> Array:
         """Takes up what others changed: the shape and the attributes as they are stored now."""
         with handle_lock(self):
-            model = fetch_known(self.store, self.path, self._site.dialect)
+            model = fetch_known(self.store, self.path, self._context.dialect)
             if model is None:
                 raise not_found(self.store, self.path)
             if not isinstance(model, ArrayModel):
@@ -404,22 +404,22 @@ class Array(Described):
         return f"<Array {describe_place(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        site = self._site
-        if site.consolidated is not None:  # a pickle for each task of a large computation must not carry it all
-            site = replace(site, consolidated=site.consolidated.bare())
-        return _unpickled, (site, self._documents(), self._write_empty_chunks)
+        context = self._context
+        if context.consolidated is not None:  # a pickle for each task of a large computation must not carry it all
+            context = replace(context, consolidated=context.consolidated.bare())
+        return _unpickled, (context, self._documents(), self._write_empty_chunks)
 
     def _documents(self) -> dict[str, Json]:
-        return self._site.dialect.dump(self._site.path, self._model)
+        return self._context.dialect.dump(self._context.path, self._model)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
 
 
-def _unpickled(site: Site, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
-    model = parse_node(site.dialect, site.store, site.path, documents, quiet=True)
+def _unpickled(context: NodeContext, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
+    model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)
     assert isinstance(model, ArrayModel)
-    return Array(site, model, write_empty_chunks=write_empty_chunks)
+    return Array(context, model, write_empty_chunks=write_empty_chunks)
 
 
 def _chunking(model: ArrayModel) -> ArrayModel:

@@ -10,12 +10,12 @@ import numpy as np
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.model import ArrayModel, ZarrFormat
-from omnizarr.nodes.node import Placed
+from omnizarr.nodes.node import Node
 
-__all__ = ["Described"]
+__all__ = ["ArrayProperties"]
 
 
-class Described(Placed):
+class ArrayProperties(Node):
     """An array, as far as it can be described."""
 
     _model: ArrayModel
@@ -88,7 +88,7 @@ class Described(Placed):
     @property
     def dimension_names(self) -> tuple[str | None, ...] | None:
         """A name, or None, for each dimension; None if no dimension is named."""
-        return self._site.dialect.dimension_names(self._model)
+        return self._context.dialect.dimension_names(self._model)
 
     def _inner_codecs(self) -> tuple[Codec, ...]:
         sharding = self._model.sharding

@@ -21,7 +21,7 @@ from omnizarr.errors import (
     OmnizarrError,
     ReadOnlyError,
 )
-from omnizarr.formats import Node, dialect, name_of
+from omnizarr.formats import NodeModel, dialect, name_of
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
@@ -31,7 +31,7 @@ from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.children import Names, children, exists, names
 from omnizarr.nodes.metadata.documents import change, describe_place, fetch_children, fetch_known, not_found, parse_node
-from omnizarr.nodes.node import Placed, Site
+from omnizarr.nodes.node import Node, NodeContext
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
 
@@ -40,32 +40,34 @@ __all__ = ["Group", "Member", "handle", "new_array", "new_group"]
 Member: TypeAlias = "Array | Group | UnreadableNode"
 
 
-def handle(site: Site, model: Node) -> Array | Group:
+def handle(context: NodeContext, model: NodeModel) -> Array | Group:
     """The handle of a node."""
-    return Array(site, model) if isinstance(model, ArrayModel) else Group(site, model)
+    return Array(context, model) if isinstance(model, ArrayModel) else Group(context, model)
 
 
-def new_array(site: Site, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
+def new_array(context: NodeContext, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
     """Creates an array, with its data if there are any."""
     check_names(options)
     overwrite = options.pop("overwrite", False)
     write_empty_chunks = options.pop("write_empty_chunks", False)
     options.pop("zarr_format", None)
     try:
-        model, data = array_model(site.dialect, **options)  # type: ignore[misc]
+        model, data = array_model(context.dialect, **options)  # type: ignore[misc]
     except (ExtensionError, MissingDependencyError) as error:
-        raise error.led_by(f"cannot create array {describe_place(site.store, site.path)}") from error.__cause__
+        raise error.led_by(f"cannot create array {describe_place(context.store, context.path)}") from error.__cause__
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # whoever writes pickles trusts them
-        site = replace(site, dialect=site.dialect.allowing(replace(site.dialect.leave, allow_pickle=True)))
-    site = create_node(site, model, overwrite=overwrite, known_group=known_group)
-    array = Array(site, model, write_empty_chunks=write_empty_chunks)
+        context = replace(
+            context, dialect=context.dialect.allowing(replace(context.dialect.read_options, allow_pickle=True))
+        )
+    context = create_node(context, model, overwrite=overwrite, known_group=known_group)
+    array = Array(context, model, write_empty_chunks=write_empty_chunks)
     if data is not None:
         array[...] = data
     return array
 
 
 def new_group(
-    site: Site,
+    context: NodeContext,
     attributes: Any = None,
     *,
     overwrite: bool = False,
@@ -75,25 +77,25 @@ def new_group(
 ) -> Group:
     """Creates a group. With it may come a hierarchy, for which the drafts have `extensions` and `metadata_encoding`."""
     if extensions is not None or metadata_encoding is not None:
-        if site.path:
+        if context.path:
             raise ArgumentError(
                 "`extensions` and `metadata_encoding` belong to a whole hierarchy, so to the group at its root",
                 argument="extensions" if extensions is not None else "metadata_encoding",
             )
-        site = replace(site, dialect=site.dialect.hierarchy_with(extensions, metadata_encoding))
-    model = GroupModel(attributes=as_attributes(attributes), zarr_format=site.dialect.zarr_format)
-    return Group(create_node(site, model, overwrite=overwrite, known_group=known_group), model)
+        context = replace(context, dialect=context.dialect.hierarchy_with(extensions, metadata_encoding))
+    model = GroupModel(attributes=as_attributes(attributes), zarr_format=context.dialect.zarr_format)
+    return Group(create_node(context, model, overwrite=overwrite, known_group=known_group), model)
 
 
-class Group(Placed, MutableMapping[str, Any]):
+class Group(Node, MutableMapping[str, Any]):
     """A group of arrays and groups.
 
     A mapping: `g["a/b"]`, `"a" in g`, `del g["a"]`, `for name in g`. A member that cannot be read is listed all the
     same, as an `UnreadableNode` that says why. Use `omnizarr.create_group` and `omnizarr.open_group` to get one.
     """
 
-    def __init__(self, site: Site, model: GroupModel) -> None:
-        self._site = site
+    def __init__(self, context: NodeContext, model: GroupModel) -> None:
+        self._context = context
         self._model = model
         self._listed: weakref.ref[Names] | None = None
 
@@ -112,7 +114,7 @@ class Group(Placed, MutableMapping[str, Any]):
     @property
     def consolidated(self) -> bool:
         """Whether the group, or one above it through which it was opened, has consolidated metadata."""
-        return self._site.consolidated is not None or self._model.consolidated is not None
+        return self._context.consolidated is not None or self._model.consolidated is not None
 
     # -- members
 
@@ -122,7 +124,7 @@ class Group(Placed, MutableMapping[str, Any]):
     def _found(self, path: str, *, exact: bool) -> Any:
         """The member at `path`; if `exact`, of that very name."""
         where = self._below(path)
-        known = self._site.consolidated
+        known = self._context.consolidated
         if known is not None and known.trusted:
             if not known.has(where):
                 raise NodeNotFoundError(
@@ -130,22 +132,22 @@ class Group(Placed, MutableMapping[str, Any]):
                     path=where,
                     hint="open with `use_consolidated=False` to look for it in the store",
                 )
-            return handle(self._site.at(where), known.node(where))
-        site = self._site
-        model = fetch_known(site.store, where, site.dialect)
+            return handle(self._context.at(where), known.node(where))
+        context = self._context
+        model = fetch_known(context.store, where, context.dialect)
         if model is None and not exact:
             from omnizarr.nodes.metadata.lowercase_names import fetch_in_lower_case  # seldom needed
 
-            lower = fetch_in_lower_case(site.store, where, site.dialect.leave, site.dialect)
+            lower = fetch_in_lower_case(context.store, where, context.dialect.read_options, context.dialect)
             where, model = (where, None) if lower is None else (lower[0], lower[1].node)
         if model is None:
-            raise not_found(site.store, where)
-        return handle(site.at(where), model)
+            raise not_found(context.store, where)
+        return handle(context.at(where), model)
 
     def _below(self, path: str) -> str:
         if not isinstance(path, str):
             raise ArgumentError(f"the name of a member is a string, not {type(path).__name__}", argument="path")
-        relative = self._site.dialect.normal(normal_path(path))
+        relative = self._context.dialect.normal(normal_path(path))
         if not relative:
             raise ArgumentError("the name of a member is empty", argument="path")
         return join_path(self.path, relative)
@@ -158,10 +160,10 @@ class Group(Placed, MutableMapping[str, Any]):
             where = self._below(path)
         except ArgumentError:
             return False
-        known = self._site.consolidated
+        known = self._context.consolidated
         if known is not None and known.trusted:
             return known.has(where)
-        return exists(self.store, self._site.dialect, where)
+        return exists(self.store, self._context.dialect, where)
 
     def get(self, path: str, default: Any = None) -> Any:
         """The member at `path`, or `default` if there is none."""
@@ -173,9 +175,9 @@ class Group(Placed, MutableMapping[str, Any]):
     def __delitem__(self, path: str) -> None:
         where = self._below(path)
         self._check_writable()
-        if not exists(self.store, self._site.dialect, where):
+        if not exists(self.store, self._context.dialect, where):
             raise NodeNotFoundError(f"there is no array or group at {describe_place(self.store, where)}", path=where)
-        erase_node(self._site.at(where))
+        erase_node(self._context.at(where))
 
     def __setitem__(self, path: str, value: Any) -> None:
         """Stores an array of values under a name; what lies there is replaced."""
@@ -196,23 +198,25 @@ class Group(Placed, MutableMapping[str, Any]):
 
     def _children(self) -> Iterator[tuple[str, Member]]:
         """The direct members by name, in order: one listing, and all their documents together."""
-        site = self._site
-        known = site.consolidated
-        listed = children(site)
+        context = self._context
+        known = context.consolidated
+        listed = children(context)
         if known is None or not known.trusted:
-            for name, there in fetch_children(site.store, site.path, site.dialect, listed):
+            for name, there in fetch_children(context.store, context.path, context.dialect, listed):
                 yield name, self._member(name, there)
             return
         for child in listed:
-            path = join_path(site.path, child.name)
+            path = join_path(context.path, child.name)
             try:
-                yield child.name, handle(site.at(path), known.node(path))
+                yield child.name, handle(context.at(path), known.node(path))
             except OmnizarrError as error:
                 yield child.name, self._member(child.name, error)
 
-    def _member(self, name: str, there: Node | OmnizarrError) -> Member:
+    def _member(self, name: str, there: NodeModel | OmnizarrError) -> Member:
         path = join_path(self.path, name)
-        return UnreadableNode(path, there) if isinstance(there, OmnizarrError) else handle(self._site.at(path), there)
+        return (
+            UnreadableNode(path, there) if isinstance(there, OmnizarrError) else handle(self._context.at(path), there)
+        )
 
     def members(self, max_depth: int | None = 0) -> tuple[tuple[str, Member], ...]:
         """Names and nodes: the direct members, or also those up to `max_depth` levels further down; None goes all the
@@ -232,7 +236,7 @@ class Group(Placed, MutableMapping[str, Any]):
     def nmembers(self, max_depth: int | None = 0) -> int:
         """How many members there are."""
         depth = _depth(max_depth, "max_depth")
-        return len(names(self._site)) if depth == 0 else sum(1 for _ in self._walk(depth))
+        return len(names(self._context)) if depth == 0 else sum(1 for _ in self._walk(depth))
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """The arrays among the direct members, by name."""
@@ -244,7 +248,7 @@ class Group(Placed, MutableMapping[str, Any]):
 
     def array_keys(self) -> Iterator[str]:
         """The names of the arrays among the direct members."""
-        return (child.name for child in names(self._site) if child.kind == "array")
+        return (child.name for child in names(self._context) if child.kind == "array")
 
     def array_values(self) -> Iterator[Array]:
         """The arrays among the direct members."""
@@ -252,7 +256,7 @@ class Group(Placed, MutableMapping[str, Any]):
 
     def group_keys(self) -> Iterator[str]:
         """The names of the groups among the direct members."""
-        return (child.name for child in names(self._site) if child.kind == "group")
+        return (child.name for child in names(self._context) if child.kind == "group")
 
     def group_values(self) -> Iterator[Group]:
         """The groups among the direct members."""
@@ -268,7 +272,7 @@ class Group(Placed, MutableMapping[str, Any]):
 
     def keys(self) -> Any:
         """The names of the direct members."""
-        return tuple(child.name for child in names(self._site))
+        return tuple(child.name for child in names(self._context))
 
     def clear(self) -> None:
         """Removes all members, readable or not."""
@@ -294,12 +298,12 @@ class Group(Placed, MutableMapping[str, Any]):
                 f"{name_of(self.zarr_format)}",
                 argument="zarr_format",
             )
-        return new_array(self._site.at(self._below(name)), known_group=self.path, **options)
+        return new_array(self._context.at(self._below(name)), known_group=self.path, **options)
 
     def create_group(self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False) -> Group:
         """Creates a group below this one."""
         self._check_writable()
-        return new_group(self._site.at(self._below(name)), attributes, overwrite=overwrite, known_group=self.path)
+        return new_group(self._context.at(self._below(name)), attributes, overwrite=overwrite, known_group=self.path)
 
     def _if_there(self, path: str) -> Any:
         """The member of that very name, or None."""
@@ -336,7 +340,7 @@ class Group(Placed, MutableMapping[str, Any]):
         wanted = found.shape if shape is None else (*as_lengths(shape, "shape", least=0), *inner)
         if wanted != found.shape:
             raise self._differs(found, f"the shape {found.shape}, not {wanted}")
-        kind = found.dtype if dtype is None else self._site.dialect.data_type(dtype).dtype
+        kind = found.dtype if dtype is None else self._context.dialect.data_type(dtype).dtype
         if kind != found.dtype and (exact or not np.can_cast(kind, found.dtype)):
             raise self._differs(found, f"the dtype {found.dtype}, not {kind}")
         return found
@@ -349,7 +353,7 @@ class Group(Placed, MutableMapping[str, Any]):
         self._check_writable()
         from omnizarr.nodes.move import move_node  # seldom needed
 
-        move_node(self._site, self._below(source), self._below(dest))
+        move_node(self._context, self._below(source), self._below(dest))
 
     # -- attributes
 
@@ -364,21 +368,21 @@ class Group(Placed, MutableMapping[str, Any]):
 
     def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         self._check_writable()
-        site = self._site
+        context = self._context
 
         def changed(model: GroupModel) -> GroupModel:
             return replace(model, attributes=how(model.attributes), implicit=False)
 
         with handle_lock(self):
-            self._model = change(site.store, site.dialect, site.path, changed, GroupModel)
-        if site.consolidated is not None:
-            site.consolidated.written({site.path: self._model})
+            self._model = change(context.store, context.dialect, context.path, changed, GroupModel)
+        if context.consolidated is not None:
+            context.consolidated.written({context.path: self._model})
 
     def refresh(self) -> Group:
         """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
-        store, path, known = self.store, self.path, self._site.consolidated
+        store, path, known = self.store, self.path, self._context.consolidated
         with handle_lock(self, known):
-            model = fetch_known(store, path, self._site.dialect)
+            model = fetch_known(store, path, self._context.dialect)
             if model is None:
                 raise not_found(store, path)
             if not isinstance(model, GroupModel):
@@ -401,8 +405,8 @@ class Group(Placed, MutableMapping[str, Any]):
         return f"<Group {describe_place(self.store, self.path)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        documents = None if self._model.implicit else self._site.dialect.dump(self.path, self._model)
-        return _unpickled, (self._site, documents)
+        documents = None if self._model.implicit else self._context.dialect.dump(self.path, self._model)
+        return _unpickled, (self._context, documents)
 
 
 def _depth(value: Any, argument: str) -> int | None:
@@ -411,9 +415,9 @@ def _depth(value: Any, argument: str) -> int | None:
     raise ArgumentError(f"`{argument}`: expected an integer of at least 0 or None, found {value!r}", argument=argument)
 
 
-def _unpickled(site: Site, documents: dict[str, Json] | None) -> Group:
+def _unpickled(context: NodeContext, documents: dict[str, Json] | None) -> Group:
     if documents is None:
-        return Group(site, GroupModel(zarr_format=site.dialect.zarr_format, implicit=True))
-    model = parse_node(site.dialect, site.store, site.path, documents, quiet=True)
+        return Group(context, GroupModel(zarr_format=context.dialect.zarr_format, implicit=True))
+    model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)
     assert isinstance(model, GroupModel)
-    return Group(site, model)
+    return Group(context, model)

@@ -11,13 +11,13 @@ from omnizarr.formats import Dialect
 from omnizarr.nodes.create.node import erase_node, prepare
 from omnizarr.nodes.metadata.children import exists
 from omnizarr.nodes.metadata.documents import describe_place
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
 __all__ = ["move_node"]
 
 
-def move_node(group: Site, old: str, new: str) -> None:
+def move_node(group: NodeContext, old: str, new: str) -> None:
     """Moves what lies at `old`, readable or not, to `new`; both are paths below the group."""
     store, dialect = group.store, group.dialect
     store.check_writable()
@@ -26,7 +26,7 @@ def move_node(group: Site, old: str, new: str) -> None:
     dialect.check_path(new, "group")
     if not exists(store, dialect, old):
         raise NodeNotFoundError(f"there is no array or group at {describe_place(store, old)}", path=old)
-    site, groups = prepare(group.at(new), overwrite=False, known_group=group.path)
+    context, groups = prepare(group.at(new), overwrite=False, known_group=group.path)
     copied: list[str] = []
     try:
         for before, after in _steps(store, dialect, old, new):
@@ -39,9 +39,9 @@ def move_node(group: Site, old: str, new: str) -> None:
                 store.erase(key)
         raise
     erase_node(replace(group.at(old), consolidated=None))
-    if site.consolidated is not None:
-        site.consolidated.moved(old, new)
-        site.consolidated.written(groups)
+    if context.consolidated is not None:
+        context.consolidated.moved(old, new)
+        context.consolidated.written(groups)
 
 
 def _steps(store: Store, dialect: Dialect, old: str, new: str) -> Iterator[tuple[str, str]]:

@@ -17,38 +17,38 @@ from omnizarr.store import Store
 if TYPE_CHECKING:
     from omnizarr.transformers import StorageTransformer
 
-__all__ = ["Placed", "Site"]
+__all__ = ["Node", "NodeContext"]
 
 
-class Placed(ABC):
+class Node(ABC):
     """A node at a site."""
 
-    _site: Site
+    _context: NodeContext
 
     @property
     def store(self) -> Store:
         """Where its bytes lie."""
-        return self._site.store
+        return self._context.store
 
     @property
     def path(self) -> str:
         """Where it lies in its store, without a leading slash."""
-        return self._site.path
+        return self._context.path
 
     @property
     def name(self) -> str:
         """Where it lies in its store, with a leading slash."""
-        return f"/{self._site.path}"
+        return f"/{self._context.path}"
 
     @property
     def basename(self) -> str:
         """The last part of its path."""
-        return self._site.path.rpartition("/")[2]
+        return self._context.path.rpartition("/")[2]
 
     @property
     def read_only(self) -> bool:
         """Whether this handle refuses to write."""
-        return self._site.store.read_only
+        return self._context.store.read_only
 
     @property
     def attrs(self) -> Attributes:
@@ -68,7 +68,7 @@ class Placed(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class NodeContext:
     """A store, a path in it, the dialect spoken there, the consolidated metadata that the handle came through, and, for
     as long as the handle lives, the storage transformers that stand between arrays and the store, a cache of their
     chunks, and what to do with those that are damaged."""
@@ -81,6 +81,8 @@ class Site:
     cache: ChunkCache | None = None
     on_corrupt: OnCorrupt = "raise"
 
-    def at(self, path: str) -> Site:
+    def at(self, path: str) -> NodeContext:
         """Another path of the same hierarchy."""
-        return Site(self.store, path, self.dialect, self.consolidated, self.transformers, self.cache, self.on_corrupt)
+        return NodeContext(
+            self.store, path, self.dialect, self.consolidated, self.transformers, self.cache, self.on_corrupt
+        )

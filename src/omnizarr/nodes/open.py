@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from omnizarr.engine import ChunkCache, OnCorrupt
 from omnizarr.errors import NodeNotFoundError, NodeTypeError
-from omnizarr.formats import DEFAULT, Kind, Leave
+from omnizarr.formats import DEFAULT, Kind, ReadOptions
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group, handle
 from omnizarr.nodes.metadata.consolidated import consolidated_of, wanted
 from omnizarr.nodes.metadata.documents import describe_place, fetch
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def open_node(
     *,
     zarr_format: object = None,
     use_consolidated: bool | None = None,
-    leave: Leave = DEFAULT,
+    read_options: ReadOptions = DEFAULT,
     kind: Kind | None = None,
     exact: bool = False,
     transformers: tuple[StorageTransformer, ...] = (),
@@ -38,13 +38,13 @@ def open_node(
     for something else would be created under it."""
     look = False if kind == "array" else wanted(store, use_consolidated)
     try:
-        fetched = fetch(store, path, leave, zarr_format, consolidated=look)
+        fetched = fetch(store, path, read_options, zarr_format, consolidated=look)
     except NodeNotFoundError:
         lower = None
         if not exact and zarr_format in (None, 2):
             from omnizarr.nodes.metadata.lowercase_names import fetch_in_lower_case  # seldom needed
 
-            lower = fetch_in_lower_case(store, path, leave, consolidated=look)
+            lower = fetch_in_lower_case(store, path, read_options, consolidated=look)
         if lower is None:
             raise
         path, fetched = lower
@@ -57,4 +57,4 @@ def open_node(
             hint=f"use `open_{found}`, or `open`, which takes both",
         )
     gathered = None if found == "array" else consolidated_of(store, path, fetched, use_consolidated)
-    return handle(Site(store, path, fetched.dialect, gathered, transformers, cache, on_corrupt), fetched.node)
+    return handle(NodeContext(store, path, fetched.dialect, gathered, transformers, cache, on_corrupt), fetched.node)

@@ -16,7 +16,7 @@ from omnizarr.indexing import numpy_selection
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.assignment import as_value
-from omnizarr.store.process_locks import Turn
+from omnizarr.store.process_locks import TaskLock
 
 if TYPE_CHECKING:
     from omnizarr.nodes.array import Array
@@ -33,8 +33,8 @@ def resize(array: Array, how: _How) -> tuple[_Shape, ArrayModel]:
     """Gives the array the shape that `how` makes of the stored one, which another handle may have changed; the shape it
     had, and what it is now: the handle may already say something else, if it is shared with other threads. What lies
     outside is gone when it is done."""
-    with _turn(array) as turn:
-        _repair(array, turn)
+    with _turn(array) as task_lock:
+        _repair(array, task_lock)
         before = after = array._model
 
         def resized(model: ArrayModel) -> ArrayModel:
@@ -42,7 +42,7 @@ def resize(array: Array, how: _How) -> tuple[_Shape, ArrayModel]:
             before = model
             shape = how(model.shape)
             if any(new < old for new, old in zip(shape, model.shape, strict=True)):
-                turn.begin()
+                task_lock.begin()
             after = _reshaped(model, shape)
             return after
 
@@ -59,26 +59,31 @@ def append(array: Array, data: npt.NDArray[Any], axis: int, longer: _How) -> _Sh
         before, after = resize(array, longer)
         _write_end(array, data, axis, before, after)
         return after.shape
-    with _turn(array) as turn:
-        _repair(array, turn)
+    with _turn(array) as task_lock:
+        _repair(array, task_lock)
         for _ in range(_TRIES):
             model = array.refresh()._model
             after = _reshaped(model, longer(model.shape))
-            _write_end(array, data, axis, model.shape, after, turn)
+            _write_end(array, data, axis, model.shape, after, task_lock)
             if _grown(array, model.shape, after.shape):
                 return after.shape
     raise StoreError(f"array `{array.name}` is resized by others all the time", store=repr(array.store))
 
 
 def _write_end(
-    array: Array, data: npt.NDArray[Any], axis: int, before: _Shape, after: ArrayModel, turn: Turn | None = None
+    array: Array,
+    data: npt.NDArray[Any],
+    axis: int,
+    before: _Shape,
+    after: ArrayModel,
+    task_lock: TaskLock | None = None,
 ) -> None:
     """Stores `data` where the array, as it will be or is `after` it grew, has more than it had `before`. Whatever else
     the handle says by now does not matter: others have rows of their own behind these."""
     selection = numpy_selection((*[slice(None)] * axis, slice(before[axis], after.shape[axis])), after.shape)
     value = as_value(data, array.data_type, selection.shape)
-    if turn is not None:
-        turn.begin()
+    if task_lock is not None:
+        task_lock.begin()
     write(array._layout_of(after), selection, value, keep_empty=array._keep_empty)
 
 
@@ -102,18 +107,18 @@ def _reshaped(model: ArrayModel, shape: _Shape) -> ArrayModel:
     return replace(model, shape=shape, grid=model.grid.fitting(shape))
 
 
-def _turn(array: Array) -> AbstractContextManager[Turn]:
+def _turn(array: Array) -> AbstractContextManager[TaskLock]:
     array._check_writable()
-    site = array._site
+    context = array._context
     documents = array._documents()
-    return site.store.turn(next(key for key in site.dialect.telling_keys(site.path) if key in documents))
+    return context.store.task_lock(next(key for key in context.dialect.telling_keys(context.path) if key in documents))
 
 
-def _repair(array: Array, turn: Turn) -> None:
+def _repair(array: Array, task_lock: TaskLock) -> None:
     """Clears away what somebody left outside the array who died while changing its shape."""
     if array._model.guessed_keys:
         array._find_chunks()
-    if turn.broken:
+    if task_lock.broken:
         array.refresh()
         model = array._model
         shape = stored_chunks.covering_shape(array._layout)

@@ -12,7 +12,7 @@ from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.engine import Layout
 from omnizarr.engine.write.python import write
 from omnizarr.indexing import Selection, pick_length
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 
 __all__ = ["byte_count", "chunk_count", "covering_shape", "trim"]
 
@@ -57,11 +57,11 @@ def _inside(layout: Layout, chunk: tuple[int, ...], chain: Chain, sharding: Boun
     return tuple(slice(-(-length // size)) for length, size in zip(lengths, sharding.inner.spec.shape, strict=True))
 
 
-def byte_count(site: Site) -> int:
+def byte_count(context: NodeContext) -> int:
     """How many bytes the node takes in its store, documents included."""
-    store = site.store
-    prefixes = site.dialect.prefixes(site.path)
-    documents = [key for key in site.dialect.keys(site.path) if not key.startswith(tuple(prefixes))]
+    store = context.store
+    prefixes = context.dialect.prefixes(context.path)
+    documents = [key for key in context.dialect.keys(context.path) if not key.startswith(tuple(prefixes))]
     keys = (key for prefix in prefixes for key in store.list_prefix(prefix))
     return sum(store.size(key) or 0 for key in itertools.chain(documents, keys))
 

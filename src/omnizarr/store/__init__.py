@@ -12,7 +12,7 @@ from omnizarr.store.batch_store import StoreWithPartialAccess
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
 from omnizarr.store.local.store import LocalStore
 from omnizarr.store.memory import MemoryStore
-from omnizarr.store.snapshot import Held
+from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, WrapperStore, as_read_only
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ __all__ = [
     "ByteRange",
     "CacheStore",
     "FsspecStore",
-    "Held",
     "LocalStore",
     "MappingStore",
     "MemoryStore",
@@ -40,6 +39,7 @@ __all__ = [
     "ReferenceStore",
     "Request",
     "SQLiteStore",
+    "Snapshot",
     "Store",
     "StoreWithPartialAccess",
     "WrapperStore",

@@ -13,11 +13,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
-from omnizarr.store.process_locks import Turn, process_lock, process_turn
+from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
-    from omnizarr.store.snapshot import Held
+    from omnizarr.store.snapshot import Snapshot
 
 __all__ = [
     "Buffer",
@@ -292,7 +292,7 @@ class Store(ABC):
         for index, (key, range) in enumerate(requests):
             yield index, self.get(key, range)
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         """The value of `key` as it is now, to read several parts of it; to be closed. None if there is none, and from
         a store that cannot promise one state of a value to several requests: `holds` says whether it can."""
         return None
@@ -355,7 +355,7 @@ class Store(ABC):
             with self.lock([key]):
                 self.set(key, overwritten(self.get(key), pieces))
 
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Snapshot) -> bool:
         """Makes the value of `key` out of bytes and of parts, (start, length), of the value that is held, if that is
         still its value; False, and nothing is changed, if it is not. Only for stores that say that they have it."""
         raise StoreError(f"{self!r} puts no values together out of others", store=repr(self), key=key)
@@ -433,8 +433,8 @@ class Store(ABC):
         process."""
         return process_lock(self.location, keys)
 
-    def turn(self, key: str) -> AbstractContextManager[Turn]:
+    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         """Waits for one's turn at a task that takes many writes, and has `key` for its name: whoever else wants a turn
         at it waits, and nobody is kept from writing. It tells whether somebody died during theirs. This fallback holds
         within the process."""
-        return process_turn(f"{self.location}\0{key}")
+        return process_task_lock(f"{self.location}\0{key}")

@@ -9,7 +9,7 @@ from typing import Any
 from omnizarr._fork import MEMORY
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
 from omnizarr.store.key_index import KeyIndex
-from omnizarr.store.snapshot import Held, HeldBytes
+from omnizarr.store.snapshot import BytesSnapshot, Snapshot
 
 __all__ = ["MemoryStore"]
 
@@ -74,12 +74,12 @@ class MemoryStore(Store):
             return None
         return value if range is None else cut(value, range)
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         value = self._data.get(key)
         if value is None:
             check_key(key)
             return None
-        return HeldBytes(value) if type(value) is bytes else HeldBytes(bytes(value))
+        return BytesSnapshot(value) if type(value) is bytes else BytesSnapshot(bytes(value))
 
     def exists(self, key: str) -> bool:
         return self.get(key) is not None

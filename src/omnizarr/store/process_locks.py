@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-__all__ = ["Stripes", "Turn", "process_lock", "process_turn"]
+__all__ = ["Stripes", "TaskLock", "process_lock", "process_task_lock"]
 
 
 class Stripes:
@@ -48,7 +48,7 @@ def process_lock(location: str, keys: Iterable[str]) -> AbstractContextManager[A
     return _KEYS.of(*[f"{location}\0{key}" for key in keys])
 
 
-class Turn:
+class TaskLock:
     """One's turn at a task that takes many writes."""
 
     broken = False
@@ -58,7 +58,7 @@ class Turn:
         """To be called before the first write: from now on the task is broken if the block is not left in peace."""
 
 
-class _ProcessTurn(Turn):
+class _ProcessTaskLock(TaskLock):
     def __init__(self, name: str) -> None:
         self._name = name
         self.broken = name in _BROKEN
@@ -77,16 +77,16 @@ _COUNTING = threading.Lock()
 
 
 @contextmanager
-def process_turn(name: str) -> Iterator[Turn]:
+def process_task_lock(name: str) -> Iterator[TaskLock]:
     """Keeps the other threads of this process from a task of the same name."""
     with _COUNTING:
         lock, users = _TURNS.setdefault(name, (threading.Lock(), []))
         users.append(None)
     try:
         with lock:
-            turn = _ProcessTurn(name)
-            yield turn
-            turn.end()
+            task_lock = _ProcessTaskLock(name)
+            yield task_lock
+            task_lock.end()
     finally:
         with _COUNTING:
             users.pop()

@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 from omnizarr.store.contract import Buffer, ByteRange, cut, span
 from omnizarr.store.local import files
 
-__all__ = ["FileVersion", "Held", "HeldBytes", "HeldFile", "HeldPart"]
+__all__ = ["BytesSnapshot", "FileSnapshot", "FileVersion", "Snapshot", "SnapshotPart"]
 
 _SETTLED = 100_000_000  # nanoseconds after which a change cannot fall into the same tick of the clock that dates files
 _SECOND = 1_000_000_000  # where dates are whole seconds, the clock ticks every second, or every other one
 
 
-class Held(ABC):
+class Snapshot(ABC):
     """A value as it is now, until `close`."""
 
     size: int
@@ -56,10 +56,10 @@ class _Same:
     __hash__ = None  # type: ignore[assignment]
 
 
-class HeldPart(Held):
+class SnapshotPart(Snapshot):
     """A part of a value that somebody else holds, as if it were one of its own."""
 
-    def __init__(self, held: Held, start: int, length: int) -> None:
+    def __init__(self, held: Snapshot, start: int, length: int) -> None:
         self._held = held
         self._start = start
         self.size = length
@@ -76,7 +76,7 @@ class HeldPart(Held):
         pass  # it is not the one who holds it
 
 
-class HeldBytes(Held):
+class BytesSnapshot(Snapshot):
     """Bytes in memory, which nobody changes."""
 
     def __init__(self, value: bytes) -> None:
@@ -94,7 +94,7 @@ class HeldBytes(Held):
         pass  # whoever has a part of it keeps it alive
 
 
-class HeldFile(Held):
+class FileSnapshot(Snapshot):
     """An open file, which others replace and never change. Its number and its dates tell it from others, unless it was
     made a moment ago."""
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from omnizarr.errors import ReadOnlyError
 from omnizarr.store.contract import Buffer, ByteRange, Request, State, Store, Version, check_prefix
-from omnizarr.store.process_locks import Turn
-from omnizarr.store.snapshot import Held
+from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
@@ -88,7 +88,7 @@ class WrapperStore(Store):
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         return self.inner.get_into(key, start, target)
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         return self.inner.hold(key) if self.holds else None
 
     def path_of(self, key: str) -> tuple[str, int]:
@@ -127,7 +127,7 @@ class WrapperStore(Store):
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.inner.set_partial_values(items)
 
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Snapshot) -> bool:
         return self.inner.splice(key, pieces, held)
 
     def erase(self, key: str) -> None:
@@ -165,8 +165,8 @@ class WrapperStore(Store):
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         return self.inner.lock(keys, shared=shared)
 
-    def turn(self, key: str) -> AbstractContextManager[Turn]:
-        return self.inner.turn(key)
+    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
+        return self.inner.task_lock(key)
 
 
 class ReadOnlyStore(WrapperStore):
@@ -195,7 +195,7 @@ class ReadOnlyStore(WrapperStore):
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.check_writable()
 
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Snapshot) -> bool:
         self.check_writable()
 
     def erase(self, key: str) -> None:
@@ -275,7 +275,7 @@ class PrefixStore(WrapperStore):
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         return self.inner.get_each([(self.prefix + key, range) for key, range in requests])
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         return self.inner.hold(self.prefix + key)
 
     def path_of(self, key: str) -> tuple[str, int]:
@@ -312,7 +312,7 @@ class PrefixStore(WrapperStore):
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.inner.set_partial_values((self.prefix + key, start, value) for key, start, value in items)
 
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Held) -> bool:
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Snapshot) -> bool:
         return self.inner.splice(self.prefix + key, pieces, held)
 
     def erase(self, key: str) -> None:
@@ -351,5 +351,5 @@ class PrefixStore(WrapperStore):
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         return self.inner.lock([self.prefix + key for key in keys], shared=shared)
 
-    def turn(self, key: str) -> AbstractContextManager[Turn]:
-        return self.inner.turn(self.prefix + key)
+    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
+        return self.inner.task_lock(self.prefix + key)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore
 from omnizarr.store.contract import State, Version
-from omnizarr.store.process_locks import Turn
+from omnizarr.store.process_locks import TaskLock
 
 __all__ = ["Call", "RecordingStore"]
 
@@ -144,6 +144,6 @@ class RecordingStore(WrapperStore):
         self._record("lock", keys)
         return self.inner.lock(keys, shared=shared)
 
-    def turn(self, key: str) -> AbstractContextManager[Turn]:
-        self._record("turn", key)
-        return self.inner.turn(key)
+    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
+        self._record("task_lock", key)
+        return self.inner.task_lock(key)

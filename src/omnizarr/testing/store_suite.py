@@ -22,7 +22,7 @@ import pytest
 
 from omnizarr.errors import ReadOnlyError, StoreError
 from omnizarr.store import Store, as_read_only
-from omnizarr.store.process_locks import Turn
+from omnizarr.store.process_locks import TaskLock
 from omnizarr.testing.store_suite_basics import TREE, StoreBasics, contents, plain
 
 __all__ = ["StoreSuite"]
@@ -163,22 +163,22 @@ class StoreSuite(StoreBasics):
 
         def add(times: int) -> None:
             for _ in range(times):
-                with writable.turn("a/k") as turn:
-                    assert not turn.broken
-                    turn.begin()
+                with writable.task_lock("a/k") as task_lock:
+                    assert not task_lock.broken
+                    task_lock.begin()
                     writable.set("a/k", b"%d" % (int(bytes(writable.get("a/k") or b"")) + 1))
 
         self._in_threads(add, [5] * self.threads)
         assert plain(writable.get("a/k")) == b"%d" % (5 * self.threads)
-        with pytest.raises(ZeroDivisionError), writable.turn("a/k"):
+        with pytest.raises(ZeroDivisionError), writable.task_lock("a/k"):
             raise ZeroDivisionError
         with pytest.raises(ZeroDivisionError):
-            self._break_off(writable.turn("a/k"))
+            self._break_off(writable.task_lock("a/k"))
         assert not writable.listable or sorted(writable.list()) == ["a/k"]
-        with writable.turn("a/k") as turn:
-            assert turn.broken
-        with writable.turn("a/k") as turn:
-            assert not turn.broken
+        with writable.task_lock("a/k") as task_lock:
+            assert task_lock.broken
+        with writable.task_lock("a/k") as task_lock:
+            assert not task_lock.broken
 
     def test_a_value_put_together_out_of_another(self, writable: Store) -> None:
         if not writable.splices:
@@ -333,8 +333,8 @@ class StoreSuite(StoreBasics):
         assert all(writable.exists(f"kept/{number}") for number in range(self.threads))
 
     @staticmethod
-    def _break_off(turn: AbstractContextManager[Turn]) -> None:
-        with turn as taken:
+    def _break_off(task_lock: AbstractContextManager[TaskLock]) -> None:
+        with task_lock as taken:
             assert not taken.broken, "nothing had begun before"
             taken.begin()
             raise ZeroDivisionError

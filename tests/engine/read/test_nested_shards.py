@@ -42,8 +42,8 @@ def test_one_element_takes_two_indexes_and_a_chunk(tmp_path: Path, monkeypatch: 
         tmp_path, data=a, chunks=a.shape, serializer=Sharding((256, 256), (inner,)), compressors=None, filters=None
     )
     read: list[int] = []
-    get = snapshot.HeldFile.get
-    monkeypatch.setattr(snapshot.HeldFile, "get", lambda self, range: (read.append(1), get(self, range))[1])
+    get = snapshot.FileSnapshot.get
+    monkeypatch.setattr(snapshot.FileSnapshot, "get", lambda self, range: (read.append(1), get(self, range))[1])
     sizes: list[int] = []
     pread = shards.fetched
     assert z[300, 300] == a[300, 300]

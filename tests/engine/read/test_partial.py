@@ -75,14 +75,14 @@ def test_a_chunk_of_the_wrong_size_is_noticed(
 @pytest.mark.python_loop
 def test_only_the_bytes_of_a_part_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranges: list[Any] = []
-    get, get_into = snapshot.HeldFile.get, snapshot.HeldFile.get_into
-    monkeypatch.setattr(snapshot.HeldFile, "get", lambda self, range: (ranges.append(range), get(self, range))[1])
+    get, get_into = snapshot.FileSnapshot.get, snapshot.FileSnapshot.get_into
+    monkeypatch.setattr(snapshot.FileSnapshot, "get", lambda self, range: (ranges.append(range), get(self, range))[1])
 
-    def into(self: snapshot.HeldFile, start: int, target: memoryview) -> int:
+    def into(self: snapshot.FileSnapshot, start: int, target: memoryview) -> int:
         ranges.append((start, len(target)))
         return get_into(self, start, target)
 
-    monkeypatch.setattr(snapshot.HeldFile, "get_into", into)  # straight to where it belongs
+    monkeypatch.setattr(snapshot.FileSnapshot, "get_into", into)  # straight to where it belongs
     a = np.arange(64 * 64, dtype="u8").reshape(64, 64)
     z = omnizarr.create_array(tmp_path, data=a, chunks=(64, 64), compressors=None)
     assert z[1, 2] == a[1, 2]
@@ -94,8 +94,8 @@ def test_only_the_bytes_of_a_part_are_read(tmp_path: Path, monkeypatch: pytest.M
 
 def test_only_the_blocks_of_a_part_are_read_and_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranges: list[Any] = []
-    get = snapshot.HeldFile.get
-    monkeypatch.setattr(snapshot.HeldFile, "get", lambda self, range: (ranges.append(range), get(self, range))[1])
+    get = snapshot.FileSnapshot.get
+    monkeypatch.setattr(snapshot.FileSnapshot, "get", lambda self, range: (ranges.append(range), get(self, range))[1])
     a = np.random.default_rng(0).integers(0, 1000, (512, 1024), dtype="u4")
     z = omnizarr.create_array(tmp_path, data=a, chunks=a.shape, compressors=Blosc("zstd", 1, blocksize=2**16))
     assert z[300, 2] == a[300, 2]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from omnizarr import MemoryStore
 from omnizarr._json import Problems
-from omnizarr.formats import Leave, Node, dialect
+from omnizarr.formats import NodeModel, ReadOptions, dialect
 from omnizarr.model import ArrayModel
 
 __all__ = [
@@ -65,35 +65,35 @@ def array(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
 
 
 def parsed(
-    document: Any, year: Year, path: str = "a", kind: str = "array", **leave: Any
-) -> tuple[Node | None, Problems]:
+    document: Any, year: Year, path: str = "a", kind: str = "array", **read_options: Any
+) -> tuple[NodeModel | None, Problems]:
     """The node that a document describes, and what is wrong or odd about it."""
-    draft = dialect(f"3-draft-{year}", Leave(**leave))
+    draft = dialect(f"3-draft-{year}", ReadOptions(**read_options))
     problems = Problems()
     return draft.parse(path, {draft.keys(path)[kind == "group"]: document}, problems), problems
 
 
-def read(document: Any, year: Year, **leave: Any) -> ArrayModel:
-    node, problems = parsed(document, year, **leave)
+def read(document: Any, year: Year, **read_options: Any) -> ArrayModel:
+    node, problems = parsed(document, year, **read_options)
     assert isinstance(node, ArrayModel), problems.found
     return node
 
 
-def dumped(node: Node, year: Year, path: str = "a") -> Any:
+def dumped(node: NodeModel, year: Year, path: str = "a") -> Any:
     (document,) = dialect(f"3-draft-{year}").dump(path, node).values()
     return document
 
 
-def places(document: Any, year: Year, kind: str = "array", path: str = "a", **leave: Any) -> list[str]:
+def places(document: Any, year: Year, kind: str = "array", path: str = "a", **read_options: Any) -> list[str]:
     """The JSON paths of a document's problems; none if it can be read."""
-    node, problems = parsed(document, year, path, kind, **leave)
+    node, problems = parsed(document, year, path, kind, **read_options)
     assert (node is None) == bool(problems)
     return [problem.path for problem in problems.found]
 
 
-def warned(document: Any, year: Year, kind: str = "array", path: str = "a", **leave: Any) -> list[str]:
+def warned(document: Any, year: Year, kind: str = "array", path: str = "a", **read_options: Any) -> list[str]:
     """The JSON paths of what is odd about a document that can be read."""
-    node, problems = parsed(document, year, path, kind, **leave)
+    node, problems = parsed(document, year, path, kind, **read_options)
     assert node is not None, problems.found
     return [problem.path for problem in problems.warnings]
 

@@ -15,7 +15,7 @@ from tests.formats.draft.documents import dumped, parsed, read
 from omnizarr._json import Problems
 from omnizarr.codecs import Blosc, Codec, Sharding
 from omnizarr.errors import OmnizarrError
-from omnizarr.formats import Leave, dialect
+from omnizarr.formats import ReadOptions, dialect
 from omnizarr.formats.draft.hierarchy import parse_entry_point
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.create.options import array_model
@@ -117,7 +117,7 @@ def test_any_document_gives_an_array_or_problems(year: Any, document: Any) -> No
 def test_any_entry_point_gives_a_dialect_or_problems(document: Any) -> None:
     problems = Problems()
     document = (document if isinstance(document, dict) else {}) | {"zarr_format": "https://purl.org/zarr/spec/core/3.0"}
-    found = parse_entry_point(document, Leave(), problems)
+    found = parse_entry_point(document, ReadOptions(), problems)
     assert (found is None) == bool(problems)
     if found is not None:
         assert found.hierarchy() == {"zarr.json": document}

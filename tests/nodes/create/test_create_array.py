@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.chunk_keys import V2, Default
+from omnizarr.chunk_keys import DefaultKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Sharding, Transpose, Zstd
 from omnizarr.errors import ArgumentError, MetadataError, NodeExistsError, OmnizarrError
 from omnizarr.model import MOST_DIMENSIONS
@@ -367,14 +367,14 @@ def test_fill_values_that_are_none(dtype: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, Default("/")),
-        ("/", Default("/")),
-        (".", Default(".")),
-        ("default", Default("/")),
-        ("v2", V2(".")),
-        ({"name": "v2", "separator": "/"}, V2("/")),
-        ({"name": "v2", "configuration": {"separator": "/"}}, V2("/")),
-        (V2("."), V2(".")),
+        (None, DefaultKeys("/")),
+        ("/", DefaultKeys("/")),
+        (".", DefaultKeys(".")),
+        ("default", DefaultKeys("/")),
+        ("v2", V2Keys(".")),
+        ({"name": "v2", "separator": "/"}, V2Keys("/")),
+        ({"name": "v2", "configuration": {"separator": "/"}}, V2Keys("/")),
+        (V2Keys("."), V2Keys(".")),
     ],
 )
 def test_chunk_key_encodings_as_users_give_them(value: Any, expected: Any) -> None:

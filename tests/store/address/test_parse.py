@@ -14,7 +14,7 @@ import omnizarr
 from omnizarr.errors import ArgumentError, LocationError
 from omnizarr.store import FsspecStore, LocalStore, MemoryStore, Store
 from omnizarr.store.address.containers import containers, suffixes
-from omnizarr.store.address.parse import Place, locate, value_at
+from omnizarr.store.address.parse import Location, locate, value_at
 from omnizarr.store.address.schemes import stores
 from omnizarr.testing import RecordingStore
 
@@ -53,7 +53,7 @@ def _boxes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def _box_at(place: Place) -> tuple[str, str, str]:
+def _box_at(place: Location) -> tuple[str, str, str]:
     assert isinstance(place.store, Box)
     return place.store.inside.location, place.store.key, place.path
 
@@ -117,7 +117,7 @@ def test_containers_in_containers() -> None:
     place = locate("box://a::box://data/inner::far://bucket/outer")
     assert isinstance(place.store, Box)
     assert (place.path, place.store.key) == ("a", "data/inner")
-    assert _box_at(Place(place.store.inside)) == ("memory://far away", "outer", "")
+    assert _box_at(Location(place.store.inside)) == ("memory://far away", "outer", "")
     same = locate("far://bucket/outer|box:data/inner|box:a")
     assert isinstance(same.store, Box)
     assert (same.path, same.store.key) == ("a", "data/inner")

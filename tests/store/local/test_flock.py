@@ -35,7 +35,7 @@ def is_free(path: Path, *, shared: bool = False) -> bool:
 
     def ask() -> None:
         try:
-            with flock.Held(str(path), shared=shared, patient=False):
+            with flock.DirectoryLock(str(path), shared=shared, patient=False):
                 found.append(True)
         except BlockingIOError:
             found.append(False)
@@ -137,11 +137,11 @@ def test_a_directory_that_was_made_anew_is_not_the_one_that_was_seen(tmp_path: P
     seen = flock.identity(os.stat(tmp_path / "a"))
     (tmp_path / "a").rename(tmp_path / "b")  # not removed, or the new one might be given its number
     (tmp_path / "a").mkdir()
-    with flock.Held(str(tmp_path / "a"), shared=False, seen=flock.identity(os.stat(tmp_path / "a"))) as held:
+    with flock.DirectoryLock(str(tmp_path / "a"), shared=False, seen=flock.identity(os.stat(tmp_path / "a"))) as held:
         assert held.still_there()
         # Nobody waits for it who has seen another one: he may have a lock that its holder waits for.
         with pytest.raises(FileNotFoundError):
-            flock.Held(str(tmp_path / "a"), shared=False, seen=seen)
+            flock.DirectoryLock(str(tmp_path / "a"), shared=False, seen=seen)
 
 
 def test_locks_of_many_directories_do_not_wait_for_each_other_in_a_circle(store: LocalStore) -> None:
@@ -201,8 +201,8 @@ HOLDER = """
 import sys, time
 from omnizarr.store import LocalStore
 store = LocalStore(sys.argv[1])
-with store.lock(["a/k"]), store.turn("a/k") as turn:
-    turn.begin()
+with store.lock(["a/k"]), store.task_lock("a/k") as task:
+    task.begin()
     print("held", flush=True)
     time.sleep(60)
 """
@@ -218,8 +218,8 @@ def test_a_lock_ends_with_its_holder_and_leaves_nothing_to_be_seen(store: LocalS
     with store.lock(["a/k"]):
         store.set("a/k", b"y")
     assert list(store.list()) == ["a/k"]
-    with store.turn("a/k") as turn:
-        assert turn.broken, "it died at its turn"
+    with store.task_lock("a/k") as task_lock:
+        assert task_lock.broken, "it died at its turn"
     assert files(store.path("a")) == ["k"]
 
 

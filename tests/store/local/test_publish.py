@@ -107,7 +107,7 @@ def test_a_store_waits_then(tmp_path: Path) -> None:
         store.set("k", b"new")
         written.set()
 
-    with flock.Held(str(tmp_path), shared=False):
+    with flock.DirectoryLock(str(tmp_path), shared=False):
         writer = threading.Thread(target=write)
         writer.start()
         assert not written.wait(0.2)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 from tests.servers.proxy import Proxy, proxy
-from tests.servers.running import Place, azurite, moto, rclone
+from tests.servers.running import RunningServer, azurite, moto, rclone
 
 
 @pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     with moto(tmp_path_factory.mktemp("moto")) as place:
         yield place
 
 
 @pytest.fixture(scope="session")
-def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     with azurite(tmp_path_factory.mktemp("azurite")) as place:
         yield place
 
@@ -29,18 +29,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[Place]:
+def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[RunningServer]:
     with rclone(tmp_path_factory.mktemp("rclone"), files) as place:
         yield place
 
 
 @pytest.fixture
-def faulty_s3(s3: Place) -> Iterator[Proxy]:
+def faulty_s3(s3: RunningServer) -> Iterator[Proxy]:
     with proxy(s3.endpoint) as found:
         yield found
 
 
 @pytest.fixture
-def faulty_web(web: Place) -> Iterator[Proxy]:
+def faulty_web(web: RunningServer) -> Iterator[Proxy]:
     with proxy(web.endpoint) as found:
         yield found

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 
@@ -26,7 +26,7 @@ for step in range(each):
 
 @pytest.mark.parametrize("server", ["s3", "azure"])
 def test_processes_lose_nothing(server: str, request: pytest.FixtureRequest) -> None:
-    place: Place = request.getfixturevalue(server)
+    place: RunningServer = request.getfixturevalue(server)
     url = place.new()
     group = omnizarr.create_group(url, storage_options=place.options)
     for name, options in (("chunk", {"chunks": 100}), ("shard", {"chunks": 5, "shards": 100})):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 from omnizarr.errors import LocationError, StoreError
@@ -18,7 +18,7 @@ DATA = np.random.default_rng(0).integers(0, 2**15, (300, 300)).astype("int32")
 
 @pytest.mark.parametrize("place", ["s3", "azure"])
 def test_an_archive_in_a_bucket(place: str, request: pytest.FixtureRequest) -> None:
-    server: Place = request.getfixturevalue(place)
+    server: RunningServer = request.getfixturevalue(place)
     url = server.new()
     z = omnizarr.create_array(
         f"zip://a/b::{url}/data.zip", data=DATA, chunks=50, shards=100, storage_options=server.options
@@ -35,14 +35,14 @@ def test_an_archive_in_a_bucket(place: str, request: pytest.FixtureRequest) -> N
         omnizarr.open(f"sqlite::{url}/data.sqlite", storage_options=server.options)
 
 
-def test_an_archive_behind_a_web_address(web: Place, files: Path) -> None:
+def test_an_archive_behind_a_web_address(web: RunningServer, files: Path) -> None:
     omnizarr.save_array(files / "web.zarr.zip", DATA, chunks=50)
     for address in (f"{web.endpoint}/web.zarr.zip", f"zip::{web.endpoint}/web.zarr.zip"):
         z = omnizarr.open_array(address, mode="r", storage_options=web.options)
         assert np.array_equal(z[...], DATA)
 
 
-def test_web_addresses_with_characters_that_are_quoted(web: Place, files: Path) -> None:
+def test_web_addresses_with_characters_that_are_quoted(web: RunningServer, files: Path) -> None:
     (files / "my data").mkdir()
     (files / "my data" / "x y.bin").write_bytes(b"hello")
     folder = f"{web.endpoint}/my%20data"
@@ -58,7 +58,7 @@ def test_web_addresses_with_characters_that_are_quoted(web: Place, files: Path) 
         assert np.array_equal(omnizarr.open_array(address, mode="r")[...], DATA)
 
 
-def test_references_in_a_bucket(s3: Place) -> None:
+def test_references_in_a_bucket(s3: RunningServer) -> None:
     url = s3.new()
     store = ObjectStore.from_url(url, **s3.options)
     array = {

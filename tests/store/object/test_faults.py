@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.servers.proxy import Faults, Proxy
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 from omnizarr.errors import OmnizarrWarning, StoreError
@@ -21,7 +21,7 @@ DATA = np.arange(40 * 40, dtype="i4").reshape(40, 40)
 
 
 @pytest.fixture
-def url(s3: Place) -> str:
+def url(s3: RunningServer) -> str:
     """A group with an array in chunks and one in shards, written without faults."""
     url = s3.new()
     group = omnizarr.create_group(url, storage_options=s3.options)
@@ -35,7 +35,7 @@ def url(s3: Place) -> str:
     [Faults(fail=0.15), Faults(reset=0.15), Faults(cut=0.15), Faults(fail=0.1, reset=0.1, cut=0.1)],
     ids=["fail", "reset", "cut", "all"],
 )
-def test_errors_at_random_are_survived(s3: Place, url: str, faulty_s3: Proxy, faults: Faults) -> None:
+def test_errors_at_random_are_survived(s3: RunningServer, url: str, faulty_s3: Proxy, faults: Faults) -> None:
     faulty_s3.faults = faults
     options = s3.through(faulty_s3.endpoint)
     for name in ("chunks", "shards"):
@@ -49,7 +49,7 @@ def test_errors_at_random_are_survived(s3: Place, url: str, faulty_s3: Proxy, fa
 @pytest.mark.parametrize("name", ["chunks", "shards"])
 @pytest.mark.parametrize("faults", [Faults(stall=1), Faults(fail=1), Faults(reset=1)], ids=["stall", "fail", "reset"])
 def test_a_place_that_never_answers_is_an_error_in_time(
-    s3: Place, url: str, faulty_s3: Proxy, faults: Faults, name: str
+    s3: RunningServer, url: str, faulty_s3: Proxy, faults: Faults, name: str
 ) -> None:
     options = {**s3.through(faulty_s3.endpoint), **_QUICK}
     z = omnizarr.open_array(url, path=name, mode="r", storage_options=options)
@@ -63,7 +63,7 @@ def test_a_place_that_never_answers_is_an_error_in_time(
     assert caught.value.key is not None
 
 
-def test_one_error_cancels_the_rest(s3: Place, url: str, faulty_s3: Proxy) -> None:
+def test_one_error_cancels_the_rest(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     options = {**s3.through(faulty_s3.endpoint), "max_concurrency": 2, "max_retries": 0}
     z = omnizarr.create_array(f"{url}/many", data=np.ones(400), chunks=2, storage_options=options)
     faulty_s3.faults = Faults(status=500)
@@ -77,7 +77,7 @@ def test_one_error_cancels_the_rest(s3: Place, url: str, faulty_s3: Proxy) -> No
     assert len(faulty_s3.requests) < 20
 
 
-def test_403_is_an_error_unless_it_stands_for_absent(s3: Place, url: str, faulty_s3: Proxy) -> None:
+def test_403_is_an_error_unless_it_stands_for_absent(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     options = s3.through(faulty_s3.endpoint)
     z = omnizarr.open_array(url, path="chunks", mode="r", storage_options=options)
     public = omnizarr.open_array(url, path="chunks", mode="r", storage_options={**options, "forbidden_is_absent": True})
@@ -90,7 +90,7 @@ def test_403_is_an_error_unless_it_stands_for_absent(s3: Place, url: str, faulty
     assert (public[...] == expected).all()
 
 
-def test_404_is_an_absent_chunk(s3: Place, url: str, faulty_s3: Proxy) -> None:
+def test_404_is_an_absent_chunk(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     faulty_s3.faults = Faults(status=404, only=b"/c/0/0")
     z = omnizarr.open_array(url, path="chunks", mode="r", storage_options=s3.through(faulty_s3.endpoint))
     assert not z[:8, :8].any()
@@ -98,7 +98,7 @@ def test_404_is_an_absent_chunk(s3: Place, url: str, faulty_s3: Proxy) -> None:
 
 
 @pytest.mark.parametrize("name", ["chunks", "shards"])
-def test_a_server_that_ignores_ranges(web: Place, files: Path, faulty_web: Proxy, name: str) -> None:
+def test_a_server_that_ignores_ranges(web: RunningServer, files: Path, faulty_web: Proxy, name: str) -> None:
     sharded = {"shards": (20, 20), "chunks": (4, 4), "compressors": None} if name == "shards" else {"chunks": (8, 8)}
     omnizarr.create_array(files / f"ranges-{name}", data=DATA, **sharded, overwrite=True)  # type: ignore[arg-type]
     faulty_web.faults = Faults(no_ranges=True)
@@ -112,7 +112,7 @@ def test_a_server_that_ignores_ranges(web: Place, files: Path, faulty_web: Proxy
     assert "whole values" in str(caught[0].message)
 
 
-def test_a_server_without_tags_gives_one_state_all_the_same(s3: Place, url: str, faulty_s3: Proxy) -> None:
+def test_a_server_without_tags_gives_one_state_all_the_same(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     faulty_s3.faults = Faults(no_tags=True)
     z = omnizarr.open_array(url, path="shards", mode="r", storage_options=s3.through(faulty_s3.endpoint))
     faulty_s3.requests.clear()
@@ -121,7 +121,7 @@ def test_a_server_without_tags_gives_one_state_all_the_same(s3: Place, url: str,
     assert (z[5:33, 2] == DATA[5:33, 2]).all()
 
 
-def test_requests_are_under_way_together(s3: Place, url: str, faulty_s3: Proxy) -> None:
+def test_requests_are_under_way_together(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     options = s3.through(faulty_s3.endpoint)
 
     def at_once(count: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from obstore.store import MemoryStore, S3Store
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 from omnizarr.errors import LocationError
@@ -47,7 +47,7 @@ def _in_child(work: Callable[[], bool], seconds: float = 60) -> None:
     pytest.fail("the child hangs")
 
 
-def test_a_child_reads_and_writes(s3: Place) -> None:
+def test_a_child_reads_and_writes(s3: RunningServer) -> None:
     url, data = s3.new(), np.arange(100)
     z = omnizarr.create_array(url, data=data, chunks=5, storage_options=s3.options)
     assert (z[...] == data).all()
@@ -62,7 +62,7 @@ def test_a_child_reads_and_writes(s3: Place) -> None:
     assert (z[:10] == -1).all()
 
 
-def test_grandchildren_and_objects_that_were_given(s3: Place) -> None:
+def test_grandchildren_and_objects_that_were_given(s3: RunningServer) -> None:
     client = S3Store("bucket", config=s3.options, client_options={"allow_http": True}, prefix=f"fork-{os.getpid()}")
     store = ObjectStore(client)
     store.set("a", b"1")
@@ -95,7 +95,7 @@ def test_what_cannot_be_made_again_says_so() -> None:
     assert bytes(store.get("a") or b"") == b"1"
 
 
-def test_children_of_a_process_that_is_reading(s3: Place) -> None:
+def test_children_of_a_process_that_is_reading(s3: RunningServer) -> None:
     data = np.arange(200)
     z = omnizarr.create_array(s3.new(), data=data, chunks=10, storage_options=s3.options)
     ended = threading.Event()

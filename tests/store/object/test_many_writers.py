@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.safety.processes import run_all
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 
@@ -22,7 +22,7 @@ def write(url: str, options: dict[str, Any], number: int) -> None:
 
 
 @pytest.mark.parametrize("layout", [{"chunks": 32}, {"chunks": 8, "shards": 32}])
-def test_processes_lose_no_update_of_each_others(s3: Place, layout: dict[str, Any]) -> None:
+def test_processes_lose_no_update_of_each_others(s3: RunningServer, layout: dict[str, Any]) -> None:
     url = s3.new()
     omnizarr.create_array(url, name="z", shape=32, dtype="i4", storage_options=s3.options, **layout)
     omnizarr.create_array(url, name="rows", shape=0, dtype="i4", chunks=4, storage_options=s3.options)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from obstore.store import S3Store
 from tests.servers.proxy import Faults, Proxy
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 from omnizarr.errors import LocationError, OmnizarrError
@@ -23,7 +23,7 @@ def _texts(store: ObjectStore) -> list[str]:
     return [repr(store), str(store), store.location, repr(pickle.dumps(store)), repr(store.__dict__)]
 
 
-def test_no_secret_is_shown(s3: Place, faulty_s3: Proxy, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_secret_is_shown(s3: RunningServer, faulty_s3: Proxy, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     options = {**s3.through(faulty_s3.endpoint), "session_token": "a-session-token", "max_retries": 0}
     assert options["secret_access_key"] == SECRET
@@ -62,7 +62,7 @@ def test_users_in_addresses_and_signatures_are_not_shown(faulty_web: Proxy) -> N
     assert SECRET not in str(refused.value)
 
 
-def test_a_pickle_opens_again(s3: Place) -> None:
+def test_a_pickle_opens_again(s3: RunningServer) -> None:
     store = ObjectStore.from_url(s3.new(), **s3.options)
     store.set("a", b"1")
     again = pickle.loads(pickle.dumps(store))
@@ -72,7 +72,7 @@ def test_a_pickle_opens_again(s3: Place) -> None:
     assert (pickle.loads(pickle.dumps(z))[...] == [1, 2, 3]).all()
 
 
-def test_a_pickle_names_the_variable_that_holds_a_secret(s3: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pickle_names_the_variable_that_holds_a_secret(s3: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SECRET", SECRET)
     store = ObjectStore.from_url(s3.new(), **s3.options)
     pickled = pickle.dumps(store)
@@ -87,7 +87,7 @@ def _without_keys(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if "key" not in name}
 
 
-def test_credentials_come_from_the_environment(s3: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_credentials_come_from_the_environment(s3: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "from-the-environment")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     store = ObjectStore.from_url(s3.new(), **_without_keys(s3.options))
@@ -98,7 +98,7 @@ def test_credentials_come_from_the_environment(s3: Place, monkeypatch: pytest.Mo
 
 
 def test_credentials_come_from_the_files_of_amazons_tools(
-    s3: Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    s3: RunningServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -117,7 +117,7 @@ def test_credentials_come_from_the_files_of_amazons_tools(
         ObjectStore.from_url(s3.new(), **options, profile="empty").get("a")
 
 
-def test_a_public_bucket_is_asked_without_any(s3: Place, faulty_s3: Proxy) -> None:
+def test_a_public_bucket_is_asked_without_any(s3: RunningServer, faulty_s3: Proxy) -> None:
     options = s3.through(faulty_s3.endpoint)
     ObjectStore.from_url(s3.new(), **options).set("a", b"1")
     assert faulty_s3.signed == 1
@@ -125,7 +125,7 @@ def test_a_public_bucket_is_asked_without_any(s3: Place, faulty_s3: Proxy) -> No
     assert (faulty_s3.signed, len(faulty_s3.requests)) == (1, 2)
 
 
-def test_an_object_that_holds_a_secret_shows_none(s3: Place) -> None:
+def test_an_object_that_holds_a_secret_shows_none(s3: RunningServer) -> None:
     options = s3.options
     client = S3Store("bucket", config=options, client_options={"allow_http": True}, prefix="given")
     store = ObjectStore(client, prefix="a")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from obstore.store import LocalStore as ObstoreLocal
 from obstore.store import MemoryStore as ObstoreMemory
-from tests.servers.running import Place
+from tests.servers.running import RunningServer
 
 import omnizarr
 from omnizarr.errors import ArgumentError, LocationError, StoreError
@@ -25,7 +25,7 @@ class TestS3(StoreSuite):
     threads = 2
 
     @pytest.fixture(autouse=True)
-    def server(self, s3: Place) -> None:
+    def server(self, s3: RunningServer) -> None:
         self.place = s3
 
     def make_store(self, tmp_path: Path) -> Store:
@@ -36,7 +36,7 @@ class TestAzure(StoreSuite):
     threads = 2
 
     @pytest.fixture(autouse=True)
-    def server(self, azure: Place) -> None:
+    def server(self, azure: RunningServer) -> None:
         self.place = azure
 
     def make_store(self, tmp_path: Path) -> Store:
@@ -47,7 +47,7 @@ class TestWeb(StoreSuite):
     """A server that can neither be written to nor listed."""
 
     @pytest.fixture(autouse=True)
-    def server(self, web: Place, files: Path) -> None:
+    def server(self, web: RunningServer, files: Path) -> None:
         self.place, self.files = web, files
 
     def make_store(self, tmp_path: Path) -> Store:
@@ -83,7 +83,7 @@ def test_objects_of_obstore_are_places(tmp_path: Path) -> None:
     assert (tmp_path / "zarr.json").exists()
 
 
-def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: Place) -> None:
+def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: RunningServer) -> None:
     store = ObjectStore.from_url(f"{web.url}/x")
     assert not store.listable
     assert store.read_only
@@ -133,7 +133,7 @@ def test_a_panic_is_an_error() -> None:
             act()
 
 
-def test_suffixes_cost_one_request_where_the_place_has_them(s3: Place, azure: Place) -> None:
+def test_suffixes_cost_one_request_where_the_place_has_them(s3: RunningServer, azure: RunningServer) -> None:
     for place, sizes in ((s3, True), (azure, False)):
         store = ObjectStore.from_url(place.new(), **place.options)
         store.set("k", b"0123456789")
@@ -141,7 +141,7 @@ def test_suffixes_cost_one_request_where_the_place_has_them(s3: Place, azure: Pl
         assert store._suffixes is sizes
 
 
-def test_a_state_is_told_from_others(s3: Place, azure: Place) -> None:
+def test_a_state_is_told_from_others(s3: RunningServer, azure: RunningServer) -> None:
     for place in (s3, azure):
         store = ObjectStore.from_url(place.new(), **place.options)
         store.set("k", b"0123456789")
@@ -159,7 +159,7 @@ def test_a_state_is_told_from_others(s3: Place, azure: Place) -> None:
         assert gone is None or gone.data is None  # Azure looks at the condition first
 
 
-def test_one_call_opens_a_bucket(s3: Place, azure: Place) -> None:
+def test_one_call_opens_a_bucket(s3: RunningServer, azure: RunningServer) -> None:
     for place in (s3, azure):
         url = place.new()
         z = omnizarr.create_array(f"{url}/a/b.zarr", data=range(100), chunks=10, storage_options=place.options)
@@ -169,7 +169,7 @@ def test_one_call_opens_a_bucket(s3: Place, azure: Place) -> None:
         assert sorted(group.keys()) == ["b.zarr"]  # type: ignore[union-attr]
 
 
-def test_one_call_opens_a_web_address(web: Place, files: Path) -> None:
+def test_one_call_opens_a_web_address(web: RunningServer, files: Path) -> None:
     z = omnizarr.create_array(files / "a b.zarr", data=range(100), chunks=10, shards=50)
     read = omnizarr.open(f"{web.url}/a%20b.zarr")
     assert (read[...] == z[...]).all()  # type: ignore[index]
@@ -195,7 +195,7 @@ def test_what_cannot_be_understood_is_refused_at_once(url: str, options: dict[st
         omnizarr.open(url, storage_options=options)
 
 
-def test_few_requests(s3: Place) -> None:
+def test_few_requests(s3: RunningServer) -> None:
     """The list of what reading, writing and describing an array may cost."""
     store = RecordingStore(ObjectStore.from_url(s3.new(), **s3.options))
     group = omnizarr.create_group(store)
@@ -230,7 +230,7 @@ def test_few_requests(s3: Place) -> None:
     assert again.attrs.asdict() == {"a": 2, "b": 2, "c": 3, "d": 4}
 
 
-def test_what_others_changed_is_not_lost_to_memory(s3: Place) -> None:
+def test_what_others_changed_is_not_lost_to_memory(s3: RunningServer) -> None:
     """Two machines remember different states of one document."""
     url = s3.new()
     z = omnizarr.create_array(url, data=[1], storage_options=s3.options)

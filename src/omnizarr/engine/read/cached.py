@@ -15,7 +15,7 @@ from omnizarr.engine.numpy_index import put, taken
 from omnizarr.engine.read.shards import block_shape, inner_axes, parts_at
 from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
-from omnizarr.store import Buffer, Held
+from omnizarr.store import Buffer, Snapshot
 
 __all__ = ["CachedReader"]
 
@@ -67,12 +67,12 @@ class CachedReader:
         finally:
             held.close()
 
-    def _state(self, spec: ChunkSpec, held: Held) -> object:
+    def _state(self, spec: ChunkSpec, held: Snapshot) -> object:
         """What a decoded chunk of the value depends on; None if that cannot be told."""
         version = held.version
         return None if version is None else (version, spec.shape, self._decoding)
 
-    def _chunk(self, chain: Chain, key: str, held: Held) -> npt.NDArray[Any]:
+    def _chunk(self, chain: Chain, key: str, held: Snapshot) -> npt.NDArray[Any]:
         value, state = (self._layout.store, key), self._state(chain.spec, held)
         chunk = self._cache.get(value, 0, state)
         if chunk is None:
@@ -89,7 +89,7 @@ class CachedReader:
         return chunk
 
     def _read_shard(
-        self, sharding: BoundSharding, key: str, held: Held, wanted: Projection, target: npt.NDArray[Any]
+        self, sharding: BoundSharding, key: str, held: Snapshot, wanted: Projection, target: npt.NDArray[Any]
     ) -> None:
         cache, value, state = self._cache, (self._layout.store, key), self._state(sharding.spec, held)
         cells = list(wanted)

@@ -28,7 +28,7 @@ from omnizarr.errors import CodecError, StoreError
 from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
 from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
 from omnizarr.store import Buffer, Store
-from omnizarr.store.snapshot import Held, HeldFile
+from omnizarr.store.snapshot import FileSnapshot, Snapshot
 
 __all__ = ["Loop", "read_cells", "read_one", "read_shard", "usable", "write_encoded", "write_row"]
 
@@ -233,7 +233,7 @@ class _Shards:
         self._loop = loop
         self._block = block
         self._left: list[Cell] = []
-        self._open: list[tuple[Cell, HeldFile, _Pieces]] = []
+        self._open: list[tuple[Cell, FileSnapshot, _Pieces]] = []
         """The shards that are waiting to be read, and what is taken of their inner chunks."""
         self._groups: list[_Group] = []
         self._count = 0
@@ -261,14 +261,14 @@ class _Shards:
             return
         index = planned = None
         try:
-            planned = self._planned(cell) if isinstance(held, HeldFile) else None
+            planned = self._planned(cell) if isinstance(held, FileSnapshot) else None
             index = None if planned is None else layout.index_of(self._sharding, key, held)
         except CodecError:
             pass  # there it is told which one
         except BaseException:
             held.close()
             raise
-        if planned is None or index is None or not isinstance(held, HeldFile):
+        if planned is None or index is None or not isinstance(held, FileSnapshot):
             held.close()
             self._left.append(cell)
             return
@@ -281,7 +281,7 @@ class _Shards:
         self._groups.append((held.file, start, dimensions, np.ascontiguousarray(index.entries, np.uint64)))
         self._count += prod(map(len, pieces))
 
-    def _held(self, key: str) -> Held | None:
+    def _held(self, key: str) -> Snapshot | None:
         """A shard, opened; if there are too many files open, once those that wait here have been read."""
         try:
             return self._layout.store.hold(key)
@@ -341,7 +341,7 @@ def read_shard(
         block[...] = layout.fill
         return True
     try:
-        if not isinstance(held, HeldFile):
+        if not isinstance(held, FileSnapshot):
             return False
         place = layout.index_of(sharding, key, held)[sharding.number(single[0])]
         if place is None:

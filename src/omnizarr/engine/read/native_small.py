@@ -15,7 +15,7 @@ from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.read.partial import decodes_parts
 from omnizarr.errors import CodecError
 from omnizarr.native import ABSENT, DONE, TO_DO, UNUSUAL, codec, kernel
-from omnizarr.store.snapshot import HeldFile
+from omnizarr.store.snapshot import FileSnapshot
 
 __all__ = ["read_small"]
 
@@ -150,7 +150,7 @@ class _Small:
             place = self._layout.index_of(sharding, key, held)[number]
             if place is None:
                 return ABSENT
-            if not isinstance(held, HeldFile):
+            if not isinstance(held, FileSnapshot):
                 return None
             found: int = kernel().read_small(out, held.file, 0, *place, *self._how, offset, counts)
             return found

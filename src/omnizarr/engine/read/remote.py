@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from omnizarr.codecs import BoundSharding, Sharding
 from omnizarr.codecs.contract import check_size
 from omnizarr.codecs.sharding import Index
-from omnizarr.engine.coalesce import Place, coalesced
+from omnizarr.engine.coalesce import ByteSpan, coalesced
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.read.partial import Part, part_of
 from omnizarr.engine.read.shards import Parts, inner_axes, matched
@@ -85,7 +85,7 @@ class _Shard:
         self.key = key
         self.wanted = wanted
         self.numbers = [sharding.number(inner.chunk) for inner in wanted]
-        self.places: list[Place | None] = []
+        self.places: list[ByteSpan | None] = []
         self.answers: list[Buffer | None] = []
         self.version: Version = None
         self.index: bytes | None = None
@@ -98,7 +98,7 @@ class _Piece(NamedTuple):
     shard: _Shard
     round: int
     """Answers that were asked for before the shard was found to have changed are of no use."""
-    place: Place
+    place: ByteSpan
     members: list[int]
     """Which of the wanted inner chunks lie in it; none, if it is the index."""
 

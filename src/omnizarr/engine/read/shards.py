@@ -20,8 +20,8 @@ from omnizarr.engine.schedule import decode_row
 from omnizarr.errors import CodecError
 from omnizarr.grids.regular import RegularAxis
 from omnizarr.indexing import Cell, Pick, Projection, only_chunk, pick_length
-from omnizarr.store import Buffer, Held
-from omnizarr.store.snapshot import HeldPart
+from omnizarr.store import Buffer, Snapshot
+from omnizarr.store.snapshot import SnapshotPart
 
 __all__ = ["Parts", "ShardReader", "block_shape", "inner_axes", "matched", "parts_at"]
 
@@ -135,7 +135,7 @@ class ShardReader:
         finally:
             held.close()
 
-    def _gathered(self, sharding: BoundSharding, index: Index, held: Held, wanted: Projection) -> dict[int, Part]:
+    def _gathered(self, sharding: BoundSharding, index: Index, held: Snapshot, wanted: Projection) -> dict[int, Part]:
         nested = sharding_of(sharding.inner)
         cells = list(wanted)
         numbers = [sharding.number(cell.chunk) for cell in cells]
@@ -148,7 +148,7 @@ class ShardReader:
             if nested is None or place is None or within is None or 2 * len(within) > nested.count:
                 whole.append((number, place))
                 continue
-            shard = HeldPart(held, *place)
+            shard = SnapshotPart(held, *place)
             inside = nested.decode_index(shard.get(nested.index_range), shard.size)
             parts[number] = self._gathered(nested, inside, shard, within)
         found = parts_at(held, [place for _, place in whole])
@@ -227,7 +227,7 @@ def _bare(part: Part) -> Buffer | None:
     return part
 
 
-def parts_at(held: Held, places: list[tuple[int, int] | None]) -> list[Buffer | None]:
+def parts_at(held: Snapshot, places: list[tuple[int, int] | None]) -> list[Buffer | None]:
     """The bytes at each place of a shard that is held, None for an empty one; neighbours are read at once."""
     answers = fetched([place for place in places if place is not None], held.get, _GAP, _MOST_TOGETHER)
     return matched(places, answers)

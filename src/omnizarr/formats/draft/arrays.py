@@ -12,8 +12,7 @@ import numpy as np
 from omnizarr._extension import asked
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
-from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.chunk_keys import Draft as Keys
+from omnizarr.chunk_keys import ChunkKeys, DraftKeys
 from omnizarr.codecs import ArrayCodec, Bytes, Codec, Serializer, Sharding, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
@@ -32,7 +31,7 @@ from omnizarr.formats.draft.transformers import dump_transformer, parse_transfor
 from omnizarr.formats.draft.types import DraftType, dump_draft_type, given_fallback, parse_draft_type
 from omnizarr.formats.numpy_arrays import arranged, check_codecs, object_type, parse_configs, transposed
 from omnizarr.formats.numpy_dtype import stored_dtype
-from omnizarr.formats.read_options import Leave
+from omnizarr.formats.read_options import ReadOptions
 from omnizarr.grids import Grid, Regular
 from omnizarr.model import ArrayModel, ZarrFormat
 
@@ -74,7 +73,7 @@ about, which finds `type` and, if there is one, the `configuration` in what it p
 
 
 def parse_draft_array(
-    document: dict[str, Json], year: Year, leave: Leave, problems: Problems, *, later: bool = False
+    document: dict[str, Json], year: Year, read_options: ReadOptions, problems: Problems, *, later: bool = False
 ) -> ArrayModel | None:
     """The array that a document describes; None, and everything that is wrong, if it describes none. In a `later` minor
     version there may be members that nobody knows."""
@@ -90,9 +89,11 @@ def parse_draft_array(
     layout = _parse_layout(document.get("chunk_memory_layout", "C"), shape, problems)
     kind = None
     if "data_type" in document:
-        kind = parse_draft_type(document["data_type"], leave, "$.data_type", problems)
-    items = _parse_codecs(document, shape, attributes, year, leave, problems)
-    transformers = parse_transformers(_given(document, "storage_transformers", year), shape, year, leave, problems)
+        kind = parse_draft_type(document["data_type"], read_options, "$.data_type", problems)
+    items = _parse_codecs(document, shape, attributes, year, read_options, problems)
+    transformers = parse_transformers(
+        _given(document, "storage_transformers", year), shape, year, read_options, problems
+    )
     if shape is None or grid is None or kind is None or layout is None or len(problems.found) > before:
         return None
     chained = _chain(kind, items, problems)
@@ -102,7 +103,7 @@ def parse_draft_array(
     data_type = kind.data_type or object_type(codecs)
     fill = _parse_fill(document.get("fill_value"), kind, data_type, year, problems)
     spelled = {name: document[name] for name in _SPELLED if name in document}
-    if leave.chunks_per_shard is not None:
+    if read_options.chunks_per_shard is not None:
         spelled.pop("storage_transformers", None)
     if year == 2020 and is_filters(attributes.get("filters")):
         spelled["filters"] = attributes["filters"]
@@ -115,7 +116,7 @@ def parse_draft_array(
         data_type=data_type,
         fill=fill,
         grid=grid,
-        chunk_keys=Keys(separator) if shape else key_without_dimensions(Keys(separator), year),
+        chunk_keys=DraftKeys(separator) if shape else key_without_dimensions(DraftKeys(separator), year),
         codecs=(*layout, *codecs),
         attributes=attributes,
         storage_transformers=transformers,
@@ -135,7 +136,7 @@ def parse_draft_array(
 def key_without_dimensions(keys: ChunkKeys, year: Year) -> ChunkKeys:
     """The keys of an array that has one chunk, where nothing is stored yet: zarr-python 2, which is the reader of the
     draft of 2020, looks under another name than its text says, and finds a fill value where nothing lies (A13)."""
-    return replace(keys, scalar="c0") if year == 2020 and isinstance(keys, Keys) else keys
+    return replace(keys, scalar="c0") if year == 2020 and isinstance(keys, DraftKeys) else keys
 
 
 def dimensions_named(model: ArrayModel, found: Json) -> tuple[str | None, ...] | None:
@@ -195,13 +196,13 @@ def _parse_codecs(
     shape: tuple[int, ...] | None,
     attributes: dict[str, Json],
     year: Year,
-    leave: Leave,
+    read_options: ReadOptions,
     problems: Problems,
 ) -> list[tuple[str, Codec]]:
     items: list[tuple[str, Codec]] = []
     filters = attributes.get("filters")
     if year == 2020 and is_filters(filters):
-        items += parse_configs(filters, None, "$.attributes.filters", "", leave, problems)
+        items += parse_configs(filters, None, "$.attributes.filters", "", read_options, problems)
     found = _given(document, "codecs", year)
     if not isinstance(found, list):
         problems.expected("$.codecs", "a list", found)
@@ -261,7 +262,7 @@ def dump_draft_array(model: ArrayModel, year: Year) -> Json:
     inner = unsharded(model)
     layout, codecs = _layout(inner.codecs)
     stored = _stored(model, codecs)
-    assert isinstance(model.chunk_keys, Keys)
+    assert isinstance(model.chunk_keys, DraftKeys)
     document: dict[str, Json] = {
         "shape": list(model.shape),
         "data_type": model.spelled.get("data_type") or _dump_type(model, codecs, year),
@@ -334,7 +335,7 @@ def draft_losses(model: ArrayModel, year: Year) -> list[str]:
     draft = f"the draft of {year}"
     if not is_draft_grid(model.grid):
         return [f"the chunks of {draft} are equally large, unless an extension says otherwise by its URI"]
-    if not isinstance(model.chunk_keys, Keys):
+    if not isinstance(model.chunk_keys, DraftKeys):
         return [f"the chunks of {draft} lie under keys such as `c0/0`"]
     found = []
     if year == 2022 and model.fill is None:

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from omnizarr._json import Json, Problems
-from omnizarr.chunk_keys import V2, ChunkKeys
-from omnizarr.chunk_keys import Draft as Keys
+from omnizarr.chunk_keys import ChunkKeys, DraftKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Serializer
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, Node, below, usual_compressors
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below, usual_compressors
 from omnizarr.formats.document_encoding import JSON, LENIENT, Encoding, metadata_encodings
 from omnizarr.formats.document_fields import (
     dimensions_in_attributes,
@@ -35,7 +34,7 @@ from omnizarr.formats.draft.arrays import (
 from omnizarr.formats.draft.extensions import parse_extensions
 from omnizarr.formats.draft.transformers import given_transformers, with_leading_sharding
 from omnizarr.formats.numpy_arrays import new_data_type, new_serializer, settled_objects
-from omnizarr.formats.read_options import Leave
+from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v2 import parse_v2_consolidated
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
@@ -114,7 +113,7 @@ class Draft(Dialect):
                 )
             entry["metadata_encoding"] = _named_encoding(metadata_encoding)
         problems = Problems()
-        found = parse_entry_point(entry, self.leave, problems)
+        found = parse_entry_point(entry, self.read_options, problems)
         if found is not None and found.encoded is JSON and found.suffix != ".json":  # S8: we write nothing else
             problems.expected("$.metadata_encoding.metadata_key_suffix", '".json"', found.suffix)
             found = None
@@ -143,7 +142,7 @@ class Draft(Dialect):
         array, group = self.keys(path)
         return "array" if array in documents else "group" if group in documents else None
 
-    def parse(self, path: str, documents: Documents, problems: Problems) -> Node | None:
+    def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         before = len(problems.found)
         array, group = self.keys(path)
         document = documents.get(array, documents.get(group))
@@ -152,13 +151,13 @@ class Draft(Dialect):
             problems.expected("$", "an object", document)
             return None
         if array not in documents:
-            node: Node | None = self._parse_group(document, problems)
+            node: NodeModel | None = self._parse_group(document, problems)
         else:
             if group in documents:
                 problems.warn("$", "there is a group, too: the array counts")  # A18
-            node = parse_draft_array(document, self.year, self.leave, problems, later=self.later)
+            node = parse_draft_array(document, self.year, self.read_options, problems, later=self.later)
             if node is not None and self.early:
-                node = replace(node, chunk_keys=V2("."), guessed_keys=False)
+                node = replace(node, chunk_keys=V2Keys("."), guessed_keys=False)
         return node if len(problems.found) == before else None
 
     def _check_names(self, path: str, problems: Problems) -> None:
@@ -178,22 +177,22 @@ class Draft(Dialect):
         attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
         return GroupModel(attributes=attributes, zarr_format=self.zarr_format, extra=extra)
 
-    def dump(self, path: str, node: Node) -> dict[str, Json]:
+    def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         array, group = self.keys(path)
         if isinstance(node, GroupModel):
             return {group: {"attributes": node.attributes} | node.extra}
         if not self.early:
             return {array: dump_draft_array(node, self.year)}
-        document = dump_draft_array(replace(node, chunk_keys=Keys(".")), self.year)
+        document = dump_draft_array(replace(node, chunk_keys=DraftKeys(".")), self.year)
         del document["chunk_grid"]["separator"]
         return {array: document}
 
-    def losses(self, path: str, node: Node) -> Sequence[str]:
+    def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return []
-        if self.early and node.chunk_keys != V2("."):
+        if self.early and node.chunk_keys != V2Keys("."):
             return ["the chunks of this hierarchy, of before September 2020, lie under keys such as `0.0`"]
-        return draft_losses(replace(node, chunk_keys=Keys(".")) if self.early else node, self.year)
+        return draft_losses(replace(node, chunk_keys=DraftKeys(".")) if self.early else node, self.year)
 
     # -- consolidated metadata, as zarr-python 2 keeps it
 
@@ -247,7 +246,7 @@ class Draft(Dialect):
         return f"{self._data}/{below(path, '')}"
 
     def chunk_hint(self) -> str | None:
-        if self.year == 2022 or self.leave.chunks_per_shard is not None:
+        if self.year == 2022 or self.read_options.chunks_per_shard is not None:
             return None
         return (
             "zarr-python 2 forgets the shards of an array that it resizes, and some programs wrote other numbers of "
@@ -264,16 +263,16 @@ class Draft(Dialect):
 
     def chunk_keys(self, value: Any) -> ChunkKeys:
         if self.early and value in (None, "."):
-            return V2(".")
+            return V2Keys(".")
         if value is None:
-            return Keys("/")
+            return DraftKeys("/")
         if isinstance(value, dict):
             configuration = value.get("configuration", value)
             value = configuration.get("separator", "/") if isinstance(configuration, dict) else None
-        if isinstance(value, Keys):
+        if isinstance(value, DraftKeys):
             return value
         if isinstance(value, str) and value in ("/", "."):
-            return Keys(value)
+            return DraftKeys(value)
         raise ArgumentError(
             f"`chunk_key_encoding`: the drafts know the separators `/` and `.`, found {value!r}",
             argument="chunk_key_encoding",
@@ -318,7 +317,7 @@ def of_2022() -> Draft:
     return Draft(year=2022, rooted=False, entry=tuple(entry.items()))
 
 
-def parse_entry_point(document: Json, leave: Leave, problems: Problems) -> Draft | None:
+def parse_entry_point(document: Json, read_options: ReadOptions, problems: Problems) -> Draft | None:
     """The dialect of the hierarchy that has this entry point; None, and everything that is wrong, if there is none."""
     before = len(problems.found)
     version = CORE.sub("", document["zarr_format"]).rstrip("/")
@@ -351,7 +350,7 @@ def parse_entry_point(document: Json, leave: Leave, problems: Problems) -> Draft
     if len(problems.found) > before:
         return None
     return Draft(
-        leave=leave,
+        read_options=read_options,
         year=year,
         rooted=year == 2020,
         suffix=suffix,

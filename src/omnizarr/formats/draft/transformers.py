@@ -10,7 +10,7 @@ from omnizarr._extension import asked
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import Sharding
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats.read_options import Leave
+from omnizarr.formats.read_options import ReadOptions
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel
 from omnizarr.transformers import ShardingTransformer, StorageTransformer, find_transformer
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def parse_transformers(
-    found: Json, shape: tuple[int, ...] | None, year: int, leave: Leave, problems: Problems
+    found: Json, shape: tuple[int, ...] | None, year: int, read_options: ReadOptions, problems: Problems
 ) -> tuple[StorageTransformer, ...]:
     """The member `storage_transformers`; all must be understood (S29). The sharding that the opener gives counts before
     one that the document names: some lost theirs, and some writers did not mean numbers of chunks by it (§2.3)."""
@@ -38,10 +38,10 @@ def parse_transformers(
         transformer = _parse(item, f"$.storage_transformers[{index}]", shape, year, problems)
         if transformer is not None:
             transformers.append(transformer)
-    if leave.chunks_per_shard is None or shape is None:
+    if read_options.chunks_per_shard is None or shape is None:
         return tuple(transformers)
     _, rest = leading_sharding(tuple(transformers))
-    counts = _padded(leave.chunks_per_shard, len(shape))
+    counts = _padded(read_options.chunks_per_shard, len(shape))
     if len(counts) != len(shape):
         problems.add(
             "$.shape",

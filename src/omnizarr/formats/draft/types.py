@@ -23,7 +23,7 @@ from omnizarr.dtypes import (
 from omnizarr.errors import ArgumentError, MissingDependencyError
 from omnizarr.formats.draft.extensions import is_uri
 from omnizarr.formats.numpy_dtype import stored_dtype
-from omnizarr.formats.read_options import DEFAULT, Leave
+from omnizarr.formats.read_options import DEFAULT, ReadOptions
 
 __all__ = ["DraftType", "dump_draft_type", "given_fallback", "is_core", "parse_draft_type"]
 
@@ -75,7 +75,7 @@ class DraftType(NamedTuple):
     """Whether these are a fallback's, in place of elements that nobody knows."""
 
 
-def parse_draft_type(found: Json, leave: Leave, path: str, problems: Problems) -> DraftType | None:
+def parse_draft_type(found: Json, read_options: ReadOptions, path: str, problems: Problems) -> DraftType | None:
     """Reads a `data_type` member of either draft, in the spelling of either (A1)."""
     if isinstance(found, str):
         return _core(found, path, problems)
@@ -102,7 +102,7 @@ def parse_draft_type(found: Json, leave: Leave, path: str, problems: Problems) -
             problems.unknown(f"{path}.extension", "data type extension", uri, data_types.names())
         return None
     what = f"the data type `{kind}` of the extension `{uri}` is unknown"
-    if not leave.use_fallback:
+    if not read_options.use_fallback:
         problems.add(path, f"{what}, and its fallback was not to be used", hint="leave out `use_fallback=False`")
         return None
     name, core = chosen

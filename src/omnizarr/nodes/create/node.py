@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from omnizarr._json import same
 from omnizarr.errors import NodeTypeError, OmnizarrError
-from omnizarr.formats import Dialect, Kind, Node
+from omnizarr.formats import Dialect, Kind, NodeModel
 from omnizarr.formats.document_encoding import JSON
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.metadata.consolidated import Consolidated
@@ -21,7 +21,7 @@ from omnizarr.nodes.metadata.documents import (
     parse_node,
 )
 from omnizarr.nodes.metadata.enclosing_format import node_exists, settled
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Buffer, Store
 
 __all__ = ["create_node", "erase_node", "prepare"]
@@ -31,39 +31,44 @@ _REPLACE = "`overwrite=True` replaces it, with all that lies below it"
 
 
 def create_node(
-    site: Site, model: Node, *, overwrite: bool = False, known_group: str | None = None, hint: str | None = _REPLACE
-) -> Site:
+    context: NodeContext,
+    model: NodeModel,
+    *,
+    overwrite: bool = False,
+    known_group: str | None = None,
+    hint: str | None = _REPLACE,
+) -> NodeContext:
     """Stores a new node at `site.path`, and gives its site. `known_group` is the path of a group above it that is known
     to exist; `hint` says how what is there can be replaced."""
-    store, path = site.store, site.path
+    store, path = context.store, context.path
     store.check_writable()
-    site.dialect.check_path(path, _kind_of(model))
-    wanted = site.dialect
+    context.dialect.check_path(path, _kind_of(model))
+    wanted = context.dialect
     documents = dumped(wanted, path, model)  # what cannot be written is refused before anything is changed
-    site, groups = prepare(site, overwrite=overwrite, known_group=known_group, hint=hint)
-    if site.dialect is not wanted:
-        documents = dumped(site.dialect, path, model)
-    telling = [key for key in site.dialect.telling_keys(path) if key in documents]
+    context, groups = prepare(context, overwrite=overwrite, known_group=known_group, hint=hint)
+    if context.dialect is not wanted:
+        documents = dumped(context.dialect, path, model)
+    telling = [key for key in context.dialect.telling_keys(path) if key in documents]
     # What shows that there is a node comes last, so that one that is half created is not found.
     for key in sorted(documents, key=telling.__contains__):
         if overwrite or key not in telling:
             store.set(key, documents[key])
         elif not store.set_if(key, documents[key], None):
-            raise node_exists(site, "a node that somebody else just created", hint)
-    if site.consolidated is not None:
-        site.consolidated.written({**groups, path: model})
-    return site
+            raise node_exists(context, "a node that somebody else just created", hint)
+    if context.consolidated is not None:
+        context.consolidated.written({**groups, path: model})
+    return context
 
 
 def prepare(
-    site: Site, *, overwrite: bool, known_group: str | None, hint: str | None = None
-) -> tuple[Site, dict[str, Node]]:
+    context: NodeContext, *, overwrite: bool, known_group: str | None, hint: str | None = None
+) -> tuple[NodeContext, dict[str, NodeModel]]:
     """Makes room for a node at `site.path`: erases what lies there, if that is allowed, and creates the groups above it
     that do not exist yet. Gives the site, as the hierarchy that it is in speaks and with consolidated metadata above it
     that it was not known to have, and the groups that were created."""
-    store, path = site.store, site.path
-    site, replaced = (site, None) if known_group is not None else settled(site, overwrite=overwrite, hint=hint)
-    dialect = site.dialect
+    store, path = context.store, context.path
+    context, replaced = (context, None) if known_group is not None else settled(context, overwrite=overwrite, hint=hint)
+    dialect = context.dialect
     above = [group for group in dialect.ancestors(path) if known_group is None or len(group) > len(known_group)]
     missing = []
     there = _looked_at(store, dialect, [*above, path])
@@ -76,30 +81,30 @@ def prepare(
             )
         if kind is None:
             missing.append(place)
-        if group is not None and site.consolidated is None:
-            site = replace(site, consolidated=group)
+        if group is not None and context.consolidated is None:
+            context = replace(context, consolidated=group)
     kind, _, left = there[path]
     if not overwrite:
-        _check_free(site, kind, left, hint)
+        _check_free(context, kind, left, hint)
     if replaced is not None:
-        _erase_hierarchy(site, replaced)
+        _erase_hierarchy(context, replaced)
     elif overwrite and (kind is not None or path):
         # Where there is no node, chunks of a half-erased one may be; but other files at the root are not ours.
-        erase_node(site)
+        erase_node(context)
     elif left:
         store.erase_values(left)
     for key, document in dialect.hierarchy().items() if known_group is None else ():
         if not store.set_if(key, as_bytes(key, document, JSON), None):
             found = parse_documents(store, document_values(store, [key])).get(key)
             if not same(found, document):  # somebody else began another hierarchy here meanwhile
-                raise node_exists(replace(site, path=""), "a hierarchy of another kind", hint)
+                raise node_exists(replace(context, path=""), "a hierarchy of another kind", hint)
     if dialect.implicit_groups:
-        return site, {}
+        return context, {}
     new = GroupModel(zarr_format=dialect.zarr_format)
     for group_path in missing:
         for key, value in dumped(dialect, group_path, new).items():
             store.set_if(key, value, None)  # a group that somebody else just created is as good
-    return site, dict.fromkeys(missing, new)
+    return context, dict.fromkeys(missing, new)
 
 
 class _There(NamedTuple):
@@ -159,33 +164,33 @@ def _beside(store: Store, dialect: Dialect, path: str, value: Buffer | OmnizarrE
     return None if value is None else Consolidated(store, dialect, path, {}, trusted=False)
 
 
-def _check_free(site: Site, kind: str | None, left: Sequence[str], hint: str | None) -> None:
+def _check_free(context: NodeContext, kind: str | None, left: Sequence[str], hint: str | None) -> None:
     """Refuses to create a node where there is one."""
-    store, dialect, path = site.store, site.dialect, site.path
+    store, dialect, path = context.store, context.dialect, context.path
     if kind is None and dialect.implicit_groups and store.listable:
         below = dialect.children(path, store.list_dir(dialect.listing_prefix(path)))
         kind = "group" if below else None
     if kind is not None:
-        raise node_exists(site, "an array" if kind == "array" else "a group" if kind == "group" else "a node", hint)
+        raise node_exists(context, "an array" if kind == "array" else "a group" if kind == "group" else "a node", hint)
     if left and not dialect.sure:
-        raise node_exists(site, f"a file called `{left[0]}`, which may be anybody's,", hint)
+        raise node_exists(context, f"a file called `{left[0]}`, which may be anybody's,", hint)
 
 
-def _erase_hierarchy(site: Site, found: Dialect) -> None:
+def _erase_hierarchy(context: NodeContext, found: Dialect) -> None:
     """Removes what lies at `site.path` in the dialect that is spoken there, with what a hierarchy has besides nodes."""
-    erase_node(replace(site, dialect=found, consolidated=None))
-    site.store.erase_values(found.hierarchy())
+    erase_node(replace(context, dialect=found, consolidated=None))
+    context.store.erase_values(found.hierarchy())
 
 
-def _kind_of(model: Node) -> Kind:
+def _kind_of(model: NodeModel) -> Kind:
     return "array" if isinstance(model, ArrayModel) else "group"
 
 
-def erase_node(site: Site) -> None:
+def erase_node(context: NodeContext) -> None:
     """Removes a node with all that lies below it; its documents first, so that a half-erased node is not found."""
-    site.store.check_writable()
-    site.store.erase_values(site.dialect.keys(site.path))
-    for prefix in site.dialect.prefixes(site.path):
-        site.store.erase_prefix(prefix)
-    if site.consolidated is not None:
-        site.consolidated.moved(site.path, None)
+    context.store.check_writable()
+    context.store.erase_values(context.dialect.keys(context.path))
+    for prefix in context.dialect.prefixes(context.path):
+        context.store.erase_prefix(prefix)
+    if context.consolidated is not None:
+        context.consolidated.moved(context.path, None)

@@ -9,7 +9,7 @@ from omnizarr.errors import OmnizarrError
 from omnizarr.formats import Child, Dialect
 from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
 __all__ = ["Names", "children", "exists", "names"]
@@ -24,24 +24,24 @@ def exists(store: Store, dialect: Dialect, path: str) -> bool:
     return bool(dialect.children(path, store.list_dir(dialect.listing_prefix(path))))
 
 
-def children(site: Site) -> list[Child]:
+def children(context: NodeContext) -> list[Child]:
     """What the listing of a group shows, in order; some of it may turn out to be no node."""
-    known = site.consolidated
+    known = context.consolidated
     if known is not None and known.trusted:
-        return sorted(known.children(site.path))
-    dialect = site.dialect
-    return sorted(dialect.children(site.path, site.store.list_dir(dialect.listing_prefix(site.path))))
+        return sorted(known.children(context.path))
+    dialect = context.dialect
+    return sorted(dialect.children(context.path, context.store.list_dir(dialect.listing_prefix(context.path))))
 
 
-def names(site: Site) -> list[Child]:
+def names(context: NodeContext) -> list[Child]:
     """The members by name, each with its kind; None is the kind of what cannot be read. Where the listing tells, that
     is all it costs; else one request for each document that tells."""
-    found = children(site)
+    found = children(context)
     unclear = [child for child in found if child.kind is None]
     if not unclear:
         return found
-    known, store, dialect = site.consolidated, site.store, site.dialect
-    paths = {child.name: join_path(site.path, child.name) for child in unclear}
+    known, store, dialect = context.consolidated, context.store, context.dialect
+    paths = {child.name: join_path(context.path, child.name) for child in unclear}
     keys = [key for path in paths.values() for key in dialect.telling_keys(path)]
     values = None if known is not None and known.trusted else document_values(store, keys, each=True)
     clear: list[Child] = []

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from omnizarr._json import Json, Problems
 from omnizarr.errors import InvalidKeyError, MetadataError, NodeNotFoundError, NodeTypeError, warn
-from omnizarr.formats import Child, Dialect, Node
+from omnizarr.formats import Child, Dialect, NodeModel
 from omnizarr.formats.document_encoding import LENIENT
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.handle_lock import handle_lock
@@ -65,7 +65,7 @@ class Consolidated:
             return True
         return self._dialect.implicit_groups and bool(self.children(path))
 
-    def node(self, path: str) -> Node:
+    def node(self, path: str) -> NodeModel:
         """The node at `path`, from its gathered documents."""
         documents = {key: self.documents[key] for key in self._dialect.keys(path) if key in self.documents}
         if not documents:
@@ -107,7 +107,7 @@ class Consolidated:
 
     # -- keeping it up to date
 
-    def written(self, nodes: Mapping[str, Node]) -> None:
+    def written(self, nodes: Mapping[str, NodeModel]) -> None:
         """Brings the stored copy up to date after nodes were written, given by their path."""
         dialect = self._dialect
         inline = dialect.consolidated_key(self.root) is None
@@ -116,19 +116,19 @@ class Consolidated:
             return
         old = {key for path in below for key in dialect.keys(path)}
 
-        def updated(documents: Mapping[str, Json], new: Mapping[str, Node] = below) -> dict[str, Json]:
+        def updated(documents: Mapping[str, Json], new: Mapping[str, NodeModel] = below) -> dict[str, Json]:
             return {key: value for key, value in documents.items() if key not in old} | gathered(dialect, new)
 
         # As they are now, not as this handle wrote them: another writer may have changed one since, and have brought
         # this up to date already. Looked at after the copy was: who changes one later finds the copy changed.
         self._change(lambda documents: updated(documents, self._stored(below)), updated)
 
-    def _stored(self, paths: Iterable[str]) -> dict[str, Node]:
+    def _stored(self, paths: Iterable[str]) -> dict[str, NodeModel]:
         """Those nodes that are there, as their own documents say it."""
         dialect, store = self._dialect, self._store
         keys = {path: dialect.keys(path) for path in paths}
         values = document_values(store, [key for own in keys.values() for key in own])
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, NodeModel] = {}
         for path, own in keys.items():
             documents = parse_documents(store, {key: values[key] for key in own}, dialect.encoding)
             if any(key in documents for key in dialect.telling_keys(path)):
@@ -262,7 +262,7 @@ def consolidated_of(store: Store, path: str, found: Fetched, use: bool | None) -
     return Consolidated(store, dialect, path, documents, trusted=trusted)
 
 
-def gathered(dialect: Dialect, nodes: Mapping[str, Node]) -> dict[str, Json]:
+def gathered(dialect: Dialect, nodes: Mapping[str, NodeModel]) -> dict[str, Json]:
     """The documents of nodes, by key, as they stand in consolidated metadata."""
     documents: dict[str, Json] = {}
     for path, node in nodes.items():

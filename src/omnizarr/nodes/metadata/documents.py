@@ -26,9 +26,9 @@ from omnizarr.formats import (
     Dialect,
     Documents,
     Found,
-    Leave,
     Look,
-    Node,
+    NodeModel,
+    ReadOptions,
     again,
     candidates,
     detect,
@@ -58,7 +58,7 @@ __all__ = [
     "store_changes",
 ]
 
-N = TypeVar("N", bound=Node)
+N = TypeVar("N", bound=NodeModel)
 
 
 def describe_place(store: Store, path: str) -> str:
@@ -74,14 +74,14 @@ class Fetched(NamedTuple):
     """A node, the dialect it speaks, and, if that was asked for, what lies under its consolidated metadata's key."""
 
     dialect: Dialect
-    node: Node
+    node: NodeModel
     consolidated: Buffer | None = None
 
 
 def fetch(
     store: Store,
     path: str,
-    leave: Leave,
+    read_options: ReadOptions,
     zarr_format: object = None,
     *,
     consolidated: ByteRange | Literal[False] | None = False,
@@ -93,7 +93,7 @@ def fetch(
     values = document_values(store, keys, beside)
     documents, damaged = _parsed_each(store, {key: values[key] for key in keys})
     try:
-        verdict = detect(path, documents, leave, zarr_format)
+        verdict = detect(path, documents, read_options, zarr_format)
     except MetadataError as error:
         what = f"{error.message.splitlines()[0]} in {store!r}"
         raise MetadataError(what, error.problems, hint=error.hint, path=path) from None
@@ -107,7 +107,7 @@ def fetch(
         if key in damaged:  # what counts is whether it is needed: beside v3 may lie what is left of v2
             raise damaged[key]
     if verdict is None:
-        alone = _consolidated_alone(store, path, leave, values.get(v2_consolidated_key(path)))
+        alone = _consolidated_alone(store, path, read_options, values.get(v2_consolidated_key(path)))
         if alone is not None and zarr_format in (None, 2):
             return alone
         raise not_found(store, path, zarr_format)
@@ -125,12 +125,14 @@ def _beside(path: str, consolidated: ByteRange | Literal[False] | None, known: D
     return [] if key is None else [(key, consolidated)]
 
 
-def _consolidated_alone(store: Store, path: str, leave: Leave, value: Buffer | OmnizarrError | None) -> Fetched | None:
+def _consolidated_alone(
+    store: Store, path: str, read_options: ReadOptions, value: Buffer | OmnizarrError | None
+) -> Fetched | None:
     """The group of version 2 of which nothing but the consolidated metadata is there, and is to be believed: whoever
     copies or serves a hierarchy may take it for enough. Where it is only looked for, its value is empty."""
     if not value or isinstance(value, OmnizarrError):
         return None
-    spoken = dialect(2, leave)
+    spoken = dialect(2, read_options)
     gathered = _parsed(store, v2_consolidated_key(path), value, spoken.encoding)
     documents = spoken.parse_consolidated(path, gathered, Problems()) or {}
     own = {key: documents[key] for key in spoken.keys(path) if key in documents}
@@ -146,7 +148,7 @@ def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None)
     return value
 
 
-def fetch_known(store: Store, path: str, known: Dialect) -> Node | None:
+def fetch_known(store: Store, path: str, known: Dialect) -> NodeModel | None:
     """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
     found = _looked(store, path, Look(known, known.keys(path)), False)
     return None if found is None else found.node
@@ -166,7 +168,7 @@ def _looked(store: Store, path: str, look: Look, consolidated: ByteRange | Liter
     return None if implied is None else Fetched(*implied, gathered)
 
 
-def _implied(store: Store, path: str, known: Dialect) -> tuple[Dialect, Node] | None:
+def _implied(store: Store, path: str, known: Dialect) -> tuple[Dialect, NodeModel] | None:
     """The group that is at `path` because something lies below it; at the root, because there is a hierarchy."""
     group = GroupModel(zarr_format=known.zarr_format, implicit=True)
     listing = store.list_dir(known.listing_prefix(path))
@@ -199,7 +201,7 @@ def not_found(store: Store, path: str, zarr_format: object = None) -> NodeNotFou
 
 def fetch_children(
     store: Store, path: str, known: Dialect, children: Iterable[Child]
-) -> Iterator[tuple[str, Node | OmnizarrError]]:
+) -> Iterator[tuple[str, NodeModel | OmnizarrError]]:
     """The nodes below the group at `path`, by name, all asked for together: each, or the reason why it cannot be read.
     What turns out to be no node is left out."""
     wanted = list(children)
@@ -275,7 +277,7 @@ def _parsed(store: Store, key: str, value: Buffer | OmnizarrError, encoding: Enc
     return encoding.parse(value, what, limit=limit)
 
 
-def parse_node(found: Dialect, store: Store, path: str, documents: Documents, *, quiet: bool = False) -> Node:
+def parse_node(found: Dialect, store: Store, path: str, documents: Documents, *, quiet: bool = False) -> NodeModel:
     """The node that documents describe; warns once of what is accepted although it is not as it should be, unless
     `quiet`, because whoever holds the node heard of it when it was opened."""
     problems = Problems()
@@ -301,7 +303,7 @@ def _count(problems: Sequence[Problem]) -> str:
 # -- saving
 
 
-def dumped(found: Dialect, path: str, node: Node) -> dict[str, bytes]:
+def dumped(found: Dialect, path: str, node: NodeModel) -> dict[str, bytes]:
     """The documents of a node, as they are stored. Refuses what the generation cannot express."""
     losses = found.losses(path, node)
     if losses:
@@ -330,7 +332,7 @@ def change(store: Store, found: Dialect, path: str, how: Callable[[N], N], kind:
     keys = found.keys(path)
 
     def changed(documents: dict[str, Json]) -> tuple[N, dict[str, bytes | None]]:
-        node: Node
+        node: NodeModel
         if any(key in documents for key in found.telling_keys(path)):
             node = parse_node(found, store, path, documents, quiet=True)
         else:

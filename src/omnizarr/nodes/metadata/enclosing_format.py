@@ -11,39 +11,39 @@ from omnizarr.formats import dialect as new_dialect
 from omnizarr.formats.contract import above
 from omnizarr.model import ZarrFormat
 from omnizarr.nodes.metadata.documents import describe_place, document_values, parse_documents
-from omnizarr.nodes.node import Site
+from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
 __all__ = ["generation_above", "generations", "node_exists", "settled"]
 
 
-def settled(site: Site, *, overwrite: bool, hint: str | None) -> tuple[Site, Dialect | None]:
+def settled(context: NodeContext, *, overwrite: bool, hint: str | None) -> tuple[NodeContext, Dialect | None]:
     """The site in the dialect of the hierarchy that is there already, if it is of the same generation. What is of
     another one is not written into; but it may be replaced, and then the second answer is its dialect."""
-    store, path, dialect = site.store, site.path, site.dialect
+    store, path, dialect = context.store, context.path, context.dialect
     for place, documents in _of_all_generations(store, path):
         found = occupant(place, documents)
         if found is None:
             continue
         if place == path and overwrite and (found.hierarchy() or found.zarr_format != dialect.zarr_format):
-            return site, found
+            return context, found
         if found.zarr_format == dialect.zarr_format:
             if not found.hierarchy():
                 continue
             if dialect.hierarchy() not in (found.hierarchy(), new_dialect(dialect.zarr_format).hierarchy()):
-                raise node_exists(site, "a hierarchy that says otherwise", hint)
-            site = replace(site, dialect=found.allowing(dialect.leave))
+                raise node_exists(context, "a hierarchy that says otherwise", hint)
+            context = replace(context, dialect=found.allowing(dialect.read_options))
             continue
         what = f"{_article(found.node_type(place, documents))} of {name_of(found.zarr_format)}"
         if place == path:
-            raise node_exists(site, what, hint)
+            raise node_exists(context, what, hint)
         raise NodeTypeError(
             f"`{path}` cannot be created in {name_of(dialect.zarr_format)}: {what} lies at "
             f"{describe_place(store, place)}",
             path=path,
             hint=f"`zarr_format={found.zarr_format!r}` creates it as what is there",
         )
-    return site, None
+    return context, None
 
 
 def generations(store: Store, path: str) -> dict[str, ZarrFormat]:
@@ -77,8 +77,8 @@ def _article(kind: Kind | None) -> str:
     return {"array": "an array", "group": "a group"}.get(kind or "", "a hierarchy")
 
 
-def node_exists(site: Site, what: str, hint: str | None) -> NodeExistsError:
+def node_exists(context: NodeContext, what: str, hint: str | None) -> NodeExistsError:
     """Says that something lies at a site, and how it can be replaced."""
     return NodeExistsError(
-        f"{what} exists at {describe_place(site.store, site.path)} already", path=site.path, hint=hint
+        f"{what} exists at {describe_place(context.store, context.path)} already", path=context.path, hint=hint
     )

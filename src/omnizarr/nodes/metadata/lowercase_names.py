@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from omnizarr.errors import NodeNotFoundError, warn
-from omnizarr.formats import Dialect, Leave
+from omnizarr.formats import Dialect, ReadOptions
 from omnizarr.nodes.metadata.documents import Fetched, describe_place, fetch
 from omnizarr.store import ByteRange, Store
 
@@ -18,7 +18,7 @@ __all__ = ["fetch_in_lower_case"]
 def fetch_in_lower_case(
     store: Store,
     path: str,
-    leave: Leave,
+    read_options: ReadOptions,
     known: Dialect | None = None,
     *,
     consolidated: ByteRange | Literal[False] | None = False,
@@ -28,7 +28,7 @@ def fetch_in_lower_case(
     if lower == path or (known is not None and known.zarr_format != 2):
         return None
     try:
-        found = fetch(store, lower, leave, 2, consolidated=consolidated)
+        found = fetch(store, lower, read_options, 2, consolidated=consolidated)
     except NodeNotFoundError:
         return None
     warn(f"{describe_place(store, path)} is not there: `{lower}` is opened, for its writer wrote names in lower case")

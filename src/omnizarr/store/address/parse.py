@@ -25,7 +25,7 @@ from omnizarr.store.address.schemes import opened, plain_url, scheme_of, store_a
 from omnizarr.store.contract import Store
 from omnizarr.store.local.store import LocalStore
 
-__all__ = ["Place", "locate", "value_at"]
+__all__ = ["Location", "locate", "value_at"]
 
 _STEP = re.compile(r"([a-z][a-z0-9+.-]+)(?:://(.*))?", re.DOTALL)
 _PIPE = re.compile(r"\|([a-z][a-z0-9+.-]+):")
@@ -33,7 +33,7 @@ _PART_OF_URL = re.compile(r"(?<=[^/]/)[^/]+")
 _PART_OF_PATH = re.compile(r"[^/\\]+") if os.sep == "\\" else re.compile(r"[^/]+")
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A store, and the path of the node that is meant in it."""
 
     store: Store
@@ -47,7 +47,7 @@ class _Step(NamedTuple):
     path: str
 
 
-def locate(address: str, options: Mapping[str, Any] | None = None) -> Place:
+def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
     """The place that an address means. `options` are for the store that the address begins with; those for a container
     stand under its name, or with the others if there is nothing else that takes any."""
     base, steps = _parts(address)
@@ -58,18 +58,18 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Place:
         found = _recognised(base, given)
         if found is not None:
             return found
-        return Place(_plain(base, given))
+        return Location(_plain(base, given))
     foreign = next((step.name for step in steps if step.name not in containers.names()), None)
     if foreign is not None:
         from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # which few need
 
         if fsspec_knows(foreign):  # it understands the whole of such an address
-            return Place(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))
+            return Location(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))
     own = [_options_of(step.name, given, all=scheme_of(base) is None) for step in steps]
     store, key = value_at(base, given)
     for step, taken in zip(steps, own, strict=True):  # what one step means is what the next one lies in
         store, key = open_container(step.name, store, key, taken), step.path.strip("/")
-    return Place(store, key)
+    return Location(store, key)
 
 
 def value_at(address: str, options: Mapping[str, Any] | None = None) -> tuple[Store, str]:
@@ -131,7 +131,7 @@ def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, A
     return taken
 
 
-def _recognised(base: str, options: dict[str, Any]) -> Place | None:
+def _recognised(base: str, options: dict[str, Any]) -> Location | None:
     """The place, if a part of the address is called like a container and is one, or could become one."""
     lower = base.lower()
     if not any(suffix in lower for suffix in suffixes):
@@ -146,16 +146,16 @@ def _recognised(base: str, options: dict[str, Any]) -> Place | None:
             own = _options_of(name, options, all=False)
             store, key = value_at(text[: match.end()] + mark + query, options)
             if store.size(key) is not None:
-                return Place(open_container(name, store, key, own), text[match.end() :])
+                return Location(open_container(name, store, key, own), text[match.end() :])
     return None
 
 
-def _recognised_path(path: str, options: dict[str, Any]) -> Place | None:
+def _recognised_path(path: str, options: dict[str, Any]) -> Location | None:
     for match in _PART_OF_PATH.finditer(path):
         name = container_of(match[0])
         if name is not None and (may_be_folder(match[0]) or not os.path.isdir(path[: match.end()])):
             own = _options_of(name, options, all=True)
-            return Place(
+            return Location(
                 open_container(name, *value_at(path[: match.end()]), own), path[match.end() :].replace(os.sep, "/")
             )
     return None

@@ -23,7 +23,7 @@ except ImportError:  # Windows has no locks that a killed process leaves without
 else:
     AVAILABLE = True
 
-__all__ = ["AVAILABLE", "Held", "Identity", "any_mine", "file_system", "identity", "is_network"]
+__all__ = ["AVAILABLE", "DirectoryLock", "Identity", "any_mine", "file_system", "identity", "is_network"]
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -63,7 +63,7 @@ def any_mine() -> bool:
     return bool(_mine.held)
 
 
-class Held:
+class DirectoryLock:
     """A locked directory, or a file, until the block ends. If this thread holds it already, it is left as it is, but
     for its shared side, which does not become exclusive; with `known`, what this thread does meanwhile finds it so.
 

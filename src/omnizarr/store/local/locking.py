@@ -12,7 +12,7 @@ from omnizarr.errors import StoreError, warn
 from omnizarr.store.contract import check_key
 from omnizarr.store.local import flock
 from omnizarr.store.local.paths import LocalPaths
-from omnizarr.store.process_locks import Turn, process_lock, process_turn
+from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
 
 __all__ = ["LocalAgreement"]
 
@@ -97,25 +97,25 @@ class LocalAgreement(LocalPaths):
             self._fail("lock", min(directories), error)
         return True
 
-    def turn(self, key: str) -> AbstractContextManager[Turn]:
+    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         if not self.locking:
-            return process_turn(f"{self._place}\0{key}")
+            return process_task_lock(f"{self._place}\0{key}")
         self.check_writable()
         return self._turn(key)
 
     @contextmanager
-    def _turn(self, key: str) -> Iterator[Turn]:
-        from omnizarr.store.local.turn_file import file_turn  # only for who changes shapes
+    def _turn(self, key: str) -> Iterator[TaskLock]:
+        from omnizarr.store.local.task_lock import task_lock_file  # only for who changes shapes
 
         self._look_at_locks()
         with ExitStack() as stack:
             try:
                 path = self._find(key)
                 cut = path.rfind(os.sep) + 1
-                turn = stack.enter_context(file_turn(path[:cut], path[cut:]))
+                task_lock = stack.enter_context(task_lock_file(path[:cut], path[cut:]))
             except OSError as error:
                 self._fail("lock", key, error)
-            yield turn
+            yield task_lock
 
     def _guard(
         self,
@@ -125,14 +125,14 @@ class LocalAgreement(LocalPaths):
         patient: bool = True,
         known: bool = False,
         seen: flock.Identity | None = None,
-    ) -> AbstractContextManager[flock.Held | None]:
+    ) -> AbstractContextManager[flock.DirectoryLock | None]:
         """The lock of a directory; nothing, where there are none."""
         if not self.locking:
             return nullcontext()
         if not (shared or self._looked):
             self._look_at_locks()
         try:
-            return flock.Held(self._bare(folder), shared=shared, patient=patient, known=known, seen=seen)
+            return flock.DirectoryLock(self._bare(folder), shared=shared, patient=patient, known=known, seen=seen)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise

@@ -34,7 +34,7 @@ from omnizarr.store.local.paths import ABSENT, absolute, check_name, is_plain
 from omnizarr.store.local.publish import publish
 from omnizarr.store.local.splice import Part, Splice
 from omnizarr.store.local.staged import Batch
-from omnizarr.store.snapshot import FileVersion, Held, HeldFile
+from omnizarr.store.snapshot import FileSnapshot, FileVersion, Snapshot
 
 __all__ = ["LocalStore"]
 
@@ -241,7 +241,7 @@ class LocalStore(LocalListing):
         finally:
             os.close(file)
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         file = self._open_known(key)
         if file is None:
             file = self._open(key)
@@ -251,7 +251,7 @@ class LocalStore(LocalListing):
             status = os.fstat(file)
             if S_ISREG(status.st_mode):
                 file, kept = -1, file
-                return HeldFile(kept, status, lambda error: self._fail("read", key, error))
+                return FileSnapshot(kept, status, lambda error: self._fail("read", key, error))
             return None
         finally:
             if file != -1:
@@ -337,9 +337,9 @@ class LocalStore(LocalListing):
         with self.lock([key]):
             return self.get_versioned(key)[1] == version and self._put(key, data, None)
 
-    def splice(self, key: str, pieces: Sequence[Buffer | Part], held: Held) -> bool:
+    def splice(self, key: str, pieces: Sequence[Buffer | Part], held: Snapshot) -> bool:
         self.check_writable()
-        if not isinstance(held, HeldFile):
+        if not isinstance(held, FileSnapshot):
             return super().splice(key, pieces, held)
         splice = Splice(held.file, [piece if isinstance(piece, tuple) else flat(piece) for piece in pieces])
         return self._put(key, splice, (held.file_version,))

@@ -9,7 +9,7 @@ import time
 from functools import cache
 from itertools import count
 
-__all__ = ["is_temporary", "new_name", "sweep", "turn_name"]
+__all__ = ["is_temporary", "new_name", "sweep", "task_lock_name"]
 
 _TEMPORARY = re.compile(r"\.omnizarr-([0-9a-f]+)-([0-9]+)-[0-9]+\.tmp")
 _STALE = 86_400  # seconds; no write takes a day, and no two clocks that share a file system differ by that much
@@ -22,7 +22,7 @@ def is_temporary(name: str) -> bool:
     return name.startswith(".omnizarr-") and (_TEMPORARY.fullmatch(name) is not None or name.endswith(_TURN))
 
 
-def turn_name(name: str) -> str:
+def task_lock_name(name: str) -> str:
     """The name of the file that marks somebody's turn at what the file `name` is about."""
     return f".omnizarr-{name}{_TURN}"
 

@@ -28,7 +28,7 @@ from omnizarr.store.object import error_mapping
 from omnizarr.store.object.client import Address, Given, Source, parsed
 from omnizarr.store.requests.reads import Ask, Overlap
 from omnizarr.store.requests.window import Window
-from omnizarr.store.snapshot import Held
+from omnizarr.store.snapshot import Snapshot
 
 __all__ = ["ObjectStore"]
 
@@ -264,9 +264,9 @@ class ObjectStore(Store):
                     self._remember(key, state.data, state.version)
         return answers
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         head = self._head(key)
-        return None if head is None else _HeldObject(self, key, head["size"], _version(head))
+        return None if head is None else _ObjectSnapshot(self, key, head["size"], _version(head))
 
     def exists(self, key: str) -> bool:
         return self._head(key) is not None
@@ -428,7 +428,7 @@ class ObjectStore(Store):
         return error_mapping.store_error(error, what, repr(self), key, self._source.secrets)
 
 
-class _HeldObject(Held):
+class _ObjectSnapshot(Snapshot):
     """An object in the state in which it was looked at. If somebody replaces it, it cannot be read any more."""
 
     def __init__(self, store: ObjectStore, key: str, size: int, version: Version) -> None:

@@ -20,7 +20,7 @@ from omnizarr.store.zip.byte_source import BytesSource
 from omnizarr.store.zip.entries import Entry, crc32, deflated, entries_of
 from omnizarr.store.zip.location import Home
 from omnizarr.store.zip.records import DEFLATED, STORED, Damaged
-from omnizarr.store.zip.writer import Draft, encoded_name
+from omnizarr.store.zip.writer import ArchiveWriter, encoded_name
 
 __all__ = ["Archive", "archive_at"]
 
@@ -79,7 +79,7 @@ class Archive:
         self.writers = 0
         self.durable = False
         self._lock = threading.RLock()
-        self._draft: Draft | None = None
+        self._draft: ArchiveWriter | None = None
         self._process = os.getpid()
         self._waiting = 0
         self._changed = False
@@ -127,7 +127,7 @@ class Archive:
 
     # -- writing
 
-    def begin(self) -> Draft:
+    def begin(self) -> ArchiveWriter:
         """Claims the archive, and brings it up to date: another process may have finished writing meanwhile."""
         if self._draft is not None and self._process != os.getpid():
             raise StoreError(
@@ -144,7 +144,7 @@ class Archive:
             except BaseException:
                 self.home.abandon(source)
                 raise
-            self._draft = Draft(source)
+            self._draft = ArchiveWriter(source)
             self._process = os.getpid()
             _unfinished.add(self)
         return self._draft
@@ -196,7 +196,7 @@ class Archive:
                         if self._index is not None:
                             self._index.remove(key)
 
-    def _drop(self, draft: Draft, key: str) -> None:
+    def _drop(self, draft: ArchiveWriter, key: str) -> None:
         before = self.entries.get(key)
         if before is not None:
             draft.drop(before)
@@ -215,7 +215,7 @@ class Archive:
                 return
             try:
                 if draft.unused:  # what is no longer needed is left behind
-                    draft = Draft(self.home.spare())
+                    draft = ArchiveWriter(self.home.spare())
                 entries = draft.complete(self.entries)
                 state = self.home.publish(draft.source, self._state, durable=self.durable)
             except BaseException:

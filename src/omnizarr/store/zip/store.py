@@ -23,7 +23,7 @@ from omnizarr.store.contract import (
     span,
 )
 from omnizarr.store.local.store import LocalStore
-from omnizarr.store.snapshot import Held
+from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.zip.archive import Archive, archive_at
 from omnizarr.store.zip.entries import Entry
 from omnizarr.store.zip.location import FileHome, Home, ObjectHome, ValueHome
@@ -244,12 +244,12 @@ class ZipStore(Store):
                 else:
                     raise Damaged("an entry is cut off")
 
-    def hold(self, key: str) -> Held | None:
+    def hold(self, key: str) -> Snapshot | None:
         entry = self._entry(key)
         if entry is None:
             return None
         with self._reading(key):
-            return HeldEntry(entry, self._reading, key)
+            return EntrySnapshot(entry, self._reading, key)
 
     def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         entry = self._entry(key)
@@ -333,7 +333,7 @@ class ZipStore(Store):
         return process_lock(self.location, keys)
 
 
-class HeldEntry(Held):
+class EntrySnapshot(Snapshot):
     """An entry, which never changes. A compressed one is decompressed once, when a part of it is first asked for."""
 
     def __init__(self, entry: Entry, reading: Callable[[str], AbstractContextManager[None]], key: str) -> None:

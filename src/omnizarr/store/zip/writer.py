@@ -10,7 +10,7 @@ from omnizarr.store.zip.byte_source import FileSource
 from omnizarr.store.zip.entries import Entry
 from omnizarr.store.zip.records import central_record, end_records, local_record
 
-__all__ = ["Draft", "encoded_name"]
+__all__ = ["ArchiveWriter", "encoded_name"]
 
 _GATHERED = 2**20  # bytes of small entries that are written together
 _DOCUMENT = 2**12  # bytes
@@ -25,7 +25,7 @@ def encoded_name(key: str) -> bytes:
     return name
 
 
-class Draft:
+class ArchiveWriter:
     """A file that becomes an archive. One thread at a time writes to it."""
 
     def __init__(self, source: FileSource) -> None:

@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from omnizarr.store.local import files
-from omnizarr.store.local.flock import Held
-from omnizarr.store.local.temp_names import turn_name
-from omnizarr.store.process_locks import Turn
+from omnizarr.store.local.flock import DirectoryLock
+from omnizarr.store.local.temp_names import task_lock_name
+from omnizarr.store.process_locks import TaskLock
 
-__all__ = ["file_turn"]
+__all__ = ["task_lock_file"]
 
 _OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-class _FileTurn(Turn):
+class _TaskLockFile(TaskLock):
     def __init__(self, file: int) -> None:
         self._file = file
         self.broken = self.begun = os.fstat(file).st_size > 0
@@ -32,18 +32,18 @@ class _FileTurn(Turn):
 
 
 @contextmanager
-def file_turn(folder: str, name: str) -> Iterator[Turn]:
+def task_lock_file(folder: str, name: str) -> Iterator[TaskLock]:
     """One's turn at what `name`, a file in `folder`, is about."""
-    path = folder + turn_name(name)
+    path = folder + task_lock_name(name)
     while True:
-        with Held(path, shared=False, flags=_OPEN) as held:
+        with DirectoryLock(path, shared=False, flags=_OPEN) as held:
             if not held.still_there():
                 continue  # whoever had the turn before removed it; the next one waits at another
-            turn = _FileTurn(held.file)
+            task_lock = _TaskLockFile(held.file)
             try:
-                yield turn
+                yield task_lock
             except BaseException:
-                if not turn.begun:
+                if not task_lock.begun:
                     files.remove(path)
                 raise
             files.remove(path)
