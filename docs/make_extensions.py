@@ -15,8 +15,8 @@ from omnizarr.codecs import ArrayCodec, Serializer, codecs
 from omnizarr.codecs.numcodecs_ import PRIVATE
 from omnizarr.codecs.numcodecs_.v2_ids import class_of
 from omnizarr.dtypes import DataType, data_types, parse_data_type
-from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
-from omnizarr.dtypes.record_padding import leaves
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
+from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.grids import chunk_grids
 from omnizarr.store.address.containers import containers
 from omnizarr.store.address.schemes import stores
@@ -153,7 +153,7 @@ def needs(what: str, name: str) -> str:
     if what == "store":
         return extra(None if name in WITHOUT_EXTRA else "obstore")
     found = made_of(name) if what == "data type" else None
-    small = found is not None and any(is_small(leaf) for _, leaf in leaves(found.dtype))
+    small = found is not None and any(is_ml_dtype(leaf) for _, leaf in leaf_types(found.dtype))
     return extra("ml_dtypes" if small else None)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from omnizarr._extension import Extension, check_members, find, parse_extension
+from omnizarr._extension import Extension, check_members, find_registered, parse_extension
 from omnizarr._json import Problems
 from omnizarr._registry import Registry
 
@@ -88,8 +88,8 @@ def test_R37_unknown_name_is_a_problem_that_suggests_the_nearest() -> None:
     registry: Registry[int] = Registry("codec", "omnizarr.tests.nothing")
     registry.register("gzip", 1)
     problems = Problems()
-    assert find(Extension("gzip", {}), registry, problems) == 1
-    assert find(Extension("gzipp", {}, place="$.codecs[0].name"), registry, problems) is None
+    assert find_registered(Extension("gzip", {}), registry, problems) == 1
+    assert find_registered(Extension("gzipp", {}, place="$.codecs[0].name"), registry, problems) is None
     (problem,) = problems.found
     assert problem.path == "$.codecs[0].name"
     assert problem.hint == "did you mean `gzip`?"

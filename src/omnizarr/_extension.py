@@ -11,7 +11,7 @@ from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
 from omnizarr.errors import ArgumentError, OmnizarrError
 
-__all__ = ["Extension", "asked", "check_members", "find", "parse_extension"]
+__all__ = ["Extension", "call_extension", "check_members", "find_registered", "parse_extension"]
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def parse_extension(
     return Extension(name, configuration, must_understand, place)
 
 
-def find(extension: Extension, registry: Registry[T], problems: Problems) -> T | None:
+def find_registered(extension: Extension, registry: Registry[T], problems: Problems) -> T | None:
     """What the registry holds under the extension's name; a problem that suggests the nearest name if nothing (R37)."""
     found = registry.get(extension.name)
     if found is None:
@@ -78,7 +78,7 @@ def find(extension: Extension, registry: Registry[T], problems: Problems) -> T |
     return found
 
 
-def asked(
+def call_extension(
     kind: str, name: str, path: str, problems: Problems, reader: Callable[..., T | None], *arguments: Any
 ) -> T | None:
     """What an extension makes of a document, and a problem at `path` if that is nothing. Whatever goes wrong within it

@@ -20,12 +20,12 @@ from threading import Lock, get_ident
 from types import FrameType
 from typing import Any
 
-__all__ = ["CACHES", "DATABASES", "MEMORY", "before_forks", "load"]
+__all__ = ["CACHE_LOCK", "DATABASE_LOCK", "MEMORY_LOCK", "import_library", "run_before_fork"]
 
 # Locks that the forking thread holds while it forks, and nobody else. They are here, and not where they are used, to be
 # registered before anybody can be about to fork: else they would be freed after a fork for which they were not taken.
 # And they are taken and freed by themselves, without a function of Python's around it, in which Ctrl-C might be raised.
-MEMORY, CACHES, DATABASES = Lock(), Lock(), Lock()
+MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK = Lock(), Lock(), Lock()
 
 _PATIENCE = 2.0  # seconds; an import takes less, unless it waits for what the forking thread holds
 _PAUSE = 0.0005  # seconds
@@ -34,12 +34,12 @@ _forks: dict[int, float] = {}  # the threads that are about to fork, and until w
 _tasks: list[Callable[[], object]] = []
 
 
-def before_forks(task: Callable[[], object]) -> None:
+def run_before_fork(task: Callable[[], object]) -> None:
     """Has something done before each fork, while the locks above are held."""
     _tasks.append(task)
 
 
-def load(name: str) -> Any:
+def import_library(name: str) -> Any:
     """The module of a library, imported if it was not yet; not while somebody forks."""
     if name not in sys.modules and not _imports(sys._getframe()):  # who imports already is waited for
         while time.monotonic() < max(list(_forks.values()), default=0):
@@ -105,6 +105,6 @@ def _imports(frame: FrameType | None) -> bool:
 
 if hasattr(os, "register_at_fork"):  # what is registered last is done first
     os.register_at_fork(before=_prepare)
-    for _lock in (MEMORY, CACHES, DATABASES):
+    for _lock in (MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK):
         os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on_in_child)

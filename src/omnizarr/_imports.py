@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr.errors import MissingDependencyError
 
 __all__ = ["load_optional"]
@@ -16,6 +16,6 @@ def load_optional(feature: str, package: str, module: str | None = None) -> Any:
     `feature` is what needs it, and `package` what the user has to install.
     """
     try:
-        return load(module or package)
+        return import_library(module or package)
     except ImportError:
         raise MissingDependencyError(feature, package) from None

@@ -84,7 +84,7 @@ class OmnizarrError(Exception):
         self.hint = hint
         self.__dict__.update(fields)
 
-    def led_by(self, what: str) -> Self:
+    def add_context(self, what: str) -> Self:
         """The same error, with what was being done in front of its message."""
         self.message = f"{what}: {self.message}"
         return self

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as arrays
 import omnizarr
 from omnizarr.codecs import ArrayCodec, Serializer, codec_of, codecs
 from omnizarr.dtypes import DataType, data_type_of, data_types
-from omnizarr.dtypes.sanitize import Soundness
+from omnizarr.dtypes.sanitize import Sanitizer
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.testing.value_checks import same_elements
 
@@ -87,7 +87,7 @@ def elements(data_type: DataType, shape: tuple[int, ...], seed: int) -> npt.NDAr
         points = random.integers(0, 0xD800, count * dtype.itemsize // 4, np.uint32)
         return points.view(dtype).reshape(shape)
     bits = np.frombuffer(random.bytes(count * dtype.itemsize), dtype).reshape(shape)
-    return Soundness(dtype).mended(bits)
+    return Sanitizer(dtype).sanitize(bits)
 
 
 def kept(name: str, data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:

@@ -14,7 +14,7 @@ from omnizarr import _json
 from omnizarr._json import Problems
 from omnizarr.codecs.array_to_bytes.bytes_ import has_byte_order
 from omnizarr.dtypes import DataType, Scalar, data_type_of, data_types, from_numpy, parse_data_type, same_bits
-from omnizarr.dtypes.numbers.ml_dtypes_ import WIDTHS
+from omnizarr.dtypes.numbers.ml_dtypes_ import SUBBYTE_WIDTHS
 from omnizarr.dtypes.struct_ import Struct
 from omnizarr.errors import ArgumentError
 
@@ -67,8 +67,8 @@ def bits_of(data_type: DataType) -> st.SearchStrategy[bytes]:
     if data_type.name in PAIRS:
         part = bits_of(of_name(data_type.name.removeprefix("complex_")))
         return st.tuples(part, part).map(b"".join)
-    if data_type.name in WIDTHS:
-        return st.integers(0, 2 ** WIDTHS[data_type.name] - 1).map(lambda number: bytes([number]))
+    if data_type.name in SUBBYTE_WIDTHS:
+        return st.integers(0, 2 ** SUBBYTE_WIDTHS[data_type.name] - 1).map(lambda number: bytes([number]))
     if data_type.dtype.kind == "U":
         return st.text(st.characters(), max_size=data_type.dtype.itemsize // 4).map(
             lambda text: np.array(text, data_type.dtype).tobytes()

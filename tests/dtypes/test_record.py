@@ -21,8 +21,8 @@ from omnizarr.dtypes import (
     is_fill,
     same_bits,
 )
-from omnizarr.dtypes.record_padding import as_stored, packed, padded
-from omnizarr.dtypes.sanitize import Soundness
+from omnizarr.dtypes.record_padding import has_padding, without_padding, zeroed_padding
+from omnizarr.dtypes.sanitize import Sanitizer
 from omnizarr.dtypes.struct_ import Struct
 from omnizarr.errors import ArgumentError
 
@@ -81,19 +81,19 @@ def filled(dtype: np.dtype[Any], byte: int) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("dtype", [ALIGNED, DEEP])
 def test_gaps_do_not_count_and_are_stored_as_zeros(dtype: np.dtype[Any]) -> None:
-    assert padded(dtype)
+    assert has_padding(dtype)
     array, other = filled(dtype, 0), filled(dtype, 0)
     memory = other.view("u1").reshape(3, -1)
     used = np.zeros(dtype.itemsize, bool)
     for offset in range(dtype.itemsize):  # a byte is in a gap, if changing it changes no field
         probe = np.zeros(1, dtype)
         probe.view("u1")[offset] = 1
-        used[offset] = probe.astype(packed(dtype)).tobytes() != bytes(packed(dtype).itemsize)
+        used[offset] = probe.astype(without_padding(dtype)).tobytes() != bytes(without_padding(dtype).itemsize)
     assert 0 < used.sum() < dtype.itemsize
     memory[:, ~used] = 7
     assert is_fill(other, array[0:1].reshape(()))
     assert same_bits(other[0:1].reshape(()), array[0:1].reshape(()))
-    assert as_stored(other, dtype).tobytes() == bytes(3 * dtype.itemsize)
+    assert zeroed_padding(other, dtype).tobytes() == bytes(3 * dtype.itemsize)
     memory[1, np.flatnonzero(used)[-1]] = 1
     assert not is_fill(other, array[0:1].reshape(()))
 
@@ -165,14 +165,14 @@ def test_a_record_for_people_to_look_at() -> None:
 
 def test_R87_booleans_and_R147_characters_inside_records() -> None:
     array = np.zeros(2, MIXED)
-    sound = Soundness(MIXED)
+    sound = Sanitizer(MIXED)
     assert sound
-    assert sound.mended(array) is array
+    assert sound.sanitize(array) is array
     array["c"]["e"].view("u1")[1] = 7
-    mended = sound.mended(array)
-    assert mended["c"]["e"].view("u1").tolist() == [0, 1]
+    sanitize = sound.sanitize(array)
+    assert sanitize["c"]["e"].view("u1").tolist() == [0, 1]
     assert array["c"]["e"].view("u1")[1] == 7
     array["c"]["d"].view((np.dtype(">u4"), (2,)))[1, 1, 1] = 0x110000
     with pytest.raises(ValueError, match="no character 0x110000"):
-        sound.mended(array)
-    assert not Soundness(ALIGNED)
+        sound.sanitize(array)
+    assert not Sanitizer(ALIGNED)

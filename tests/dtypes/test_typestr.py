@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as npst
 
 from omnizarr._json import Problems
 from omnizarr.dtypes import dump_typestr, parse_typestr
-from omnizarr.dtypes.record_padding import rebuilt
+from omnizarr.dtypes.record_padding import native_layout
 from omnizarr.errors import ArgumentError, MissingDependencyError
 
 
@@ -245,7 +245,7 @@ def test_parsing_what_was_dumped_gives_the_same(dtype: np.dtype[Any]) -> None:
     spelled = dump_typestr(dtype)
     found, problems = read(spelled)
     assert found is not None
-    assert rebuilt(found) == rebuilt(dtype)  # but for titles
+    assert native_layout(found) == native_layout(dtype)  # but for titles
     assert dump_typestr(found) == spelled
     assert not problems.warnings
 

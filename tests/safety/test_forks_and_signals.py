@@ -67,12 +67,12 @@ import logging, os, sys, threading, time, warnings
 warnings.simplefilter("ignore")
 sys.path.insert(0, sys.argv[1])
 begun = sys.begun = threading.Event()
-from omnizarr._fork import load
-thread = threading.Thread(target=load, args=["slow_library"])
+from omnizarr._fork import import_library
+thread = threading.Thread(target=import_library, args=["slow_library"])
 thread.start()
 begun.wait()
 child = os.fork()
-assert load("slow_library").ready  # which waits for ever for a thread that a child does not have
+assert import_library("slow_library").ready  # which waits for ever for a thread that a child does not have
 if child == 0:
     os._exit(0)
 thread.join()
@@ -152,7 +152,7 @@ def test_forking_in_the_middle_of_the_first_use_of_all(tmp_path: Path, kind: str
 
 
 def held() -> list[bool]:
-    return [lock.locked() for lock in (_fork.MEMORY, _fork.CACHES, _fork.DATABASES)]
+    return [lock.locked() for lock in (_fork.MEMORY_LOCK, _fork.CACHE_LOCK, _fork.DATABASE_LOCK)]
 
 
 @pytest.mark.parametrize("failing", [False, True])
@@ -219,7 +219,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 signal.alarm(60)
 memory[...] = database[...] = 2
 assert (memory[...] == 2).all() and (database[...] == 2).all()
-assert not any(lock.locked() for lock in (_fork.MEMORY, _fork.CACHES, _fork.DATABASES))
+assert not any(lock.locked() for lock in (_fork.MEMORY_LOCK, _fork.CACHE_LOCK, _fork.DATABASE_LOCK))
 assert forks > 10, forks
 os._exit(0)
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnizarr._extension import asked, find, parse_extension
+from omnizarr._extension import call_extension, find_registered, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys.contract import ChunkKeys, chunk_key_encodings
 from omnizarr.chunk_keys.default import DefaultKeys
@@ -18,7 +18,7 @@ Default, Draft, V2 = DefaultKeys, DraftKeys, V2Keys
 def parse_chunk_keys(value: Json, path: str, problems: Problems) -> ChunkKeys | None:
     """Reads a `chunk_key_encoding` member, as a name or as an object (R14, R77); adds to `problems` if it is wrong."""
     extension = parse_extension(value, path, problems, kind="chunk key encoding", ignorable=False)
-    encoding = extension and find(extension, chunk_key_encodings, problems)
+    encoding = extension and find_registered(extension, chunk_key_encodings, problems)
     if not extension or not encoding:
         return None
-    return asked("chunk key encoding", extension.name, path, problems, encoding.parse, extension.configuration)
+    return call_extension("chunk key encoding", extension.name, path, problems, encoding.parse, extension.configuration)

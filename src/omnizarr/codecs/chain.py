@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._extension import asked
+from omnizarr._extension import call_extension
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import (
     ArrayCodec,
@@ -104,20 +104,20 @@ class Chain:
             where = f"{path}[{index}]"
             bound: BoundArrayCodec | BoundSerializer | BoundBytesCodec | None
             if isinstance(codec, ArrayCodec):
-                bound = asked("codec", codec.name, where, problems, codec.bind, now)
+                bound = call_extension("codec", codec.name, where, problems, codec.bind, now)
                 if bound is None:
                     return None
                 arrays.append(guarded(codec.name, bound, now))
                 now = bound.encoded
             elif isinstance(codec, Serializer):
-                serializer = asked("codec", codec.name, where, problems, codec.bind, now)
+                serializer = call_extension("codec", codec.name, where, problems, codec.bind, now)
                 if serializer is None:
                     return None
                 serializer = guarded(codec.name, serializer, now)
                 flow = serializer.encoded
             elif isinstance(codec, BytesCodec):
                 assert flow is not None
-                bound = asked("codec", codec.name, where, problems, codec.bind, flow)
+                bound = call_extension("codec", codec.name, where, problems, codec.bind, flow)
                 if bound is None:
                     return None
                 steps.append(guarded(codec.name, bound, flow))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from omnizarr._extension import asked, parse_extension
+from omnizarr._extension import call_extension, parse_extension
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
 from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, codecs
@@ -70,7 +70,7 @@ def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
         return None
     known = codecs.get(extension.name)
     if known is not None:
-        return asked("codec", extension.name, path, problems, known.parse, extension.configuration)
+        return call_extension("codec", extension.name, path, problems, known.parse, extension.configuration)
     if not extension.must_understand:
         problems.warn(path, f"unknown codec `{extension.name}` is ignored, as its metadata allows")
         return Skipped(value)

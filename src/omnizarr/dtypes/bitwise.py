@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.dtypes.contract import Scalar
-from omnizarr.dtypes.record_padding import packed, padded
+from omnizarr.dtypes.record_padding import has_padding, without_padding
 
 __all__ = ["is_fill", "same_bits"]
 
@@ -27,8 +27,8 @@ def same_bits(a: Scalar, b: Scalar) -> bool:
         return False
     if a.dtype.hasobject:
         return _same(a[()], b[()])
-    if a.dtype.names is not None and padded(a.dtype):
-        a, b = a.astype(packed(a.dtype)), b.astype(packed(b.dtype))
+    if a.dtype.names is not None and has_padding(a.dtype):
+        a, b = a.astype(without_padding(a.dtype)), b.astype(without_padding(b.dtype))
     return a.tobytes() == b.tobytes()
 
 
@@ -38,8 +38,8 @@ def is_fill(array: npt.NDArray[Any], fill: Scalar) -> bool:
         return True
     if array.dtype.hasobject:
         return _all_same(array, fill)
-    if array.dtype.names is not None and padded(array.dtype):
-        array, fill = array.astype(packed(array.dtype)), fill.astype(packed(fill.dtype))
+    if array.dtype.names is not None and has_padding(array.dtype):
+        array, fill = array.astype(without_padding(array.dtype)), fill.astype(without_padding(fill.dtype))
     element = fill.tobytes()
     # Most chunks that hold data end here. As a scalar, text and bytes would lose the zeros at their end.
     corner: tuple[Any, ...] = (*(0,) * array.ndim, ...)

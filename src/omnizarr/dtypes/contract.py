@@ -13,7 +13,13 @@ import numpy.typing as npt
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr._registry import Registry
-from omnizarr.dtypes.numbers.ml_dtypes_ import COMPLEX, check_small, cleared, is_small, small_parts
+from omnizarr.dtypes.numbers.ml_dtypes_ import (
+    COMPLEX_NAMES,
+    check_subbyte_values,
+    clear_unused_bits,
+    is_ml_dtype,
+    subbyte_fields,
+)
 from omnizarr.errors import ArgumentError
 
 __all__ = [
@@ -23,14 +29,14 @@ __all__ = [
     "Reader",
     "Scalar",
     "as_elements",
+    "as_json_value",
     "data_types",
+    "exact_scalar",
     "from_numpy_rules",
     "native_order",
     "plain_reader",
     "read_length",
     "register_plain",
-    "same_type",
-    "spelled",
 ]
 
 Scalar: TypeAlias = npt.NDArray[Any]
@@ -91,11 +97,11 @@ class DataType(ABC):
     def cast_fill(self, value: Any) -> Scalar:
         """The fill value that a program gives: a Python or NumPy scalar, or a document's spelling of one.
         ArgumentError if the type cannot hold it; only a float may be rounded."""
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
         problems = Problems()
-        fill = self.parse_fill(spelled(value), "fill_value", problems)
+        fill = self.parse_fill(as_json_value(value), "fill_value", problems)
         if fill is None:
             first = problems.found[0]
             raise ArgumentError(f"fill value of `{self.name}`: {first.message}", argument="fill_value", hint=first.hint)
@@ -115,9 +121,9 @@ def as_elements(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
     Numbers of another kind are left as they are, to be converted chunk by chunk; whatever may turn out not to be a
     number, or not to fit, is converted at once, so that it is refused before anything is written."""
-    if dtype.isbuiltin != 1 and small_parts(dtype):
-        check_small(value, dtype)
-        return cleared(np.asarray(value, dtype))
+    if dtype.isbuiltin != 1 and subbyte_fields(dtype):
+        check_subbyte_values(value, dtype)
+        return clear_unused_bits(np.asarray(value, dtype))
     if not isinstance(value, (np.ndarray, np.generic)) and not hasattr(value, "__array__"):
         return np.asarray(value, dtype)
     array = np.asarray(value)
@@ -131,29 +137,29 @@ def native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return dtype if dtype.isnative else dtype.newbyteorder("=")  # NumPy's string type does not know newbyteorder
 
 
-def same_type(value: Any, dtype: np.dtype[Any]) -> Scalar | None:
+def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Scalar | None:
     """A copy of `value`, bit for bit where bits count, if it is a scalar of that very dtype in any byte order; else
     None."""
     if isinstance(value, (float, complex, np.generic, np.ndarray)):
         array = np.asarray(value)
         if array.ndim == 0 and native_order(array.dtype) == dtype:
-            return cleared(array.astype(dtype))
+            return clear_unused_bits(array.astype(dtype))
     return None
 
 
-def spelled(value: Any) -> Json:
+def as_json_value(value: Any) -> Json:
     """A Python or NumPy value as a document would hold it."""
     if isinstance(value, (np.ndarray, np.generic)):
-        if value.dtype.name in COMPLEX:
+        if value.dtype.name in COMPLEX_NAMES:
             value = value.astype(np.complex64)
-        if value.dtype.kind in "biufc" or is_small(value.dtype):
+        if value.dtype.kind in "biufc" or is_ml_dtype(value.dtype):
             value = value.tolist()
     if isinstance(value, np.floating):  # a long double, which has no Python twin
         return float(value)
     if isinstance(value, (complex, np.complexfloating)):
         return [float(value.real), float(value.imag)]
     if isinstance(value, (list, tuple)):
-        return [spelled(item) for item in value]
+        return [as_json_value(item) for item in value]
     return value
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.dtypes.contract import DataType, Scalar, same_type
+from omnizarr.dtypes.contract import DataType, Scalar, exact_scalar
 from omnizarr.errors import ArgumentError
 
 __all__ = ["UNITS", "Datetime", "of_numpy", "read_datetime", "unit_of"]
@@ -72,7 +72,7 @@ class Datetime(DataType):
     def cast_fill(self, value: Any) -> Scalar:
         """Also from a time of NumPy in other units, from Python's datetime and timedelta, and from a date as text; but
         only if none of it is lost."""
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
         if isinstance(value, str) and self.kind == "datetime64" and value != "NaT":

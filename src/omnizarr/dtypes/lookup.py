@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr._extension import asked, find, parse_extension
+from omnizarr._extension import call_extension, find_registered, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr.dtypes.contract import DataType, FromNumpy, data_types, from_numpy_rules, native_order
-from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
 from omnizarr.dtypes.raw import is_raw_name, read_raw
 from omnizarr.errors import ArgumentError
 
@@ -41,10 +41,10 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
     extension = parse_extension(value, path, problems, kind="data type", ignorable=False, obsolete=("fallback",))
     if extension is None:
         return None
-    reader = read_raw if is_raw_name(extension.name) else find(extension, data_types, problems)
+    reader = read_raw if is_raw_name(extension.name) else find_registered(extension, data_types, problems)
     if reader is None:
         return None
-    found = asked("data type", extension.name, path, problems, reader, extension.name, extension.configuration)
+    found = call_extension("data type", extension.name, path, problems, reader, extension.name, extension.configuration)
     if found is not None and found.core and isinstance(value, dict):
         problems.warn(path, f"the core data type `{found.name}` is written as a plain string")
     return found
@@ -53,7 +53,7 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
 def from_numpy(dtype: np.dtype[Any]) -> DataType | None:
     """The data type that stores a NumPy dtype, or None. Byte order is the serializer's business, not the type's."""
     native = native_order(dtype)
-    homes = ("numbers.ml_types",) if is_small(dtype) else _HOMES.get(dtype.char) or _HOMES.get(dtype.kind, ())
+    homes = ("numbers.ml_types",) if is_ml_dtype(dtype) else _HOMES.get(dtype.char) or _HOMES.get(dtype.kind, ())
     rules = (*from_numpy_rules, *map(_rule, homes))
     return next((found for rule in rules if (found := rule(native)) is not None), None)
 

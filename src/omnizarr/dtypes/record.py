@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems, from_base64
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, same_type
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, exact_scalar
 from omnizarr.dtypes.lookup import DEEPEST, from_numpy
-from omnizarr.dtypes.record_padding import as_stored, leaves, padded, rebuilt
-from omnizarr.dtypes.sanitize import Soundness
+from omnizarr.dtypes.record_padding import has_padding, leaf_types, native_layout, zeroed_padding
+from omnizarr.dtypes.sanitize import Sanitizer
 from omnizarr.dtypes.typestr import dump_typestr
 from omnizarr.errors import ArgumentError
 
@@ -40,14 +40,14 @@ class Record(DataType):
         elif _depth(self.dtype) > DEEPEST:
             wrong = f"records are nested more than {DEEPEST} levels deep"
         else:
-            for path, leaf in leaves(self.dtype):
+            for path, leaf in leaf_types(self.dtype):
                 kind = from_numpy(leaf)
                 if kind is None or not kind.fixed_size:
                     wrong = f"the field `{'.'.join(path)}` of a record cannot be of type {leaf}"
         if wrong:
             raise ArgumentError(wrong, argument="dtype")
         dump_typestr(self.dtype, units=False)  # refuses fields that overlap
-        object.__setattr__(self, "dtype", rebuilt(self.dtype))
+        object.__setattr__(self, "dtype", native_layout(self.dtype))
 
     def to_json(self) -> Json:
         """For people to look at: no document holds it."""
@@ -66,7 +66,7 @@ class Record(DataType):
 
     def cast_fill(self, value: Any) -> Scalar:
         """From a NumPy record, a tuple in the order of the fields, or a mapping of them."""
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
         names = self.dtype.names or ()
@@ -99,7 +99,7 @@ def data_type_of_stored(dtype: np.dtype[Any]) -> DataType | None:
     """The data type of elements that are stored as `dtype` says, to the byte; None if there is none. Unlike
     `from_numpy` it keeps the gaps of a record, which nobody needs in a new array."""
     try:
-        return Record(dtype) if dtype.names and padded(dtype) else from_numpy(dtype)
+        return Record(dtype) if dtype.names and has_padding(dtype) else from_numpy(dtype)
     except ArgumentError:
         return None
 
@@ -109,10 +109,10 @@ def fill_from_bytes(data: bytes, stored: np.dtype[Any], path: str, problems: Pro
     if len(data) != stored.itemsize:
         problems.add(path, f"expected {stored.itemsize} bytes, found {len(data)}")
         return None
-    native = rebuilt(stored)
-    found = as_stored(np.frombuffer(data, stored).reshape(()), native)
+    native = native_layout(stored)
+    found = zeroed_padding(np.frombuffer(data, stored).reshape(()), native)
     try:
-        return Soundness(native).mended(found.copy())
+        return Sanitizer(native).sanitize(found.copy())
     except ValueError as error:
         problems.add(path, str(error))
         return None
@@ -120,7 +120,7 @@ def fill_from_bytes(data: bytes, stored: np.dtype[Any], path: str, problems: Pro
 
 def fill_to_bytes(fill: Scalar, stored: np.dtype[Any]) -> bytes:
     """The bytes of a fill value in the type that is stored."""
-    return as_stored(fill, stored).tobytes()
+    return zeroed_padding(fill, stored).tobytes()
 
 
 def of_numpy(dtype: np.dtype[Any]) -> Record | None:

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.dtypes.numbers.ml_dtypes_ import cleared, extended, small_parts
-from omnizarr.dtypes.record_padding import leaves
+from omnizarr.dtypes.numbers.ml_dtypes_ import clear_unused_bits, extend_signs, subbyte_fields
+from omnizarr.dtypes.record_padding import leaf_types
 
-__all__ = ["Soundness"]
+__all__ = ["Sanitizer"]
 
 _LAST_CHARACTER = 0x10FFFF
 
 
-class Soundness:
+class Sanitizer:
     """Looks at what a type can hold that is not sound; false if that is nothing."""
 
     __slots__ = ("_bools", "_small", "_texts")
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
-        found = list(leaves(dtype))
+        found = list(leaf_types(dtype))
         self._bools = [path for path, leaf in found if leaf.kind == "b"]
-        self._small = small_parts(dtype)
+        self._small = subbyte_fields(dtype)
         self._texts = [
             (path, np.dtype((np.dtype(f"{leaf.byteorder}u4"), (leaf.itemsize // 4,))))
             for path, leaf in found
@@ -34,18 +34,18 @@ class Soundness:
     def __bool__(self) -> bool:
         return bool(self._bools or self._texts or self._small)
 
-    def mended(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def sanitize(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`array` itself if all is sound; a copy in which every other boolean is true (R87), as C made of it, and what
         does not count is zero (R141); or ValueError if there is text that cannot be mended."""
         for path, characters in self._texts:
             part = _part(array, path).view(characters)
             if part.size and part.max() > _LAST_CHARACTER:
                 raise ValueError(f"there is no character {int(part.max()):#x}")
-        return self._with_true_as_one(cleared(array) if self._small else array)
+        return self._with_true_as_one(clear_unused_bits(array) if self._small else array)
 
-    def storable(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def to_stored(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`array` itself, or a copy, as it is to be stored."""
-        return self._with_true_as_one(extended(array) if self._small else array)
+        return self._with_true_as_one(extend_signs(array) if self._small else array)
 
     def _with_true_as_one(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """`array` itself if every boolean in it is 0 or 1, else a copy in which it is so."""

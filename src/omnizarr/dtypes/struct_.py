@@ -10,7 +10,7 @@ import numpy as np
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems
-from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, same_type
+from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, exact_scalar
 from omnizarr.dtypes.lookup import DEEPEST, from_numpy, parse_data_type
 from omnizarr.errors import ArgumentError
 
@@ -91,7 +91,7 @@ class Struct(DataType):
 
     def cast_fill(self, value: Any) -> Scalar:
         """A fill value from a dict, a tuple in the order of the fields, or a NumPy record."""
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
         parts = value

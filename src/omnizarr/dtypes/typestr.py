@@ -14,8 +14,8 @@ from omnizarr._json import Json, Problems, describe, is_integer
 from omnizarr.dtypes.contract import LARGEST_ITEM
 from omnizarr.dtypes.datetime_ import UNITS, unit_of
 from omnizarr.dtypes.lookup import DEEPEST
-from omnizarr.dtypes.numbers.float_layout import FORMS
-from omnizarr.dtypes.numbers.ml_dtypes_ import WIDTHS, is_small, small_dtype
+from omnizarr.dtypes.numbers.float_layout import FLOAT_LAYOUTS
+from omnizarr.dtypes.numbers.ml_dtypes_ import SUBBYTE_WIDTHS, is_ml_dtype, ml_dtype
 from omnizarr.errors import ArgumentError
 
 __all__ = ["dump_typestr", "parse_typestr"]
@@ -47,8 +47,8 @@ def _parsed(value: Json, path: str, problems: Problems, depth: int) -> np.dtype[
 
 
 def _simple(text: str, path: str, problems: Problems) -> np.dtype[Any] | None:
-    if text in FORMS or text in WIDTHS:
-        return small_dtype(text).newbyteorder("<")
+    if text in FLOAT_LAYOUTS or text in SUBBYTE_WIDTHS:
+        return ml_dtype(text).newbyteorder("<")
     form = _FORM.fullmatch(text)
     if form is None:
         problems.expected(path, _EXPECTED, text)
@@ -168,7 +168,7 @@ def dump_typestr(dtype: np.dtype[Any], *, units: bool = True) -> Json:
         return _dumped_record(dtype, units)
     if dtype.kind == "O":
         return "|O"
-    if is_small(dtype) and (dtype.name in FORMS or dtype.name in WIDTHS):
+    if is_ml_dtype(dtype) and (dtype.name in FLOAT_LAYOUTS or dtype.name in SUBBYTE_WIDTHS):
         return dtype.name
     if dtype.subdtype is None and dtype.isbuiltin != 2 and dtype.kind in "biufcmMSUV" and dtype.itemsize:
         sizes = _SIZES.get(dtype.kind)

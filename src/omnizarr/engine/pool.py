@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr.config import config
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _pool() -> ThreadPoolExecutor:
     global _executor, _executor_pid
     with _executor_lock:
         if _executor is None or _executor_pid != os.getpid():
-            futures = load("concurrent.futures")  # not needed to import omnizarr, nor for small reads
+            futures = import_library("concurrent.futures")  # not needed to import omnizarr, nor for small reads
             _executor = futures.ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="omnizarr")
             _executor_pid = os.getpid()
         return _executor

@@ -11,7 +11,7 @@ from omnizarr.codecs import ArrayCodec, Bytes, Codec, Serializer, Sharding, Stor
 from omnizarr.codecs.numcodecs_ import Pickle
 from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import data_type_of_stored, dump_typestr
-from omnizarr.dtypes.record_padding import leaves
+from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.numpy_arrays import keeps_shape, order_of, stored_dtype_of, swaps, untransposed
 from omnizarr.grids import Regular
@@ -86,4 +86,4 @@ def _filter_losses(model: ArrayModel, codecs: Iterable[Codec]) -> list[str]:
 
 def _lacks_unit(dtype: np.dtype[Any]) -> bool:
     """Whether there is a time in it that does not say in what it is counted (V8)."""
-    return any(leaf.kind in "mM" and np.datetime_data(leaf)[0] == "generic" for _, leaf in leaves(dtype))
+    return any(leaf.kind in "mM" and np.datetime_data(leaf)[0] == "generic" for _, leaf in leaf_types(dtype))

@@ -15,7 +15,7 @@ from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Sharding, StoredByt
 from omnizarr.codecs.numcodecs_ import Zlib
 from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import DataType, Scalar, dump_typestr, fill_from_bytes, parse_typestr, same_bits
-from omnizarr.dtypes.record_padding import leaves
+from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below
 from omnizarr.formats.document_encoding import LENIENT, Encoding
@@ -274,7 +274,7 @@ def _filled(value: Json, stored: np.dtype[Any]) -> Scalar:
     """What `np.full((), value, stored)` gives, which takes a hundred times as much memory to make text of a number."""
     text = value if isinstance(value, str) else str(np.asarray(value).astype("U"))
     found = np.zeros((), stored)
-    for path, leaf in leaves(stored):
+    for path, leaf in leaf_types(stored):
         part = found
         for name in path:
             part = part[name]
@@ -312,4 +312,4 @@ def _dump_fill(model: ArrayModel) -> Json:
 
 def _has(dtype: np.dtype[Any], kinds: str) -> bool:
     """Whether there is a type of these kinds in it."""
-    return any(leaf.kind in kinds for _, leaf in leaves(dtype))
+    return any(leaf.kind in kinds for _, leaf in leaf_types(dtype))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from omnizarr._extension import asked, parse_extension
+from omnizarr._extension import call_extension, parse_extension
 from omnizarr._json import Json, Problems, describe, is_integer, nearest
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
 from omnizarr.codecs import BytesCodec
@@ -218,7 +218,7 @@ def _parse_transformers(
             continue
         transformer = storage_transformers.get(extension.name)
         if transformer is not None:
-            parsed = asked(
+            parsed = call_extension(
                 "storage transformer", extension.name, path, problems, transformer.parse, extension.configuration
             )
             if parsed is not None and shape is not None:

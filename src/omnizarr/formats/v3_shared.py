@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from omnizarr._extension import asked
+from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
 from omnizarr.chunk_keys import ChunkKeys, parse_chunk_keys
@@ -87,7 +87,7 @@ def _parse_fill(value: Json, data_type: DataType, problems: Problems) -> Scalar 
     if value is None:
         problems.warn("$.fill_value", "null is read as the default fill value")
         return data_type.default_fill()
-    return asked("data type", data_type.name, "$.fill_value", problems, data_type.parse_fill, value)
+    return call_extension("data type", data_type.name, "$.fill_value", problems, data_type.parse_fill, value)
 
 
 def _parse_codecs(found: Json, rank: int | None, problems: Problems) -> tuple[Codec, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from omnizarr._extension import asked, find, parse_extension
+from omnizarr._extension import call_extension, find_registered, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
 from omnizarr.grids.contract import Axis, Grid
@@ -22,7 +22,7 @@ chunk_grids.register(Rectilinear.name, Rectilinear)
 def parse_grid(value: Json, shape: Sequence[int] | None, path: str, problems: Problems) -> Grid | None:
     """Reads a `chunk_grid` member, as a name or as an object (R13); adds to `problems` if it is wrong."""
     extension = parse_extension(value, path, problems, kind="chunk grid", ignorable=False)
-    grid = extension and find(extension, chunk_grids, problems)
+    grid = extension and find_registered(extension, chunk_grids, problems)
     if not extension or not grid:
         return None
-    return asked("chunk grid", extension.name, path, problems, grid.parse, extension.configuration, shape)
+    return call_extension("chunk grid", extension.name, path, problems, grid.parse, extension.configuration, shape)

@@ -13,7 +13,7 @@ import sys
 from functools import cache
 from typing import Any
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 
 __all__ = ["ABSENT", "DONE", "TO_DO", "UNUSUAL", "codec", "kernel"]
 
@@ -57,7 +57,7 @@ def kernel() -> Any:
     if sys.getfilesystemencoding().lower() != "utf-8":  # in which it takes paths
         return None
     try:
-        return load("omnizarr.native._kernel")
+        return import_library("omnizarr.native._kernel")
     except ImportError:
         return None
 
@@ -71,7 +71,7 @@ def codec(name: str | None) -> int | None:
     if name == "raw":
         return 0
     try:
-        library: Any = load(_LIBRARIES[name])
+        library: Any = import_library(_LIBRARIES[name])
         functions = ctypes.CDLL(library.__file__)
         found = [ctypes.cast(getattr(functions, function), ctypes.c_void_p).value for function in _FUNCTIONS[name]]
         loop.use(name, tuple(found))

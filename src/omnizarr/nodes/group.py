@@ -54,7 +54,9 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
     try:
         model, data = array_model(context.dialect, **options)  # type: ignore[misc]
     except (ExtensionError, MissingDependencyError) as error:
-        raise error.led_by(f"cannot create array {describe_place(context.store, context.path)}") from error.__cause__
+        raise error.add_context(
+            f"cannot create array {describe_place(context.store, context.path)}"
+        ) from error.__cause__
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # whoever writes pickles trusts them
         context = replace(
             context, dialect=context.dialect.allowing(replace(context.dialect.read_options, allow_pickle=True))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from omnizarr._fork import MEMORY
+from omnizarr._fork import MEMORY_LOCK
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
 from omnizarr.store.key_index import KeyIndex
 from omnizarr.store.snapshot import BytesSnapshot, Snapshot
@@ -15,7 +15,7 @@ __all__ = ["MemoryStore"]
 
 # Two stores may show the same dict, so they must share the lock under which it changes. Nobody waits long for it: it is
 # held while a reference is stored, never while bytes are copied. A fork waits until no dict is half changed.
-_CHANGING = MEMORY
+_CHANGING = MEMORY_LOCK
 
 _NUMBERS = count(1)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from omnizarr._json import Problems
 from omnizarr.dtypes import DataType, Scalar, data_type_of, parse_data_type
-from omnizarr.dtypes.numbers.float_layout import FORMS
+from omnizarr.dtypes.numbers.float_layout import FLOAT_LAYOUTS
 from omnizarr.errors import ArgumentError
 
 # Name, bits of the sign, the exponent and the mantissa, bias, bits of "NaN", bits of "Infinity": the table of R143.
@@ -346,7 +346,7 @@ def test_a_program_gives_a_float_in_any_dress(name: str) -> None:
 
 
 def test_forms_are_the_floats() -> None:
-    assert set(FORMS) == set(FLOATS)
+    assert set(FLOAT_LAYOUTS) == set(FLOATS)
 
 
 # -- complex numbers

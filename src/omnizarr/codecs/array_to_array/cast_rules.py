@@ -18,7 +18,7 @@ from omnizarr.codecs.array_to_array.number_types import (
     to_grid,
     wide,
 )
-from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
 
 __all__ = ["Cast", "ScalarMap"]
 
@@ -129,13 +129,13 @@ class Cast:
             kept[outside & (whole > 0)] = after.high
             kept[outside & (whole < 0)] = after.low
             return kept.astype(self._target)
-        if is_small(self._target):
+        if is_ml_dtype(self._target):
             whole = whole.astype(np.int8)
         return whole.astype(self._target)
 
     def _wrapped(self, numbers: Elements, after: Integers) -> Elements:
         """Integers modulo two to the power of the bits; those of fewer than eight are in memory without their sign."""
-        if not is_small(self._target):
+        if not is_ml_dtype(self._target):
             return numbers.astype(self._target)
         return (numbers.astype(np.uint8) & np.uint8((1 << after.bits) - 1)).view(self._target)
 

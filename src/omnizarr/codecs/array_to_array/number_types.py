@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._fork import load
-from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
+from omnizarr._fork import import_library
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
 
 __all__ = [
     "ROUNDINGS",
@@ -74,7 +74,7 @@ class Floats:
 def number_of(dtype: np.dtype[Any]) -> Integers | Floats | None:
     """The numbers that a type has; None if it is no type of real numbers. Truths and times are none."""
     info: Any
-    if not is_small(dtype):
+    if not is_ml_dtype(dtype):
         if dtype.kind in "iu":
             return Integers(8 * dtype.itemsize, dtype.kind == "i")
         if dtype.kind != "f" or dtype.itemsize > 8:
@@ -82,7 +82,7 @@ def number_of(dtype: np.dtype[Any]) -> Integers | Floats | None:
         info = np.finfo(dtype)
         step = int(info.minexp) - int(info.nmant)
         return Floats(int(info.nmant) + 1, step, float(info.min), float(info.max), infinities=True, nans=True)
-    library = load("ml_dtypes")
+    library = import_library("ml_dtypes")
     if dtype.name.startswith(("int", "uint")):
         info = library.iinfo(dtype)
         return Integers(int(info.bits), dtype.name.startswith("int"))
@@ -121,7 +121,7 @@ def components(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], int] | None:
 
 def wide(array: Elements) -> Elements:
     """The same numbers in a type that NumPy can compute with: floats as doubles, small integers as bytes."""
-    if not is_small(array.dtype) and array.dtype.kind != "f":
+    if not is_ml_dtype(array.dtype) and array.dtype.kind != "f":
         return array
     if array.dtype.name.startswith("int"):
         return array.astype(np.int8)

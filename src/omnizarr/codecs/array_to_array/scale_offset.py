@@ -12,7 +12,7 @@ from omnizarr.codecs.array_to_array.number_types import Elements, Floats, Intege
 from omnizarr.codecs.config_fields import Rule, check, read, rule
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
 from omnizarr.dtypes import from_numpy
-from omnizarr.dtypes.numbers.ml_dtypes_ import is_small
+from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundScaleOffset", "ScaleOffset"]
@@ -226,7 +226,7 @@ class _OfSmallFloats(_Steps):
 def _of(floats: Floats, offset: Elements | None, scale: Elements | None) -> _Steps:
     """The steps for floats; those of ml_dtypes round some numbers twice, and some to NaN."""
     operand = offset if scale is None else scale
-    if operand is not None and is_small(operand.dtype):
+    if operand is not None and is_ml_dtype(operand.dtype):
         return _OfSmallFloats(floats, offset, scale)
     return _OfFloats(offset, scale)
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import check, choice, read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size, codecs
-from omnizarr.dtypes.record_padding import as_stored, padded
-from omnizarr.dtypes.sanitize import Soundness
+from omnizarr.dtypes.record_padding import has_padding, zeroed_padding
+from omnizarr.dtypes.sanitize import Sanitizer
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundBytes", "Bytes", "has_byte_order"]
@@ -82,18 +82,18 @@ class BoundBytes(BoundSerializer):
     `plain`, for their bytes must be looked at.
     """
 
-    __slots__ = ("_dtype", "_padded", "_shape", "_size", "_sound", "_stored", "_swapped", "encoded", "plain")
+    __slots__ = ("_dtype", "_padded", "_sanitizer", "_shape", "_size", "_stored", "_swapped", "encoded", "plain")
 
     def __init__(self, spec: ChunkSpec, stored: np.dtype[Any]) -> None:
         self._shape = spec.shape
         self._dtype = spec.dtype
         self._stored = stored
         self._size = spec.nbytes
-        self._sound = Soundness(spec.dtype)
-        self._padded = padded(stored)
+        self._sanitizer = Sanitizer(spec.dtype)
+        self._padded = has_padding(stored)
         # To NumPy, a time without a unit is a time of any kind: it would be left as it is, byte order and all.
         self._swapped = stored is not spec.dtype and stored.kind in "mM"
-        self.plain = stored is spec.dtype and not self._sound
+        self.plain = stored is spec.dtype and not self._sanitizer
         self.encoded = ByteSpec(size=spec.nbytes, limit=spec.nbytes, itemsize=max(1, spec.dtype.itemsize))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
@@ -103,9 +103,9 @@ class BoundBytes(BoundSerializer):
         if self._swapped:
             array = np.ascontiguousarray(array, self._dtype).byteswap()
         else:
-            array = as_stored(array, self._stored) if self._padded else np.ascontiguousarray(array, self._stored)
-        if self._sound:
-            array = self._sound.storable(array)
+            array = zeroed_padding(array, self._stored) if self._padded else np.ascontiguousarray(array, self._stored)
+        if self._sanitizer:
+            array = self._sanitizer.to_stored(array)
         return array.reshape(-1).view(np.uint8).data
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
@@ -116,9 +116,9 @@ class BoundBytes(BoundSerializer):
             array = array.byteswap().view(self._dtype)
         elif self._stored is not self._dtype:
             array = array.astype(self._dtype)
-        if self._sound:
+        if self._sanitizer:
             try:
-                array = self._sound.mended(array)
+                array = self._sanitizer.sanitize(array)
             except ValueError as error:
                 raise CodecError("bytes", str(error)) from None
         array.flags.writeable = False  # the bytes may be a store's own

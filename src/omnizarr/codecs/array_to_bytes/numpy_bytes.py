@@ -12,7 +12,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.array_to_bytes.bytes_ import BoundBytes, Bytes, has_byte_order
 from omnizarr.codecs.contract import ChunkSpec, Serializer
 from omnizarr.dtypes import dump_typestr, parse_typestr
-from omnizarr.dtypes.record_padding import leaves, rebuilt
+from omnizarr.dtypes.record_padding import leaf_types, native_layout
 from omnizarr.errors import ArgumentError
 
 __all__ = ["StoredBytes", "plain_serializer"]
@@ -47,15 +47,16 @@ class StoredBytes(Serializer):
         return {"dtype": dump_typestr(self.dtype, units=False)}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundBytes | None:
-        if rebuilt(self.dtype) != spec.dtype:
-            problems.add(path, f"codec `{self.name}` stores elements of type {rebuilt(self.dtype)}, not {spec.dtype}")
+        stored = native_layout(self.dtype)
+        if stored != spec.dtype:
+            problems.add(path, f"codec `{self.name}` stores elements of type {stored}, not {spec.dtype}")
             return None
         return BoundBytes(spec, spec.dtype if self.dtype == spec.dtype else self.dtype)
 
 
 def plain_serializer(stored: np.dtype[Any]) -> Serializer:
     """The codec that stores elements as `stored` says: `bytes`, wherever one byte order holds for all of them."""
-    kinds = [leaf for _, leaf in leaves(stored) if has_byte_order(leaf)]
+    kinds = [leaf for _, leaf in leaf_types(stored) if has_byte_order(leaf)]
     if not kinds:
         return Bytes()
     orders: tuple[Literal["little", "big"], ...] = ("little", "big")

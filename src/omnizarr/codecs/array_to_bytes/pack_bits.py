@@ -12,7 +12,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.array_to_array.number_types import Elements, Integers, components, number_of
 from omnizarr.codecs.config_fields import Rule, check, choice, integer, or_null, read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size
-from omnizarr.dtypes.numbers.ml_dtypes_ import WIDTHS
+from omnizarr.dtypes.numbers.ml_dtypes_ import SUBBYTE_WIDTHS
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundPackBits", "PackBits"]
@@ -99,7 +99,7 @@ class PackBits(Serializer):
 def _width(part: np.dtype[Any]) -> int:
     if part.kind == "b":
         return 1
-    return WIDTHS.get(part.name, 8 * part.itemsize)
+    return SUBBYTE_WIDTHS.get(part.name, 8 * part.itemsize)
 
 
 class BoundPackBits(BoundSerializer):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size
@@ -32,7 +32,7 @@ V = TypeVar("V", bound="_Vlen")
 
 @cache
 def _library() -> Any:
-    return load("numcodecs.vlen")
+    return import_library("numcodecs.vlen")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_to_bytes.blosc_frames import HEADER, LONGEST, MEMCPYED, Header, excerpt, joined, parse_header
 from omnizarr.codecs.config_fields import check, choice, integer, read
@@ -26,7 +26,7 @@ _COMPRESSORS = ("blosclz", "lz4", "snappy", "zlib", "zstd")  # in the order of t
 
 @cache
 def _library() -> Any:
-    blosc: Any = load("numcodecs.blosc")
+    blosc: Any = import_library("numcodecs.blosc")
     # With its own threads the library serves one call at a time and divides it over all cores; chunks are decoded in
     # many threads here already, which would wait for each other.
     blosc.use_threads = False

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from omnizarr._extension import asked, check_members
+from omnizarr._extension import call_extension, check_members
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, Codec, check_size
 from omnizarr.codecs.parsing import codec_of, parse_codec
@@ -81,7 +81,7 @@ class Conditional(BytesCodec):
         for index, codec in enumerate(self.codecs):
             assert isinstance(codec, BytesCodec)
             where = f"{path}.configuration.codecs[{index}]"
-            step = asked("codec", codec.name, where, problems, codec.bind, flow)
+            step = call_extension("codec", codec.name, where, problems, codec.bind, flow)
             if step is None:
                 return None
             steps.append(guarded(codec.name, step, flow))

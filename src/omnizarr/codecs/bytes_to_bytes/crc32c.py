@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs
@@ -20,7 +20,7 @@ _LENGTH = 4
 
 @cache
 def checksum() -> Callable[[Buffer], int]:
-    found: Callable[[Buffer], int] = load("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
+    found: Callable[[Buffer], int] = import_library("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
 from omnizarr.codecs.config_fields import check, integer, read
@@ -21,12 +21,12 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @cache
 def _decoder() -> Any:
-    return load("isal.isal_zlib")  # twice as fast as zlib
+    return import_library("isal.isal_zlib")  # twice as fast as zlib
 
 
 @cache
 def _encoder() -> Any:
-    return load("deflate")  # libdeflate: 2.4 times as fast as zlib, and smaller
+    return import_library("deflate")  # libdeflate: 2.4 times as fast as zlib, and smaller
 
 
 @dataclass(frozen=True, slots=True)

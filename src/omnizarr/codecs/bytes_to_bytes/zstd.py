@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import boolean, check, integer, read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs, compressed
@@ -31,12 +31,12 @@ again is better. Beyond, the other library decodes in place, without a copy that
 
 @cache
 def _library() -> Any:
-    return load("numcodecs.zstd")
+    return import_library("numcodecs.zstd")
 
 
 @cache
 def _quick() -> Any:
-    return load("zstandard")
+    return import_library("zstandard")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Problems
 from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
 from omnizarr.codecs.config_fields import check, integer
@@ -20,7 +20,7 @@ __all__ = ["BoundBz2", "Bz2"]
 @cache
 def _library() -> Any:
     try:
-        return load("bz2")
+        return import_library("bz2")
     except ImportError:  # some builds of Python are without it
         raise CodecError("bz2", "this Python was built without it") from None
 

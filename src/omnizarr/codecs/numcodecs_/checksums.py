@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_to_bytes.crc32c import checksum as crc32c
 from omnizarr.codecs.config_fields import check, choice, integer, or_null, rule
@@ -27,7 +27,7 @@ _LOCATION = choice("start", "end", optional=True)
 
 @cache
 def _deflate() -> Any:
-    return load("deflate")  # its check sums are ten times as fast as zlib's
+    return import_library("deflate")  # its check sums are ten times as fast as zlib's
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def _fletcher32(data: Buffer) -> int:
     if not len(data):
         return 0  # numcodecs fails here
     # There is no function for the sum alone; the copy that this makes costs little beside it.
-    encoded = load("numcodecs.fletcher32").Fletcher32().encode(data)
+    encoded = import_library("numcodecs.fletcher32").Fletcher32().encode(data)
     return int.from_bytes(encoded[-_LENGTH:], "little")
 
 
@@ -134,7 +134,7 @@ class JenkinsLookup3(Numcodec, BytesCodec):
 def _jenkins(seed: int, prefix: bytes, data: Buffer) -> int:
     if prefix:
         data = b"".join((prefix, data))
-    return int(load("numcodecs.jenkins").jenkins_lookup3(np.frombuffer(data, np.uint8), seed))
+    return int(import_library("numcodecs.jenkins").jenkins_lookup3(np.frombuffer(data, np.uint8), seed))
 
 
 class BoundChecksum(BoundBytesCodec):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.contract import (
     BoundBytesCodec,
@@ -30,8 +30,8 @@ from omnizarr.codecs.contract import (
     compressed,
 )
 from omnizarr.codecs.numcodecs_.objects.items import unbounded
-from omnizarr.dtypes.record_padding import as_stored, rebuilt
-from omnizarr.dtypes.sanitize import Soundness
+from omnizarr.dtypes.record_padding import native_layout, zeroed_padding
+from omnizarr.dtypes.sanitize import Sanitizer
 from omnizarr.errors import CodecError
 
 __all__ = ["Foreign", "ForeignArray", "is_offered", "offered"]
@@ -39,7 +39,7 @@ __all__ = ["Foreign", "ForeignArray", "is_offered", "offered"]
 
 def offered() -> set[str]:
     """The ids that numcodecs knows, those that other packages offer to it included."""
-    registry = load("numcodecs.registry")
+    registry = import_library("numcodecs.registry")
     return {name for name in (*registry.codec_registry, *registry.entries) if isinstance(name, str)}
 
 
@@ -79,7 +79,7 @@ class _Foreign(Codec):
     def made(self, path: str, problems: Problems) -> Any:
         """numcodecs' own object, or None with a problem."""
         try:
-            return load("numcodecs.registry").get_codec(dict(self.config))
+            return import_library("numcodecs.registry").get_codec(dict(self.config))
         except Exception as error:  # anything may happen in code that nobody here knows
             problems.add(path, f"codec `{self.id}`, which numcodecs offers, refuses {describe(self.config)}: {error}")
             return None
@@ -144,7 +144,7 @@ class ForeignArray(_Foreign, Serializer):
             return None
         if spec.dtype == np.dtype(object):
             return BoundForeignObjects(spec, self.id, codec)
-        if spec.dtype.hasobject or rebuilt(self.dtype) != spec.dtype:
+        if spec.dtype.hasobject or native_layout(self.dtype) != spec.dtype:
             problems.add(path, f"codec `{self.id}` cannot store elements of type {spec.dtype} as {self.dtype}")
             return None
         return BoundForeignArray(spec, self.id, codec, self.dtype)
@@ -153,25 +153,25 @@ class ForeignArray(_Foreign, Serializer):
 class BoundForeignArray(BoundSerializer):
     """Gives the codec an array in the byte order that is stored, and takes whatever holds its bytes."""
 
-    __slots__ = ("_codec", "_id", "_sound", "_spec", "_stored", "encoded")
+    __slots__ = ("_codec", "_id", "_sanitizer", "_spec", "_stored", "encoded")
 
     def __init__(self, spec: ChunkSpec, id: str, codec: Any, stored: np.dtype[Any]) -> None:
         self._spec = spec
         self._id = id
         self._codec = codec
         self._stored = stored
-        self._sound = Soundness(spec.dtype)
+        self._sanitizer = Sanitizer(spec.dtype)
         self.encoded = compressed(ByteSpec(spec.nbytes, spec.nbytes))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        return _called(self._id, self._codec.encode, as_stored(array, self._stored))
+        return _called(self._id, self._codec.encode, zeroed_padding(array, self._stored))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         decoded = _called(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
         check_size(self._id, ByteSpec(self._spec.nbytes, self._spec.nbytes), len(decoded))
         array: npt.NDArray[Any] = np.ndarray(self._spec.shape, self._stored, decoded)
         try:
-            return self._sound.mended(array.astype(self._spec.dtype))
+            return self._sanitizer.sanitize(array.astype(self._spec.dtype))
         except ValueError as error:
             raise CodecError(self._id, str(error)) from None
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Problems
 from omnizarr.codecs.config_fields import check, integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, compressed
@@ -24,7 +24,7 @@ _BEST = 255  # a byte of a block stands for no more bytes than this
 
 @cache
 def _library() -> Any:
-    return load("numcodecs.lz4")
+    return import_library("numcodecs.lz4")
 
 
 @dataclass(frozen=True, slots=True)

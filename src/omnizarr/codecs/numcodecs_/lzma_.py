@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Self
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
 from omnizarr.codecs.config_fields import check, integer, or_null, read_config, rule
@@ -29,7 +29,7 @@ _MEMORY = 2**27
 @cache
 def _library() -> Any:
     try:
-        return load("lzma")
+        return import_library("lzma")
     except ImportError:  # some builds of Python are without it
         raise CodecError("lzma", "this Python was built without it") from None
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Problems
 from omnizarr.codecs.config_fields import check, choice, integer, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
@@ -74,7 +74,7 @@ class BoundPcodec(BoundSerializer):
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         _library()  # says what is missing, which numcodecs does not
-        codec = load("numcodecs.pcodec").PCodec(**self._codec.configuration())
+        codec = import_library("numcodecs.pcodec").PCodec(**self._codec.configuration())
         return bytes(_guarded(codec.encode, np.ascontiguousarray(array).reshape(-1)))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:

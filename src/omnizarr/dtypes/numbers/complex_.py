@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.dtypes.contract import DataType, Scalar, register_plain, spelled
+from omnizarr.dtypes.contract import DataType, Scalar, as_json_value, register_plain
 from omnizarr.dtypes.numbers.floating import Floating
 
 __all__ = ["Complex"]
@@ -45,7 +45,7 @@ class Complex(DataType):
         return [self.part.dump_fill(parts[index, ...]) for index in range(2)]
 
     def cast_fill(self, value: Any) -> Scalar:
-        plain = spelled(value)
+        plain = as_json_value(value)
         return DataType.cast_fill(self, [plain, 0.0] if isinstance(plain, (int, float)) else value)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["FORMS", "Form"]
+__all__ = ["FLOAT_LAYOUTS", "FloatLayout"]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FloatLayout:
     """Perhaps a sign, then the exponent, then the mantissa. Subnormal if the exponent's bits are 0, unless there is no
     mantissa, and so no zero either."""
 
@@ -68,18 +68,18 @@ def _exponent(value: Fraction) -> int:
     return guess if Fraction(2) ** guess <= value else guess - 1
 
 
-FORMS = {
-    "bfloat16": Form(8, 7, 127, nan=0x7FC0, infinity=0x7F80),
-    "float4_e2m1fn": Form(2, 1, 1),
-    "float6_e2m3fn": Form(2, 3, 1),
-    "float6_e3m2fn": Form(3, 2, 3),
-    "float8_e3m4": Form(3, 4, 3, nan=0x78, infinity=0x70),
-    "float8_e4m3": Form(4, 3, 7, nan=0x7C, infinity=0x78),
-    "float8_e4m3b11fnuz": Form(4, 3, 11, nan=0x80),
-    "float8_e4m3fn": Form(4, 3, 7, nan=0x7F),
-    "float8_e4m3fnuz": Form(4, 3, 8, nan=0x80),
-    "float8_e5m2": Form(5, 2, 15, nan=0x7E, infinity=0x7C),
-    "float8_e5m2fnuz": Form(5, 2, 16, nan=0x80),
-    "float8_e8m0fnu": Form(8, 0, 127, signed=False, nan=0xFF),
+FLOAT_LAYOUTS = {
+    "bfloat16": FloatLayout(8, 7, 127, nan=0x7FC0, infinity=0x7F80),
+    "float4_e2m1fn": FloatLayout(2, 1, 1),
+    "float6_e2m3fn": FloatLayout(2, 3, 1),
+    "float6_e3m2fn": FloatLayout(3, 2, 3),
+    "float8_e3m4": FloatLayout(3, 4, 3, nan=0x78, infinity=0x70),
+    "float8_e4m3": FloatLayout(4, 3, 7, nan=0x7C, infinity=0x78),
+    "float8_e4m3b11fnuz": FloatLayout(4, 3, 11, nan=0x80),
+    "float8_e4m3fn": FloatLayout(4, 3, 7, nan=0x7F),
+    "float8_e4m3fnuz": FloatLayout(4, 3, 8, nan=0x80),
+    "float8_e5m2": FloatLayout(5, 2, 15, nan=0x7E, infinity=0x7C),
+    "float8_e5m2fnuz": FloatLayout(5, 2, 16, nan=0x80),
+    "float8_e8m0fnu": FloatLayout(8, 0, 127, signed=False, nan=0xFF),
 }
 """By name. `float8_e4m3fn` is TensorStore's and not registered (A24)."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json
-from omnizarr.dtypes.contract import DataType, Scalar, same_type
+from omnizarr.dtypes.contract import DataType, Scalar, exact_scalar
 from omnizarr.dtypes.numbers.complex_ import Complex
 from omnizarr.dtypes.numbers.floating import Floating
 from omnizarr.errors import ArgumentError
@@ -47,7 +47,7 @@ class Extended(Floating):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
     def cast_fill(self, value: Any) -> Scalar:
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is None:
             return DataType.cast_fill(self, value)
         rounded = float(exact)
@@ -68,7 +68,7 @@ class ExtendedComplex(Complex):
         return Extended("longdouble", np.dtype(np.longdouble))
 
     def cast_fill(self, value: Any) -> Scalar:
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is None:
             return Complex.cast_fill(self, value)
         return self.joined(self.part.cast_fill(exact.real), self.part.cast_fill(exact.imag))

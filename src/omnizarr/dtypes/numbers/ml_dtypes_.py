@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._fork import load
-from omnizarr.dtypes.record_padding import leaves
+from omnizarr._fork import import_library
+from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.errors import ArgumentError, MissingDependencyError
 
 __all__ = [
-    "COMPLEX",
-    "WIDTHS",
-    "check_small",
-    "cleared",
-    "extended",
-    "is_small",
+    "COMPLEX_NAMES",
+    "SUBBYTE_WIDTHS",
+    "check_subbyte_values",
+    "clear_unused_bits",
+    "extend_signs",
+    "is_ml_dtype",
     "limits",
-    "small_dtype",
-    "small_parts",
+    "ml_dtype",
+    "subbyte_fields",
 ]
 
-WIDTHS = {
+SUBBYTE_WIDTHS = {
     "int2": 2,
     "uint2": 2,
     "int4": 4,
@@ -36,18 +36,18 @@ WIDTHS = {
 """The bits of those that are shorter than the byte in which they lie. The bits above them count for nothing. In memory
 they are zero, as ml_dtypes leaves them; it takes a float with others for a different one."""
 
-COMPLEX = {"complex32": "complex_float16", "bcomplex32": "complex_bfloat16"}
+COMPLEX_NAMES = {"complex32": "complex_float16", "bcomplex32": "complex_bfloat16"}
 """The complex types that ml_dtypes has since 0.6, and what they are called here. They are taken, and not given: whoever
 reads an array must get the same type whatever is installed."""
 
-Part = tuple[tuple[str, ...], str]
+SubbyteField = tuple[tuple[str, ...], str]
 """The fields that lead to a number, and the name of its type."""
 
 
-def small_dtype(name: str) -> np.dtype[Any]:
+def ml_dtype(name: str) -> np.dtype[Any]:
     """The NumPy type of that name; MissingDependencyError if the package is not there, or too old to have it."""
     try:
-        module = load("ml_dtypes")
+        module = import_library("ml_dtypes")
     except ImportError:
         raise MissingDependencyError(f"data type `{name}`", "ml_dtypes") from None
     kind = getattr(module, name, None)
@@ -57,34 +57,36 @@ def small_dtype(name: str) -> np.dtype[Any]:
     return found
 
 
-def is_small(dtype: np.dtype[Any]) -> bool:
+def is_ml_dtype(dtype: np.dtype[Any]) -> bool:
     """Whether a type is one of that package."""
     return dtype.isbuiltin == 2 and dtype.type.__module__.partition(".")[0] == "ml_dtypes"
 
 
 @lru_cache(256)
-def small_parts(dtype: np.dtype[Any]) -> tuple[Part, ...]:
+def subbyte_fields(dtype: np.dtype[Any]) -> tuple[SubbyteField, ...]:
     """The numbers within a type, or it itself, that are shorter than a byte."""
-    return tuple((path, leaf.name) for path, leaf in leaves(dtype) if is_small(leaf) and leaf.name in WIDTHS)
+    return tuple(
+        (path, leaf.name) for path, leaf in leaf_types(dtype) if is_ml_dtype(leaf) and leaf.name in SUBBYTE_WIDTHS
+    )
 
 
 def limits(name: str) -> tuple[int, int]:
     """The smallest and the largest integer of a type."""
-    bits = WIDTHS[name]
+    bits = SUBBYTE_WIDTHS[name]
     return (0, 2**bits - 1) if name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-def check_small(value: Any, dtype: np.dtype[Any]) -> None:
+def check_subbyte_values(value: Any, dtype: np.dtype[Any]) -> None:
     """Refuses what ml_dtypes would convert into something else without a word: integers out of range, as NumPy refuses
     those of its own types, and NaN where there is none."""
-    name = dtype.name if is_small(dtype) else ""
-    if name not in WIDTHS:
+    name = dtype.name if is_ml_dtype(dtype) else ""
+    if name not in SUBBYTE_WIDTHS:
         return
     array = np.asarray(value)
     if array.dtype == dtype:
         return
     if name.startswith("float"):
-        if (array.dtype.kind == "f" or is_small(array.dtype)) and np.isnan(array).any():
+        if (array.dtype.kind == "f" or is_ml_dtype(array.dtype)) and np.isnan(array).any():
             raise ArgumentError(f"the data type `{name}` has no NaN", argument="value")
     elif array.dtype.kind == "O" or (array.dtype.kind in "iuf" and not hasattr(value, "__array__")):
         low, high = limits(name)
@@ -93,18 +95,18 @@ def check_small(value: Any, dtype: np.dtype[Any]) -> None:
             raise OverflowError(f"{array[beyond].flat[0]} is out of bounds for {name}: expected from {low} to {high}")
 
 
-def cleared(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def clear_unused_bits(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """`array` itself if no bit that does not count is set in it, else a copy in which none is."""
-    return _with(array, small_parts(array.dtype), _cleared)
+    return _with(array, subbyte_fields(array.dtype), _cleared)
 
 
-def extended(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def extend_signs(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same as it is stored: of signed integers, the sign is repeated in all bits above. The registry lets writers
     choose; so whoever reads a byte as an integer of 8 bits reads it right, and others write the same."""
-    return _with(array, small_parts(array.dtype), _extended)
+    return _with(array, subbyte_fields(array.dtype), _extended)
 
 
-def _with(array: npt.NDArray[Any], parts: tuple[Part, ...], change: Any) -> npt.NDArray[Any]:
+def _with(array: npt.NDArray[Any], parts: tuple[SubbyteField, ...], change: Any) -> npt.NDArray[Any]:
     copied = False
     for path, name in parts:
         part = _bits(array, path)
@@ -123,11 +125,11 @@ def _bits(array: npt.NDArray[Any], path: tuple[str, ...]) -> npt.NDArray[np.uint
 
 
 def _cleared(bits: npt.NDArray[np.uint8], name: str) -> npt.NDArray[np.uint8]:
-    return bits & np.uint8(2 ** WIDTHS[name] - 1)
+    return bits & np.uint8(2 ** SUBBYTE_WIDTHS[name] - 1)
 
 
 def _extended(bits: npt.NDArray[np.uint8], name: str) -> npt.NDArray[np.uint8]:
     if not name.startswith("int"):
         return _cleared(bits, name)
-    shift = np.uint8(8 - WIDTHS[name])
+    shift = np.uint8(8 - SUBBYTE_WIDTHS[name])
     return ((bits << shift).view(np.int8) >> shift.view(np.int8)).view(np.uint8)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
-from omnizarr.dtypes.contract import DataType, Scalar, as_elements, plain_reader, same_type, spelled
+from omnizarr.dtypes.contract import DataType, Scalar, as_elements, as_json_value, exact_scalar, plain_reader
 from omnizarr.dtypes.numbers.complex_ import Complex
-from omnizarr.dtypes.numbers.float_layout import FORMS, Form
+from omnizarr.dtypes.numbers.float_layout import FLOAT_LAYOUTS, FloatLayout
 from omnizarr.dtypes.numbers.floating import Floating
 from omnizarr.dtypes.numbers.integer import Integer
-from omnizarr.dtypes.numbers.ml_dtypes_ import COMPLEX, WIDTHS, is_small, limits, small_dtype
+from omnizarr.dtypes.numbers.ml_dtypes_ import COMPLEX_NAMES, SUBBYTE_WIDTHS, is_ml_dtype, limits, ml_dtype
 from omnizarr.errors import ArgumentError
 
 __all__ = ["ComplexPair", "SmallFloat", "SmallInteger", "of_numpy", "read_small_number"]
@@ -55,40 +55,40 @@ class SmallFloat(Floating):
         return self.name == "float8_e4m3fn"  # A24
 
     @property
-    def form(self) -> Form:
-        return FORMS[self.name]
+    def layout(self) -> FloatLayout:
+        return FLOAT_LAYOUTS[self.name]
 
     def special(self, value: float) -> Scalar | None:
         if math.isnan(value):
-            return None if self.form.nan is None else self.from_bits(self.form.nan)
-        if self.form.infinity is None:
+            return None if self.layout.nan is None else self.from_bits(self.layout.nan)
+        if self.layout.infinity is None:
             return None
-        return self.from_bits(self.form.infinity | (1 << (self.form.width - 1) if value < 0 else 0))
+        return self.from_bits(self.layout.infinity | (1 << (self.layout.width - 1) if value < 0 else 0))
 
     def nearest(self, value: int | float) -> Scalar | None:
         negative = value < 0 if isinstance(value, int) else math.copysign(1, value) < 0
-        bits = self.form.nearest(value, negative=negative)
+        bits = self.layout.nearest(value, negative=negative)
         return None if bits is None else self.from_bits(bits)
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        if value == 0 and not isinstance(value, bool) and not self.form.has_zero:
+        if value == 0 and not isinstance(value, bool) and not self.layout.has_zero:
             problems.warn(path, f"`{self.name}` has no zero: read as its smallest number")
             return self.default_fill()
         return Floating.parse_fill(self, value, path, problems)
 
     def cast_fill(self, value: Any) -> Scalar:
         """As always; but zero, where there is none, can be meant by a writer of documents only."""
-        if spelled(value) == 0 and not self.form.has_zero:
+        if as_json_value(value) == 0 and not self.layout.has_zero:
             raise ArgumentError(f"fill value of `{self.name}`: it has no zero", argument="fill_value")
         return Floating.cast_fill(self, value)
 
     def _parse_bits(self, text: str, path: str, problems: Problems) -> Scalar | None:
-        if self.name not in WIDTHS or not re.fullmatch("0x[0-9a-fA-F]{1,2}", text):  # A48
+        if self.name not in SUBBYTE_WIDTHS or not re.fullmatch("0x[0-9a-fA-F]{1,2}", text):  # A48
             return Floating._parse_bits(self, text, path, problems)
         bits = int(text, 16)
-        if bits >> self.form.width:
-            problems.warn(path, f"`{self.name}` has {self.form.width} bits: those above are ignored")
-        return self.from_bits(bits & ((1 << self.form.width) - 1))
+        if bits >> self.layout.width:
+            problems.warn(path, f"`{self.name}` has {self.layout.width} bits: those above are ignored")
+        return self.from_bits(bits & ((1 << self.layout.width) - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,10 @@ class ComplexPair(Complex):
 
     def cast_fill(self, value: Any) -> Scalar:
         """From a complex number, a real one, or a pair of what its parts can be."""
-        exact = same_type(value, self.dtype)
+        exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
-        plain = spelled(value)
+        plain = as_json_value(value)
         if isinstance(plain, (int, float)):
             plain = [plain, 0.0]
         if isinstance(plain, list) and len(plain) == 2:
@@ -122,7 +122,7 @@ class ComplexPair(Complex):
         array = np.asarray(value)
         if array.dtype.names is not None:
             return as_elements(array, self.dtype)
-        if array.dtype.kind not in "biufc" and (not is_small(array.dtype) or array.dtype.name in COMPLEX):
+        if array.dtype.kind not in "biufc" and (not is_ml_dtype(array.dtype) or array.dtype.name in COMPLEX_NAMES):
             array = array.astype(np.complex128)
         found = np.zeros(array.shape, self.dtype)
         if array.dtype.kind == "c":
@@ -132,7 +132,7 @@ class ComplexPair(Complex):
 
 
 def _float(name: str) -> Floating:
-    return Floating(name, np.dtype(name)) if name == "float16" else SmallFloat(name, small_dtype(name))
+    return Floating(name, np.dtype(name)) if name == "float16" else SmallFloat(name, ml_dtype(name))
 
 
 def _number(name: str) -> DataType:
@@ -140,7 +140,7 @@ def _number(name: str) -> DataType:
     if name.startswith("complex_"):
         part = _float(name.removeprefix("complex_")).dtype
         return ComplexPair(name, np.dtype([("real", part), ("imag", part)]))
-    return SmallFloat(name, small_dtype(name)) if name in FORMS else SmallInteger(name, small_dtype(name))
+    return SmallFloat(name, ml_dtype(name)) if name in FLOAT_LAYOUTS else SmallInteger(name, ml_dtype(name))
 
 
 def read_small_number(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
@@ -148,5 +148,5 @@ def read_small_number(name: str, configuration: dict[str, Json], path: str, prob
 
 
 def of_numpy(dtype: np.dtype[Any]) -> DataType | None:
-    name = COMPLEX.get(dtype.name, dtype.name)
-    return _number(name) if name in FORMS or name in WIDTHS or dtype.name in COMPLEX else None
+    name = COMPLEX_NAMES.get(dtype.name, dtype.name)
+    return _number(name) if name in FLOAT_LAYOUTS or name in SUBBYTE_WIDTHS or dtype.name in COMPLEX_NAMES else None

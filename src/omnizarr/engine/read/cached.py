@@ -44,7 +44,7 @@ class CachedReader:
             except CodecError as error:
                 raise ChunkError("read", layout.name, cell.chunk, key, error) from error
             except MissingDependencyError as error:
-                raise error.led_by(f"cannot read array `{layout.name}`") from None
+                raise error.add_context(f"cannot read array `{layout.name}`") from None
 
     def _read(self, chain: Chain, key: str, cell: Cell) -> None:
         layout, projection, block = self._layout, self._projection, self._block

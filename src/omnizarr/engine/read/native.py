@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
-from omnizarr.dtypes.record_padding import padded
+from omnizarr.dtypes.record_padding import has_padding
 from omnizarr.engine.buffers import most_workers
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.pool import helped
@@ -393,7 +393,7 @@ def write_row(layout: Layout, chain: Chain, keys: list[str], row: npt.NDArray[An
     """Encodes and stores chunks that lie side by side in `row`, whole ones, and says what became of each: 0 if it is
     stored, 1 if it is empty, and was not, 2 if it is left to Python. None if that has to do all of it."""
     number = usable(layout, chain, row)
-    if number is None or padded(layout.dtype) or (chain.native == "zstd" and chain.spec.nbytes <= _SMALL_FRAME):
+    if number is None or has_padding(layout.dtype) or (chain.native == "zstd" and chain.spec.nbytes <= _SMALL_FRAME):
         return None
     shape, strides = chain.spec.shape, row.strides
     along = shape[-1] * strides[-1] if shape else 0

@@ -162,7 +162,7 @@ def _read_one(layout: Layout, chunk: tuple[int, ...], inner: tuple[Pick, ...], b
     except CodecError as error:
         raise ChunkError("read", layout.name, chunk, key, error) from error
     except MissingDependencyError as error:
-        raise error.led_by(f"cannot read array `{layout.name}`") from None
+        raise error.add_context(f"cannot read array `{layout.name}`") from None
 
 
 def _read_one_compiled(
@@ -233,7 +233,7 @@ class _Worker:
         except CodecError as error:
             raise self._named(error) from error
         except MissingDependencyError as error:
-            raise error.led_by(f"cannot read array `{self._layout.name}`") from None
+            raise error.add_context(f"cannot read array `{self._layout.name}`") from None
 
     def take(self, fetched: Fetched) -> None:
         """Takes what was fetched already."""
@@ -251,7 +251,7 @@ class _Worker:
         except CodecError as error:
             raise self._named(error) from error
         except MissingDependencyError as error:
-            raise error.led_by(f"cannot read array `{self._layout.name}`") from None
+            raise error.add_context(f"cannot read array `{self._layout.name}`") from None
 
     def _named(self, error: CodecError) -> ChunkError:
         layout, cell = self._layout, self._at

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.dtypes import is_fill
-from omnizarr.dtypes.record_padding import padded
+from omnizarr.dtypes.record_padding import has_padding
 from omnizarr.engine.buffers import Stage, row_length
 from omnizarr.engine.layout import sharding_of
 from omnizarr.engine.numpy_index import put, taken
@@ -33,7 +33,7 @@ def encoded_row(chain: Chain, row: npt.NDArray[Any], count: int, stage: Stage, k
     staging = stage.room_for(chain, count)
     staging.gather(row, count)
     chunks = staging.chunks
-    if not chain.direct or padded(chain.spec.dtype):
+    if not chain.direct or has_padding(chain.spec.dtype):
         return [encoded(chain, chunks[number], keep_empty) for number in range(count)]
     # With as little Python for each chunk as can be: two threads that want it at once hold each other up.
     fill = chain.spec.fill

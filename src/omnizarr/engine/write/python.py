@@ -124,7 +124,7 @@ class _Worker:
             cell = self._at
             raise ChunkError("write", layout.name, cell.chunk, layout.key(cell.names), error) from error
         except MissingDependencyError as error:
-            raise error.led_by(f"cannot write array `{layout.name}`") from None
+            raise error.add_context(f"cannot write array `{layout.name}`") from None
 
     def _write_compiled(self, row: Row, chain: Chain, keys: list[str]) -> bool:
         """Has the compiled loop write a row of chunks, and does what that leaves; False if it cannot do so."""

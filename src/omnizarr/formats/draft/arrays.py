@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from omnizarr._extension import asked
+from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
 from omnizarr.chunk_keys import ChunkKeys, DraftKeys
@@ -187,7 +187,7 @@ def _parse_layout(found: Json, shape: tuple[int, ...] | None, problems: Problems
         problems.unknown("$.chunk_memory_layout.extension", "chunk memory layout", uri, chunk_memory_layouts.names())
         return None
     configuration = {name: value for name, value in found.items() if name in ("type", "configuration")}
-    codec = asked("chunk memory layout", uri, "$.chunk_memory_layout", problems, known.parse, configuration)
+    codec = call_extension("chunk memory layout", uri, "$.chunk_memory_layout", problems, known.parse, configuration)
     return None if codec is None else (codec,)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from omnizarr._extension import asked
+from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Gzip, StoredBytes, Transpose, codecs
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of
@@ -50,7 +50,7 @@ def parse_codec(found: Json, member: str, path: str, problems: Problems) -> Code
         if known is None:
             problems.unknown(f"{path}.{member}", "codec", uri, _COMPRESSORS)
             return None
-        return asked("codec", uri, path, problems, known.parse, configuration)
+        return call_extension("codec", uri, path, problems, known.parse, configuration)
     if match[1] == "endian":
         if "endian" not in configuration:  # S85
             problems.add(f"{path}.configuration.endian", "is missing")

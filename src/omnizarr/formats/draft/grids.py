@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from omnizarr._extension import asked
+from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr.formats.document_fields import parse_chunk_shape
 from omnizarr.formats.draft.extensions import is_uri
@@ -42,7 +42,7 @@ def _parse_extension(found: dict[str, Json], shape: tuple[int, ...] | None, prob
         problems.unknown("$.chunk_grid.extension", "chunk grid", str(uri), filter(is_uri, chunk_grids.names()))
         return None
     configuration = {name: value for name, value in found.items() if name not in ("extension", "separator")}
-    return asked("chunk grid", str(uri), "$.chunk_grid", problems, known.parse, configuration, shape)
+    return call_extension("chunk grid", str(uri), "$.chunk_grid", problems, known.parse, configuration, shape)
 
 
 def is_draft_grid(grid: Grid) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from omnizarr._extension import asked
+from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import Sharding
 from omnizarr.errors import ArgumentError, MetadataError
@@ -65,7 +65,7 @@ def _parse(
     if known is None:
         problems.unknown(f"{place}.extension", "storage transformer", f"{uri} {kind}", (ShardingTransformer.name,))
         return None
-    transformer = asked("storage transformer", known.name, place, problems, known.parse, configuration)
+    transformer = call_extension("storage transformer", known.name, place, problems, known.parse, configuration)
     if isinstance(transformer, ShardingTransformer) and shape is not None and year == 2020:
         # zarr-python 2 wrote fewer numbers than dimensions where the type has a shape, and one where there is none.
         transformer = ShardingTransformer(_padded(transformer.chunks_per_shard, len(shape)))

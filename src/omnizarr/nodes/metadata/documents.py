@@ -286,7 +286,7 @@ def parse_node(found: Dialect, store: Store, path: str, documents: Documents, *,
     try:
         node = found.parse(path, documents, problems)
     except (ExtensionError, MissingDependencyError) as error:
-        raise error.led_by(f"cannot open {place}") from error.__cause__
+        raise error.add_context(f"cannot open {place}") from error.__cause__
     names = ", ".join(f"`{key.removeprefix(f'{path}/')}`" for key in documents)
     if node is None or problems:
         raise MetadataError(f"cannot open {place}: {_count(problems.found)} in {names}", problems.found, path=path)

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
-from omnizarr._fork import CACHES
+from omnizarr._fork import CACHE_LOCK
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
@@ -26,7 +26,7 @@ _MOST_TRIES = 100  # of reading several parts of one state of a value that other
 
 # Held while an answer is noted or forgotten, never while anybody waits for a store. One for all caches, so that a fork
 # can wait until none of them is half changed, and the child finds it free.
-_CHANGING = CACHES
+_CHANGING = CACHE_LOCK
 
 
 class CacheStore(WrapperStore):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from omnizarr._fork import DATABASES, before_forks
+from omnizarr._fork import DATABASE_LOCK, run_before_fork
 from omnizarr.errors import MissingDependencyError, StoreError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _Gate:
 
 _GATE = _Gate()
 
-before_forks(_GATE.close_for_a_fork)
+run_before_fork(_GATE.close_for_a_fork)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_GATE.renew)
 
@@ -79,7 +79,7 @@ class Connections:
     @contextmanager
     def use(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
         """A connection for a short while; None if there is no database, and none is to be created."""
-        with DATABASES, _GATE.change:
+        with DATABASE_LOCK, _GATE.change:
             if self._closed:
                 raise StoreError(f"{self._path} is closed", hint="open it again", store=self._path)
             _GATE.used += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr.config import config
 from omnizarr.store.contract import Buffer, ByteRange, span
 from omnizarr.store.zip.byte_source import Source
@@ -27,7 +27,7 @@ _LONGEST_END = END_SIZE + 0xFFFF
 
 @cache
 def _isal() -> Any:
-    return load("isal.isal_zlib")  # its check sum is thirty times as fast as zlib's, its inflation twice
+    return import_library("isal.isal_zlib")  # its check sum is thirty times as fast as zlib's, its inflation twice
 
 
 def crc32(data: Buffer) -> int:
@@ -38,7 +38,7 @@ def crc32(data: Buffer) -> int:
 
 def deflated(data: Buffer, level: int) -> Buffer:
     """`data` as archives compress it."""
-    compressed: bytearray = load("deflate").deflate_compress(data, level)
+    compressed: bytearray = import_library("deflate").deflate_compress(data, level)
     return compressed
 
 

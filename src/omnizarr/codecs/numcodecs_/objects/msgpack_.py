@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr._fork import load
+from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import boolean, check, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer, codec_library
@@ -111,7 +111,7 @@ class BoundMsgpack(BoundSerializer):
 
     def _decode_slowly(self, data: Buffer) -> Any:
         """The same by the library's own Python code, where lists grow by what is there and not by what is promised."""
-        unpacker = load("msgpack.fallback").Unpacker(raw=self._raw, max_buffer_size=max(1, len(data)))
+        unpacker = import_library("msgpack.fallback").Unpacker(raw=self._raw, max_buffer_size=max(1, len(data)))
         unpacker.feed(data)
         items = unpacker.unpack()
         if unpacker.tell() != len(data):
