@@ -12,7 +12,7 @@ from tests.registries import as_it_was
 import omnizarr
 from omnizarr._json import dump
 from omnizarr.codecs import Gzip, codecs
-from omnizarr.codecs.parsing import MOST_CODECS
+from omnizarr.codecs.parsing import MAX_CODECS
 from omnizarr.formats import v3_shared
 from omnizarr.model import ArrayModel
 
@@ -101,6 +101,6 @@ def test_only_so_many_kinds_are_kept() -> None:
         read(fill_value=number)
         assert len(v3_shared._known) <= v3_shared._MOST_KINDS
     read(chunk_key_encoding="default", data_type="int16", fill_value=5)
-    long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (MOST_CODECS - 1)]
+    long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (MAX_CODECS - 1)]
     read(codecs=long)
     assert all(len(spelled) <= v3_shared._LONGEST for _, _, spelled in v3_shared._known)

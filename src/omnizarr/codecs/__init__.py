@@ -1,4 +1,4 @@
-"""Codecs: one file per registered name, the chain that binds them, and the reading of codec lists.
+"""All codecs: one file per registered name, in a folder per kind; `Chain` combines them; a parser reads codec lists.
 
 from omnizarr.codecs import Blosc, Zstd
 omnizarr.create_array(..., compressors=[Zstd(level=3)])
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import omnizarr.codecs.numcodecs_  # noqa: F401  # offers its codecs
+import omnizarr.codecs.numcodecs_  # noqa: F401  # registers its codecs
 from omnizarr.codecs.array_to_array.transpose import Transpose
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
 from omnizarr.codecs.bytes_to_bytes.blosc import Blosc
@@ -77,7 +77,7 @@ __all__ = [
     "plain_serializer",
 ]
 
-_HOMES = {
+_LAZY = {
     "BitRound": "array_to_array.bit_round",
     "CastValue": "array_to_array.cast_value",
     "Conditional": "bytes_to_bytes.conditional",
@@ -92,10 +92,10 @@ _HOMES = {
     "Zfp": "array_to_bytes.zfp",
     "plain_serializer": "array_to_bytes.numpy_bytes",
 }
-"""What is loaded when it is first asked for."""
+"""Names that are imported at first use, and their modules."""
 
 _ZARRS = "https://codec.zarrs.dev/"
-"""Before codecs were registered zarrs named some by addresses, and then some with its own prefix."""
+"""Prefix of codec names in zarrs before the registry of codecs existed. Later names begin with `zarrs.`."""
 
 for _name, _class, _aliases in (
     ("bitround", "BitRound", (f"{_ZARRS}array_to_array/bitround", f"{_ZARRS}array_to_bytes/bitround")),
@@ -110,13 +110,13 @@ for _name, _class, _aliases in (
     ("vlen-utf8", "VlenUtf8", (f"{_ZARRS}array_to_bytes/vlen_utf8",)),
     ("zfp", "Zfp", ("zarrs.zfp", f"{_ZARRS}array_to_bytes/zfp")),
 ):
-    codecs.offer(_name, f"{__name__}.{_HOMES[_class]}:{_class}", aliases=_aliases)
+    codecs.offer(_name, f"{__name__}.{_LAZY[_class]}:{_class}", aliases=_aliases)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _LAZY:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
     return value
 
 

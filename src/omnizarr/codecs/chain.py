@@ -1,4 +1,4 @@
-"""The codecs of an array, bound together: from a chunk to its stored bytes and back (R78–R80)."""
+"""`Chain`: the bound codecs of an array, which turn a chunk into its stored bytes and back (R78–R80)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from omnizarr.codecs.contract import (
     Serializer,
     check_size,
 )
-from omnizarr.codecs.third_party import guarded
+from omnizarr.codecs.third_party import wrap_third_party
 
 __all__ = ["Chain"]
 
-_COPIED = 5000  # bytes in a microsecond
+_COPY_PACE = 5000  # bytes per microsecond
 
 
 class Chain:
-    """Codecs that know what they will meet, in the order in which they encode."""
+    """The codecs of an array, bound to one chunk shape, in encoding order."""
 
     __slots__ = (
-        "_bytes",
+        "_bytes_codecs",
         "arrays",
         "batches",
         "compressed",
@@ -59,39 +59,40 @@ class Chain:
         self.spec = spec
         self.arrays = tuple(arrays)
         self.serializer = serializer
-        self._bytes = tuple(bytes)
+        self._bytes_codecs = tuple(bytes)
         self.encoded: ByteSpec = bytes[-1].encoded if bytes else serializer.encoded
         self.direct = serializer.plain and not arrays
-        """Whether a decoded chunk is nothing but the bytes that the last decoding step gives."""
+        """Whether the input of the bytes → bytes codecs is the memory of the chunk in C order: no array → array codec,
+        and a serializer that changes nothing. Such a chunk can be decompressed straight into the result."""
         self.compressed = bool(bytes)
         """Whether there is any bytes → bytes codec."""
         self.batches = self.direct and self.compressed and bytes[0].batches
-        """Whether `decode_many` decodes many chunks in one call of a library."""
+        """Whether `decode_many` decodes many chunks in one library call."""
         self.parts = self.direct and len(bytes) < 2 and all(step.parts for step in bytes)
-        """Whether there is `decode_part`: for chunks that are stored as they lie in memory, or in blocks."""
+        """Whether `decode_part` works: the chunk is stored uncompressed, or compressed in independent blocks."""
         self.from_start = any(step.from_start for step in bytes)
-        """Whether that decodes all that comes before, too."""
+        """Whether `decode_part` must decode everything before the requested part as well."""
         strides = [spec.dtype.itemsize]
         for length in reversed(spec.shape[1:]):
             strides.append(strides[-1] * length)
         self.strides = tuple(reversed(strides)) if spec.shape else ()
-        """How far apart neighbours are along each dimension of a decoded chunk in C order, in bytes."""
+        """Strides of a decoded chunk in C order, in bytes."""
         self.native: str | None = None
-        """What the compiled loop over chunks calls such a chain, if it knows it."""
+        """Name of this chain in the kernel, or None if the kernel cannot decode it."""
         if self.direct and len(bytes) < 2 and spec.nbytes > 0:
-            # As the class itself says: one that is derived from it may decode in another way.
+            # Look only at the class itself: a subclass may decode differently than the kernel does.
             self.native = vars(type(bytes[0])).get("native") if bytes else "raw"
         self.native_options = bytes[0].native_options if bytes else ()
 
     @property
     def microseconds(self) -> float:
-        """How long it takes to decode a chunk, roughly, beside what every chunk costs."""
-        size = min(self.spec.nbytes, 2**62)  # a document may state sizes that no float holds
-        return size * sum(1 / step.pace for step in self._bytes) + size / _COPIED
+        """Estimated time to decode one chunk, in microseconds, without the fixed overhead per chunk."""
+        size = min(self.spec.nbytes, 2**62)  # a document may declare sizes that overflow a float
+        return size * sum(1 / step.pace for step in self._bytes_codecs) + size / _COPY_PACE
 
     @classmethod
     def bind(cls, codecs: Sequence[Codec], spec: ChunkSpec, path: str, problems: Problems) -> Chain | None:
-        """Binds codecs to the chunks they will meet; `path` is that of their list. None if there are problems."""
+        """Bind codecs to chunks of `spec`; `path` is the JSON path of the codec list. None if there are problems."""
         before = len(problems.found)
         _check_order(codecs, path, problems)
         if len(problems.found) > before:
@@ -99,54 +100,54 @@ class Chain:
         arrays: list[BoundArrayCodec] = []
         serializer: BoundSerializer | None = None
         steps: list[BoundBytesCodec] = []
-        now, flow = spec, None
+        array_spec, byte_spec = spec, None
         for index, codec in enumerate(codecs):
             where = f"{path}[{index}]"
             bound: BoundArrayCodec | BoundSerializer | BoundBytesCodec | None
             if isinstance(codec, ArrayCodec):
-                bound = call_extension("codec", codec.name, where, problems, codec.bind, now)
+                bound = call_extension("codec", codec.name, where, problems, codec.bind, array_spec)
                 if bound is None:
                     return None
-                arrays.append(guarded(codec.name, bound, now))
-                now = bound.encoded
+                arrays.append(wrap_third_party(codec.name, bound, array_spec))
+                array_spec = bound.encoded
             elif isinstance(codec, Serializer):
-                serializer = call_extension("codec", codec.name, where, problems, codec.bind, now)
+                serializer = call_extension("codec", codec.name, where, problems, codec.bind, array_spec)
                 if serializer is None:
                     return None
-                serializer = guarded(codec.name, serializer, now)
-                flow = serializer.encoded
+                serializer = wrap_third_party(codec.name, serializer, array_spec)
+                byte_spec = serializer.encoded
             elif isinstance(codec, BytesCodec):
-                assert flow is not None
-                bound = call_extension("codec", codec.name, where, problems, codec.bind, flow)
+                assert byte_spec is not None
+                bound = call_extension("codec", codec.name, where, problems, codec.bind, byte_spec)
                 if bound is None:
                     return None
-                steps.append(guarded(codec.name, bound, flow))
-                flow = bound.encoded
+                steps.append(wrap_third_party(codec.name, bound, byte_spec))
+                byte_spec = bound.encoded
         assert serializer is not None
         return cls(spec, arrays, serializer, steps)
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        """A chunk as it is stored."""
+        """The stored bytes of a chunk."""
         for codec in self.arrays:
             array = codec.encode(array)
         data = self.serializer.encode(array)
-        for step in self._bytes:
+        for step in self._bytes_codecs:
             data = step.encode(data)
         return data
 
     def encode_memory(self, memory: Buffer) -> Buffer:
-        """The same for a chain that is `direct`: the bytes of a chunk as it is stored, which may be `memory` itself."""
-        for step in self._bytes:
+        """`encode` for a `direct` chain and the memory of a chunk. The result may be `memory` itself."""
+        for step in self._bytes_codecs:
             memory = step.encode(memory)
         return memory
 
     def decode(self, data: Buffer, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """A stored chunk. It may come back in `out` (contiguous, of the chunk's shape and type), as a view of `data`,
-        or as a new array; whoever wants to change it copies it, unless it is `out`."""
-        if out is not None and self.direct and self._bytes:
+        """The chunk whose stored bytes are `data`: `out` itself (contiguous, with the chunk's shape and type), a view
+        of `data`, or a new array. Treat it as read-only unless it is `out`."""
+        if out is not None and self.direct and self._bytes_codecs:
             self.decode_into(data, out, out.reshape(-1).view("u1").data)
             return out
-        for step in self._bytes[::-1]:
+        for step in self._bytes_codecs[::-1]:
             data = step.decode(data)
         array = self.serializer.decode(data)
         for codec in self.arrays[::-1]:
@@ -154,12 +155,12 @@ class Chain:
         return array
 
     def decode_or_fill(self, data: Buffer | None) -> npt.NDArray[Any]:
-        """The same, or, of a chunk that is not stored, a read-only view of nothing but the fill value."""
+        """`decode`, or a read-only array of the fill value if `data` is None."""
         return np.broadcast_to(self.spec.fill, self.spec.shape) if data is None else self.decode(data)
 
     def decode_into(self, data: Buffer, out: npt.NDArray[Any], memory: memoryview) -> None:
-        """The same for a chain that is `direct`: the chunk comes to lie in `out`, whose bytes `memory` are."""
-        steps = self._bytes
+        """Decode into `out` with a `direct` chain; `memory` is the memory of `out`."""
+        steps = self._bytes_codecs
         for step in steps[:0:-1]:
             data = step.decode(data)
         decoded = steps[0].decode(data, memory) if steps else data
@@ -167,9 +168,9 @@ class Chain:
             out[...] = self.serializer.decode(decoded)
 
     def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
-        """The bytes from `start` on, so many, of a chunk whose stored form has `encoded` bytes; `read` gives some of
-        those, from a position on, so many."""
-        for step in self._bytes:
+        """The bytes from `start` to `start + length` of a decoded chunk. `encoded` is the length of the stored value,
+        and `read(position, count)` returns `count` bytes of it."""
+        for step in self._bytes_codecs:
             return step.decode_part(read, encoded, start, length)
         check_size("bytes", self.encoded, encoded)
         return read(start, length)
@@ -181,17 +182,17 @@ class Chain:
         memories: Sequence[memoryview],
         room: memoryview | None = None,
     ) -> None:
-        """The same for many chunks; None is one that holds nothing but the fill value. There may be more `outs`.
-        `room` is the memory of all of them, if they lie one after the other without gaps."""
-        found: Sequence[Buffer | None] = values
-        *outer, inmost = self._bytes[::-1] or (None,)
+        """`decode_into` for many chunks; a value of None fills `out` with the fill value. `outs` may be longer than
+        `values`. `room` is the memory of all `outs`, if they follow each other without gaps."""
+        chunks: Sequence[Buffer | None] = values
+        *outer, innermost = self._bytes_codecs[::-1] or (None,)
         for step in outer:
-            found = step.decode_many(found, [None] * len(values))
-        if inmost is not None:
-            found = inmost.decode_many(found, memories, room)
-            if found is memories:
+            chunks = step.decode_many(chunks, [None] * len(values))
+        if innermost is not None:
+            chunks = innermost.decode_many(chunks, memories, room)
+            if chunks is memories:
                 return
-        for decoded, out, memory in zip(found, outs, memories, strict=False):
+        for decoded, out, memory in zip(chunks, outs, memories, strict=False):
             if decoded is None:
                 out[...] = self.spec.fill
             elif decoded is not memory:
@@ -199,7 +200,7 @@ class Chain:
 
 
 def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None:
-    """array → array codecs first, then exactly one array → bytes codec, then bytes → bytes codecs (R18, R78)."""
+    """Require array → array codecs first, then exactly one array → bytes codec, then bytes → bytes (R18, R78)."""
     serializers = [index for index, codec in enumerate(codecs) if isinstance(codec, Serializer)]
     if len(serializers) != 1:
         found = ", ".join(f"`{codecs[index].name}`" for index in serializers) or "none"
@@ -207,10 +208,6 @@ def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None
         return
     for index, codec in enumerate(codecs):
         if isinstance(codec, ArrayCodec) and index > serializers[0]:
-            problems.add(
-                f"{path}[{index}]", f"`{codec.name}` takes arrays and cannot stand behind an array → bytes codec"
-            )
+            problems.add(f"{path}[{index}]", f"`{codec.name}` encodes arrays and cannot follow an array → bytes codec")
         elif isinstance(codec, BytesCodec) and index < serializers[0]:
-            problems.add(
-                f"{path}[{index}]", f"`{codec.name}` takes bytes and cannot stand before an array → bytes codec"
-            )
+            problems.add(f"{path}[{index}]", f"`{codec.name}` encodes bytes and cannot precede the array → bytes codec")

@@ -1,8 +1,7 @@
-"""What each member of a codec's configuration may be, said once beside the field and checked twice: by the constructor,
-which raises, and by the parser, which collects.
+"""Rules for the members of a codec's configuration: declared in the dataclass field, checked by constructor and parser.
 
-A codec writes `level: int = field(default=5, metadata=integer(0, 9))`, calls `check(self)` after construction and
-`read(cls, …)` to parse.
+A codec declares `level: int = field(default=5, metadata=integer(0, 9))`. It calls `check(self)` after construction,
+which raises at the first invalid value, and `read(cls, …)` to parse a document, which collects all problems.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ __all__ = [
 ]
 
 Rule: TypeAlias = Mapping[str, Any]
-"""The metadata of a dataclass field that is a member of the configuration."""
+"""The `metadata` of a dataclass field that is a member of the configuration."""
 
 
 def rule(expected: str, accepts: Callable[[Json], bool], *, optional: bool = False) -> Rule:
-    """`expected` completes the sentence "expected …"; a document may leave out what is `optional` without a warning."""
+    """A rule. `expected` completes the error "expected …". A document may omit an `optional` member without warning."""
     return {"expected": expected, "accepts": accepts, "optional": optional}
 
 
@@ -53,7 +52,7 @@ def number(expected: str = "a finite number", *, optional: bool = False) -> Rule
 def _is_finite(value: Json) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    return is_integer(value) and abs(value) < 2**1023  # what a float can hold
+    return is_integer(value) and abs(value) < 2**1023  # fits into a float
 
 
 def choice(*words: str, optional: bool = False) -> Rule:
@@ -70,7 +69,7 @@ def boolean(*, optional: bool = False) -> Rule:
 
 
 def or_null(other: Rule) -> Rule:
-    """The same, or nothing."""
+    """`other`, or null."""
     accepts = other["accepts"]
     return rule(
         f"{other['expected']}, or null",
@@ -81,12 +80,12 @@ def or_null(other: Rule) -> Rule:
 
 @cache
 def members(codec: type[Codec]) -> dict[str, Field[Any]]:
-    """The fields that are members of the configuration: those that have a rule."""
+    """The fields of a codec that have a rule, by name."""
     return {field.name: field for field in fields(codec) if field.metadata}  # type: ignore[arg-type]  # a dataclass
 
 
 def check(codec: Codec) -> None:
-    """Raises for the first field whose value breaks its rule. None is fine where it is the default."""
+    """Raise ArgumentError for the first field that breaks its rule. None is valid if it is the default."""
     for name, field in members(type(codec)).items():
         value = getattr(codec, name)
         if value is None and field.default is None:
@@ -99,41 +98,41 @@ def check(codec: Codec) -> None:
 
 
 def read(cls: type[Codec], configuration: Mapping[str, Json], path: str, problems: Problems) -> dict[str, Json] | None:
-    """The arguments for the constructor, or None if `problems` had to be added to. A member that is missing and has a
-    default is read as the default: writers disagree about which ones must be there (A27, A28)."""
+    """The constructor's arguments from a v3 configuration; None if it has problems. A missing member gets its default,
+    because writers disagree about which members are required (A27, A28)."""
     where = f"{path}.configuration"
     return _read(cls, configuration, where, problems, lenient=False)
 
 
 def read_config(cls: type[Codec], config: Mapping[str, Json], path: str, problems: Problems) -> dict[str, Json] | None:
-    """The same for the documents of versions 1 and 2, where the members stand beside the `id`; unknown ones have always
-    been ignored there."""
+    """The constructor's arguments from a v1 or v2 document, where the members stand beside `id`. Unknown members only
+    warn, because readers of these generations have always ignored them."""
     return _read(cls, config, path, problems, lenient=True)
 
 
 def _read(
-    cls: type[Codec], found: Mapping[str, Json], where: str, problems: Problems, *, lenient: bool
+    cls: type[Codec], configuration: Mapping[str, Json], where: str, problems: Problems, *, lenient: bool
 ) -> dict[str, Json] | None:
     rules = members(cls)
     arguments: dict[str, Json] = {}
-    fine = True
-    for name, value in found.items():
+    valid = True
+    for name, value in configuration.items():
         if name in rules and rules[name].metadata["accepts"](value):
             arguments[name] = value
         elif name in rules:
             problems.expected(f"{where}.{name}", rules[name].metadata["expected"], value)
-            fine = False
+            valid = False
         elif lenient:
             problems.warn(f"{where}.{name}", f"unknown member of codec `{cls.name}`, ignored")
         else:
             problems.unknown(f"{where}.{name}", f"member of codec `{cls.name}`", name, rules)
-            fine = False
+            valid = False
     for name, field in rules.items():
-        if name in found or field.metadata["optional"]:
+        if name in configuration or field.metadata["optional"]:
             continue
         if field.default is MISSING:
             problems.add(where, f"`{name}` is missing: expected {field.metadata['expected']}")
-            fine = False
+            valid = False
         else:
             problems.warn(where, f"`{name}` is missing: read as {describe(field.default)}")
-    return arguments if fine else None
+    return arguments if valid else None

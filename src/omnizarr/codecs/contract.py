@@ -1,9 +1,8 @@
-"""What a codec is: a small value that names itself and its configuration, and, once bound to what it will meet, a pair
-of pure functions.
+"""The codec contract: `Codec` is a value with a name and a configuration; its bound form encodes and decodes chunks.
 
-`bind` happens once per array and checks everything that can be checked; `encode` and `decode` happen once per chunk,
-in many threads at once, and trust nothing but the spec they were bound to: the decoded size is known from the metadata
-and is the limit.
+`bind` runs once per array and checks everything that the metadata allows to check. `encode` and `decode` run once per
+chunk, in many threads at once. They are pure functions. They trust only the spec they were bound to: it gives the
+decoded size, which is the limit for any size found in the data.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkSpec:
-    """What a codec that takes arrays will meet: all chunks have this shape and type."""
+    """Input of a codec that encodes arrays: the shape, type and fill value of every chunk."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -58,51 +57,52 @@ class ChunkSpec:
 
 @dataclass(frozen=True, slots=True)
 class ByteSpec:
-    """What a codec that takes bytes will meet."""
+    """Input of a codec that encodes bytes."""
 
     size: int | None
-    """How long the decoded bytes are; None if that differs from chunk to chunk."""
+    """Length of the decoded bytes; None if it differs from chunk to chunk."""
     limit: int
-    """How long they may be at most."""
+    """Maximum length of the decoded bytes."""
     itemsize: int = 1
-    """How long one element is, where the bytes are an array's."""
+    """Bytes per element, if the bytes are the memory of an array; otherwise 1."""
 
 
 class Codec(ABC):
-    """A codec and its configuration: a value that compares equal, hashes, pickles and never changes."""
+    """A codec and its configuration: an immutable value that can be compared, hashed and pickled."""
 
     name: ClassVar[str]
     private: ClassVar[bool] = False
-    """Whether no document of version 3 names it: it stands for something that only other generations can store."""
+    """Whether the name must not appear in a v3 document, because only other generations can store this codec."""
     needs: ClassVar[str | None] = None
-    """The package without which it can do nothing, if not every installation has it. Arrays that have the codec are
-    opened all the same, and no new one is given it where the package is missing."""
+    """The optional package that the codec requires. Without it, existing arrays still open, but encoding, decoding and
+    creating an array with this codec fail."""
     only_decodes: ClassVar[str | None] = None
-    """Why it can only decode, if that is so: an array that has it can be read, and no new one can be given it."""
+    """The reason why the codec cannot encode, or None. Such arrays can be read but not created."""
 
     @classmethod
     @abstractmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Codec | None:
-        """Reads the `configuration` member found at `path`; adds to `problems` and gives None if it is wrong."""
+        """Parse the `configuration` member at `path`. If it is invalid, add to `problems` and return None."""
 
     @abstractmethod
     def configuration(self) -> dict[str, Json]:
-        """The `configuration` member; empty if there is none to write."""
+        """The `configuration` member of a document; empty to leave it out."""
 
     def to_json(self) -> dict[str, Json]:
-        """The codec as a v3 document holds it: always an object, for readers of 3.0 (R19, A32)."""
+        """The codec in a v3 document. Always an object, because readers of Zarr 3.0 accept no bare name (R19, A32)."""
         configuration = self.configuration()
         return {"name": self.name, "configuration": configuration} if configuration else {"name": self.name}
 
 
 class BoundArrayCodec(ABC):
-    """An array → array codec that knows what it will meet."""
+    """An array → array codec, bound to a `ChunkSpec`."""
 
     __slots__ = ()
 
     encoded: ChunkSpec
+    """The output of `encode`."""
     order: tuple[int, ...] | None = None
-    """If all it does is to permute the dimensions: its permutation."""
+    """The permutation, if the codec only permutes dimensions."""
 
     @abstractmethod
     def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
@@ -112,48 +112,51 @@ class BoundArrayCodec(ABC):
 
 
 class BoundSerializer(ABC):
-    """An array → bytes codec that knows what it will meet."""
+    """An array → bytes codec, bound to a `ChunkSpec`."""
 
     __slots__ = ()
 
     encoded: ByteSpec
+    """The output of `encode`."""
     plain: bool = False
-    """Whether the bytes are the array's own memory in C order, so that decoding is a view."""
+    """Whether the bytes equal the memory of the array in C order, so that `decode` can return a view."""
 
     @abstractmethod
     def encode(self, array: npt.NDArray[Any]) -> Buffer: ...
 
     @abstractmethod
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
-        """The array; it may be a read-only view of `data`."""
+        """The array, which may be a read-only view of `data`."""
 
 
 class BoundBytesCodec(ABC):
-    """A bytes → bytes codec that knows what it will meet."""
+    """A bytes → bytes codec, bound to a `ByteSpec`."""
 
     __slots__ = ()
 
     encoded: ByteSpec
+    """The output of `encode`."""
     pace: int = 500
-    """How many bytes it decodes in a microsecond, roughly: whether it pays to decode chunks in several threads."""
+    """Approximate decoding speed in bytes per microsecond. The engine uses it to decide whether threads pay off."""
     batches: bool = False
-    """Whether `decode_many` decodes all values in one call of the library, in which other threads may run."""
+    """Whether `decode_many` decodes all values in one library call that releases the interpreter's lock."""
     parts: bool = False
-    """Whether it has `decode_part`, which takes less time, and may take less of what is stored, than `decode`."""
+    """Whether the codec implements `decode_part`, which is faster than `decode` and may read fewer stored bytes."""
     from_start: bool = False
-    """Whether `decode_part` has to decode all that comes before, too."""
+    """Whether `decode_part` must decode everything before the requested part as well."""
     native: str | None = None
-    """Its name in the compiled loop over chunks, which then decodes as `decode` does, or leaves it to it."""
+    """Name of this codec in the kernel, if the kernel implements it. The kernel returns any value that it cannot
+    decode to `decode`."""
     native_options: tuple[Any, ...] = ()
-    """What that has to know to encode."""
+    """Parameters that the kernel needs for encoding."""
 
     @abstractmethod
     def encode(self, data: Buffer) -> Buffer: ...
 
     @abstractmethod
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        """The decoded bytes. A codec that can may put them into `out`, which has exactly the decoded size, and give
-        back `out` itself; the others ignore it."""
+        """The decoded bytes. `out` has exactly the decoded size: a codec may write into it and return `out` itself, or
+        ignore it."""
 
     def decode_many(
         self,
@@ -161,31 +164,34 @@ class BoundBytesCodec(ABC):
         outs: Sequence[memoryview | None],
         room: memoryview | None = None,
     ) -> Sequence[Buffer | None]:
-        """The same for many values, None for those that are None; there may be more `outs`. In `room`, where it is
-        given, the `outs` lie one after the other without gaps: a codec that can fill it in one call gives back `outs`
-        itself. Others can save some of what Python adds to each."""
+        """`decode` for many values; None stays None. `outs` may be longer than `values`.
+
+        If `room` is given, the `outs` follow each other in it without gaps. A codec that fills `room` in one library
+        call returns `outs` itself. Override this also to reduce the Python overhead per value.
+        """
         decode = self.decode
         return [None if data is None else decode(data, out) for data, out in zip(values, outs, strict=False)]
 
     def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
-        """`length` of the decoded bytes from `start` on, of a value that has `encoded` bytes; `read` gives some of
-        those, from a position on, so many."""
-        raise AssertionError(f"{type(self).__name__} says that it decodes no parts")
+        """The decoded bytes from `start` to `start + length`. `encoded` is the length of the stored value, and
+        `read(position, count)` returns `count` bytes of it."""
+        raise AssertionError(f"{type(self).__name__}.parts is false, so decode_part must not be called")
 
 
 class ArrayCodec(Codec):
-    """array → array."""
+    """An array → array codec (in `create_array`: a filter)."""
 
     def resolved(self, ndim: int) -> ArrayCodec:
-        """The same codec for arrays of `ndim` dimensions, with nothing left to be chosen."""
+        """The codec for a new array of `ndim` dimensions, with options that depend on `ndim` filled in."""
         return self
 
     def completed(self, dtype: np.dtype[Any]) -> ArrayCodec:
-        """The same codec for arrays of this type, with nothing left open; ArgumentError if it cannot take them."""
+        """The codec for a new array of this type, with options that depend on the type filled in. Raises
+        ArgumentError if the codec does not support the type."""
         return self
 
     def becomes(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """The type of what it makes of arrays of this type."""
+        """The type after encoding, for arrays of type `dtype`."""
         return dtype
 
     @abstractmethod
@@ -193,21 +199,21 @@ class ArrayCodec(Codec):
 
 
 class Serializer(Codec):
-    """array → bytes."""
+    """An array → bytes codec."""
 
     chunk_keys: ClassVar[Json] = None
-    """The `chunk_key_encoding` of new arrays that have it, if there is but one by which others find the chunks."""
+    """The `chunk_key_encoding` for new arrays with this codec, if other readers find the chunks only under that one."""
 
     @abstractmethod
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSerializer | None: ...
 
 
 class BytesCodec(Codec):
-    """bytes → bytes."""
+    """A bytes → bytes codec (in `create_array`: a compressor)."""
 
     def resolved(self, itemsize: int) -> BytesCodec:
-        """The same codec for a new array of elements of `itemsize` bytes, with nothing left to be chosen: what is
-        chosen must be recorded (R91)."""
+        """The codec for a new array with elements of `itemsize` bytes, with options that depend on it filled in. The
+        document must record the values used (R91)."""
         return self
 
     @abstractmethod
@@ -218,21 +224,24 @@ codecs: Registry[type[Codec]] = Registry("codec", "omnizarr.codecs", subclass_of
 
 
 def codec_library(codec: type[Codec], module: str | None = None) -> Any:
-    """The library that a codec `needs`, or a module of it; MissingDependencyError if it is not installed."""
+    """Import the package that a codec `needs`, or a module of it. Raises MissingDependencyError if not installed."""
     assert codec.needs is not None
     return load_optional(f"codec `{codec.name}`", codec.needs, module)
 
 
-def check_size(codec: str, spec: ByteSpec, found: int) -> None:
-    """Raises unless a decoded length of `found` is what `spec` says."""
+def check_size(codec: str, spec: ByteSpec, size: int) -> None:
+    """Raise CodecError unless `spec` allows a decoded value of `size` bytes."""
     if spec.size is not None:
-        if found != spec.size:
-            raise CodecError(codec, f"expected {spec.size} bytes, found {found}", expected=spec.size, found=found)
-    elif found > spec.limit:
-        raise CodecError(codec, f"expected at most {spec.limit} bytes, found {found}", expected=spec.limit, found=found)
+        if size != spec.size:
+            raise CodecError(codec, f"expected {spec.size} bytes, found {size}", expected=spec.size, found=size)
+    elif size > spec.limit:
+        raise CodecError(codec, f"expected at most {spec.limit} bytes, found {size}", expected=spec.limit, found=size)
 
 
 def compressed(spec: ByteSpec) -> ByteSpec:
-    """What a compressor turns `spec` into. Compression may lengthen, by headers and by blocks that did not shrink; no
-    real writer doubles the length, so a longer input of the next codec is refused as hostile."""
+    """The output of a compressor whose input is `spec`.
+
+    Headers and incompressible blocks can make the output longer than the input, but no real writer doubles it. The
+    next codec rejects anything longer as malicious.
+    """
     return ByteSpec(size=None, limit=2 * spec.limit + 4096)

@@ -1,4 +1,4 @@
-"""Reading codecs: a list from a document, or one that a user names."""
+"""Codecs from JSON: `parse_codecs` for the list in a document, `codec_of` for an argument of a function."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
 from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, codecs
 from omnizarr.errors import ArgumentError, MetadataError
 
-__all__ = ["MOST_CODECS", "Skipped", "codec_of", "parse_codec", "parse_codecs"]
+__all__ = ["MAX_CODECS", "Skipped", "codec_of", "parse_codec", "parse_codecs"]
 
 
 @dataclass(frozen=True)
 class Skipped(Codec):
-    """A codec that nobody here knows and whose metadata says that it may be ignored (R38): reading goes on without it,
-    writing is refused, and the document keeps it as it was."""
+    """An unknown codec with `must_understand: false` (R38). Reads ignore it, writes fail, and the document keeps it
+    unchanged."""
 
     name: ClassVar[str] = "skipped"
     original: Any
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Codec | None:
-        raise AssertionError("it is made by parse_codecs alone")
+        raise AssertionError("only parse_codec creates Skipped")
 
     def configuration(self) -> dict[str, Json]:
         return {}
@@ -36,35 +36,37 @@ class Skipped(Codec):
         return hash(describe(self.original))
 
 
-MOST_CODECS = 100
-"""A document may not have everybody work on thousands."""
+MAX_CODECS = 100
+"""Limit for one list, so that a malicious document cannot cost readers much time."""
 
 
 def parse_codecs(value: Json, path: str, problems: Problems) -> tuple[Codec, ...]:
-    """The codecs of a list in a document, those that are right; what is wrong goes to `problems`."""
+    """The valid codecs of a list in a document. Each invalid one adds to `problems`."""
     if not isinstance(value, list) or not value:
         problems.expected(path, "a list of at least one codec", value)
         return ()
-    if len(value) > MOST_CODECS:
-        problems.add(path, f"has {len(value)} codecs, more than the {MOST_CODECS} that anybody needs")
+    if len(value) > MAX_CODECS:
+        problems.add(path, f"has {len(value)} codecs, more than the {MAX_CODECS} allowed")
         return ()
-    found = [parse_codec(item, f"{path}[{index}]", problems) for index, item in enumerate(value)]
-    right = tuple(codec for codec in found if codec is not None)
-    return _with_serializer(right, path, problems) if len(right) == len(found) else right
+    parsed = [parse_codec(item, f"{path}[{index}]", problems) for index, item in enumerate(value)]
+    valid = tuple(codec for codec in parsed if codec is not None)
+    return _with_serializer(valid, path, problems) if len(valid) == len(parsed) else valid
 
 
-def _with_serializer(found: tuple[Codec, ...], path: str, problems: Problems) -> tuple[Codec, ...]:
-    """The same with `bytes` where it belongs, if there is no array → bytes codec at all: documents could leave it out
-    until July 2023 (§1.7). A codec that was skipped might have been one, so nothing is guessed beside it (A29)."""
-    if any(isinstance(codec, (Serializer, Skipped)) for codec in found):
-        return found
-    problems.warn(path, "there is no array → bytes codec: `bytes` is assumed, little-endian")
-    arrays = next((index for index, codec in enumerate(found) if not isinstance(codec, ArrayCodec)), len(found))
-    return (*found[:arrays], Bytes("little"), *found[arrays:])
+def _with_serializer(codecs: tuple[Codec, ...], path: str, problems: Problems) -> tuple[Codec, ...]:
+    """Insert `bytes` if the list has no array → bytes codec: documents could leave it out until July 2023 (§1.7).
+
+    A `Skipped` codec may have been the serializer, so a list that contains one stays unchanged (A29).
+    """
+    if any(isinstance(codec, (Serializer, Skipped)) for codec in codecs):
+        return codecs
+    problems.warn(path, "no array → bytes codec: read as if it had `bytes`, little-endian")
+    arrays = next((index for index, codec in enumerate(codecs) if not isinstance(codec, ArrayCodec)), len(codecs))
+    return (*codecs[:arrays], Bytes("little"), *codecs[arrays:])
 
 
 def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
-    """One codec of a document; adds to `problems` and gives None if it is wrong."""
+    """Parse one codec of a document. If it is invalid, add to `problems` and return None."""
     extension = parse_extension(value, path, problems, kind="codec")
     if extension is None:
         return None
@@ -72,28 +74,27 @@ def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
     if known is not None:
         return call_extension("codec", extension.name, path, problems, known.parse, extension.configuration)
     if not extension.must_understand:
-        problems.warn(path, f"unknown codec `{extension.name}` is ignored, as its metadata allows")
+        problems.warn(path, f"unknown codec `{extension.name}` is ignored because of `must_understand: false`")
         return Skipped(value)
     problems.unknown(extension.place, "codec", extension.name, codecs.names())
     return None
 
 
 def codec_of(value: Any, argument: str) -> Codec:
-    """The codec that a user names: a codec, its name, the object that a document would hold, or one of numcodecs' own
-    objects."""
+    """The codec for an argument: a codec, its name, the JSON object of a document, or a codec object of numcodecs."""
     if isinstance(value, Codec):
         return value
     if not isinstance(value, (str, dict)):
         value = _numcodecs_config(value, argument)
     if isinstance(value, str) and (known := codecs.get(value)) is not None:
         try:
-            return known()  # a user who gives only a name wants the defaults, which documents do not have
+            return known()  # a bare name means the default options; in a document, required options have no default
         except TypeError:
-            pass  # it has none; the parser says what is missing
+            pass  # an option without default is missing; the parser reports which one
     problems = Problems()
     codec = _numcodec(value, problems) if _is_numcodec(value) else parse_codec(value, "$", problems)
     if isinstance(codec, Skipped):  # A29
-        problems.add("$.must_understand", "an unknown codec can be ignored in reading, not in writing")
+        problems.add("$.must_understand", "an unknown codec can be ignored for reading, but not for writing")
     elif codec is not None and codec.only_decodes is not None:
         problems.add("$", f"codec `{codec.name}`: {codec.only_decodes}")
     if codec is None or problems:
@@ -102,29 +103,30 @@ def codec_of(value: Any, argument: str) -> Codec:
 
 
 def _numcodecs_config(value: Any, argument: str) -> Any:
-    """The configuration of a codec of numcodecs that is given as an object of that package, or of one made for it."""
+    """The v2 configuration of an object with the interface of a numcodecs codec. Raises ArgumentError for others."""
     if not isinstance(value, type) and hasattr(value, "codec_id") and hasattr(value, "get_config"):
-        from omnizarr.codecs.numcodecs_.foreign import is_offered  # imports numcodecs, which has made the object
+        # Lazy import: it loads numcodecs.
+        from omnizarr.codecs.numcodecs_.foreign import is_offered
 
-        found = dict(value.get_config())
-        id = found.get("id")
+        config = dict(value.get_config())
+        id = config.get("id")
         if isinstance(id, str) and not is_offered(id):
             raise ArgumentError(
-                f"`{argument}`: codec `{id}` is not registered with numcodecs, and nobody could read the array again",
+                f"`{argument}`: codec `{id}` is not registered with numcodecs, so the array could not be read again",
                 argument=argument,
-                hint=f"`numcodecs.register_codec({type(value).__name__})` does it",
+                hint=f"call `numcodecs.register_codec({type(value).__name__})`",
             )
-        return found
+        return config
     raise ArgumentError(
         f"`{argument}`: expected codecs, their names or JSON objects, found {type(value).__name__}", argument=argument
     )
 
 
 def _is_numcodec(value: str | dict[str, Json]) -> bool:
-    """Whether something names a codec as documents of version 2 do."""
+    """Whether `value` names a codec as v2 documents do: an object with `id`, or such an id."""
     if isinstance(value, dict):
         return "id" in value and "name" not in value
-    from omnizarr.codecs.numcodecs_.v2_ids import known_ids  # it imports the codecs, and one of them this
+    from omnizarr.codecs.numcodecs_.v2_ids import known_ids  # lazy import: a codec that it imports imports this module
 
     return codecs.get(value) is None and value in known_ids()
 

@@ -1,5 +1,5 @@
-"""Codecs of others at work: what fails in them is told as an error of that codec, and what they give is looked at, so
-that it is never taken for something else."""
+"""Wrappers for third-party codecs: they turn every exception into a CodecError and check the shape, type or size of
+every result."""
 
 from __future__ import annotations
 
@@ -22,29 +22,33 @@ from omnizarr.codecs.contract import (
 )
 from omnizarr.errors import CodecError, OmnizarrError
 
-__all__ = ["guarded"]
+__all__ = ["wrap_third_party"]
 
 T = TypeVar("T")
 B = TypeVar("B", BoundArrayCodec, BoundSerializer, BoundBytesCodec)
 
 
-def guarded(name: str, bound: B, spec: Any) -> B:
-    """The bound codec itself, if it is one of omnizarr's or made of one; else the same with a guard before it. `spec`
-    is what it was bound to."""
-    if _is_ours(type(bound)):
+def wrap_third_party(name: str, bound: B, spec: Any) -> B:
+    """Wrap a bound codec in checks, unless its class or a base class comes from omnizarr. `spec` is what it was bound
+    to."""
+    if _is_from_omnizarr(type(bound)):
         return bound
-    guards = {BoundArrayCodec: _Array, BoundSerializer: _Serializer, BoundBytesCodec: _Bytes}
-    found: Any = next((guard(name, bound, spec) for kind, guard in guards.items() if isinstance(bound, kind)), bound)
-    return found  # type: ignore[no-any-return]
+    wrappers = {
+        BoundArrayCodec: _CheckedArrayCodec,
+        BoundSerializer: _CheckedSerializer,
+        BoundBytesCodec: _CheckedBytesCodec,
+    }
+    wrapped: Any = next((wrap(name, bound, spec) for kind, wrap in wrappers.items() if isinstance(bound, kind)), bound)
+    return wrapped  # type: ignore[no-any-return]
 
 
 @lru_cache(256)
-def _is_ours(cls: type[Any]) -> bool:
+def _is_from_omnizarr(cls: type[Any]) -> bool:
     modules = {base.__module__ for base in cls.__mro__} - {contract.__name__}
     return any(module.startswith("omnizarr.") for module in modules)
 
 
-def _called(name: str, function: Callable[..., T], *arguments: Any) -> T:
+def _call(name: str, function: Callable[..., T], *arguments: Any) -> T:
     try:
         return function(*arguments)
     except (OmnizarrError, MemoryError):
@@ -53,7 +57,7 @@ def _called(name: str, function: Callable[..., T], *arguments: Any) -> T:
         raise CodecError(name, f"{type(error).__name__}: {error}") from error
 
 
-def _checked(name: str, array: Any, spec: ChunkSpec) -> npt.NDArray[Any]:
+def _check_array(name: str, array: Any, spec: ChunkSpec) -> npt.NDArray[Any]:
     if not isinstance(array, np.ndarray) or array.shape != spec.shape or array.dtype != spec.dtype:
         found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
         raise CodecError(name, f"expected {spec.dtype} of shape {spec.shape}, found {found}")
@@ -64,7 +68,7 @@ def _size(data: Buffer) -> int:
     return memoryview(data).nbytes
 
 
-class _Array(BoundArrayCodec):
+class _CheckedArrayCodec(BoundArrayCodec):
     __slots__ = ("_bound", "_name", "_spec", "encoded", "order")
 
     def __init__(self, name: str, bound: BoundArrayCodec, spec: ChunkSpec) -> None:
@@ -73,13 +77,13 @@ class _Array(BoundArrayCodec):
         self.order = bound.order
 
     def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return _checked(self._name, _called(self._name, self._bound.encode, array), self.encoded)
+        return _check_array(self._name, _call(self._name, self._bound.encode, array), self.encoded)
 
     def decode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return _checked(self._name, _called(self._name, self._bound.decode, array), self._spec)
+        return _check_array(self._name, _call(self._name, self._bound.decode, array), self._spec)
 
 
-class _Serializer(BoundSerializer):
+class _CheckedSerializer(BoundSerializer):
     __slots__ = ("_bound", "_name", "_spec", "encoded", "plain")
 
     def __init__(self, name: str, bound: BoundSerializer, spec: ChunkSpec) -> None:
@@ -88,13 +92,13 @@ class _Serializer(BoundSerializer):
         self.plain = bound.plain
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        return _called(self._name, self._bound.encode, array)
+        return _call(self._name, self._bound.encode, array)
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
-        return _checked(self._name, _called(self._name, self._bound.decode, data), self._spec)
+        return _check_array(self._name, _call(self._name, self._bound.decode, data), self._spec)
 
 
-class _Bytes(BoundBytesCodec):
+class _CheckedBytesCodec(BoundBytesCodec):
     __slots__ = ("_bound", "_name", "_spec", "batches", "encoded", "pace", "parts")
 
     def __init__(self, name: str, bound: BoundBytesCodec, spec: ByteSpec) -> None:
@@ -103,18 +107,18 @@ class _Bytes(BoundBytesCodec):
         self.pace, self.batches, self.parts = bound.pace, bound.batches, bound.parts
 
     def encode(self, data: Buffer) -> Buffer:
-        return _called(self._name, self._bound.encode, data)
+        return _call(self._name, self._bound.encode, data)
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        found = _called(self._name, self._bound.decode, data, out)
-        if found is not out:
-            check_size(self._name, self._spec, _called(self._name, _size, found))
-        return found
+        decoded = _call(self._name, self._bound.decode, data, out)
+        if decoded is not out:
+            check_size(self._name, self._spec, _call(self._name, _size, decoded))
+        return decoded
 
     def decode_many(
         self, values: Sequence[Buffer | None], outs: Sequence[memoryview | None], room: memoryview | None = None
     ) -> Sequence[Buffer | None]:
-        return _called(self._name, self._bound.decode_many, values, outs, room)
+        return _call(self._name, self._bound.decode_many, values, outs, room)
 
     def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
-        return _called(self._name, self._bound.decode_part, read, encoded, start, length)
+        return _call(self._name, self._bound.decode_part, read, encoded, start, length)

@@ -26,7 +26,7 @@ from omnizarr.codecs import (
 )
 from omnizarr.codecs.numcodecs_ import Foreign, ForeignArray, OverBytes, Pickle
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of
-from omnizarr.codecs.parsing import MOST_CODECS
+from omnizarr.codecs.parsing import MAX_CODECS
 from omnizarr.dtypes import (
     DataType,
     Objects,
@@ -148,8 +148,8 @@ def parse_configs(
 ) -> list[tuple[str, Codec]]:
     """The codecs of `filters` and `compressor`, each with its place; an empty list counts as null (V26)."""
     configs: list[tuple[str, Json]] = []
-    if isinstance(filters, list) and len(filters) > MOST_CODECS:
-        problems.add(filters_place, f"has {len(filters)} codecs, more than the {MOST_CODECS} that anybody needs")
+    if isinstance(filters, list) and len(filters) > MAX_CODECS:
+        problems.add(filters_place, f"has {len(filters)} codecs, more than the {MAX_CODECS} allowed")
     elif isinstance(filters, list):
         configs += [(f"{filters_place}[{index}]", config) for index, config in enumerate(filters)]
     elif filters is not None:

@@ -1,1 +1,1 @@
-"""Array → array codecs: they change elements before a serializer turns them into bytes."""
+"""Array → array codecs."""

@@ -1,1 +1,1 @@
-"""Array → bytes codecs (serializers): they turn the elements of a chunk into bytes."""
+"""Array → bytes codecs (serializers)."""

@@ -10,7 +10,7 @@ from omnizarr._extension import call_extension, check_members
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, Codec, check_size
 from omnizarr.codecs.parsing import codec_of, parse_codec
-from omnizarr.codecs.third_party import guarded
+from omnizarr.codecs.third_party import wrap_third_party
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundConditional", "Conditional", "Decision"]
@@ -84,7 +84,7 @@ class Conditional(BytesCodec):
             step = call_extension("codec", codec.name, where, problems, codec.bind, flow)
             if step is None:
                 return None
-            steps.append(guarded(codec.name, step, flow))
+            steps.append(wrap_third_party(codec.name, step, flow))
             # What the next one meets went through this one or not.
             after = step.encoded
             flow = ByteSpec(flow.size if after.size == flow.size else None, max(flow.limit, after.limit), flow.itemsize)
