@@ -11,7 +11,7 @@ from omnizarr.chunk_keys import DefaultKeys
 from omnizarr.codecs import Codec, Sharding, StoredBytes, Transpose, Zstd, plain_serializer
 from omnizarr.dtypes import DataType, Record, data_type_of
 from omnizarr.errors import ArgumentError, BroadcastError
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import Array
@@ -31,7 +31,7 @@ def array_of(data_type: DataType, *codecs: Codec, shape: tuple[int, ...] = (5, 4
         chunk_keys=DefaultKeys(),
         codecs=codecs,
     )
-    return Array(NodeContext(MemoryStore(), "", dialect(3)), model)
+    return Array(NodeContext(MemoryStore(), "", dialect_for(3)), model)
 
 
 def records(dtype: np.dtype[Any], *shape: int) -> np.ndarray[Any, Any]:
@@ -99,11 +99,11 @@ def test_an_undefined_fill_value_is_an_element_of_the_type() -> None:
 
 def test_version_3_says_what_it_has_no_name_for() -> None:
     z = array_of(Record(MIXED), StoredBytes(MIXED))
-    losses = dialect(3).losses("", z.metadata)
+    losses = dialect_for(3).losses("", z.metadata)
     assert any("data type" in text for text in losses)
     assert any("`numpy.bytes`" in text for text in losses)
     inside = array_of(Record(MIXED), Sharding((1, 3), (StoredBytes(MIXED),)))
-    assert any("`numpy.bytes`" in text for text in dialect(3).losses("", inside.metadata))
+    assert any("`numpy.bytes`" in text for text in dialect_for(3).losses("", inside.metadata))
 
 
 def test_values_that_are_no_records_are_refused() -> None:

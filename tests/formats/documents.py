@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from omnizarr._json import Problems
-from omnizarr.formats import NodeModel, dialect
+from omnizarr.formats import NodeModel, dialect_for
 
 __all__ = ["LITTLE", "array_document", "dumped", "group_document", "parsed", "places", "sharding", "warned"]
 
@@ -51,13 +51,13 @@ def sharding(**changes: Any) -> dict[str, Any]:
 
 def parsed(document: Any, path: str = "") -> tuple[NodeModel | None, Problems]:
     """The node that a document describes, and what is wrong or odd about it."""
-    v3 = dialect(3)
+    v3 = dialect_for(3)
     problems = Problems()
     return v3.parse(path, {v3.keys(path)[0]: document}, problems), problems
 
 
 def dumped(node: NodeModel, path: str = "") -> Any:
-    (document,) = dialect(3).dump(path, node).values()
+    (document,) = dialect_for(3).dump(path, node).values()
     return document
 
 

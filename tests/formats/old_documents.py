@@ -8,7 +8,7 @@ import numpy as np
 
 import omnizarr
 from omnizarr._json import Json, Problems
-from omnizarr.formats import NodeModel, ReadOptions, dialect
+from omnizarr.formats import NodeModel, ReadOptions, dialect_for
 from omnizarr.model import ArrayModel
 
 __all__ = ["array_v1", "array_v2", "fill_of", "messages", "model", "parse", "places", "store_of", "warned"]
@@ -61,7 +61,7 @@ def parse(
     if generation is not None and generation != guess:
         documents = dict(zip(("meta", "attrs"), documents.values(), strict=False))
     problems = Problems()
-    return dialect(generation or guess, read_options).parse("", documents, problems), problems
+    return dialect_for(generation or guess, read_options).parse("", documents, problems), problems
 
 
 def model(document: Any, **options: Any) -> ArrayModel:

@@ -11,7 +11,7 @@ from tests.formats.old_documents import array_v1, array_v2
 
 import omnizarr
 from omnizarr.errors import ArgumentError, MetadataError, NodeNotFoundError
-from omnizarr.formats import Found, Look, ReadOptions, again, candidates, detect
+from omnizarr.formats import DetectedNode, PossibleNode, ReadOptions, candidate_keys, confirm_node, detect
 from omnizarr.testing import RecordingStore
 
 GROUP = {"zarr_format": 2}
@@ -27,9 +27,9 @@ def filled(documents: dict[str, Any]) -> omnizarr.MemoryStore:
 def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = None) -> Any:
     """What a verdict says, or where it looks next."""
     verdict = detect(path, documents, ReadOptions(), zarr_format)
-    if isinstance(verdict, Look):
-        verdict = again(verdict, path, {key: documents[key] for key in verdict.keys if key in documents})
-    return verdict.dialect.zarr_format if isinstance(verdict, Found) else None
+    if isinstance(verdict, PossibleNode):
+        verdict = confirm_node(verdict, path, {key: documents[key] for key in verdict.keys if key in documents})
+    return verdict.dialect.zarr_format if isinstance(verdict, DetectedNode) else None
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_entry_point_counts_before_version_2_with_a_warning(draft: Any, key: 
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, zarr_format=draft).create_group("a")
     store.set(key, json.dumps(array_v2() if key == ".zarray" else GROUP).encode())
-    with pytest.warns(omnizarr.OmnizarrWarning, match="`zarr_format=2` asks for the other") as caught:
+    with pytest.warns(omnizarr.OmnizarrWarning, match="`zarr_format=2` reads the other") as caught:
         assert omnizarr.open(store).zarr_format == draft
     assert len(caught) == 1
     assert omnizarr.open(store, zarr_format=2).zarr_format == 2
@@ -135,9 +135,9 @@ def test_a_folder_called_meta_is_not_a_document(tmp_path: Any) -> None:
 
 
 def test_candidates_are_asked_for_together() -> None:
-    assert candidates("") == ("zarr.json", ".zarray", ".zgroup", ".zattrs")
-    assert candidates("a", 2) == ("a/.zarray", "a/.zgroup", "a/.zattrs")
-    assert candidates("a", 1) == ("a/meta", "a/attrs")
+    assert candidate_keys("") == ("zarr.json", ".zarray", ".zgroup", ".zattrs")
+    assert candidate_keys("a", 2) == ("a/.zarray", "a/.zgroup", "a/.zattrs")
+    assert candidate_keys("a", 1) == ("a/meta", "a/attrs")
 
 
 @pytest.mark.parametrize("path", ["", "a/b"])

@@ -18,7 +18,7 @@ from tests.formats.old_documents import array_v1, array_v2, parse
 import omnizarr
 from omnizarr._json import Problems
 from omnizarr.errors import OmnizarrError, OmnizarrWarning
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 from omnizarr.model import ArrayModel, GroupModel
 
 often = settings(max_examples=max(100, settings().max_examples))
@@ -109,14 +109,14 @@ def models_v1(draw: Any) -> ArrayModel:
 
 
 def check_law(model: ArrayModel) -> None:
-    found = dialect(model.zarr_format)
+    found = dialect_for(model.zarr_format)
     documents = json.loads(json.dumps(found.dump("", model), allow_nan=False))
     problems = Problems()
     again = found.parse("", documents, problems)
     assert isinstance(again, ArrayModel), problems.found
     assert not problems.warnings
     assert found.dump("", again) == documents
-    assert again.spelled.items() <= documents[found.telling_keys("")[0]].items()
+    assert again.spelled.items() <= documents[found.identifying_keys("")[0]].items()
     assert ArrayModel.__eq__(again, _with(model, again)), (model, again)
 
 
@@ -142,7 +142,7 @@ def test_what_is_dumped_as_v1_is_parsed_to_the_same(model: ArrayModel) -> None:
 @given(ATTRIBUTES, st.dictionaries(st.sampled_from(["x", "y"]), st.integers()))
 def test_groups(attributes: dict[str, Any], extra: dict[str, Any]) -> None:
     model = GroupModel(attributes=attributes, zarr_format=2, extra=extra)
-    v2 = dialect(2)
+    v2 = dialect_for(2)
     assert v2.parse("a/b", v2.dump("a/b", model), Problems()) == model
 
 
@@ -184,7 +184,7 @@ def test_a_document_of_v2_is_written_back_as_it_was(
     )
     node, problems = parse(document)
     assert isinstance(node, ArrayModel), problems.found
-    assert dialect(2).dump("", node)[".zarray"] == document
+    assert dialect_for(2).dump("", node)[".zarray"] == document
 
 
 # -- anything at all

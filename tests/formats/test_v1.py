@@ -17,14 +17,14 @@ import omnizarr
 from omnizarr.codecs import Blosc, Bytes, Transpose
 from omnizarr.codecs.numcodecs_ import Bz2, Lzma, Zlib
 from omnizarr.errors import ArgumentError, NodeNotFoundError
-from omnizarr.formats import ReadOptions, dialect
+from omnizarr.formats import ReadOptions, dialect_for
 
 REQUIRED = ["shape", "chunks", "dtype", "compression", "compression_opts", "fill_value", "order"]
 LZMA = {"format": 1, "check": 0, "preset": 1, "filters": None}
 
 
 def dumped(node: Any) -> Any:
-    return dialect(1).dump("", node)["meta"]
+    return dialect_for(1).dump("", node)["meta"]
 
 
 def meta(store: omnizarr.MemoryStore) -> Any:
@@ -35,7 +35,7 @@ def test_a_canonical_document_is_read_without_a_word_and_written_back() -> None:
     document = array_v1()
     node, problems = parse(document, {"a": 1})
     assert not problems.warnings
-    assert dialect(1).dump("", node) == {"meta": document, "attrs": {"a": 1}}  # type: ignore[arg-type]
+    assert dialect_for(1).dump("", node) == {"meta": document, "attrs": {"a": 1}}  # type: ignore[arg-type]
 
 
 def test_U1_keys() -> None:
@@ -296,7 +296,7 @@ def test_U16_writing_into_such_an_array_keeps_what_it_is(how: Any) -> None:
     document = array_v1(order="F")
     node = model(document, read_options=ReadOptions(v1_f_order=how))
     assert dumped(node) == document
-    assert dialect(1).losses("", node) == []
+    assert dialect_for(1).losses("", node) == []
 
 
 @pytest.mark.filterwarnings("error")

@@ -18,13 +18,13 @@ from omnizarr.chunk_keys import V2Keys as Keys
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, StoredBytes, Transpose, VlenUtf8, Zstd
 from omnizarr.codecs.numcodecs_ import Delta, OverBytes, Shuffle, Zlib
 from omnizarr.errors import MetadataError
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 
 REQUIRED = ["shape", "chunks", "dtype", "compressor", "order"]
 
 
 def dumped(node: Any) -> Any:
-    return dialect(2).dump("", node)[".zarray"]
+    return dialect_for(2).dump("", node)[".zarray"]
 
 
 def test_a_canonical_document_is_read_without_a_word_and_written_back() -> None:

@@ -12,7 +12,7 @@ from tests.formats.old_documents import array_v2, fill_of, model, places
 
 import omnizarr
 from omnizarr.errors import ArgumentError
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 
 WITH_CODEC = {"string": [{"id": "vlen-utf8"}], "bytes": [{"id": "vlen-bytes"}], "any": [{"id": "json2"}]}
 
@@ -28,7 +28,7 @@ def spelt(dtype: Any, fill_value: Any, **options: Any) -> Any:
 def test_V11_V13_null_leaves_it_undefined(dtype: Any) -> None:
     node = model(array_v2(dtype=dtype, fill_value=None))
     assert node.fill is None
-    assert dialect(2).dump("", node)[".zarray"]["fill_value"] is None
+    assert dialect_for(2).dump("", node)[".zarray"]["fill_value"] is None
 
 
 def test_undefined_is_what_a_user_asks_for_with_None() -> None:
@@ -97,7 +97,7 @@ def test_V11_records_are_base64_of_what_is_stored() -> None:
     text = base64.b64encode(raw).decode()
     found = fill_of(dtype, text)
     assert found.tolist() == (258, 1.5, b"x")
-    assert dialect(2).dump("", model(array_v2(dtype=dtype, fill_value=text)))[".zarray"]["fill_value"] == text
+    assert dialect_for(2).dump("", model(array_v2(dtype=dtype, fill_value=text)))[".zarray"]["fill_value"] == text
 
 
 @pytest.mark.parametrize("value", ["AAE", "AAECAw==", "!!!!", [0, 1, 2], 5, True])
@@ -192,4 +192,4 @@ def test_bytes_of_any_length(value: Any, wanted: Any) -> None:
 def test_objects_have_any_value(value: Any) -> None:
     document = array_v2(dtype="|O", fill_value=value, filters=WITH_CODEC["any"])
     assert fill_of("|O", value, filters=WITH_CODEC["any"]) == value
-    assert dialect(2).dump("", model(document))[".zarray"]["fill_value"] == value
+    assert dialect_for(2).dump("", model(document))[".zarray"]["fill_value"] == value

@@ -19,7 +19,7 @@ from omnizarr.errors import (
     NodeTypeError,
     OmnizarrWarning,
 )
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 from omnizarr.testing import RecordingStore
 
 
@@ -373,7 +373,7 @@ def test_V23_below_a_group_keys_are_relative_to_it(store: RecordingStore, group:
 
 
 def test_V23_a_dialect_reads_what_it_writes() -> None:
-    v2 = dialect(2)
+    v2 = dialect_for(2)
     documents = {"a/.zgroup": {"zarr_format": 2}, "a/b/.zarray": array_v2()}
     problems = Problems()
     assert v2.parse_consolidated("a", v2.dump_consolidated("a", documents), problems) == documents

@@ -10,9 +10,9 @@ from tests.formats.documents import group_document, warned
 
 import omnizarr
 from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrWarning
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 
-V3 = dialect(3)
+V3 = dialect_for(3)
 
 
 def test_R1_R2_the_keys_of_documents() -> None:

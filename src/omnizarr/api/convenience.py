@@ -16,7 +16,7 @@ from omnizarr.api.open_nodes import open
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.dtypes import data_type_of
 from omnizarr.errors import ArgumentError, NodeNotFoundError
-from omnizarr.formats.document_fields import dimensions_in_attributes
+from omnizarr.formats.document_fields import with_dimension_names_attribute
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
 from omnizarr.nodes.create.chunk_shapes import as_lengths
@@ -152,7 +152,7 @@ def _names_apart(array: Array) -> tuple[tuple[str | None, ...] | None, dict[str,
     model, names = array.metadata, array.dimension_names
     if names is None or model.dimension_names is not None:
         return names, model.attributes
-    kept = dimensions_in_attributes(replace(model, dimension_names=names, attributes={})).attributes
+    kept = with_dimension_names_attribute(replace(model, dimension_names=names, attributes={})).attributes
     return names, {name: value for name, value in model.attributes.items() if name not in kept}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from omnizarr.api.location import StoreLike, new_place, resolve
 from omnizarr.api.open_nodes import open_group
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, new_array, new_group, takes_array_options
 from omnizarr.nodes.metadata.enclosing_format import generation_above
@@ -60,9 +60,9 @@ def _context(
     place, where = resolve(store, storage_options, path)
     if zarr_format is None:
         zarr_format = (generation_above(place, where) if where else None) or 3
-    found = dialect(zarr_format)
+    found = dialect_for(zarr_format)
     place, where = new_place(store, place, where, zarr_format)
-    return NodeContext(place, found.normal(where), found)
+    return NodeContext(place, found.normalize_path(where), found)
 
 
 def create_group(

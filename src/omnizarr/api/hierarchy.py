@@ -8,7 +8,7 @@ from omnizarr._json import Json
 from omnizarr.api.location import StoreLike
 from omnizarr.api.open_nodes import open, open_group
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError, warn
-from omnizarr.formats import name_of
+from omnizarr.formats import format_name
 from omnizarr.model import ZarrFormat
 from omnizarr.nodes import Array, Group, Tree, UnreadableNode
 from omnizarr.nodes.metadata.consolidated import gathered, write_consolidated
@@ -48,10 +48,10 @@ def consolidate_metadata(
     )
 
     context = group._context
-    if not context.dialect.consolidates(context.path):
+    if not context.dialect.can_consolidate(context.path):
         raise ArgumentError(
-            f"{name_of(group.zarr_format)} has no consolidated metadata"
-            + (" below its root" if context.dialect.consolidates("") else ""),
+            f"{format_name(group.zarr_format)} has no consolidated metadata"
+            + (" below its root" if context.dialect.can_consolidate("") else ""),
             argument="zarr_format",
         )
     write_consolidated(context.store, context.dialect, context.path, lambda: _all_below(group))

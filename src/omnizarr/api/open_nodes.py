@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from omnizarr.api.location import StoreLike, file_hint, hierarchy_above, new_place, resolve
 from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
-from omnizarr.formats import ReadOptions, dialect
+from omnizarr.formats import ReadOptions, dialect_for
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_format import generation_above
@@ -138,7 +138,7 @@ def _open(
     if mode not in ("r", "r+", "a", "w", "w-", None):
         raise ArgumentError(f"`mode`: expected one of r, r+, a, w and w-, found {mode!r}", argument="mode")
     if zarr_format is not None:
-        dialect(zarr_format)  # says what is wrong with it
+        dialect_for(zarr_format)  # says what is wrong with it
     if use_consolidated not in (None, True, False):
         raise ArgumentError(
             f"`use_consolidated`: expected True, False or None, found {use_consolidated!r}", argument="use_consolidated"
@@ -155,9 +155,9 @@ def _open(
     def created(store: Store, where: str, *, overwrite: bool = False) -> Array | Group:
         # All nodes of a hierarchy are of one generation: who names none gets that of what lies above.
         around = generation_above(store, where) if zarr_format is None and where else None
-        spoken = dialect(zarr_format or around or 3, read_options)
+        spoken = dialect_for(zarr_format or around or 3, read_options)
         context = NodeContext(
-            store, spoken.normal(where), spoken, transformers=transformers, cache=cache, on_corrupt=on_corrupt
+            store, spoken.normalize_path(where), spoken, transformers=transformers, cache=cache, on_corrupt=on_corrupt
         )
         return _create(context, kind, options, overwrite=overwrite)
 

@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel
 from omnizarr.formats.detect import (
-    Found,
-    Look,
-    Verdict,
-    again,
-    candidates,
+    DetectedNode,
+    Detection,
+    PossibleNode,
+    candidate_keys,
+    confirm_node,
     detect,
-    dialect,
-    name_of,
-    occupant,
-    telling,
+    dialect_for,
+    format_name,
+    identify_dialect,
+    identifying_keys,
 )
 from omnizarr.formats.document_keys import is_entry_point
-from omnizarr.formats.read_options import DEFAULT, ReadOptions
+from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
 
 __all__ = [
-    "DEFAULT",
+    "DEFAULT_READ_OPTIONS",
     "Child",
+    "DetectedNode",
+    "Detection",
     "Dialect",
     "Documents",
-    "Found",
     "Kind",
-    "Look",
     "NodeModel",
+    "PossibleNode",
     "ReadOptions",
-    "Verdict",
-    "again",
-    "candidates",
+    "candidate_keys",
+    "confirm_node",
     "detect",
-    "dialect",
+    "dialect_for",
+    "format_name",
+    "identify_dialect",
+    "identifying_keys",
     "is_entry_point",
-    "name_of",
-    "occupant",
-    "telling",
 ]

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.codecs import Blosc, Zstd
 from omnizarr.dtypes import DataType, data_type_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_encoding import JSON, Encoding
-from omnizarr.formats.read_options import DEFAULT, ReadOptions
+from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
 if TYPE_CHECKING:
     from omnizarr.codecs import BytesCodec, Codec, Serializer
-from omnizarr.codecs import Blosc, BytesCodec, Zstd
 
-__all__ = ["Child", "Dialect", "Documents", "Kind", "NodeModel", "above", "below", "usual_compressors"]
+__all__ = ["Child", "Dialect", "Documents", "Kind", "NodeModel", "ancestor_paths", "key_below"]
 
 NodeModel: TypeAlias = ArrayModel | GroupModel
 Kind: TypeAlias = Literal["array", "group"]
@@ -40,24 +40,24 @@ class Child(NamedTuple):
 class Dialect(ABC):
     """One generation of the format, as a hierarchy speaks it. Pure: documents and listings in, models and keys out."""
 
-    read_options: ReadOptions = DEFAULT
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS
     """What whoever opened the hierarchy allows."""
 
     zarr_format: ClassVar[ZarrFormat]
     implicit_groups: ClassVar[bool] = False
     """Whether a group is there as soon as something lies below it, with a document of its own or without."""
-    sure: ClassVar[bool] = True
+    has_distinctive_keys: ClassVar[bool] = True
     """Whether its keys are so peculiar that what lies there must be a document."""
-    undefined_fill: ClassVar[bool] = False
+    allows_undefined_fill: ClassVar[bool] = False
     """Whether an array may leave open what elements are that nobody wrote."""
-    loose_filters: ClassVar[bool] = False
+    allows_any_filter: ClassVar[bool] = False
     """Whether codecs of all kinds may stand among the filters, as in a generation that does not tell kinds apart."""
-    says_order: ClassVar[bool] = False
+    has_order_member: ClassVar[bool] = False
     """Whether documents have a member for the order of elements, which then says F also where that changes nothing."""
     index_codecs: ClassVar[tuple[Codec, ...] | None] = None
     """How the index of a shard is encoded, if the generation leaves no choice."""
 
-    def allowing(self, read_options: ReadOptions) -> Dialect:
+    def with_read_options(self, read_options: ReadOptions) -> Dialect:
         """The same dialect for somebody who allows something else."""
         return replace(self, read_options=read_options)
 
@@ -66,11 +66,11 @@ class Dialect(ABC):
         """How the documents of nodes are written."""
         return JSON
 
-    def others(self) -> Sequence[Dialect]:
+    def alternatives(self) -> Sequence[Dialect]:
         """Where else the nodes of the same hierarchy may lie, if none lies where this dialect looks."""
         return ()
 
-    def normal(self, path: str) -> str:
+    def normalize_path(self, path: str) -> str:
         """A user's path, which is in its normal form already, with what else this generation makes alike."""
         return path
 
@@ -80,7 +80,7 @@ class Dialect(ABC):
     def keys(self, path: str) -> tuple[str, ...]:
         """The keys under which the documents of the node at `path` may lie."""
 
-    def telling_keys(self, path: str) -> tuple[str, ...]:
+    def identifying_keys(self, path: str) -> tuple[str, ...]:
         """Those of them that show that there is a node, in the order in which they count."""
         return self.keys(path)
 
@@ -96,11 +96,11 @@ class Dialect(ABC):
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         """The documents that describe `node`, by key."""
 
-    def hierarchy(self) -> dict[str, Json]:
+    def hierarchy_documents(self) -> dict[str, Json]:
         """The documents that a hierarchy has once, besides those of its nodes."""
         return {}
 
-    def hierarchy_with(self, extensions: Any, metadata_encoding: Any) -> Dialect:
+    def with_hierarchy_options(self, extensions: Any, metadata_encoding: Any) -> Dialect:
         """This dialect for a new hierarchy that has these; ArgumentError if it cannot have them."""
         if extensions is not None or metadata_encoding is not None:
             argument = "extensions" if extensions is not None else "metadata_encoding"
@@ -116,7 +116,7 @@ class Dialect(ABC):
 
     # -- consolidated metadata
 
-    def consolidates(self, path: str) -> bool:
+    def can_consolidate(self, path: str) -> bool:
         """Whether the documents of all nodes below the group at `path` can be kept together."""
         return self.consolidated_key(path) is not None
 
@@ -149,22 +149,22 @@ class Dialect(ABC):
 
     def listing_prefix(self, path: str) -> str:
         """The prefix whose listing shows the children of the group at `path`."""
-        return below(path, "")
+        return key_below(path, "")
 
     def ancestors(self, path: str) -> list[str]:
         """The paths, from the root down, at which nothing but groups may lie if there is a node at `path`."""
-        return above(path)
+        return ancestor_paths(path)
 
     def prefixes(self, path: str) -> list[str]:
         """The prefixes that hold what is stored of the node at `path` and of the nodes below it, apart from its own
         documents, which may lie there too: to erase or to move."""
-        return [below(path, "")]
+        return [key_below(path, "")]
 
     def chunk_prefix(self, path: str) -> str:
         """What the keys of the chunks of the array at `path` begin with."""
-        return below(path, "")
+        return key_below(path, "")
 
-    def chunk_hint(self) -> str | None:
+    def decode_hint(self) -> str | None:
         """What may help if a chunk cannot be decoded, since writers of this generation lost something."""
         return None
 
@@ -182,11 +182,15 @@ class Dialect(ABC):
     def chunk_keys(self, value: Any) -> ChunkKeys:
         """The keys of chunks that a user asks for; the usual ones of this generation, if `value` is None."""
 
-    @abstractmethod
-    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
-        """What compresses chunks, if the user does not say."""
+    def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+        """The compressors of a new array if the user names none. They are fast, compress most data well, and every
+        reader has them; docs/defaults.md has the measurements."""
+        itemsize = data_type.dtype.itemsize
+        if data_type.fixed_size and 2 <= itemsize <= 255:
+            return (Blosc("zstd", 1, "shuffle", itemsize, min(2**17 * itemsize, 2**20)),)
+        return (Zstd(level=1),)
 
-    def adapted(self, model: ArrayModel) -> ArrayModel:
+    def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         """A new array as this generation says it: what it has no member for may have another place by convention."""
         return model
 
@@ -195,20 +199,12 @@ class Dialect(ABC):
         return model.dimension_names
 
 
-def below(path: str, name: str) -> str:
+def key_below(path: str, name: str) -> str:
     """The key of something called `name` right below `path`."""
     return f"{path}/{name}" if path else name
 
 
-def above(path: str) -> list[str]:
+def ancestor_paths(path: str) -> list[str]:
     """The paths above `path`, from the root down."""
     segments = path.split("/") if path else []
     return ["/".join(segments[:count]) for count in range(len(segments))]
-
-
-def usual_compressors(data_type: DataType) -> tuple[BytesCodec, ...]:
-    """What compresses well and fast on most data, and is read by everybody: measured, see docs/defaults.md."""
-    itemsize = data_type.dtype.itemsize
-    if data_type.fixed_size and 2 <= itemsize <= 255:
-        return (Blosc("zstd", 1, "shuffle", itemsize, min(2**17 * itemsize, 2**20)),)
-    return (Zstd(level=1),)

@@ -1,5 +1,7 @@
-"""Which generation lies here: from documents to a verdict, or to the keys to look at next. Somebody else fetches the
-documents. A dialect is loaded when it is met: most programs meet one."""
+"""Detection of the generation at a path, from documents that the caller fetches.
+
+A dialect is imported when its generation is detected, because most programs need only one.
+"""
 
 from __future__ import annotations
 
@@ -10,177 +12,178 @@ from typing import TypeAlias
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Dialect, Documents
-from omnizarr.formats.document_keys import is_entry_point, kind_of_february, v1_keys, v2_keys, v3_key
+from omnizarr.formats.document_keys import is_entry_point, prerelease_kind, v1_keys, v2_keys, v3_key
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.model import ZarrFormat
 
 __all__ = [
-    "Found",
-    "Look",
-    "Verdict",
-    "again",
-    "candidates",
+    "DetectedNode",
+    "Detection",
+    "PossibleNode",
+    "candidate_keys",
+    "confirm_node",
     "detect",
-    "dialect",
-    "name_of",
-    "occupant",
-    "telling",
+    "dialect_for",
+    "format_name",
+    "identify_dialect",
+    "identifying_keys",
 ]
 
-_HOMES: dict[object, tuple[str, str]] = {
-    1: ("v1", "V1"),
-    2: ("v2", "V2"),
-    "3-draft-2020": ("draft.hierarchy", "of_2020"),
-    "3-draft-2022": ("draft.hierarchy", "of_2022"),
-    3: ("v3", "V3"),
+_DIALECTS: dict[object, tuple[str, str]] = {
+    1: ("v1", "V1Dialect"),
+    2: ("v2", "V2Dialect"),
+    "3-draft-2020": ("draft.hierarchy", "draft_2020"),
+    "3-draft-2022": ("draft.hierarchy", "draft_2022"),
+    3: ("v3", "V3Dialect"),
 }
+"""The module and the constructor of each dialect, by `zarr_format`."""
 _DRAFTS = ("3-draft-2020", "3-draft-2022")
+_HINT_V2 = "`zarr_format=2` reads the other"
 
 
-def dialect(zarr_format: object, read_options: ReadOptions | None = None) -> Dialect:
-    """The dialect of a generation, by the name that users give it."""
-    # a number is not its float, and what is neither may not even be hashable
-    home = _HOMES.get(zarr_format) if isinstance(zarr_format, str) or is_integer(zarr_format) else None
-    if home is None:
-        known = ", ".join(repr(name) for name in _HOMES)
-        raise ArgumentError(f"`zarr_format`: expected one of {known}, found {zarr_format!r}", argument="zarr_format")
-    found: Dialect = getattr(import_module(f"omnizarr.formats.{home[0]}"), home[1])()
-    return found if read_options is None else found.allowing(read_options)
+def dialect_for(zarr_format: object, read_options: ReadOptions | None = None) -> Dialect:
+    """The dialect of the generation that users call `zarr_format`; ArgumentError if there is none."""
+    # Accept the integer 2 but not the float 2.0; look up only hashable values.
+    known = isinstance(zarr_format, str) or is_integer(zarr_format)
+    entry = _DIALECTS.get(zarr_format) if known else None
+    if entry is None:
+        names = ", ".join(repr(name) for name in _DIALECTS)
+        raise ArgumentError(f"`zarr_format`: expected one of {names}, found {zarr_format!r}", argument="zarr_format")
+    module, constructor = entry
+    dialect: Dialect = getattr(import_module(f"omnizarr.formats.{module}"), constructor)()
+    return dialect if read_options is None else dialect.with_read_options(read_options)
 
 
-def name_of(zarr_format: ZarrFormat) -> str:
-    """The generation in words."""
+def format_name(zarr_format: ZarrFormat) -> str:
+    """The generation as error messages name it."""
     if isinstance(zarr_format, int):
         return f"Zarr v{zarr_format}"
     return f"the {zarr_format.removeprefix('3-draft-')} draft of Zarr v3"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A node of this generation lies here, and these are its documents."""
+class DetectedNode:
+    """A node of the generation of `dialect`, with its documents."""
 
     dialect: Dialect
     documents: Documents
     note: str | None = None
-    """What the user should hear about it."""
+    """A warning for the user."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """If there is a node here, it is of this generation, and these keys show it."""
+class PossibleNode:
+    """The only generation that is still possible, and the keys to fetch for `confirm_node`."""
 
     dialect: Dialect
     keys: tuple[str, ...]
 
 
-Verdict: TypeAlias = Found | Look | None
+Detection: TypeAlias = DetectedNode | PossibleNode | None
 
 
-def candidates(path: str, zarr_format: object = None) -> tuple[str, ...]:
-    """The keys to ask for first, all together, to find out what lies at `path`."""
+def candidate_keys(path: str, zarr_format: object = None) -> tuple[str, ...]:
+    """The keys that `detect` needs for the node at `path`; fetch all of them at once."""
     if zarr_format in _DRAFTS:
         return ("zarr.json",)
     if zarr_format is not None:
-        return dialect(zarr_format).keys(path)
-    root = ("zarr.json",) if path else ()  # the entry point of a draft's hierarchy lies there and nowhere else
+        return dialect_for(zarr_format).keys(path)
+    root = ("zarr.json",) if path else ()  # the only key at which a draft's entry point can lie
     return (v3_key(path), *v2_keys(path), *root)
 
 
-def detect(path: str, documents: Documents, read_options: ReadOptions, zarr_format: object = None) -> Verdict:
-    """What the documents under `candidates(path, zarr_format)` say.
+def detect(path: str, documents: Documents, read_options: ReadOptions, zarr_format: object = None) -> Detection:
+    """The node at `path`, from the documents under `candidate_keys(path, zarr_format)`.
 
-    A `zarr.json` without a `zarr_format` of 3 still counts as v3, so that its reader can say what is wrong with it.
-    What lies at the path itself counts before the hierarchy around it, and a newer generation before an older one."""
+    Documents at the path itself take precedence over the enclosing hierarchy, and a newer generation over an older
+    one. A `zarr.json` whose `zarr_format` is not 3 still counts as v3, so that the v3 parser reports its problems."""
     own = v3_key(path)
-    if own in documents and not is_entry_point(documents[own]) and zarr_format in (None, 3):
-        return Found(_of_version_3(documents[own], read_options), {own: documents[own]}, _both(path, documents))
-    begins = is_entry_point(documents.get(own))
-    if zarr_format in (None, 2) and _any(v2_keys(path)[:2], documents) and not (zarr_format is None and begins):
-        return Found(dialect(2, read_options), {key: documents[key] for key in v2_keys(path) if key in documents})
-    if path and begins:
+    has_entry_point = is_entry_point(documents.get(own))
+    has_v2 = _has_any(v2_keys(path)[:2], documents)
+    if own in documents and not has_entry_point and zarr_format in (None, 3):
+        note = f"both Zarr v3 and Zarr v2 metadata lie here: v3 is used; {_HINT_V2}" if has_v2 else None
+        return DetectedNode(_v3_dialect(documents[own], read_options), {own: documents[own]}, note)
+    if has_v2 and (zarr_format == 2 or (zarr_format is None and not has_entry_point)):
+        own_documents = {key: documents[key] for key in v2_keys(path) if key in documents}
+        return DetectedNode(dialect_for(2, read_options), own_documents)
+    if path and has_entry_point:
         raise MetadataError(
             f"a hierarchy of a draft of Zarr v3 begins at `{path}`", hint="open it as a store of its own"
         )
-    entry = documents.get("zarr.json")
-    if is_entry_point(entry) and (zarr_format is None or zarr_format in _DRAFTS):
+    root = documents.get("zarr.json")
+    if is_entry_point(root) and (zarr_format is None or zarr_format in _DRAFTS):
         problems = Problems()
-        found = _hierarchy(entry, read_options, problems)
-        if zarr_format is not None and found.zarr_format != zarr_format:
+        draft = _draft_dialect(root, read_options, problems)
+        if zarr_format is not None and draft.zarr_format != zarr_format:
             return None
-        _tell(found, problems, beside_v2=begins and zarr_format is None and _any(v2_keys("")[:2], documents))
-        return Look(found, found.keys(path))
+        beside_v2 = has_entry_point and zarr_format is None and has_v2
+        _warn_of_entry_point(draft, problems, beside_v2=beside_v2)
+        return PossibleNode(draft, draft.keys(path))
     if zarr_format == 1:
-        return _v1(dialect(1, read_options), path, documents)
-    return Look(dialect(1, read_options), v1_keys(path)) if zarr_format is None else None
+        return _detect_v1(dialect_for(1, read_options), path, documents)
+    return PossibleNode(dialect_for(1, read_options), v1_keys(path)) if zarr_format is None else None
 
 
-def _of_version_3(document: Json, read_options: ReadOptions) -> Dialect:
-    if kind_of_february(document) is None:
-        return dialect(3, read_options)
-    from omnizarr.formats.v3_prerelease import February
+def confirm_node(possible: PossibleNode, path: str, documents: Documents) -> DetectedNode | None:
+    """The node at `path`, from the documents under `possible.keys`; None if there is none."""
+    dialect = possible.dialect
+    if not _has_any(dialect.identifying_keys(path), documents):
+        return None
+    return DetectedNode(dialect, documents) if dialect.has_distinctive_keys else _detect_v1(dialect, path, documents)
 
-    return February(read_options)
+
+def identifying_keys(path: str) -> tuple[str, ...]:
+    """The keys that show whether a node of v1, v2 or v3, or a hierarchy of a draft, lies at `path`."""
+    return (v3_key(path), *v2_keys(path)[:2], v1_keys(path)[0])
 
 
-def _hierarchy(entry: Json, read_options: ReadOptions, problems: Problems) -> Dialect:
-    """The dialect of the hierarchy that has this entry point; MetadataError if it cannot be read."""
+def identify_dialect(path: str, documents: Documents) -> Dialect | None:
+    """The dialect of the node or hierarchy at `path`, from the documents under `identifying_keys(path)`."""
+    own = v3_key(path)
+    if is_entry_point(documents.get(own)):
+        return _draft_dialect(documents[own], ReadOptions(), Problems())
+    if own in documents:
+        return dialect_for(3)
+    if _has_any(v2_keys(path)[:2], documents):
+        return dialect_for(2)
+    node = _detect_v1(dialect_for(1), path, documents) if v1_keys(path)[0] in documents else None
+    return None if node is None else node.dialect
+
+
+def _v3_dialect(document: Json, read_options: ReadOptions) -> Dialect:
+    if prerelease_kind(document) is None:
+        return dialect_for(3, read_options)
+    from omnizarr.formats.v3_prerelease import V3PrereleaseDialect
+
+    return V3PrereleaseDialect(read_options)
+
+
+def _draft_dialect(entry_point: Json, read_options: ReadOptions, problems: Problems) -> Dialect:
     from omnizarr.formats.draft.hierarchy import parse_entry_point
 
-    found = parse_entry_point(entry, read_options, problems)
-    if found is None:
-        raise MetadataError("cannot open the hierarchy: its entry point `zarr.json` is not usable", problems.found)
-    return found
+    dialect = parse_entry_point(entry_point, read_options, problems)
+    if dialect is None:
+        raise MetadataError("cannot open the hierarchy: its entry point `zarr.json` is invalid", problems.found)
+    return dialect
 
 
-def _tell(found: Dialect, problems: Problems, *, beside_v2: bool) -> None:
-    """Warns of what is odd about an entry point, all at once."""
-    odd = [f"{problem.path}: {problem.message}" for problem in problems.warnings]
+def _warn_of_entry_point(dialect: Dialect, problems: Problems, *, beside_v2: bool) -> None:
+    """Reports all oddities of an entry point in one warning."""
+    oddities = [f"{problem.path}: {problem.message}" for problem in problems.warnings]
     if beside_v2:
-        odd.append(f"Zarr v2 metadata lies beside it: it counts; {_ASKS}")
-    if odd:
-        warn(f"the entry point `zarr.json` of {name_of(found.zarr_format)}: {'; '.join(odd)}")
+        oddities.append(f"Zarr v2 metadata lies beside it, and is ignored; {_HINT_V2}")
+    if oddities:
+        warn(f"the entry point `zarr.json` of {format_name(dialect.zarr_format)}: {'; '.join(oddities)}")
 
 
-def again(verdict: Look, path: str, documents: Documents) -> Found | None:
-    """What the documents under the keys of a `Look` say."""
-    if not any(key in documents for key in verdict.dialect.telling_keys(path)):
-        return None
-    return Found(verdict.dialect, documents) if verdict.dialect.sure else _v1(verdict.dialect, path, documents)
-
-
-def _v1(v1: Dialect, path: str, documents: Documents) -> Found | None:
-    """A file called `meta` is a common thing: only one that says so is an array."""
+def _detect_v1(dialect: Dialect, path: str, documents: Documents) -> DetectedNode | None:
+    """The v1 array at `path`. Other programs also write files called `meta`, so its `zarr_format` must be 1."""
     meta = documents.get(v1_keys(path)[0])
     version = meta.get("zarr_format") if isinstance(meta, dict) else None
     if not is_integer(version) or version != 1:
         return None
-    return Found(v1, {key: documents[key] for key in v1_keys(path) if key in documents})
+    return DetectedNode(dialect, {key: documents[key] for key in v1_keys(path) if key in documents})
 
 
-def _both(path: str, documents: Documents) -> str | None:
-    if _any(v2_keys(path)[:2], documents):
-        return f"both Zarr v3 and Zarr v2 metadata lie here: v3 is used; {_ASKS}"
-    return None
-
-
-_ASKS = "`zarr_format=2` asks for the other"
-
-
-def telling(path: str) -> tuple[str, ...]:
-    """The keys that show whether a node of any generation lies at `path`; for the drafts, whether a hierarchy does."""
-    return (v3_key(path), *v2_keys(path)[:2], v1_keys(path)[0])
-
-
-def occupant(path: str, documents: Documents) -> Dialect | None:
-    """The generation of what lies at `path`, from the documents under `telling(path)`."""
-    own = v3_key(path)
-    if own in documents:
-        return _hierarchy(documents[own], ReadOptions(), Problems()) if is_entry_point(documents[own]) else dialect(3)
-    if _any(v2_keys(path)[:2], documents):
-        return dialect(2)
-    found = _v1(dialect(1), path, documents) if v1_keys(path)[0] in documents else None
-    return None if found is None else found.dialect
-
-
-def _any(keys: tuple[str, ...], documents: Documents) -> bool:
+def _has_any(keys: tuple[str, ...], documents: Documents) -> bool:
     return any(key in documents for key in keys)

@@ -9,7 +9,7 @@ from omnizarr import _json
 from omnizarr._json import Json
 from omnizarr._registry import Registry
 
-__all__ = ["JSON", "LENIENT", "Encoding", "metadata_encodings"]
+__all__ = ["JSON", "LENIENT_JSON", "Encoding", "metadata_encodings"]
 
 
 class Encoding(ABC):
@@ -58,11 +58,11 @@ class _LenientEncoding(JsonEncoding):
         return _json.dump(document, allow_nan=True, ascii=True)
 
     def __reduce__(self) -> str:
-        return "LENIENT"
+        return "LENIENT_JSON"
 
 
 JSON = JsonEncoding()
-LENIENT = _LenientEncoding()
+LENIENT_JSON = _LenientEncoding()
 
 
 def _as_encoding(found: Any) -> Encoding:

@@ -12,13 +12,13 @@ from omnizarr.model import MOST_DIMENSIONS, ArrayModel
 
 __all__ = [
     "check_ascii",
-    "dimensions_in_attributes",
+    "dimension_names_attribute",
     "missing",
-    "names_of_dimensions",
     "parse_attributes",
     "parse_chunk_shape",
     "parse_shape",
     "unknown_members",
+    "with_dimension_names_attribute",
 ]
 
 
@@ -78,7 +78,7 @@ def check_ascii(path: str, generation: str) -> None:
 _ATTRIBUTE = "_ARRAY_DIMENSIONS"
 
 
-def dimensions_in_attributes(model: ArrayModel) -> ArrayModel:
+def with_dimension_names_attribute(model: ArrayModel) -> ArrayModel:
     """The same array with the names of its dimensions among its attributes."""
     if model.dimension_names is None:
         return model
@@ -86,7 +86,7 @@ def dimensions_in_attributes(model: ArrayModel) -> ArrayModel:
     return replace(model, dimension_names=None, attributes=model.attributes | {_ATTRIBUTE: names})
 
 
-def names_of_dimensions(model: ArrayModel) -> tuple[str | None, ...] | None:
+def dimension_names_attribute(model: ArrayModel) -> tuple[str | None, ...] | None:
     """The names that the attribute holds; None if there is none, or something else under that name."""
     found = model.attributes.get(_ATTRIBUTE)
     if not isinstance(found, list) or len(found) != len(model.shape):

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from omnizarr._json import Json, is_integer
-from omnizarr.formats.contract import below
+from omnizarr.formats.contract import key_below
 
-__all__ = ["CORE", "is_entry_point", "kind_of_february", "v1_keys", "v2_consolidated_key", "v2_keys", "v3_key"]
+__all__ = ["CORE", "is_entry_point", "prerelease_kind", "v1_keys", "v2_consolidated_key", "v2_keys", "v3_key"]
 
 CORE = re.compile(r"\Ahttps://purl\.org/zarr/spec/(protocol/)?core/")
 """What the address of a core specification starts with, by which a draft says its version."""
@@ -16,22 +16,22 @@ CORE = re.compile(r"\Ahttps://purl\.org/zarr/spec/(protocol/)?core/")
 
 def v1_keys(path: str) -> tuple[str, str]:
     """`meta` and `attrs`"""
-    return below(path, "meta"), below(path, "attrs")
+    return key_below(path, "meta"), key_below(path, "attrs")
 
 
 def v2_keys(path: str) -> tuple[str, str, str]:
     """`.zarray`, `.zgroup` and `.zattrs`"""
-    return below(path, ".zarray"), below(path, ".zgroup"), below(path, ".zattrs")
+    return key_below(path, ".zarray"), key_below(path, ".zgroup"), key_below(path, ".zattrs")
 
 
 def v2_consolidated_key(path: str) -> str:
     """`.zmetadata`"""
-    return below(path, ".zmetadata")
+    return key_below(path, ".zmetadata")
 
 
 def v3_key(path: str) -> str:
     """`zarr.json`"""
-    return below(path, "zarr.json")
+    return key_below(path, "zarr.json")
 
 
 def is_entry_point(document: Json) -> bool:
@@ -44,7 +44,7 @@ def is_entry_point(document: Json) -> bool:
 _NODES = {"https://purl.org/zarr/spec/v3#array": "array", "https://purl.org/zarr/spec/v3#group": "group"}
 
 
-def kind_of_february(document: Json) -> str | None:
+def prerelease_kind(document: Json) -> str | None:
     """What a `zarr.json` describes, if it is one of February 2023 (§1.7): at first `zarr_format` was an address, and
     later arrays still had the separator of chunk keys in their grid."""
     version = document.get("zarr_format") if isinstance(document, dict) else None

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from omnizarr.errors import ArgumentError
 
-__all__ = ["DEFAULT", "ReadOptions"]
+__all__ = ["DEFAULT_READ_OPTIONS", "ReadOptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,5 +49,5 @@ class ReadOptions:
         return tuple(field.name for field in fields(cls))
 
 
-DEFAULT = ReadOptions()
+DEFAULT_READ_OPTIONS = ReadOptions()
 """What is allowed if nobody says anything."""

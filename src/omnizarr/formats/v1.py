@@ -17,16 +17,16 @@ from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import DataType, Scalar, dump_typestr, fill_from_bytes, parse_typestr, same_bits
 from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below
-from omnizarr.formats.document_encoding import LENIENT, Encoding
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
+from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
 from omnizarr.formats.document_fields import (
-    dimensions_in_attributes,
+    dimension_names_attribute,
     missing,
-    names_of_dimensions,
     parse_attributes,
     parse_chunk_shape,
     parse_shape,
     unknown_members,
+    with_dimension_names_attribute,
 )
 from omnizarr.formats.document_keys import v1_keys
 from omnizarr.formats.numpy_array_losses import flat_losses
@@ -44,7 +44,7 @@ from omnizarr.formats.v2_fills import fill_losses, parse_fill
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
-__all__ = ["V1"]
+__all__ = ["V1Dialect"]
 
 _REQUIRED = ("shape", "chunks", "dtype", "compression", "compression_opts", "fill_value", "order")
 _COMPRESSORS = ("blosc", "zlib", "bz2", "lzma")
@@ -52,37 +52,37 @@ _NO_FILTERS = (Bytes, StoredBytes, BytesCodec, Sharding)
 
 
 @dataclass(frozen=True, slots=True)
-class V1(Dialect):
+class V1Dialect(Dialect):
     """The dialect of v1."""
 
     zarr_format: ClassVar[ZarrFormat] = 1
-    sure: ClassVar[bool] = False
-    undefined_fill: ClassVar[bool] = True
-    loose_filters: ClassVar[bool] = True
-    says_order: ClassVar[bool] = True
+    has_distinctive_keys: ClassVar[bool] = False
+    allows_undefined_fill: ClassVar[bool] = True
+    allows_any_filter: ClassVar[bool] = True
+    has_order_member: ClassVar[bool] = True
 
     @property
     def encoding(self) -> Encoding:
-        return LENIENT
+        return LENIENT_JSON
 
     # -- documents
 
     def keys(self, path: str) -> tuple[str, ...]:
         return v1_keys(path)
 
-    def telling_keys(self, path: str) -> tuple[str, ...]:
-        return (below(path, "meta"),)
+    def identifying_keys(self, path: str) -> tuple[str, ...]:
+        return (key_below(path, "meta"),)
 
     def node_type(self, path: str, documents: Documents) -> Kind | None:
-        return "array" if below(path, "meta") in documents else None
+        return "array" if key_below(path, "meta") in documents else None
 
     def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         before = len(problems.found)
-        document = documents.get(below(path, "meta"))
+        document = documents.get(key_below(path, "meta"))
         if not isinstance(document, dict):
             problems.expected("$", "an object", document)
             return None
-        attributes = parse_attributes(documents.get(below(path, "attrs")), "$(attrs)", problems)
+        attributes = parse_attributes(documents.get(key_below(path, "attrs")), "$(attrs)", problems)
         version = document.get("zarr_format")
         if not is_integer(version) or version != 1:
             problems.expected("$.zarr_format", "1", version)
@@ -141,7 +141,10 @@ class V1(Dialect):
             "fill_value": _dump_fill(node),
             "order": order_of(node),
         }
-        return {below(path, "meta"): document | node.spelled | node.extra, below(path, "attrs"): node.attributes}
+        return {
+            key_below(path, "meta"): document | node.spelled | node.extra,
+            key_below(path, "attrs"): node.attributes,
+        }
 
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
@@ -198,21 +201,21 @@ class V1(Dialect):
             )
         return V2Keys(".")
 
-    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+    def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         if _has(data_type.dtype, "mM"):
             return (Zlib(1),)  # zarr 1 gives blosc what Python's buffers know, and they know no times
         return (Blosc("lz4", 5, "shuffle"),)  # zstd came to blosc after zarr 1
 
-    def adapted(self, model: ArrayModel) -> ArrayModel:
+    def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         fill = model.fill
         if fill is not None and _dump_fill(model) is None and same_bits(fill, model.data_type.default_fill()):
             model = replace(model, fill=None)  # nobody asked for it, and undefined elements are read as the same
-        model = dimensions_in_attributes(settled(model))
+        model = with_dimension_names_attribute(settled(model))
         codecs = (replace(codec, blocksize=0) if isinstance(codec, Blosc) else codec for codec in model.codecs)
         return replace(model, codecs=tuple(codecs))
 
     def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
-        return names_of_dimensions(model)
+        return dimension_names_attribute(model)
 
 
 def _compressor(document: dict[str, Json], problems: Problems) -> Json:

@@ -8,20 +8,20 @@ from typing import Any, ClassVar
 
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.chunk_keys import ChunkKeys, V2Keys
-from omnizarr.codecs import BytesCodec, Serializer
+from omnizarr.codecs import Serializer
 from omnizarr.dtypes import DataType, Objects, dump_typestr
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below, usual_compressors
-from omnizarr.formats.document_encoding import LENIENT, Encoding
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
+from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
 from omnizarr.formats.document_fields import (
     check_ascii,
-    dimensions_in_attributes,
+    dimension_names_attribute,
     missing,
-    names_of_dimensions,
     parse_attributes,
     parse_chunk_shape,
     parse_shape,
     unknown_members,
+    with_dimension_names_attribute,
 )
 from omnizarr.formats.document_keys import v2_keys
 from omnizarr.formats.numpy_array_losses import flat_losses
@@ -39,7 +39,7 @@ from omnizarr.formats.v2_fills import dump_fill, fill_losses
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, normal_path
 
-__all__ = ["V2", "parse_v2_consolidated"]
+__all__ = ["V2Dialect", "parse_v2_consolidated"]
 
 _ARRAY, _GROUP, _ATTRIBUTES, _CONSOLIDATED = ".zarray", ".zgroup", ".zattrs", ".zmetadata"
 _MEMBERS = (
@@ -58,19 +58,19 @@ _REQUIRED = ("shape", "chunks", "dtype", "compressor", "order")
 
 
 @dataclass(frozen=True, slots=True)
-class V2(Dialect):
+class V2Dialect(Dialect):
     """The dialect of v2."""
 
     zarr_format: ClassVar[ZarrFormat] = 2
-    undefined_fill: ClassVar[bool] = True
-    loose_filters: ClassVar[bool] = True
-    says_order: ClassVar[bool] = True
+    allows_undefined_fill: ClassVar[bool] = True
+    allows_any_filter: ClassVar[bool] = True
+    has_order_member: ClassVar[bool] = True
 
     @property
     def encoding(self) -> Encoding:
-        return LENIENT
+        return LENIENT_JSON
 
-    def normal(self, path: str) -> str:
+    def normalize_path(self, path: str) -> str:
         return normal_path(path.replace("\\", "/"))  # V16
 
     # -- documents
@@ -78,27 +78,27 @@ class V2(Dialect):
     def keys(self, path: str) -> tuple[str, ...]:
         return v2_keys(path)
 
-    def telling_keys(self, path: str) -> tuple[str, ...]:
+    def identifying_keys(self, path: str) -> tuple[str, ...]:
         return v2_keys(path)[:2]
 
     def node_type(self, path: str, documents: Documents) -> Kind | None:
-        if below(path, _ARRAY) in documents:
+        if key_below(path, _ARRAY) in documents:
             return "array"
-        return "group" if below(path, _GROUP) in documents else None
+        return "group" if key_below(path, _GROUP) in documents else None
 
     def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         before = len(problems.found)
         kind = self.node_type(path, documents)
-        attributes = parse_attributes(documents.get(below(path, _ATTRIBUTES)), "$(.zattrs)", problems)
+        attributes = parse_attributes(documents.get(key_below(path, _ATTRIBUTES)), "$(.zattrs)", problems)
         node: NodeModel | None = None
         if kind is None:
             problems.add("$", "there is neither an array nor a group")
         elif kind == "group":
-            node = _parse_group(documents[below(path, _GROUP)], attributes, problems)
+            node = _parse_group(documents[key_below(path, _GROUP)], attributes, problems)
         else:
-            if below(path, _GROUP) in documents:
+            if key_below(path, _GROUP) in documents:
                 problems.warn("$", "there is a group, too: the array counts")
-            node = self._parse_array(documents[below(path, _ARRAY)], attributes, problems)
+            node = self._parse_array(documents[key_below(path, _ARRAY)], attributes, problems)
         return node if len(problems.found) == before else None
 
     def _parse_array(self, document: Json, attributes: dict[str, Json], problems: Problems) -> ArrayModel | None:
@@ -133,11 +133,11 @@ class V2(Dialect):
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         documents: dict[str, Json] = {}
         if isinstance(node, GroupModel):
-            documents[below(path, _GROUP)] = {"zarr_format": 2} | node.extra
+            documents[key_below(path, _GROUP)] = {"zarr_format": 2} | node.extra
         else:
-            documents[below(path, _ARRAY)] = self._dump_array(node)
+            documents[key_below(path, _ARRAY)] = self._dump_array(node)
         if node.attributes:
-            documents[below(path, _ATTRIBUTES)] = node.attributes  # left out where there are none (A53)
+            documents[key_below(path, _ATTRIBUTES)] = node.attributes  # left out where there are none (A53)
         return documents
 
     def _dump_array(self, model: ArrayModel) -> Json:
@@ -169,14 +169,14 @@ class V2(Dialect):
     # -- consolidated metadata
 
     def consolidated_key(self, path: str) -> str | None:
-        return below(path, _CONSOLIDATED)
+        return key_below(path, _CONSOLIDATED)
 
     def parse_consolidated(self, path: str, document: Json, problems: Problems) -> dict[str, Json] | None:
         found = parse_v2_consolidated(document, problems)
-        return None if found is None else {below(path, key): value for key, value in found.items()}
+        return None if found is None else {key_below(path, key): value for key, value in found.items()}
 
     def dump_consolidated(self, path: str, documents: Documents) -> Json:
-        start = len(below(path, ""))
+        start = len(key_below(path, ""))
         return {
             "zarr_consolidated_format": 1,
             "metadata": {key[start:]: documents[key] for key in sorted(documents)},
@@ -202,17 +202,14 @@ class V2(Dialect):
     def chunk_keys(self, value: Any) -> ChunkKeys:
         return separated_keys(value)
 
-    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
-        return usual_compressors(data_type)
-
-    def adapted(self, model: ArrayModel) -> ArrayModel:
-        return dimensions_in_attributes(settled(model))
+    def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
+        return with_dimension_names_attribute(settled(model))
 
     def serializer(self, dtype: Any) -> Serializer | None:
         return new_serializer(dtype)
 
     def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
-        return names_of_dimensions(model)
+        return dimension_names_attribute(model)
 
 
 def _spelled(document: dict[str, Json], data_type: DataType) -> tuple[str, ...]:

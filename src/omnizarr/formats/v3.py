@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from omnizarr._extension import call_extension, parse_extension
 from omnizarr._json import Json, Problems, describe, is_integer, nearest
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
-from omnizarr.codecs import BytesCodec
-from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below, usual_compressors
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_fields import missing, parse_attributes, parse_shape
 from omnizarr.formats.v3_shared import parse_parts
 from omnizarr.formats.zarr_python_types import has_old_name
@@ -23,7 +21,7 @@ from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec
 if TYPE_CHECKING:
     from omnizarr.transformers import StorageTransformer
 
-__all__ = ["V3"]
+__all__ = ["V3Dialect"]
 
 _ARRAY_REQUIRED = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value")
 _ARRAY_MEMBERS = (
@@ -42,13 +40,13 @@ _GROUP_MEMBERS = ("zarr_format", "node_type", "attributes", "consolidated_metada
 
 
 @dataclass(frozen=True, slots=True)
-class V3(Dialect):
+class V3Dialect(Dialect):
     """The dialect of v3."""
 
     zarr_format: ClassVar[ZarrFormat] = 3
 
     def keys(self, path: str) -> tuple[str, ...]:
-        return (below(path, "zarr.json"),)
+        return (key_below(path, "zarr.json"),)
 
     def node_type(self, path: str, documents: Documents) -> Kind | None:
         document = documents.get(self.keys(path)[0])
@@ -99,7 +97,7 @@ class V3(Dialect):
             losses.append("v3 has no such chunk keys")
         return losses
 
-    def consolidates(self, path: str) -> bool:
+    def can_consolidate(self, path: str) -> bool:
         return True  # in the group's own document
 
     def check_path(self, path: str, kind: Kind) -> None:
@@ -126,9 +124,6 @@ class V3(Dialect):
         if found is None:
             raise MetadataError("`chunk_key_encoding` is not usable", problems.found)
         return found
-
-    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
-        return usual_compressors(data_type)
 
 
 def _forbidden(name: str) -> str | None:
@@ -288,7 +283,7 @@ def _parse_consolidated(
     if not isinstance(metadata, dict):
         problems.expected("$.consolidated_metadata.metadata", "an object", metadata)
         return None
-    return {below(path, f"{name.strip('/')}/zarr.json"): child for name, child in metadata.items()}
+    return {key_below(path, f"{name.strip('/')}/zarr.json"): child for name, child in metadata.items()}
 
 
 def _dump_group(path: str, model: GroupModel) -> dict[str, Json]:
@@ -305,7 +300,7 @@ def _dump_group(path: str, model: GroupModel) -> dict[str, Json]:
 def _relative(path: str, documents: Mapping[str, Json]) -> dict[str, Json]:
     """Documents by the path of their node below the group, as consolidated metadata holds them; a group's without any
     consolidated metadata of its own."""
-    start, end = len(below(path, "")), -len("/zarr.json")
+    start, end = len(key_below(path, "")), -len("/zarr.json")
     found = {key[start:end]: document for key, document in documents.items()}
     ordered = sorted(found, key=lambda name: (name.count("/"), name.casefold(), name))
     return {name: _without_own(found[name]) for name in ordered}

@@ -10,29 +10,29 @@ from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import DefaultKeys, DraftKeys
 from omnizarr.formats.contract import Documents, Kind, NodeModel
 from omnizarr.formats.document_fields import parse_attributes
-from omnizarr.formats.document_keys import kind_of_february
+from omnizarr.formats.document_keys import prerelease_kind
 from omnizarr.formats.draft.arrays import dimensions_named, parse_draft_array
 from omnizarr.formats.draft.extensions import parse_extensions
-from omnizarr.formats.v3 import V3
+from omnizarr.formats.v3 import V3Dialect
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.transformers import ShardingTransformer
 
-__all__ = ["February"]
+__all__ = ["V3PrereleaseDialect"]
 
 
 @dataclass(frozen=True, slots=True)
-class February(V3):
+class V3PrereleaseDialect(V3Dialect):
     """The dialect of a hierarchy in which some documents, at least, are of that time."""
 
     def node_type(self, path: str, documents: Documents) -> Kind | None:
-        kind: Any = kind_of_february(documents.get(self.keys(path)[0]))
-        return kind or V3.node_type(self, path, documents)
+        kind: Any = prerelease_kind(documents.get(self.keys(path)[0]))
+        return kind or V3Dialect.node_type(self, path, documents)
 
     def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         document = documents[self.keys(path)[0]]
-        kind = kind_of_february(document)
+        kind = prerelease_kind(document)
         if kind is None:
-            return V3.parse(self, path, documents, problems)
+            return V3Dialect.parse(self, path, documents, problems)
         before = len(problems.found)
         problems.warn("$", "a draft of February 2023, which becomes a document of version 3 when anything is changed")
         if kind == "array":

@@ -149,7 +149,7 @@ class Array(ArrayProperties):
 
                 salvage(self._layout, selection, out, self._context.on_corrupt)
         except ChunkError as error:
-            error.hint = error.hint or self._context.dialect.chunk_hint()
+            error.hint = error.hint or self._context.dialect.decode_hint()
             raise
         return out
 

@@ -21,7 +21,7 @@ from omnizarr.errors import (
     OmnizarrError,
     ReadOnlyError,
 )
-from omnizarr.formats import NodeModel, dialect, name_of
+from omnizarr.formats import NodeModel, dialect_for, format_name
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
@@ -59,7 +59,7 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
         ) from error.__cause__
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # whoever writes pickles trusts them
         context = replace(
-            context, dialect=context.dialect.allowing(replace(context.dialect.read_options, allow_pickle=True))
+            context, dialect=context.dialect.with_read_options(replace(context.dialect.read_options, allow_pickle=True))
         )
     context = create_node(context, model, overwrite=overwrite, known_group=known_group)
     array = Array(context, model, write_empty_chunks=write_empty_chunks)
@@ -84,7 +84,7 @@ def new_group(
                 "`extensions` and `metadata_encoding` belong to a whole hierarchy, so to the group at its root",
                 argument="extensions" if extensions is not None else "metadata_encoding",
             )
-        context = replace(context, dialect=context.dialect.hierarchy_with(extensions, metadata_encoding))
+        context = replace(context, dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
     model = GroupModel(attributes=as_attributes(attributes), zarr_format=context.dialect.zarr_format)
     return Group(create_node(context, model, overwrite=overwrite, known_group=known_group), model)
 
@@ -149,7 +149,7 @@ class Group(Node, MutableMapping[str, Any]):
     def _below(self, path: str) -> str:
         if not isinstance(path, str):
             raise ArgumentError(f"the name of a member is a string, not {type(path).__name__}", argument="path")
-        relative = self._context.dialect.normal(normal_path(path))
+        relative = self._context.dialect.normalize_path(normal_path(path))
         if not relative:
             raise ArgumentError("the name of a member is empty", argument="path")
         return join_path(self.path, relative)
@@ -294,10 +294,10 @@ class Group(Node, MutableMapping[str, Any]):
         """Creates an array below this group; the options are those of `omnizarr.create_array`."""
         self._check_writable()
         wanted = options.pop("zarr_format", None)
-        if wanted is not None and dialect(wanted).zarr_format != self.zarr_format:
+        if wanted is not None and dialect_for(wanted).zarr_format != self.zarr_format:
             raise ArgumentError(
                 f"`zarr_format`: all nodes of a hierarchy are of one generation, and this one is of "
-                f"{name_of(self.zarr_format)}",
+                f"{format_name(self.zarr_format)}",
                 argument="zarr_format",
             )
         return new_array(self._context.at(self._below(name)), known_group=self.path, **options)

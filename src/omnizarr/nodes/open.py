@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from omnizarr.engine import ChunkCache, OnCorrupt
 from omnizarr.errors import NodeNotFoundError, NodeTypeError
-from omnizarr.formats import DEFAULT, Kind, ReadOptions
+from omnizarr.formats import DEFAULT_READ_OPTIONS, Kind, ReadOptions
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group, handle
@@ -27,7 +27,7 @@ def open_node(
     *,
     zarr_format: object = None,
     use_consolidated: bool | None = None,
-    read_options: ReadOptions = DEFAULT,
+    read_options: ReadOptions = DEFAULT_READ_OPTIONS,
     kind: Kind | None = None,
     exact: bool = False,
     transformers: tuple[StorageTransformer, ...] = (),

@@ -111,7 +111,9 @@ def _turn(array: Array) -> AbstractContextManager[TaskLock]:
     array._check_writable()
     context = array._context
     documents = array._documents()
-    return context.store.task_lock(next(key for key in context.dialect.telling_keys(context.path) if key in documents))
+    return context.store.task_lock(
+        next(key for key in context.dialect.identifying_keys(context.path) if key in documents)
+    )
 
 
 def _repair(array: Array, task_lock: TaskLock) -> None:

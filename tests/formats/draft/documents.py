@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from omnizarr import MemoryStore
 from omnizarr._json import Problems
-from omnizarr.formats import NodeModel, ReadOptions, dialect
+from omnizarr.formats import NodeModel, ReadOptions, dialect_for
 from omnizarr.model import ArrayModel
 
 __all__ = [
@@ -68,7 +68,7 @@ def parsed(
     document: Any, year: Year, path: str = "a", kind: str = "array", **read_options: Any
 ) -> tuple[NodeModel | None, Problems]:
     """The node that a document describes, and what is wrong or odd about it."""
-    draft = dialect(f"3-draft-{year}", ReadOptions(**read_options))
+    draft = dialect_for(f"3-draft-{year}", ReadOptions(**read_options))
     problems = Problems()
     return draft.parse(path, {draft.keys(path)[kind == "group"]: document}, problems), problems
 
@@ -80,7 +80,7 @@ def read(document: Any, year: Year, **read_options: Any) -> ArrayModel:
 
 
 def dumped(node: NodeModel, year: Year, path: str = "a") -> Any:
-    (document,) = dialect(f"3-draft-{year}").dump(path, node).values()
+    (document,) = dialect_for(f"3-draft-{year}").dump(path, node).values()
     return document
 
 

@@ -14,7 +14,7 @@ import omnizarr
 from omnizarr import MemoryStore
 from omnizarr.codecs import ArrayCodec, Bytes, Gzip, Sharding, Transpose
 from omnizarr.errors import ArgumentError, MetadataError, OmnizarrWarning
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 from omnizarr.formats.draft.arrays import chunk_memory_layouts
 from omnizarr.transformers import SHARDING_URIS, MemoryCache, ShardingTransformer
 
@@ -280,7 +280,7 @@ def test_S21_chunks_at_the_border_are_whole() -> None:
 @pytest.mark.parametrize(("separator", "key"), [("/", "c1/23/45"), (".", "c1.23.45")])
 def test_S22_T10_names_of_chunks(separator: str, key: str) -> None:
     for draft in ("3-draft-2020", "3-draft-2022"):
-        keys = dialect(draft).chunk_keys(separator)
+        keys = dialect_for(draft).chunk_keys(separator)
         assert keys.key((1, 23, 45)) == key
         assert keys.coordinates(key, 3) == (1, 23, 45)
         assert keys.key(()) == "c"
@@ -414,7 +414,7 @@ def test_S24_A6_null_is_forgiven_for_extension_types() -> None:
     assert warned(document, 2022) == ["$.fill_value"]
     assert read(document, 2022).fill is not None
     undefined = replace(read(array(2022), 2022), fill=None)
-    assert dialect("3-draft-2022").losses("a", undefined) == ["the draft of 2022 has no undefined fill value"]
+    assert dialect_for("3-draft-2022").losses("a", undefined) == ["the draft of 2022 has no undefined fill value"]
 
 
 def test_S25_a_default_is_stored() -> None:

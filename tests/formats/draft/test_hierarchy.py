@@ -22,7 +22,7 @@ from omnizarr.errors import (
     OmnizarrError,
     OmnizarrWarning,
 )
-from omnizarr.formats import dialect
+from omnizarr.formats import dialect_for
 from omnizarr.formats.document_encoding import Encoding, metadata_encodings
 from omnizarr.formats.draft.extensions import extensions as known_extensions
 from omnizarr.testing import RecordingStore
@@ -442,7 +442,7 @@ def test_A14_a_root_array_of_zarrita_has_two_slashes() -> None:
 
 
 def test_S38_S39_S40_T15_Z8_keys() -> None:
-    old, new = dialect("3-draft-2020"), dialect("3-draft-2022")
+    old, new = dialect_for("3-draft-2020"), dialect_for("3-draft-2022")
     assert old.keys("") == ("meta/root.array.json", "meta/root.group.json")
     assert old.keys("foo/bar") == ("meta/root/foo/bar.array.json", "meta/root/foo/bar.group.json")
     assert old.chunk_prefix("") == "data/root/"
@@ -498,7 +498,7 @@ def test_S42_T18_creating_is_one_set(draft: Any) -> None:
     root.create_group("x/y/z")
     root.create_array("u/v/w", shape=3, dtype="i4")
     written = [call.key for call in store.of("set", "set_if") if call.key != "zarr.json"]
-    assert written == [dialect(draft).keys("x/y/z")[1], dialect(draft).keys("u/v/w")[0]]
+    assert written == [dialect_for(draft).keys("x/y/z")[1], dialect_for(draft).keys("u/v/w")[0]]
 
 
 @both

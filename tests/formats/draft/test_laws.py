@@ -15,7 +15,7 @@ from tests.formats.draft.documents import dumped, parsed, read
 from omnizarr._json import Problems
 from omnizarr.codecs import Blosc, Codec, Sharding
 from omnizarr.errors import OmnizarrError
-from omnizarr.formats import ReadOptions, dialect
+from omnizarr.formats import ReadOptions, dialect_for
 from omnizarr.formats.draft.hierarchy import parse_entry_point
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.create.options import array_model
@@ -47,7 +47,7 @@ def models(draw: st.DrawFn, year: int) -> ArrayModel:
         fill = np.frombuffer(bytes(bits[:1][0] % 2 for _ in "x") if dtype.kind == "b" else bits, dtype)[0]
     compressors: Any = [None, "gzip", "blosc", "auto"] + (["zstd", ["gzip", "zstd"]] if year == 2020 else [])
     model, _ = array_model(
-        dialect(f"3-draft-{year}"),
+        dialect_for(f"3-draft-{year}"),
         shape=shape,
         dtype=dtype,
         chunks=chunks,
@@ -84,7 +84,7 @@ def _untyped(codec: Codec) -> Codec:
 @given(data=st.data())
 def test_what_is_dumped_is_parsed_as_the_same(year: Any, data: st.DataObject) -> None:
     model = data.draw(models(year))
-    assert dialect(f"3-draft-{year}").losses("a", model) == []
+    assert dialect_for(f"3-draft-{year}").losses("a", model) == []
     document = dumped(model, year)
     again = read(document, year)
     assert _plain(again) == _plain(model)
@@ -120,13 +120,13 @@ def test_any_entry_point_gives_a_dialect_or_problems(document: Any) -> None:
     found = parse_entry_point(document, ReadOptions(), problems)
     assert (found is None) == bool(problems)
     if found is not None:
-        assert found.hierarchy() == {"zarr.json": document}
+        assert found.hierarchy_documents() == {"zarr.json": document}
 
 
 @pytest.mark.parametrize("year", [2020, 2022])
 @given(listing=st.lists(st.text("ab./grouparyjson", max_size=12), max_size=6))
 def test_any_listing_gives_children_with_names(year: Any, listing: list[str]) -> None:
-    draft = dialect(f"3-draft-{year}")
+    draft = dialect_for(f"3-draft-{year}")
     prefix = draft.listing_prefix("g")
     found = draft.children("g", ([prefix + key for key in listing], []))
     assert all(child.name and child.kind is not None for child in found)

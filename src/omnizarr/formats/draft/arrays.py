@@ -17,8 +17,8 @@ from omnizarr.codecs import ArrayCodec, Bytes, Codec, Serializer, Sharding, Tran
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_fields import (
+    dimension_names_attribute,
     missing,
-    names_of_dimensions,
     parse_attributes,
     parse_shape,
     unknown_members,
@@ -141,7 +141,7 @@ def key_without_dimensions(keys: ChunkKeys, year: Year) -> ChunkKeys:
 
 def dimensions_named(model: ArrayModel, found: Json) -> tuple[str | None, ...] | None:
     """What the member `dimension_names` says, which drafts have from January 2023 on (§1.7); None if it is none."""
-    return names_of_dimensions(replace(model, attributes={"_ARRAY_DIMENSIONS": found}))
+    return dimension_names_attribute(replace(model, attributes={"_ARRAY_DIMENSIONS": found}))
 
 
 def _given(document: dict[str, Json], member: str, year: Year) -> Json:

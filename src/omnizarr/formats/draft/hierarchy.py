@@ -14,13 +14,13 @@ from omnizarr.chunk_keys import ChunkKeys, DraftKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Serializer
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, below, usual_compressors
-from omnizarr.formats.document_encoding import JSON, LENIENT, Encoding, metadata_encodings
+from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
+from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding, metadata_encodings
 from omnizarr.formats.document_fields import (
-    dimensions_in_attributes,
-    names_of_dimensions,
+    dimension_names_attribute,
     parse_attributes,
     unknown_members,
+    with_dimension_names_attribute,
 )
 from omnizarr.formats.document_keys import CORE
 from omnizarr.formats.draft.arrays import (
@@ -38,7 +38,7 @@ from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v2 import parse_v2_consolidated
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
-__all__ = ["Draft", "of_2020", "of_2022", "parse_entry_point"]
+__all__ = ["DraftDialect", "draft_2020", "draft_2022", "parse_entry_point"]
 
 _CORE_2020 = "https://purl.org/zarr/spec/protocol/core/3.0"
 _CORE_2022 = "https://purl.org/zarr/spec/core/3.0"
@@ -50,7 +50,7 @@ _GATHERED = "consolidated"  # the group in which zarr-python 2 keeps consolidate
 
 
 @dataclass(frozen=True, slots=True)
-class Draft(Dialect):
+class DraftDialect(Dialect):
     """The dialect of one hierarchy of a draft, as its entry point describes it."""
 
     year: Literal[2020, 2022] = 2020
@@ -66,7 +66,7 @@ class Draft(Dialect):
     """The members of the entry point."""
 
     implicit_groups: ClassVar[bool] = True
-    says_order: ClassVar[bool] = True
+    has_order_member: ClassVar[bool] = True
     index_codecs: ClassVar[tuple[Codec, ...] | None] = (Bytes("little"),)  # S68: no checksum
 
     def __hash__(self) -> int:
@@ -77,18 +77,18 @@ class Draft(Dialect):
         return "3-draft-2020" if self.year == 2020 else "3-draft-2022"
 
     @property
-    def undefined_fill(self) -> bool:  # type: ignore[override]
+    def allows_undefined_fill(self) -> bool:  # type: ignore[override]
         return self.year == 2020  # T12, S24
 
     @property
-    def loose_filters(self) -> bool:  # type: ignore[override]
+    def allows_any_filter(self) -> bool:  # type: ignore[override]
         return self.year == 2020  # by a convention of zarr-python, whose filters are those of v2
 
     @property
     def encoding(self) -> Encoding:
-        return LENIENT if self.encoded is JSON and self.year == 2020 else self.encoded
+        return LENIENT_JSON if self.encoded is JSON and self.year == 2020 else self.encoded
 
-    def others(self) -> Sequence[Dialect]:
+    def alternatives(self) -> Sequence[Dialect]:
         # An entry point does not say for certain where nodes lie (A5): the other draft's place, and that of zarrita
         # before October 2020, which put no suffix behind keys, nor any into the entry point.
         if self.early:
@@ -99,10 +99,10 @@ class Draft(Dialect):
 
     # -- the entry point
 
-    def hierarchy(self) -> dict[str, Json]:
+    def hierarchy_documents(self) -> dict[str, Json]:
         return {"zarr.json": dict(self.entry)}
 
-    def hierarchy_with(self, extensions: Any, metadata_encoding: Any) -> Dialect:
+    def with_hierarchy_options(self, extensions: Any, metadata_encoding: Any) -> Dialect:
         entry = dict(self.entry)
         if extensions is not None:
             entry["extensions"] = list(extensions) if isinstance(extensions, (list, tuple)) else extensions
@@ -203,7 +203,7 @@ class Draft(Dialect):
         return parse_v2_consolidated(document, problems)
 
     def dump_consolidated(self, path: str, documents: Documents) -> Json:
-        everything = {**documents, **self.hierarchy()}
+        everything = {**documents, **self.hierarchy_documents()}
         return {"zarr_consolidated_format": 1, "metadata": {key: everything[key] for key in sorted(everything)}}
 
     def consolidated_groups(self, path: str) -> Mapping[str, GroupModel]:
@@ -237,15 +237,15 @@ class Draft(Dialect):
         return list(found.values())
 
     def listing_prefix(self, path: str) -> str:
-        return f"{self._meta}/{below(path, '')}"
+        return f"{self._meta}/{key_below(path, '')}"
 
     def prefixes(self, path: str) -> list[str]:
         return [self.listing_prefix(path), self.chunk_prefix(path)]
 
     def chunk_prefix(self, path: str) -> str:
-        return f"{self._data}/{below(path, '')}"
+        return f"{self._data}/{key_below(path, '')}"
 
-    def chunk_hint(self) -> str | None:
+    def decode_hint(self) -> str | None:
         if self.year == 2022 or self.read_options.chunks_per_shard is not None:
             return None
         return (
@@ -278,25 +278,25 @@ class Draft(Dialect):
             argument="chunk_key_encoding",
         )
 
-    def compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
+    def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         if self.year == 2020:
-            return usual_compressors(data_type)
+            return Dialect.default_compressors(self, data_type)
         size = data_type.dtype.itemsize  # and no plain zstd, which the draft does not know
         return (Blosc("zstd", 1, "shuffle" if size > 1 else "noshuffle", min(255, size)),)
 
-    def adapted(self, model: ArrayModel) -> ArrayModel:
+    def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         transformers = given_transformers(model.storage_transformers, model.shape, self.year)
         model = with_leading_sharding(replace(model, storage_transformers=transformers))
         if not model.shape and not self.early:
             model = replace(model, chunk_keys=key_without_dimensions(model.chunk_keys, self.year))
-        return with_given_fallback(dimensions_in_attributes(settled_objects(model)), self.year)
+        return with_given_fallback(with_dimension_names_attribute(settled_objects(model)), self.year)
 
     def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
         later = dimensions_named(model, model.extra.get("dimension_names"))
-        return names_of_dimensions(model) if later is None else later
+        return dimension_names_attribute(model) if later is None else later
 
 
-def of_2020() -> Draft:
+def draft_2020() -> DraftDialect:
     """A new hierarchy of the draft of October 2020."""
     entry: dict[str, Json] = {
         "zarr_format": _CORE_2020,
@@ -304,20 +304,20 @@ def of_2020() -> Draft:
         "metadata_key_suffix": ".json",
         "extensions": [],
     }
-    return Draft(year=2020, entry=tuple(entry.items()))
+    return DraftDialect(year=2020, entry=tuple(entry.items()))
 
 
-def of_2022() -> Draft:
+def draft_2022() -> DraftDialect:
     """A new hierarchy of the draft of December 2022."""
     entry: dict[str, Json] = {
         "zarr_format": _CORE_2022,
         "metadata_encoding": {"type": "json", "metadata_key_suffix": ".json"},
         "extensions": [],
     }
-    return Draft(year=2022, rooted=False, entry=tuple(entry.items()))
+    return DraftDialect(year=2022, rooted=False, entry=tuple(entry.items()))
 
 
-def parse_entry_point(document: Json, read_options: ReadOptions, problems: Problems) -> Draft | None:
+def parse_entry_point(document: Json, read_options: ReadOptions, problems: Problems) -> DraftDialect | None:
     """The dialect of the hierarchy that has this entry point; None, and everything that is wrong, if there is none."""
     before = len(problems.found)
     version = CORE.sub("", document["zarr_format"]).rstrip("/")
@@ -349,7 +349,7 @@ def parse_entry_point(document: Json, read_options: ReadOptions, problems: Probl
             problems.warn(f"$.{member}", "unknown member")  # A8
     if len(problems.found) > before:
         return None
-    return Draft(
+    return DraftDialect(
         read_options=read_options,
         year=year,
         rooted=year == 2020,

@@ -23,7 +23,7 @@ from omnizarr.dtypes import (
 from omnizarr.errors import ArgumentError, MissingDependencyError
 from omnizarr.formats.draft.extensions import is_uri
 from omnizarr.formats.numpy_dtype import stored_dtype
-from omnizarr.formats.read_options import DEFAULT, ReadOptions
+from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
 
 __all__ = ["DraftType", "dump_draft_type", "given_fallback", "is_core", "parse_draft_type"]
 
@@ -215,8 +215,8 @@ def dump_draft_type(data_type: DataType, serializer: Codec | None, fallback: Jso
     """The member `data_type`. ArgumentError, which says what the draft does not have, if it has no spelling for it, or
     only that of another type."""
     spelled = _spelled(data_type, serializer, year)
-    again = parse_draft_type(spelled, DEFAULT, "$", Problems())
-    if again is None or again.data_type not in (None, data_type):
+    reparsed = parse_draft_type(spelled, DEFAULT_READ_OPTIONS, "$", Problems())
+    if reparsed is None or reparsed.data_type not in (None, data_type):
         raise _no_type(data_type)
     return spelled | {"fallback": fallback} if isinstance(spelled, dict) and fallback is not None else spelled
 

@@ -49,7 +49,9 @@ def chunk_codecs(
     """The codecs of a chunk, as its document records them. `dtype` is how the user spelt the data type."""
     if order not in ("C", "F"):
         raise ArgumentError(f'`order`: expected "C" or "F", found {order!r}', argument="order")
-    kinds: tuple[type[Codec], ...] = (ArrayCodec, Serializer, BytesCodec) if dialect.loose_filters else (ArrayCodec,)
+    kinds: tuple[type[Codec], ...] = (
+        (ArrayCodec, Serializer, BytesCodec) if dialect.allows_any_filter else (ArrayCodec,)
+    )
     given = _codecs(dialect, filters, "filters", kinds, "array → array", ())
     arrays: list[ArrayCodec] = [Transpose(tuple(reversed(range(rank))))] if _records(dialect, order, rank) else []
     among: list[Codec] = []
@@ -79,10 +81,10 @@ def chunk_codecs(
             hint=None if isinstance(given_last, Serializer) else f"give it as `{_argument_of(given_last)}`",
         )
     # Whoever gives the sharding codec gives what compresses its chunks, too: a shard is not compressed once more.
-    default = () if among and isinstance(among[0], Sharding) else dialect.compressors(data_type)
-    kinds = (Serializer, BytesCodec) if dialect.loose_filters else (BytesCodec,)
+    default = () if among and isinstance(among[0], Sharding) else dialect.default_compressors(data_type)
+    kinds = (Serializer, BytesCodec) if dialect.allows_any_filter else (BytesCodec,)
     steps = [*before, *_codecs(dialect, compressors, "compressors", kinds, "bytes → bytes", default)]
-    if dialect.loose_filters and not among and steps:
+    if dialect.allows_any_filter and not among and steps:
         direct = _behind_array(steps[0], dialect, data_type, dtype)
         if direct is not None:
             among, steps = [direct], steps[1:]
@@ -109,7 +111,7 @@ def _behind_array(codec: Codec, dialect: Dialect, data_type: DataType, dtype: An
 
 def _records(dialect: Dialect, order: str, rank: int) -> bool:
     """Whether a document says that elements are in F order."""
-    return order == "F" and (rank > 1 or dialect.says_order)
+    return order == "F" and (rank > 1 or dialect.has_order_member)
 
 
 def _serializer(dialect: Dialect, arrays: Sequence[ArrayCodec], data_type: DataType, dtype: Any) -> Codec:
@@ -202,7 +204,7 @@ def _codecs(
     )
     codecs: list[Codec] = []
     for item in items:
-        codec = codec_of(_meant(item) if dialect.loose_filters else item, argument)
+        codec = codec_of(_meant(item) if dialect.allows_any_filter else item, argument)
         if not isinstance(codec, kinds):
             raise ArgumentError(
                 f"`{argument}`: `{codec.name}` is not a codec of the kind {what}",

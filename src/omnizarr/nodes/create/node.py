@@ -48,7 +48,7 @@ def create_node(
     context, groups = prepare(context, overwrite=overwrite, known_group=known_group, hint=hint)
     if context.dialect is not wanted:
         documents = dumped(context.dialect, path, model)
-    telling = [key for key in context.dialect.telling_keys(path) if key in documents]
+    telling = [key for key in context.dialect.identifying_keys(path) if key in documents]
     # What shows that there is a node comes last, so that one that is half created is not found.
     for key in sorted(documents, key=telling.__contains__):
         if overwrite or key not in telling:
@@ -93,7 +93,7 @@ def prepare(
         erase_node(context)
     elif left:
         store.erase_values(left)
-    for key, document in dialect.hierarchy().items() if known_group is None else ():
+    for key, document in dialect.hierarchy_documents().items() if known_group is None else ():
         if not store.set_if(key, as_bytes(key, document, JSON), None):
             found = parse_documents(store, document_values(store, [key])).get(key)
             if not same(found, document):  # somebody else began another hierarchy here meanwhile
@@ -120,11 +120,11 @@ def _looked_at(store: Store, dialect: Dialect, paths: list[str]) -> dict[str, _T
     """What lies at each path, of this generation; all asked for together."""
     last = paths[-1]
     beside = {path: dialect.consolidated_key(path) for path in paths[:-1]}
-    keys = [key for path in paths for key in (dialect.keys(path) if path == last else dialect.telling_keys(path))]
+    keys = [key for path in paths for key in (dialect.keys(path) if path == last else dialect.identifying_keys(path))]
     values = document_values(store, keys, [(key, (0, 0)) for key in beside.values() if key is not None])
     found = {}
     for path in paths:
-        own = {key: values[key] for key in dialect.telling_keys(path) if values[key] is not None}
+        own = {key: values[key] for key in dialect.identifying_keys(path) if values[key] is not None}
         if not own:
             left = tuple(key for key in dialect.keys(path) if values.get(key) is not None)
             implied = dialect.implicit_groups and path != last
@@ -172,14 +172,14 @@ def _check_free(context: NodeContext, kind: str | None, left: Sequence[str], hin
         kind = "group" if below else None
     if kind is not None:
         raise node_exists(context, "an array" if kind == "array" else "a group" if kind == "group" else "a node", hint)
-    if left and not dialect.sure:
+    if left and not dialect.has_distinctive_keys:
         raise node_exists(context, f"a file called `{left[0]}`, which may be anybody's,", hint)
 
 
 def _erase_hierarchy(context: NodeContext, found: Dialect) -> None:
     """Removes what lies at `site.path` in the dialect that is spoken there, with what a hierarchy has besides nodes."""
     erase_node(replace(context, dialect=found, consolidated=None))
-    context.store.erase_values(found.hierarchy())
+    context.store.erase_values(found.hierarchy_documents())
 
 
 def _kind_of(model: NodeModel) -> Kind:

@@ -17,7 +17,7 @@ from omnizarr.codecs.sharding import INDEX_CODECS
 from omnizarr.config import config
 from omnizarr.dtypes import DataType, Scalar
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats import Dialect, name_of
+from omnizarr.formats import Dialect, format_name
 from omnizarr.grids import Grid
 from omnizarr.model import MOST_DIMENSIONS, ArrayModel, ZarrFormat
 from omnizarr.nodes.attributes import as_attributes
@@ -173,7 +173,7 @@ def array_model(
     model = ArrayModel(
         shape=lengths,
         data_type=data_type,
-        fill=None if fill_value is None and dialect.undefined_fill else _fill(data_type, fill_value),
+        fill=None if fill_value is None and dialect.allows_undefined_fill else _fill(data_type, fill_value),
         grid=grid,
         chunk_keys=_chunk_keys(dialect, chunk_key_encoding, codecs),
         codecs=codecs,
@@ -185,7 +185,7 @@ def array_model(
         fallback=fallback,
     )
     _check_draft_only(dialect, model)
-    model = dialect.adapted(model)
+    model = dialect.adapt_new_array(model)
     problems = Problems()
     limit = config.current.max_chunk_bytes
     for chunk_shape in model.grid.chunk_shapes(model.shape):
@@ -225,12 +225,12 @@ def _listed(value: Any, argument: str) -> tuple[Any, ...]:
 
 def _check_draft_only(dialect: Dialect, model: ArrayModel) -> None:
     """Refuses what only a hierarchy with an entry point has."""
-    if dialect.hierarchy():
+    if dialect.hierarchy_documents():
         return
     for argument, given in (("extensions", model.extensions), ("fallback", model.fallback)):
         if given:
             raise ArgumentError(
-                f"{name_of(dialect.zarr_format)} has no extensions: `{argument}` is for the drafts of v3",
+                f"{format_name(dialect.zarr_format)} has no extensions: `{argument}` is for the drafts of v3",
                 argument=argument,
             )
     if model.storage_transformers:

@@ -17,7 +17,7 @@ __all__ = ["Names", "children", "exists", "names"]
 
 def exists(store: Store, dialect: Dialect, path: str) -> bool:
     """Whether a node is at `path`, readable or not."""
-    if any(store.exists(key) for key in dialect.telling_keys(path)):
+    if any(store.exists(key) for key in dialect.identifying_keys(path)):
         return True
     if not dialect.implicit_groups:
         return False
@@ -42,14 +42,14 @@ def names(context: NodeContext) -> list[Child]:
         return found
     known, store, dialect = context.consolidated, context.store, context.dialect
     paths = {child.name: join_path(context.path, child.name) for child in unclear}
-    keys = [key for path in paths.values() for key in dialect.telling_keys(path)]
+    keys = [key for path in paths.values() for key in dialect.identifying_keys(path)]
     values = None if known is not None and known.trusted else document_values(store, keys, each=True)
     clear: list[Child] = []
     for child in found:
         if child.kind is not None:
             clear.append(child)
             continue
-        telling = dialect.telling_keys(paths[child.name])
+        telling = dialect.identifying_keys(paths[child.name])
         try:
             if values is None:
                 assert known is not None

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from omnizarr._json import Json, Problems
 from omnizarr.errors import InvalidKeyError, MetadataError, NodeNotFoundError, NodeTypeError, warn
 from omnizarr.formats import Child, Dialect, NodeModel
-from omnizarr.formats.document_encoding import LENIENT
+from omnizarr.formats.document_encoding import LENIENT_JSON
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.documents import (
@@ -61,7 +61,7 @@ class Consolidated:
 
     def has(self, path: str) -> bool:
         """Whether there is a node at `path`."""
-        if any(key in self.documents for key in self._dialect.telling_keys(path)):
+        if any(key in self.documents for key in self._dialect.identifying_keys(path)):
             return True
         return self._dialect.implicit_groups and bool(self.children(path))
 
@@ -102,7 +102,7 @@ class Consolidated:
         if key is None:
             self._take(self.documents if group.consolidated is None else group.consolidated)
         elif self.trusted:
-            for document in parse_documents(self._store, document_values(self._store, [key]), LENIENT).values():
+            for document in parse_documents(self._store, document_values(self._store, [key]), LENIENT_JSON).values():
                 self._take(_understood(self._store, self._dialect, self.root, document))
 
     # -- keeping it up to date
@@ -131,7 +131,7 @@ class Consolidated:
         nodes: dict[str, NodeModel] = {}
         for path, own in keys.items():
             documents = parse_documents(store, {key: values[key] for key in own}, dialect.encoding)
-            if any(key in documents for key in dialect.telling_keys(path)):
+            if any(key in documents for key in dialect.identifying_keys(path)):
                 nodes[path] = parse_node(dialect, store, path, documents, quiet=True)
         return nodes
 
@@ -204,15 +204,15 @@ def _change_separate(store: Store, dialect: Dialect, root: str, how: _Change) ->
         if key not in documents:
             return None, {}
         found = _understood(store, dialect, root, documents[key])
-        return None, {key: as_bytes(key, dialect.dump_consolidated(root, how(found)), LENIENT)}
+        return None, {key: as_bytes(key, dialect.dump_consolidated(root, how(found)), LENIENT_JSON)}
 
-    store_changes(store, [key], LENIENT, changed)
+    store_changes(store, [key], LENIENT_JSON, changed)
 
 
 def _parsed(store: Store, dialect: Dialect, root: str, value: Buffer) -> dict[str, Json]:
     key = dialect.consolidated_key(root)
     assert key is not None
-    return _understood(store, dialect, root, parse_documents(store, {key: value}, LENIENT)[key])
+    return _understood(store, dialect, root, parse_documents(store, {key: value}, LENIENT_JSON)[key])
 
 
 def _understood(store: Store, dialect: Dialect, root: str, document: Json) -> dict[str, Json]:
@@ -296,7 +296,7 @@ def write_consolidated(store: Store, dialect: Dialect, root: str, gather: Callab
     for attempt in attempts(store, [key]):
         with attempt:
             _, version = store.get_versioned(key)  # what is there may well be damaged, and is not looked at
-            if store.set_if(key, as_bytes(key, dialect.dump_consolidated(root, gather()), LENIENT), version):
+            if store.set_if(key, as_bytes(key, dialect.dump_consolidated(root, gather()), LENIENT_JSON), version):
                 return
 
 

@@ -23,17 +23,17 @@ from omnizarr.errors import (
 )
 from omnizarr.formats import (
     Child,
+    DetectedNode,
     Dialect,
     Documents,
-    Found,
-    Look,
     NodeModel,
+    PossibleNode,
     ReadOptions,
-    again,
-    candidates,
+    candidate_keys,
+    confirm_node,
     detect,
-    dialect,
-    name_of,
+    dialect_for,
+    format_name,
 )
 from omnizarr.formats.document_encoding import JSON, Encoding
 from omnizarr.formats.document_keys import v2_consolidated_key
@@ -88,8 +88,8 @@ def fetch(
 ) -> Fetched:
     """The node at `path`; of that generation, or of whichever lies there. `consolidated` says how much is wanted of its
     consolidated metadata: nothing, if False."""
-    keys = candidates(path, zarr_format)
-    beside = _beside(path, consolidated, None if zarr_format is None else dialect(zarr_format))
+    keys = candidate_keys(path, zarr_format)
+    beside = _beside(path, consolidated, None if zarr_format is None else dialect_for(zarr_format))
     values = document_values(store, keys, beside)
     documents, damaged = _parsed_each(store, {key: values[key] for key in keys})
     try:
@@ -97,7 +97,7 @@ def fetch(
     except MetadataError as error:
         what = f"{error.message.splitlines()[0]} in {store!r}"
         raise MetadataError(what, error.problems, hint=error.hint, path=path) from None
-    if isinstance(verdict, Look):
+    if isinstance(verdict, PossibleNode):
         found = _looked(store, path, verdict, consolidated)
         if found is not None:
             return found
@@ -132,7 +132,7 @@ def _consolidated_alone(
     copies or serves a hierarchy may take it for enough. Where it is only looked for, its value is empty."""
     if not value or isinstance(value, OmnizarrError):
         return None
-    spoken = dialect(2, read_options)
+    spoken = dialect_for(2, read_options)
     gathered = _parsed(store, v2_consolidated_key(path), value, spoken.encoding)
     documents = spoken.parse_consolidated(path, gathered, Problems()) or {}
     own = {key: documents[key] for key in spoken.keys(path) if key in documents}
@@ -150,19 +150,21 @@ def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None)
 
 def fetch_known(store: Store, path: str, known: Dialect) -> NodeModel | None:
     """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
-    found = _looked(store, path, Look(known, known.keys(path)), False)
+    found = _looked(store, path, PossibleNode(known, known.keys(path)), False)
     return None if found is None else found.node
 
 
-def _looked(store: Store, path: str, look: Look, consolidated: ByteRange | Literal[False] | None) -> Fetched | None:
+def _looked(
+    store: Store, path: str, look: PossibleNode, consolidated: ByteRange | Literal[False] | None
+) -> Fetched | None:
     found = look.dialect
     values = document_values(store, look.keys, _beside(path, consolidated, found))
     documents, damaged = _parsed_each(store, {key: values[key] for key in look.keys}, found.encoding)
-    verdict = again(look, path, documents)
-    if damaged and (verdict is not None or found.sure):  # else any file may be called so
+    verdict = confirm_node(look, path, documents)
+    if damaged and (verdict is not None or found.has_distinctive_keys):  # else any file may be called so
         raise next(iter(damaged.values()))
     gathered = _value(values, found.consolidated_key(path))
-    if isinstance(verdict, Found):
+    if isinstance(verdict, DetectedNode):
         return Fetched(found, parse_node(found, store, path, verdict.documents), gathered)
     implied = _implied(store, path, found) if found.implicit_groups else None
     return None if implied is None else Fetched(*implied, gathered)
@@ -175,7 +177,7 @@ def _implied(store: Store, path: str, known: Dialect) -> tuple[Dialect, NodeMode
     below = known.children(path, listing)
     if below and (path or known.children(path, (listing[0], ()))):
         return known, group
-    for other in known.others():
+    for other in known.alternatives():
         prefix = other.listing_prefix(path)
         if below and prefix != known.listing_prefix(path):
             continue  # that something lies below is enough, but for what kind of keys documents have there
@@ -192,8 +194,9 @@ def not_found(store: Store, path: str, zarr_format: object = None) -> NodeNotFou
     """Says that nothing lies there; or nothing of a generation, if one was asked for."""
     if zarr_format is None:
         return NodeNotFoundError(f"there is no Zarr array or group at {describe_place(store, path)}", path=path)
+    generation = format_name(dialect_for(zarr_format).zarr_format)
     return NodeNotFoundError(
-        f"there is no array or group of {name_of(dialect(zarr_format).zarr_format)} at {describe_place(store, path)}",
+        f"there is no array or group of {generation} at {describe_place(store, path)}",
         path=path,
         hint="without `zarr_format` any other generation is found, too",
     )
@@ -212,7 +215,7 @@ def fetch_children(
         there = {key: values[key] for key in keys[child] if values[key] is not None}
         try:
             documents = parse_documents(store, there, known.encoding)
-            telling = known.telling_keys(join_path(path, name))
+            telling = known.identifying_keys(join_path(path, name))
             if any(key in documents for key in telling):
                 yield name, parse_node(known, store, join_path(path, name), documents)
             elif known.implicit_groups and not child.keys:  # else it is gone since it was listed
@@ -308,7 +311,7 @@ def dumped(found: Dialect, path: str, node: NodeModel) -> dict[str, bytes]:
     losses = found.losses(path, node)
     if losses:
         raise ArgumentError(
-            f"`{path or '/'}` cannot be written in {name_of(found.zarr_format)}: {'; '.join(losses)}",
+            f"`{path or '/'}` cannot be written in {format_name(found.zarr_format)}: {'; '.join(losses)}",
             argument="zarr_format",
         )
     return {key: as_bytes(key, document, found.encoding) for key, document in found.dump(path, node).items()}
@@ -333,7 +336,7 @@ def change(store: Store, found: Dialect, path: str, how: Callable[[N], N], kind:
 
     def changed(documents: dict[str, Json]) -> tuple[N, dict[str, bytes | None]]:
         node: NodeModel
-        if any(key in documents for key in found.telling_keys(path)):
+        if any(key in documents for key in found.identifying_keys(path)):
             node = parse_node(found, store, path, documents, quiet=True)
         else:
             implied = fetch_known(store, path, found) if found.implicit_groups else None
