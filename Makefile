@@ -74,8 +74,9 @@ sanitize: .venv/.tools ## the compiled loop over chunks under the sanitizers of 
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 		$(BIN)/python -m pytest -q -p no:cacheprovider tests/engine tests/fuzz -k "native or file"
 
-tables: .venv/.tools ## write anew what the documentation takes from the code: the table of extensions
+tables: .venv/.tools ## rewrite the generated parts of the documentation: tables of extensions, chart of the README
 	@$(BIN)/python docs/make_extensions.py
+	@$(BIN)/python docs/make_chart.py
 
 bench: .venv/.runtime peers ## the speed of this library and of its peers; tables and chart go to docs/benchmarks.*
 	@$(BIN)/python -m benchmarks --write-docs

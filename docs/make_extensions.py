@@ -1,5 +1,7 @@
-"""Writes the table at the end of `extensions.md`: every extension that is registered here or upstream, and what becomes
-of it. `python docs/make_extensions.py` writes it anew; with `--check` it only says whether the page is up to date."""
+"""Writes the tables at the end of `extensions.md`: every extension that this package or the upstream registry knows.
+
+`python docs/make_extensions.py` writes the tables. With `--check` it only reports whether the page is up to date.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,14 @@ from omnizarr.transformers import storage_transformers
 PAGE = Path(__file__).with_name("extensions.md")
 START = "<!-- made by docs/make_extensions.py -->\n"
 
-REGISTERED = {
-    "chunk-grids": "rectilinear regular",
-    "chunk-key-encodings": "default v2",
-    "codecs": """
+UPSTREAM = {
+    "chunk grid": "rectilinear regular",
+    "chunk key encoding": "default v2",
+    "codec": """
         bitround blosc bytes cast_value conditional crc32c gzip n5_default packbits reshape scale_offset
         sharding_indexed transpose vlen-bytes vlen-utf8 zfp zstd
     """,
-    "data-types": """
+    "data type": """
         bfloat16 bool bytes complex128 complex64 complex_bfloat16 complex_float16 complex_float32 complex_float4_e2m1fn
         complex_float64 complex_float6_e2m3fn complex_float6_e3m2fn complex_float8_e3m4 complex_float8_e4m3
         complex_float8_e4m3b11fnuz complex_float8_e4m3fnuz complex_float8_e5m2 complex_float8_e5m2fnuz
@@ -41,23 +43,61 @@ REGISTERED = {
         int32 int4 int64 int8 numpy.datetime64 numpy.timedelta64 r string struct structured uint16 uint2 uint32 uint4
         uint64 uint8
     """,
-    "storage-transformers": "",
 }
-"""The names of the registry of extensions, which are those of its folders."""
+"""The names in the zarr-extensions registry: the names of its folders."""
+
+REGISTRIES: dict[str, Registry[Any]] = {
+    "codec": codecs,
+    "data type": data_types,
+    "chunk grid": chunk_grids,
+    "chunk key encoding": chunk_key_encodings,
+    "storage transformer": storage_transformers,
+    "store": stores,
+    "container": containers,
+}
+
+SECTIONS = {
+    "Codecs": ("codec",),
+    "Data types": ("data type",),
+    "Chunk grids and chunk keys": ("chunk grid", "chunk key encoding"),
+    "Storage transformers": ("storage transformer",),
+    "Stores": ("store", "container"),
+}
+"""The kinds of extensions in each section."""
+
+NOTES = {
+    "Codecs": """
+`sharding_indexed` may be nested, with its index at either end. Only documents of version 2 use the names at the end of
+the table.
+""",
+    "Data types": """
+`r*` stands for raw bits: `r8`, `r16`, `r24` and so on. Documents of version 2 may also have records with gaps and
+sub-arrays, long doubles (`<f16`, `<c32`), and Python objects.
+""",
+    "Chunk grids and chunk keys": """
+`default` makes keys such as `c/0/1`, `v2` makes keys such as `0.1`.
+""",
+    "Storage transformers": """
+The sharding of the drafts of version 3, under the three names that writers use.
+""",
+    "Stores": """
+These names select a store in an [address](stores.md). Paths, dicts and store objects need no name.
+""",
+}
+"""The text above each table."""
 
 RAW = {"r": "r*", "raw_bytes": "raw_bytes"}
-"""The names of raw bits, which no registry holds because there are so many, and how they are shown."""
+"""The names of raw bits, and how the table shows them. No registry holds them because they have no fixed number."""
 
-
-ENDS = {"store": "://", "container": "::"}
-"""How names end in an address."""
+ADDRESS_SUFFIX = {"store": "://", "container": "::"}
+"""What follows a name in an address."""
 
 WITHOUT_EXTRA = ("file", "memory")
-"""The schemes of stores that need no library; buckets and web addresses do."""
+"""The schemes of stores that need no extra. Buckets and web addresses need one."""
 
 
 class Row(NamedTuple):
-    """What the table says of one name."""
+    """One line of a table."""
 
     name: str
     kind: str
@@ -67,37 +107,28 @@ class Row(NamedTuple):
     needs: str
 
 
-def rows() -> Iterator[Row]:
-    """The whole table, kind by kind."""
-    kinds: tuple[tuple[str, str, Registry[Any]], ...] = (
-        ("codec", "codecs", codecs),
-        ("data type", "data-types", data_types),
-        ("chunk grid", "chunk-grids", chunk_grids),
-        ("chunk key encoding", "chunk-key-encodings", chunk_key_encodings),
-        ("storage transformer", "storage-transformers", storage_transformers),
-        ("store", "", stores),
-        ("container", "", containers),
-    )
-    for what, folder, registry in kinds:
-        upstream = set(REGISTERED.get(folder, "").split())
-        own = {*registry.names(), *registry.aliases()}  # before anything is asked for that packages might offer
-        own |= set(RAW) if what == "data type" else set()
-        for name in sorted({*own, *upstream}):
-            known = name in own
-            shown = RAW.get(name, name) if what == "data type" else name + ENDS.get(what, "")
-            yield Row(
-                f"`{shown}`",
-                kind(what, name) if known else what,
-                "yes" if name in upstream else "",
-                "yes" if known else "no",
-                written(registry, what, name) if known else "no",
-                needs(what, name) if known else "",
-            )
-        if what == "codec":
-            yield from old_codecs()
+def rows(kind: str) -> Iterator[Row]:
+    """The rows of all extensions of one kind."""
+    registry = REGISTRIES[kind]
+    upstream = set(UPSTREAM.get(kind, "").split())
+    own = {*registry.names(), *registry.aliases()}  # before any lookup, which could load entry points of packages
+    own |= set(RAW) if kind == "data type" else set()
+    for name in sorted({*own, *upstream}):
+        known = name in own
+        shown = RAW.get(name, name) if kind == "data type" else name + ADDRESS_SUFFIX.get(kind, "")
+        yield Row(
+            f"`{shown}`",
+            described(kind, name) if known else kind,
+            "yes" if name in upstream else "",
+            "yes" if known else "no",
+            written(kind, name) if known else "no",
+            needs(kind, name) if known else "",
+        )
+    if kind == "codec":
+        yield from v2_codecs()
 
 
-def old_codecs() -> Iterator[Row]:
+def v2_codecs() -> Iterator[Row]:
     """The codecs that only documents of version 2 name."""
     for id in sorted(PRIVATE):
         codec = class_of(id)
@@ -106,68 +137,71 @@ def old_codecs() -> Iterator[Row]:
         yield Row(f"`{id}`", "codec of version 2", "", trusted, trusted, extra(codec.needs))
 
 
-def kind(what: str, name: str) -> str:
-    """What it is; of a codec, also what it takes and gives."""
-    if what != "codec":
-        return what
-    found = codecs.get(name)
-    assert found is not None
-    takes = "array" if issubclass(found, (ArrayCodec, Serializer)) else "bytes"
-    return f"codec, {takes} → {'array' if issubclass(found, ArrayCodec) else 'bytes'}"
+def described(kind: str, name: str) -> str:
+    """The kind of an extension; for a codec, also its input and output."""
+    if kind != "codec":
+        return kind
+    codec = codecs.get(name)
+    assert codec is not None
+    source = "array" if issubclass(codec, (ArrayCodec, Serializer)) else "bytes"
+    return f"codec, {source} → {'array' if issubclass(codec, ArrayCodec) else 'bytes'}"
 
 
-def canonical(registry: Registry[Any], what: str, name: str) -> str:
-    """The name that is written for what this one stands for."""
-    if what == "data type" and name in RAW:
+def canonical(kind: str, name: str) -> str:
+    """The name that new documents get in place of this one."""
+    if kind == "data type" and name in RAW:
         return "r"
-    codec = codecs.get(name) if what == "codec" else None
-    return registry.aliases().get(name, name) if codec is None else codec.name
+    codec = codecs.get(name) if kind == "codec" else None
+    return REGISTRIES[kind].aliases().get(name, name) if codec is None else codec.name
 
 
-def written(registry: Registry[Any], what: str, name: str) -> str:
-    """Whether it is written into new arrays; under which name, if this one is only read."""
-    usual = canonical(registry, what, name)
+def written(kind: str, name: str) -> str:
+    """Whether new arrays can use the extension; under which name, if this one is only read."""
+    usual = canonical(kind, name)
     if usual != name:
         return f"as `{RAW.get(usual, usual)}`"
-    if what == "codec":
+    if kind == "codec":
         codec = codecs.get(name)
         return "yes" if codec is None or codec.only_decodes is None else "no"
-    if what == "store":
+    if kind == "store":
         return "no" if name in ("http", "https") else "yes"
-    if what == "container":
+    if kind == "container":
         return "no" if name == "reference" else "yes"
-    found = made_of(name) if what == "data type" else None
-    return "no" if found is not None and found.only_read else "yes"
+    data_type = data_type_named(name) if kind == "data type" else None
+    return "no" if data_type is not None and data_type.only_read else "yes"
 
 
-def made_of(name: str) -> DataType | None:
-    """The data type; None if it needs a configuration, and so is none of the small numbers."""
+def data_type_named(name: str) -> DataType | None:
+    """The data type, or None if it needs a configuration. No small number does."""
     return parse_data_type(name, "$", Problems())
 
 
-def needs(what: str, name: str) -> str:
+def needs(kind: str, name: str) -> str:
     """The extra that must be installed."""
-    if what == "codec":
+    if kind == "codec":
         codec = codecs.get(name)
         return extra(None if codec is None else codec.needs)
-    if what == "store":
+    if kind == "store":
         return extra(None if name in WITHOUT_EXTRA else "obstore")
-    found = made_of(name) if what == "data type" else None
-    small = found is not None and any(is_ml_dtype(leaf) for _, leaf in leaf_types(found.dtype))
+    data_type = data_type_named(name) if kind == "data type" else None
+    small = data_type is not None and any(is_ml_dtype(leaf) for _, leaf in leaf_types(data_type.dtype))
     return extra("ml_dtypes" if small else None)
 
 
 def extra(package: str | None) -> str:
-    """As the table shows what brings a package."""
+    """The cell that names the extra of a package."""
     return f"`omnizarr[{package}]`" if package else ""
 
 
 def page() -> str:
-    """The page with a new table."""
+    """The page with new tables."""
     head, _, _ = PAGE.read_text(encoding="utf-8").partition(START)
     titles = ("name", "kind", "registered", "read", "write", "needs")
-    lines = [titles, ("---",) * len(titles), *rows()]
-    return head + START + "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    parts = [head + START]
+    for title, kinds in SECTIONS.items():
+        lines = [titles, ("---",) * len(titles), *(row for kind in kinds for row in rows(kind))]
+        parts.append(f"\n### {title}\n{NOTES[title]}\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines))
+    return "".join(parts)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"""The README tells the truth: its example runs and prints what it shows, its commands exist, and its table names what
-is registered."""
+"""Tests of the README: its example prints the shown output, its commands exist, its figures and tables are current."""
 
 from __future__ import annotations
 
@@ -32,6 +31,29 @@ def test_its_make_targets_exist() -> None:
     assert set(re.findall(r"(?:`|\$ )make ([a-z-]+)", read("README.md"))) <= targets
 
 
+def test_table_cells_are_short() -> None:
+    """Long lists belong into the generated tables of docs/extensions.md."""
+    rows = [line for line in read("README.md").splitlines() if line.startswith("|")]
+    assert rows
+    assert max(len(re.sub(r"\(.*?\)", "", cell)) for row in rows for cell in row.split("|")) <= 240
+
+
+def test_the_chart_shows_the_figures_of_the_benchmark() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "make_chart.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, f"{result.stderr}\nrun `make tables`"
+
+
+def test_its_figures_are_those_of_the_benchmark() -> None:
+    """The claims repeat the ratios that docs/benchmarks.md states, and the counts of docs/guarantees.md."""
+    prose, benchmarks = " ".join(read("README.md").split()), " ".join(read("docs/benchmarks.md").split())
+    for figure in ("1.12 to 2.7", "0.92 to 1.11", "0.99 to 1.5", "1.4 to 1.6"):
+        assert figure in prose
+        assert figure in benchmarks, f"{figure}: update the README"
+    assert "1,380" in prose
+    assert "1,380" in read("docs/guarantees.md")
+
+
 REGISTERED = """
 from omnizarr.chunk_keys import chunk_key_encodings
 from omnizarr.codecs import codecs
@@ -42,15 +64,9 @@ for registry in (data_types, codecs, chunk_grids, chunk_key_encodings):
 """
 
 
-def test_its_table_names_all_that_is_registered() -> None:
-    """`int8` … `int64` stands for those between them, too. A fresh interpreter is asked, for other tests register
-    names of their own."""
+def test_the_linked_tables_name_everything_that_is_registered() -> None:
+    """Uses a new interpreter because other tests register names of their own."""
     shown = subprocess.run([sys.executable, "-c", REGISTERED], capture_output=True, text=True, check=True).stdout
-    table = "\n".join(line for line in read("README.md").splitlines() if line.startswith("|"))
-    told = set(re.findall(r"`([\w.-]+)`", table))
-    for first, last in re.findall(r"`(\w+)` … `(\w+)`", table):
-        kind = first.rstrip("0123456789")
-        low, high = int(first[len(kind) :]), int(last[len(kind) :])
-        told |= {f"{kind}{low << power}" for power in range(8) if low << power <= high}
+    named = set(re.findall(r"^\| `([^`]+)`", read("docs/extensions.md"), re.MULTILINE))
     assert len(shown.split()) > 20
-    assert {name.removeprefix("numcodecs.") for name in shown.split()} - told == set()
+    assert set(shown.split()) - named == set()
