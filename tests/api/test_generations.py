@@ -280,7 +280,7 @@ def test_asking_for_another_generation_says_so(zarr_format: Any) -> None:
     for other in set(GENERATIONS) - {zarr_format}:
         with pytest.raises(NodeNotFoundError, match=r"there is no array or group of .*Zarr v") as caught:
             omnizarr.open(store, zarr_format=other)
-        assert "without `zarr_format`" in (caught.value.hint or "")
+        assert "leave out `zarr_format`" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)

@@ -257,7 +257,7 @@ def test_a_thread_that_learnt_an_older_state_does_not_bring_it_back_into_the_han
             go_on.wait(1)  # in vain, if the other one waits for this one
         return found
 
-    monkeypatch.setattr(array, "fetch_known", slowly)
+    monkeypatch.setattr(array, "fetch_model", slowly)
     reader = threading.Thread(target=z.refresh)
     reader.start()
     fetched.wait()
@@ -271,7 +271,6 @@ DYING = """
 import sys, time
 import omnizarr
 from omnizarr.nodes import array, resize
-from omnizarr.nodes.metadata import documents
 z = omnizarr.open_array(sys.argv[1])
 def stopped(*arguments):
     print("written", flush=True)

@@ -33,7 +33,9 @@ from omnizarr.nodes.assignment import as_field_value, as_value
 from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.indexers import Indexer, as_mask, has_ellipsis, only_basic
-from omnizarr.nodes.metadata.documents import change, describe_place, fetch_known, not_found, parse_node
+from omnizarr.nodes.metadata.changes import change_node
+from omnizarr.nodes.metadata.documents import describe_location, parse_node
+from omnizarr.nodes.metadata.fetch import fetch_model, not_found
 from omnizarr.nodes.node import NodeContext
 
 if TYPE_CHECKING:
@@ -221,11 +223,11 @@ class Array(ArrayProperties):
     def _check_writable(self) -> None:
         if self.read_only:
             raise ReadOnlyError(
-                f"array {describe_place(self.store, self.path)} is open for reading only", store=repr(self.store)
+                f"array {describe_location(self.store, self.path)} is open for reading only", store=repr(self.store)
             )
         reason = self._model.read_only_reason
         if reason is not None:
-            raise ReadOnlyError(f"array {describe_place(self.store, self.path)} cannot be written: {reason}")
+            raise ReadOnlyError(f"array {describe_location(self.store, self.path)} cannot be written: {reason}")
 
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes where integers, slices and `...` say."""
@@ -267,7 +269,7 @@ class Array(ArrayProperties):
     def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
         context = self._context
         with handle_lock(self):
-            self._adopt(change(context.store, context.dialect, context.path, how, ArrayModel))
+            self._adopt(change_node(context.store, context.dialect, context.path, how, ArrayModel))
         if context.consolidated is not None:
             context.consolidated.written({context.path: self._model})
 
@@ -350,11 +352,13 @@ class Array(ArrayProperties):
     def refresh(self) -> Array:
         """Takes up what others changed: the shape and the attributes as they are stored now."""
         with handle_lock(self):
-            model = fetch_known(self.store, self.path, self._context.dialect)
+            model = fetch_model(self.store, self.path, self._context.dialect)
             if model is None:
                 raise not_found(self.store, self.path)
             if not isinstance(model, ArrayModel):
-                raise NodeTypeError(f"{describe_place(self.store, self.path)} is not an array any more", path=self.path)
+                raise NodeTypeError(
+                    f"{describe_location(self.store, self.path)} is not an array any more", path=self.path
+                )
             self._adopt(model)
         return self
 
@@ -401,7 +405,7 @@ class Array(ArrayProperties):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Array {describe_place(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
+        return f"<Array {describe_location(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         context = self._context

@@ -29,8 +29,10 @@ from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.create.node import create_node, erase_node
 from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names, takes_array_options, unfolded
 from omnizarr.nodes.handle_lock import handle_lock
+from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.children import Names, children, exists, names
-from omnizarr.nodes.metadata.documents import change, describe_place, fetch_children, fetch_known, not_found, parse_node
+from omnizarr.nodes.metadata.documents import describe_location, parse_node
+from omnizarr.nodes.metadata.fetch import fetch_children, fetch_model, not_found
 from omnizarr.nodes.node import Node, NodeContext
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
@@ -55,7 +57,7 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
         model, data = array_model(context.dialect, **options)  # type: ignore[misc]
     except (ExtensionError, MissingDependencyError) as error:
         raise error.add_context(
-            f"cannot create array {describe_place(context.store, context.path)}"
+            f"cannot create array {describe_location(context.store, context.path)}"
         ) from error.__cause__
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # whoever writes pickles trusts them
         context = replace(
@@ -130,13 +132,13 @@ class Group(Node, MutableMapping[str, Any]):
         if known is not None and known.trusted:
             if not known.has(where):
                 raise NodeNotFoundError(
-                    f"there is no array or group at {describe_place(self.store, where)} in the consolidated metadata",
+                    f"the consolidated metadata has no array or group at {describe_location(self.store, where)}",
                     path=where,
                     hint="open with `use_consolidated=False` to look for it in the store",
                 )
             return handle(self._context.at(where), known.node(where))
         context = self._context
-        model = fetch_known(context.store, where, context.dialect)
+        model = fetch_model(context.store, where, context.dialect)
         if model is None and not exact:
             from omnizarr.nodes.metadata.lowercase_names import fetch_in_lower_case  # seldom needed
 
@@ -178,7 +180,7 @@ class Group(Node, MutableMapping[str, Any]):
         where = self._below(path)
         self._check_writable()
         if not exists(self.store, self._context.dialect, where):
-            raise NodeNotFoundError(f"there is no array or group at {describe_place(self.store, where)}", path=where)
+            raise NodeNotFoundError(f"there is no array or group at {describe_location(self.store, where)}", path=where)
         erase_node(self._context.at(where))
 
     def __setitem__(self, path: str, value: Any) -> None:
@@ -320,7 +322,9 @@ class Group(Node, MutableMapping[str, Any]):
         if found is None:
             return self.create_group(name, overwrite=overwrite)
         if not isinstance(found, Group):
-            raise NodeTypeError(f"{describe_place(self.store, found.path)} is an array, not a group", path=found.path)
+            raise NodeTypeError(
+                f"{describe_location(self.store, found.path)} is an array, not a group", path=found.path
+            )
         return found
 
     @takes_array_options(without=("zarr_format", "storage_options"))
@@ -332,7 +336,9 @@ class Group(Node, MutableMapping[str, Any]):
         if found is None:
             return self.create_array(name, **options)
         if not isinstance(found, Array):
-            raise NodeTypeError(f"{describe_place(self.store, found.path)} is a group, not an array", path=found.path)
+            raise NodeTypeError(
+                f"{describe_location(self.store, found.path)} is a group, not an array", path=found.path
+            )
         data = options.get("data")
         shape = options.get("shape") if data is None else np.shape(data)
         dtype = options.get("dtype")
@@ -348,7 +354,7 @@ class Group(Node, MutableMapping[str, Any]):
         return found
 
     def _differs(self, array: Array, what: str) -> NodeExistsError:
-        return NodeExistsError(f"array {describe_place(self.store, array.path)} has {what}", path=array.path)
+        return NodeExistsError(f"array {describe_location(self.store, array.path)} has {what}", path=array.path)
 
     def move(self, source: str, dest: str) -> None:
         """Moves a node, with all that lies below it, to another path of this group."""
@@ -362,7 +368,7 @@ class Group(Node, MutableMapping[str, Any]):
     def _check_writable(self) -> None:
         if self.read_only:
             raise ReadOnlyError(
-                f"group {describe_place(self.store, self.path)} is open for reading only", store=repr(self.store)
+                f"group {describe_location(self.store, self.path)} is open for reading only", store=repr(self.store)
             )
 
     def _attributes(self) -> dict[str, Json]:
@@ -376,7 +382,7 @@ class Group(Node, MutableMapping[str, Any]):
             return replace(model, attributes=how(model.attributes), implicit=False)
 
         with handle_lock(self):
-            self._model = change(context.store, context.dialect, context.path, changed, GroupModel)
+            self._model = change_node(context.store, context.dialect, context.path, changed, GroupModel)
         if context.consolidated is not None:
             context.consolidated.written({context.path: self._model})
 
@@ -384,11 +390,11 @@ class Group(Node, MutableMapping[str, Any]):
         """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
         store, path, known = self.store, self.path, self._context.consolidated
         with handle_lock(self, known):
-            model = fetch_known(store, path, self._context.dialect)
+            model = fetch_model(store, path, self._context.dialect)
             if model is None:
                 raise not_found(store, path)
             if not isinstance(model, GroupModel):
-                raise NodeTypeError(f"{describe_place(store, path)} is not a group any more", path=path)
+                raise NodeTypeError(f"{describe_location(store, path)} is not a group any more", path=path)
             self._model = model
             if known is not None and known.root == path:
                 known.refresh(model)
@@ -404,7 +410,7 @@ class Group(Node, MutableMapping[str, Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Group {describe_place(self.store, self.path)}>"
+        return f"<Group {describe_location(self.store, self.path)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         documents = None if self._model.implicit else self._context.dialect.dump(self.path, self._model)

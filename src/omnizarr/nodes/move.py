@@ -10,7 +10,7 @@ from omnizarr.errors import ArgumentError, NodeNotFoundError
 from omnizarr.formats import Dialect
 from omnizarr.nodes.create.node import erase_node, prepare
 from omnizarr.nodes.metadata.children import exists
-from omnizarr.nodes.metadata.documents import describe_place
+from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
@@ -25,7 +25,7 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
         raise ArgumentError(f"`{old}` cannot be moved into itself", argument="dest")
     dialect.check_path(new, "group")
     if not exists(store, dialect, old):
-        raise NodeNotFoundError(f"there is no array or group at {describe_place(store, old)}", path=old)
+        raise NodeNotFoundError(f"there is no array or group at {describe_location(store, old)}", path=old)
     context, groups = prepare(group.at(new), overwrite=False, known_group=group.path)
     copied: list[str] = []
     try:

@@ -11,7 +11,8 @@ from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group, handle
 from omnizarr.nodes.metadata.consolidated import consolidated_of, wanted
-from omnizarr.nodes.metadata.documents import describe_place, fetch
+from omnizarr.nodes.metadata.documents import describe_location
+from omnizarr.nodes.metadata.fetch import fetch_node
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
@@ -38,7 +39,7 @@ def open_node(
     for something else would be created under it."""
     look = False if kind == "array" else wanted(store, use_consolidated)
     try:
-        fetched = fetch(store, path, read_options, zarr_format, consolidated=look)
+        fetched = fetch_node(store, path, read_options, zarr_format, consolidated=look)
     except NodeNotFoundError:
         lower = None
         if not exact and zarr_format in (None, 2):
@@ -52,7 +53,7 @@ def open_node(
     if kind is not None and kind != found:
         what = "an array, not a group" if found == "array" else "a group, not an array"
         raise NodeTypeError(
-            f"{describe_place(store, path)} is {what}",
+            f"{describe_location(store, path)} is {what}",
             path=path,
             hint=f"use `open_{found}`, or `open`, which takes both",
         )

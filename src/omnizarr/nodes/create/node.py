@@ -13,10 +13,10 @@ from omnizarr.formats.document_encoding import JSON
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.metadata.consolidated import Consolidated
 from omnizarr.nodes.metadata.documents import (
-    as_bytes,
-    describe_place,
+    describe_location,
     document_values,
-    dumped,
+    dump_node,
+    encode_document,
     parse_documents,
     parse_node,
 )
@@ -44,10 +44,10 @@ def create_node(
     store.check_writable()
     context.dialect.check_path(path, _kind_of(model))
     wanted = context.dialect
-    documents = dumped(wanted, path, model)  # what cannot be written is refused before anything is changed
+    documents = dump_node(wanted, path, model)  # what cannot be written is refused before anything is changed
     context, groups = prepare(context, overwrite=overwrite, known_group=known_group, hint=hint)
     if context.dialect is not wanted:
-        documents = dumped(context.dialect, path, model)
+        documents = dump_node(context.dialect, path, model)
     telling = [key for key in context.dialect.identifying_keys(path) if key in documents]
     # What shows that there is a node comes last, so that one that is half created is not found.
     for key in sorted(documents, key=telling.__contains__):
@@ -76,7 +76,7 @@ def prepare(
         kind, group, _ = there[place]
         if kind == "array":
             raise NodeTypeError(
-                f"`{path}` cannot be created: {describe_place(store, place)} is an array, which has no members",
+                f"`{path}` cannot be created: {describe_location(store, place)} is an array, which has no members",
                 path=path,
             )
         if kind is None:
@@ -94,7 +94,7 @@ def prepare(
     elif left:
         store.erase_values(left)
     for key, document in dialect.hierarchy_documents().items() if known_group is None else ():
-        if not store.set_if(key, as_bytes(key, document, JSON), None):
+        if not store.set_if(key, encode_document(key, document, JSON), None):
             found = parse_documents(store, document_values(store, [key])).get(key)
             if not same(found, document):  # somebody else began another hierarchy here meanwhile
                 raise node_exists(replace(context, path=""), "a hierarchy of another kind", hint)
@@ -102,7 +102,7 @@ def prepare(
         return context, {}
     new = GroupModel(zarr_format=dialect.zarr_format)
     for group_path in missing:
-        for key, value in dumped(dialect, group_path, new).items():
+        for key, value in dump_node(dialect, group_path, new).items():
             store.set_if(key, value, None)  # a group that somebody else just created is as good
     return context, dict.fromkeys(missing, new)
 

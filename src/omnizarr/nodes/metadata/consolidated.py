@@ -14,18 +14,16 @@ from omnizarr.formats import Child, Dialect, NodeModel
 from omnizarr.formats.document_encoding import LENIENT_JSON
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.handle_lock import handle_lock
+from omnizarr.nodes.metadata.changes import change_documents, change_node
 from omnizarr.nodes.metadata.documents import (
-    Fetched,
-    as_bytes,
-    change,
-    describe_place,
+    describe_location,
     document_values,
-    dumped,
-    fetch_known,
+    dump_node,
+    encode_document,
     parse_documents,
     parse_node,
-    store_changes,
 )
+from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_model
 from omnizarr.store import Buffer, ByteRange, Store, check_key
 from omnizarr.store.retry import attempts
 
@@ -170,7 +168,7 @@ class Consolidated:
         store, dialect, root = self._store, self._dialect, self.root
         try:
             if dialect.consolidated_key(root) is None:
-                change(store, dialect, root, lambda group: _renewed(group, how), GroupModel)
+                change_node(store, dialect, root, lambda group: _renewed(group, how), GroupModel)
             else:
                 _change_separate(store, dialect, root, how)
         except (NodeNotFoundError, NodeTypeError):
@@ -204,9 +202,9 @@ def _change_separate(store: Store, dialect: Dialect, root: str, how: _Change) ->
         if key not in documents:
             return None, {}
         found = _understood(store, dialect, root, documents[key])
-        return None, {key: as_bytes(key, dialect.dump_consolidated(root, how(found)), LENIENT_JSON)}
+        return None, {key: encode_document(key, dialect.dump_consolidated(root, how(found)), LENIENT_JSON)}
 
-    store_changes(store, [key], LENIENT_JSON, changed)
+    change_documents(store, [key], LENIENT_JSON, changed)
 
 
 def _parsed(store: Store, dialect: Dialect, root: str, value: Buffer) -> dict[str, Json]:
@@ -220,7 +218,7 @@ def _understood(store: Store, dialect: Dialect, root: str, document: Json) -> di
     found = dialect.parse_consolidated(root, document, problems)
     if found is None:
         raise MetadataError(
-            f"the consolidated metadata of {describe_place(store, root)} is not usable",
+            f"the consolidated metadata of {describe_location(store, root)} is not usable",
             problems.found,
             path=root,
             hint="`use_consolidated=False` looks at the documents themselves",
@@ -237,7 +235,7 @@ def wanted(store: Store, use: bool | None) -> ByteRange | Literal[False] | None:
     return False if store.read_only else (0, 0)
 
 
-def consolidated_of(store: Store, path: str, found: Fetched, use: bool | None) -> Consolidated | None:
+def consolidated_of(store: Store, path: str, found: FetchedNode, use: bool | None) -> Consolidated | None:
     """The consolidated metadata of a group that was fetched with what is `wanted`."""
     dialect, group = found.dialect, found.node
     assert isinstance(group, GroupModel)
@@ -254,7 +252,7 @@ def consolidated_of(store: Store, path: str, found: Fetched, use: bool | None) -
     if documents is None:
         if use:
             raise MetadataError(
-                f"group {describe_place(store, path)} has no consolidated metadata",
+                f"group {describe_location(store, path)} has no consolidated metadata",
                 path=path,
                 hint="`omnizarr.consolidate_metadata` writes it",
             )
@@ -279,24 +277,26 @@ def write_consolidated(store: Store, dialect: Dialect, root: str, gather: Callab
     brought the copy up to date meanwhile."""
     key = dialect.consolidated_key(root)
     if key is None:
-        change(store, dialect, root, lambda group: _gathering(group, gather()), GroupModel)
+        change_node(store, dialect, root, lambda group: _gathering(group, gather()), GroupModel)
         return
     store.check_writable()
     groups = dialect.consolidated_groups(root)
     for path in groups:
-        if isinstance(fetch_known(store, path, dialect), ArrayModel):
+        if isinstance(fetch_model(store, path, dialect), ArrayModel):
             raise NodeTypeError(
                 f"consolidated metadata cannot be written: it is kept in a group at `{path}`, and "
-                f"{describe_place(store, path)} is an array",
+                f"{describe_location(store, path)} is an array",
                 path=path,
             )
     for path, node in groups.items():
-        for place, data in dumped(dialect, path, node).items():
+        for place, data in dump_node(dialect, path, node).items():
             store.set_if(place, data, None)
     for attempt in attempts(store, [key]):
         with attempt:
             _, version = store.get_versioned(key)  # what is there may well be damaged, and is not looked at
-            if store.set_if(key, as_bytes(key, dialect.dump_consolidated(root, gather()), LENIENT_JSON), version):
+            if store.set_if(
+                key, encode_document(key, dialect.dump_consolidated(root, gather()), LENIENT_JSON), version
+            ):
                 return
 
 

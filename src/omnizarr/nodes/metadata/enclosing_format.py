@@ -9,7 +9,7 @@ from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError
 from omnizarr.formats import Dialect, Kind, dialect_for, format_name, identify_dialect, identifying_keys
 from omnizarr.formats.contract import ancestor_paths
 from omnizarr.model import ZarrFormat
-from omnizarr.nodes.metadata.documents import describe_place, document_values, parse_documents
+from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
@@ -41,7 +41,7 @@ def settled(context: NodeContext, *, overwrite: bool, hint: str | None) -> tuple
             raise node_exists(context, what, hint)
         raise NodeTypeError(
             f"`{path}` cannot be created in {format_name(dialect.zarr_format)}: {what} lies at "
-            f"{describe_place(store, place)}",
+            f"{describe_location(store, place)}",
             path=path,
             hint=f"`zarr_format={found.zarr_format!r}` creates it as what is there",
         )
@@ -82,5 +82,5 @@ def _article(kind: Kind | None) -> str:
 def node_exists(context: NodeContext, what: str, hint: str | None) -> NodeExistsError:
     """Says that something lies at a site, and how it can be replaced."""
     return NodeExistsError(
-        f"{what} exists at {describe_place(context.store, context.path)} already", path=context.path, hint=hint
+        f"{what} exists at {describe_location(context.store, context.path)} already", path=context.path, hint=hint
     )

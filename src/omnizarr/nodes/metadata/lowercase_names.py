@@ -9,7 +9,8 @@ from typing import Literal
 
 from omnizarr.errors import NodeNotFoundError, warn
 from omnizarr.formats import Dialect, ReadOptions
-from omnizarr.nodes.metadata.documents import Fetched, describe_place, fetch
+from omnizarr.nodes.metadata.documents import describe_location
+from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_node
 from omnizarr.store import ByteRange, Store
 
 __all__ = ["fetch_in_lower_case"]
@@ -22,14 +23,16 @@ def fetch_in_lower_case(
     known: Dialect | None = None,
     *,
     consolidated: ByteRange | Literal[False] | None = False,
-) -> tuple[str, Fetched] | None:
+) -> tuple[str, FetchedNode] | None:
     """The node of version 2 whose path is `path` in lower case, with that path; None if there is none."""
     lower = path.lower()
     if lower == path or (known is not None and known.zarr_format != 2):
         return None
     try:
-        found = fetch(store, lower, read_options, 2, consolidated=consolidated)
+        found = fetch_node(store, lower, read_options, 2, consolidated=consolidated)
     except NodeNotFoundError:
         return None
-    warn(f"{describe_place(store, path)} is not there: `{lower}` is opened, for its writer wrote names in lower case")
+    warn(
+        f"{describe_location(store, path)} is not there: `{lower}` is opened, for its writer wrote names in lower case"
+    )
     return lower, found

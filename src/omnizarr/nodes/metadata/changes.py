@@ -1,0 +1,119 @@
+"""Changing the stored documents of a node by compare-and-set, so that concurrent changes of other writers are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias, TypeVar
+
+from omnizarr._json import Json, same
+from omnizarr.errors import NodeNotFoundError, NodeTypeError
+from omnizarr.formats import Dialect, NodeModel
+from omnizarr.formats.document_encoding import Encoding
+from omnizarr.nodes.metadata.documents import describe_location, dump_node, parse_documents, parse_node
+from omnizarr.nodes.metadata.fetch import fetch_model
+from omnizarr.store import Buffer, Store
+from omnizarr.store.contract import Version
+from omnizarr.store.retry import attempts
+
+__all__ = ["change_documents", "change_node"]
+
+N = TypeVar("N", bound=NodeModel)
+R = TypeVar("R")
+
+_Edit: TypeAlias = Callable[[dict[str, Json]], tuple[R, Mapping[str, bytes | None]]]
+"""From the stored documents to a result and the new bytes by key; None erases a document."""
+
+
+def change_node(store: Store, dialect: Dialect, path: str, edit: Callable[[N], N], kind: type[N]) -> N:
+    """Stores what `edit` makes of the node at `path` as it is stored now, and returns it.
+
+    `edit` is called again if another writer changes the documents meanwhile.
+    """
+
+    def edit_documents(documents: dict[str, Json]) -> tuple[N, dict[str, bytes | None]]:
+        node: NodeModel
+        if any(key in documents for key in dialect.identifying_keys(path)):
+            node = parse_node(dialect, store, path, documents, quiet=True)
+        else:
+            implicit = fetch_model(store, path, dialect) if dialect.implicit_groups else None
+            if implicit is None:
+                raise NodeNotFoundError(f"{describe_location(store, path)} does not exist any more", path=path)
+            node = implicit
+        if not isinstance(node, kind):
+            raise NodeTypeError(f"{describe_location(store, path)} is another kind of node now", path=path)
+        after = edit(node)
+        old, new = dialect.dump(path, node), dialect.dump(path, after)
+        # Documents that do not change keep the bytes of their writer.
+        kept = {key for key in old if key in documents and key in new and same(old[key], new[key])}
+        erased: dict[str, bytes | None] = {key: None for key in old if key not in new}
+        return after, erased | {key: data for key, data in dump_node(dialect, path, after).items() if key not in kept}
+
+    return change_documents(store, dialect.keys(path), dialect.encoding, edit_documents)
+
+
+def change_documents(store: Store, keys: Sequence[str], encoding: Encoding, edit: _Edit[R]) -> R:
+    """Stores what `edit` makes of the documents under `keys`, and returns its result.
+
+    Documents that differ are written, those that become None are erased. If another writer changes one of them
+    meanwhile, the documents are read and edited again.
+    """
+    store.check_writable()
+    if store.conditional:
+        # First try the values that the store remembers, which saves a request: the store rejects outdated versions.
+        recalled = [found for found in map(store.recall, keys) if found is not None]
+        if len(recalled) == len(keys):
+            try:
+                stored = _store_edit(store, keys, encoding, edit, recalled, outdated=True)
+            except Exception:
+                stored = None  # the remembered documents may be the cause: try the current ones
+            if stored is not None:
+                return stored[0]
+    for attempt in attempts(store, keys):
+        with attempt:
+            stored = _store_edit(store, keys, encoding, edit, _versioned(store, keys))
+            if stored is not None:
+                return stored[0]
+    raise AssertionError("`attempts` raises StoreError after the last one")
+
+
+def _versioned(store: Store, keys: Sequence[str]) -> list[tuple[Buffer | None, Version]]:
+    """The values and versions of `keys`; fetched together from a remote store."""
+    window = store.window
+    if window is None or len(keys) == 1:
+        return [store.get_versioned(key) for key in keys]
+    from omnizarr.store.requests.reads import Ask, Overlap  # lazy import: remote stores only
+
+    found = dict(Overlap(window, (Ask(key, partial(store.get_versioned, key), 0) for key in keys)))
+    return [found[key] for key in keys]
+
+
+def _store_edit(
+    store: Store,
+    keys: Sequence[str],
+    encoding: Encoding,
+    edit: _Edit[R],
+    known: Sequence[tuple[Buffer | None, Version]],
+    *,
+    outdated: bool = False,
+) -> tuple[R] | None:
+    """Edits the `known` values and stores the changes; a 1-tuple of the edit's result, or None if a version changed.
+
+    Values that may be `outdated` prove nothing by themselves: then only a conditional write counts as success.
+    """
+    values = {key: value for key, (value, _) in zip(keys, known, strict=True) if value is not None}
+    versions = {key: version for key, (_, version) in zip(keys, known, strict=True)}
+    result, after = edit(parse_documents(store, values, encoding))
+    changed = {
+        key: data
+        for key, data in after.items()
+        if data is not None and (key not in values or bytes(values[key]) != data)
+    }
+    erased = [key for key, data in after.items() if data is None and key in values]
+    if outdated and (erased or not changed):
+        return None
+    if not all(store.set_if(key, data, versions.get(key)) for key, data in changed.items()):
+        return None
+    if erased:
+        store.erase_values(erased)
+    return (result,)

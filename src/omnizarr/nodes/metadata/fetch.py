@@ -1,0 +1,209 @@
+"""Fetching nodes: from a store and a path to a model, with as few requests as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from omnizarr._json import Json, Problems
+from omnizarr.errors import MetadataError, NodeNotFoundError, OmnizarrError, warn
+from omnizarr.formats import (
+    Child,
+    DetectedNode,
+    Dialect,
+    NodeModel,
+    PossibleNode,
+    ReadOptions,
+    candidate_keys,
+    confirm_node,
+    detect,
+    dialect_for,
+    format_name,
+)
+from omnizarr.formats.document_encoding import JSON, Encoding
+from omnizarr.formats.document_keys import v2_consolidated_key
+from omnizarr.model import GroupModel, join_path
+from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
+from omnizarr.store import Buffer, ByteRange, Request, Store
+
+__all__ = ["FetchedNode", "fetch_children", "fetch_model", "fetch_node", "not_found"]
+
+
+class FetchedNode(NamedTuple):
+    """A model, its dialect and, if requested, the stored value of its consolidated metadata."""
+
+    dialect: Dialect
+    node: NodeModel
+    consolidated: Buffer | None = None
+
+
+def fetch_node(
+    store: Store,
+    path: str,
+    read_options: ReadOptions,
+    zarr_format: object = None,
+    *,
+    consolidated: ByteRange | Literal[False] | None = False,
+) -> FetchedNode:
+    """The node at `path`, of the given generation or of any. Raises NodeNotFoundError.
+
+    `consolidated` says which bytes of a group's consolidated metadata to fetch as well: a range, None for all of
+    them, or False for none.
+    """
+    keys = candidate_keys(path, zarr_format)
+    consolidated_request = _consolidated_request(
+        path, consolidated, None if zarr_format is None else dialect_for(zarr_format)
+    )
+    values = document_values(store, keys, consolidated_request)
+    documents, damaged = _parse_each(store, {key: values[key] for key in keys})
+    try:
+        detection = detect(path, documents, read_options, zarr_format)
+    except MetadataError as error:
+        message = f"{error.message.splitlines()[0]} in {store!r}"
+        raise MetadataError(message, error.problems, hint=error.hint, path=path) from None
+    if isinstance(detection, PossibleNode):
+        fetched = _fetch_in_dialect(store, path, detection, consolidated)
+        if fetched is not None:
+            return fetched
+        detection = None
+    needed = damaged if detection is None else detection.documents
+    for key in needed:
+        if key in damaged:  # a damaged document that is not needed does no harm: v2 leftovers may lie beside v3
+            raise damaged[key]
+    if detection is None:
+        group = _group_from_consolidated(store, path, read_options, values.get(v2_consolidated_key(path)))
+        if group is not None and zarr_format in (None, 2):
+            return group
+        raise not_found(store, path, zarr_format)
+    if detection.note is not None:
+        warn(f"{describe_location(store, path)}: {detection.note}")
+    node = parse_node(detection.dialect, store, path, detection.documents)
+    return FetchedNode(detection.dialect, node, _value(values, detection.dialect.consolidated_key(path)))
+
+
+def _consolidated_request(
+    path: str, consolidated: ByteRange | Literal[False] | None, known: Dialect | None = None
+) -> list[Request]:
+    """The request for consolidated metadata that is sent together with those for the documents, if there is one."""
+    if consolidated is False:
+        return []
+    key = v2_consolidated_key(path) if known is None else known.consolidated_key(path)
+    return [] if key is None else [(key, consolidated)]
+
+
+def _group_from_consolidated(
+    store: Store, path: str, read_options: ReadOptions, value: Buffer | OmnizarrError | None
+) -> FetchedNode | None:
+    """The v2 group of which only the consolidated metadata exists.
+
+    Programs that copy or serve a hierarchy sometimes leave out its other documents. An empty value means that only the
+    existence of consolidated metadata was asked for.
+    """
+    if not value or isinstance(value, OmnizarrError):
+        return None
+    v2 = dialect_for(2, read_options)
+    key = v2_consolidated_key(path)
+    documents = v2.parse_consolidated(path, parse_documents(store, {key: value}, v2.encoding)[key], Problems()) or {}
+    own = {key: documents[key] for key in v2.keys(path) if key in documents}
+    if v2.node_type(path, own) != "group":
+        return None
+    return FetchedNode(v2, parse_node(v2, store, path, own), value)
+
+
+def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None) -> Buffer | None:
+    value = None if key is None else values.get(key)
+    if isinstance(value, OmnizarrError):
+        raise value
+    return value
+
+
+def fetch_model(store: Store, path: str, dialect: Dialect) -> NodeModel | None:
+    """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
+    fetched = _fetch_in_dialect(store, path, PossibleNode(dialect, dialect.keys(path)), False)
+    return None if fetched is None else fetched.node
+
+
+def _fetch_in_dialect(
+    store: Store, path: str, possible: PossibleNode, consolidated: ByteRange | Literal[False] | None
+) -> FetchedNode | None:
+    dialect = possible.dialect
+    values = document_values(store, possible.keys, _consolidated_request(path, consolidated, dialect))
+    documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
+    detection = confirm_node(possible, path, documents)
+    # A damaged file under a common name, such as `meta`, may belong to another program.
+    if damaged and (detection is not None or dialect.has_distinctive_keys):
+        raise next(iter(damaged.values()))
+    consolidated_value = _value(values, dialect.consolidated_key(path))
+    if isinstance(detection, DetectedNode):
+        return FetchedNode(dialect, parse_node(dialect, store, path, detection.documents), consolidated_value)
+    implicit = _implicit_group(store, path, dialect) if dialect.implicit_groups else None
+    return None if implicit is None else FetchedNode(*implicit, consolidated_value)
+
+
+def _implicit_group(store: Store, path: str, dialect: Dialect) -> tuple[Dialect, NodeModel] | None:
+    """The group that exists at `path` because nodes lie below it; at the root, because the hierarchy exists."""
+    group = GroupModel(zarr_format=dialect.zarr_format, implicit=True)
+    listing = store.list_dir(dialect.listing_prefix(path))
+    below = dialect.children(path, listing)
+    if below and (path or dialect.children(path, (listing[0], ()))):
+        return dialect, group
+    for other in dialect.alternatives():
+        prefix = other.listing_prefix(path)
+        if below and prefix != dialect.listing_prefix(path):
+            continue  # the group exists; only a variant with the same prefix can tell which keys its documents have
+        documents = parse_documents(store, document_values(store, other.keys(path)), other.encoding)
+        if documents:
+            return other, parse_node(other, store, path, documents)
+        other_listing = (listing[0], ()) if below else store.list_dir(prefix)
+        if other.children(path, other_listing):
+            return other, group
+    return (dialect, group) if below or not path else None
+
+
+def not_found(store: Store, path: str, zarr_format: object = None) -> NodeNotFoundError:
+    """The error for a path without a node, or without one of the requested generation."""
+    if zarr_format is None:
+        return NodeNotFoundError(f"there is no Zarr array or group at {describe_location(store, path)}", path=path)
+    generation = format_name(dialect_for(zarr_format).zarr_format)
+    return NodeNotFoundError(
+        f"there is no array or group of {generation} at {describe_location(store, path)}",
+        path=path,
+        hint="leave out `zarr_format` to find nodes of every generation",
+    )
+
+
+def fetch_children(
+    store: Store, path: str, dialect: Dialect, children: Iterable[Child]
+) -> Iterator[tuple[str, NodeModel | OmnizarrError]]:
+    """The nodes below the group at `path`, by name, fetched together; an error in place of one that cannot be read.
+
+    Children that turn out not to be nodes are left out.
+    """
+    listed = list(children)
+    keys = {child: dialect.keys(join_path(path, child.name)) if child.keys is None else child.keys for child in listed}
+    values = document_values(store, [key for own in keys.values() for key in own], each=True)
+    for child in listed:
+        name = child.name
+        present = {key: values[key] for key in keys[child] if values[key] is not None}
+        try:
+            documents = parse_documents(store, present, dialect.encoding)
+            if any(key in documents for key in dialect.identifying_keys(join_path(path, name))):
+                yield name, parse_node(dialect, store, join_path(path, name), documents)
+            elif dialect.implicit_groups and not child.keys:  # else it was erased after the listing
+                yield name, GroupModel(zarr_format=dialect.zarr_format, implicit=True)
+        except OmnizarrError as error:
+            yield name, error
+
+
+def _parse_each(
+    store: Store, values: Mapping[str, Buffer | OmnizarrError | None], encoding: Encoding = JSON
+) -> tuple[dict[str, Json], dict[str, MetadataError]]:
+    """The documents, with None in place of each that cannot be parsed, and the errors of those."""
+    documents: dict[str, Json] = {}
+    damaged: dict[str, MetadataError] = {}
+    for key, value in values.items():
+        try:
+            documents |= parse_documents(store, {key: value}, encoding)
+        except MetadataError as error:
+            documents[key], damaged[key] = None, error
+    return documents, damaged
