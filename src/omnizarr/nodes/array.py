@@ -12,10 +12,7 @@ import numpy.typing as npt
 
 from omnizarr._json import Json, same
 from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.engine import Layout
-from omnizarr.engine.read.native_small import read_small
-from omnizarr.engine.read.python import read
-from omnizarr.engine.write.python import write
+from omnizarr.engine import Layout, route
 from omnizarr.errors import ArgumentError, ChunkError, NodeTypeError, ReadOnlyError, SelectionError
 from omnizarr.indexing import (
     Selection,
@@ -104,7 +101,7 @@ class Array(ArrayProperties):
     # -- reading
 
     def __getitem__(self, key: Any) -> Any:
-        if (found := read_small(self._layout, key)) is not None:
+        if (found := route.read_key(self._layout, key)) is not None:
             return found
         selection = plain_selection(key, self._model.shape)
         fields = None
@@ -144,12 +141,7 @@ class Array(ArrayProperties):
         if self._model.guessed_keys:
             self._find_chunks(selection)
         try:
-            if self._context.on_corrupt == "raise":
-                read(self._layout, selection, out)
-            else:
-                from omnizarr.engine.read.salvage import salvage  # few need it
-
-                salvage(self._layout, selection, out, self._context.on_corrupt)
+            route.read(self._layout, selection, out, self._context.on_corrupt)
         except ChunkError as error:
             error.hint = error.hint or self._context.dialect.decode_hint()
             raise
@@ -213,7 +205,7 @@ class Array(ArrayProperties):
             ready, fields = as_field_value(value, self.dtype, self._checked(fields), selection.shape)
         if self._model.guessed_keys:
             self._find_chunks(selection)
-        write(self._layout, selection, ready, keep_empty=self._keep_empty, fields=fields)
+        route.write(self._layout, selection, ready, keep_empty=self._keep_empty, fields=fields)
 
     @property
     def _keep_empty(self) -> bool:

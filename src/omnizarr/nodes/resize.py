@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy.typing as npt
 
-from omnizarr.engine.write.python import write
+from omnizarr.engine import route
 from omnizarr.errors import StoreError
 from omnizarr.indexing import numpy_selection
 from omnizarr.model import ArrayModel
@@ -84,7 +84,7 @@ def _write_end(
     value = as_value(data, array.data_type, selection.shape)
     if task_lock is not None:
         task_lock.begin()
-    write(array._layout_of(after), selection, value, keep_empty=array._keep_empty)
+    route.write(array._layout_of(after), selection, value, keep_empty=array._keep_empty)
 
 
 def _grown(array: Array, before: _Shape, shape: _Shape) -> bool:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from omnizarr.codecs import BoundSharding, Chain
-from omnizarr.engine import Layout
-from omnizarr.engine.write.python import write
+from omnizarr.engine import Layout, route
 from omnizarr.indexing import Selection, pick_length
 from omnizarr.nodes.node import NodeContext
 
@@ -103,4 +102,4 @@ def trim(layout: Layout, shape: tuple[int, ...]) -> None:
                     slice(shape[axis] if other == axis else start, end, 1) for other, (start, end) in enumerate(ranges)
                 )
                 lengths = tuple(pick_length(pick) for pick in picks)
-                write(layout, Selection(picks, (), lengths, lengths), layout.fill, keep_empty=False)
+                route.write(layout, Selection(picks, (), lengths, lengths), layout.fill, keep_empty=False)

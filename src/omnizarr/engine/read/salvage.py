@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.numpy_index import put, taken
-from omnizarr.engine.read.python import read
+from omnizarr.engine.route import read
 from omnizarr.errors import ArgumentError, ChunkError
 from omnizarr.indexing import Pick, Projection, Selection
 
