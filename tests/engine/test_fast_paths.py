@@ -22,7 +22,7 @@ from omnizarr.codecs import Blosc, Gzip, Zstd
 from omnizarr.engine import buffers, pool
 from omnizarr.errors import ChunkError
 from omnizarr.grids.regular import RegularAxis
-from omnizarr.indexing import Projection, keys, only_chunk, projection
+from omnizarr.indexing import Projection, key_items, numpy_key, only_chunk, pieces
 from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore
 
 CODECS: dict[str, Any] = {"raw": None, "zstd": Zstd(1), "blosc": Blosc("lz4"), "gzip": Gzip(1)}
@@ -354,9 +354,9 @@ def bounds() -> st.SearchStrategy[int | None]:
     ),
 )
 def test_a_plain_key_means_what_the_long_way_makes_of_it(shape: tuple[int, ...], key: list[Any]) -> None:
-    quick = keys.plain_selection(tuple(key), shape)
+    quick = numpy_key.plain_selection(tuple(key), shape)
     if quick is not None:
-        assert quick == keys._basic(keys._expand(tuple(key), shape))
+        assert quick == numpy_key.basic_selection(key_items.parse_items(tuple(key), shape))
     else:
         odd = any(isinstance(item, slice) and item.step not in (None, 1) for item in key)
         outside = any(
@@ -469,7 +469,7 @@ def test_pieces_made_on_the_way_are_those_of_the_list(picks: list[tuple[int, int
     axes = [RegularAxis(50, size) for *_, size in picks]
     listed = Projection(taken, (), axes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projection, "_LISTED", 0)
+        patch.setattr(pieces, "_MOST_LISTED", 0)
         lazy = Projection(taken, (), axes)
     assert len(lazy) == len(listed) == len(list(listed))
     assert list(lazy) == list(listed)

@@ -1,4 +1,4 @@
-"""Projections: every picked element lies in exactly one cell, and cells say truly what they take."""
+"""Projections: each selected element is in exactly one cell, and cells describe correctly what they take."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from omnizarr.grids.rectilinear import as_runs
 from omnizarr.indexing import Projection, numpy_selection, orthogonal_selection
 
 
-def gathered(a: np.ndarray, chunks: tuple[int, ...], selection: Any) -> np.ndarray:
-    """What a selection gives when it is taken chunk by chunk from a plain array."""
+def read_by_chunk(a: np.ndarray, chunks: tuple[int, ...], selection: Any) -> np.ndarray:
+    """The result of a selection that is read chunk by chunk from a NumPy array."""
     axes = Regular(chunks).axes(a.shape)
     padded = np.full([axis.count * size for axis, size in zip(axes, chunks, strict=True)], -1)
     padded[tuple(slice(0, n) for n in a.shape)] = a
@@ -29,8 +29,8 @@ def gathered(a: np.ndarray, chunks: tuple[int, ...], selection: Any) -> np.ndarr
         corner = tuple(slice(i * n, (i + 1) * n) for i, n in zip(cell.chunk, chunks, strict=True))
         chunk = padded[corner]
         inside = a[corner]
-        taken = chunk if projection.order is None else chunk.transpose(projection.order)
-        part = taken[projection.expression(cell.inner)]
+        ordered = chunk if projection.order is None else chunk.transpose(projection.order)
+        part = ordered[projection.expression(cell.inner)]
         assert not cell.whole or part.size == inside.size
         block[cell.outer] = part
     return result
@@ -41,7 +41,7 @@ def test_cells_cover_a_selection_once(data: Any) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3)))
     chunks = tuple(data.draw(st.integers(1, 5)) for _ in shape)
     a = np.arange(int(np.prod(shape))).reshape(shape)
-    np.testing.assert_array_equal(gathered(a, chunks, numpy_selection((), shape)), a)
+    np.testing.assert_array_equal(read_by_chunk(a, chunks, numpy_selection((), shape)), a)
     key = tuple(
         data.draw(
             st.builds(
@@ -52,13 +52,13 @@ def test_cells_cover_a_selection_once(data: Any) -> None:
     )
     selection = numpy_selection(key, shape)
     if not selection.empty:
-        np.testing.assert_array_equal(gathered(a, chunks, selection), a[key])
+        np.testing.assert_array_equal(read_by_chunk(a, chunks, selection), a[key])
     points = tuple(np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=4, max_size=4))) for n in shape)
-    np.testing.assert_array_equal(gathered(a, chunks, numpy_selection(points, shape)), a[points])
-    np.testing.assert_array_equal(gathered(a, chunks, orthogonal_selection(points, shape)), a[np.ix_(*points)])
+    np.testing.assert_array_equal(read_by_chunk(a, chunks, numpy_selection(points, shape)), a[points])
+    np.testing.assert_array_equal(read_by_chunk(a, chunks, orthogonal_selection(points, shape)), a[np.ix_(*points)])
 
 
-def test_whole_counts_what_lies_inside_the_array() -> None:
+def test_whole_ignores_what_a_chunk_has_outside_the_array() -> None:
     axes = Regular((4,)).axes((10,))
     wholes = [cell.whole for cell in Projection((slice(0, 10, 1),), (), axes)]
     assert wholes == [True, True, True]
@@ -73,7 +73,7 @@ def test_a_step_over_whole_chunks_does_not_visit_them() -> None:
     assert [cell.chunk for cell in cells] == [(i * 10**11,) for i in range(10)]
 
 
-def test_points_in_a_grid_with_more_chunks_than_fit_a_number() -> None:
+def test_points_in_a_grid_with_more_than_2_to_63_chunks() -> None:
     axes = Regular((1, 1)).axes((2**40, 2**40))
     picks = (np.array([5, 2**40 - 1, 5]), np.array([7, 0, 7]))
     cells = list(Projection(picks, (0, 1), axes))
@@ -81,7 +81,7 @@ def test_points_in_a_grid_with_more_chunks_than_fit_a_number() -> None:
 
 
 @given(st.lists(st.lists(st.integers(1, 3), min_size=1, max_size=6), min_size=1, max_size=2), st.data())
-def test_rows_that_go_somewhere_together_have_chunks_of_one_shape(dimensions: Any, data: Any) -> None:
+def test_a_row_with_one_place_has_chunks_of_one_shape(dimensions: Any, data: Any) -> None:
     shape = tuple(map(sum, dimensions))
     axes = Rectilinear(tuple(as_runs((edge, 1) for edge in edges) for edges in dimensions)).axes(shape)
     picks = tuple(slice(data.draw(st.integers(0, 1)), length, 1) for length in shape)
@@ -97,7 +97,7 @@ def test_rows_that_go_somewhere_together_have_chunks_of_one_shape(dimensions: An
     assert sorted(cells, key=lambda cell: cell.chunk) == list(projection)
 
 
-def test_chunks_of_any_length_that_a_step_leaves_out_are_not_visited() -> None:
+def test_a_step_over_rectilinear_chunks_does_not_visit_them() -> None:
     axes = Rectilinear((as_runs([(1, 10**12), (2, 10**12)]),)).axes((3 * 10**12,))
     cells = list(Projection((slice(0, 3 * 10**12, 10**12),), (), axes))
     assert [cell.chunk for cell in cells] == [(0,), (10**12,), (15 * 10**11,)]

@@ -1,15 +1,17 @@
-"""Which elements are meant, and in which chunks they lie: from a user's key to a `Selection`, and from a selection and
-a grid to a `Projection`."""
+"""Indexing: a user's key becomes a `Selection`; a selection laid over a chunk grid becomes a `Projection`.
 
-from omnizarr.indexing.keys import (
-    block_selection,
-    coordinate_selection,
-    numpy_selection,
-    orthogonal_selection,
-    plain_selection,
-    split_fields,
-)
-from omnizarr.indexing.projection import Cell, Piece, Projection, Row, only_chunk, rows_from
+One module parses each kind of key: `numpy_key` (`z[...]`), `orthogonal_key` (`z.oindex`), `coordinate_key`
+(`z.vindex`), `block_key` (`z.blocks`), `mask_key` (one boolean mask) and `field_names` (`z["field"]`). They share the
+items of `key_items`.
+"""
+
+from omnizarr.indexing.block_key import block_selection
+from omnizarr.indexing.coordinate_key import coordinate_selection
+from omnizarr.indexing.field_names import split_fields
+from omnizarr.indexing.numpy_key import numpy_selection, plain_selection
+from omnizarr.indexing.orthogonal_key import orthogonal_selection
+from omnizarr.indexing.pieces import Piece
+from omnizarr.indexing.projection import Cell, Projection, Row, only_chunk, rows_from
 from omnizarr.indexing.selection import Pick, Selection, pick_first, pick_length
 
 __all__ = [

@@ -134,7 +134,7 @@ def read_cells(
         layout.check_size(layout.uniform)
     except CodecError:
         return None  # there the chunk is named
-    pieces = projection.listed
+    pieces = projection.slice_pieces
     if pieces is None and layout.sharding is None:
         return _take_cells(layout, chain, number, projection, block)
     if not pieces or len(projection) // len(pieces[0]) > _MOST_CHUNKS:
@@ -179,7 +179,7 @@ def _take_cells(
     layout: Layout, chain: Chain, number: int, projection: Projection, block: npt.NDArray[Any]
 ) -> list[Cell] | None:
     """The same for single elements of an array of one dimension."""
-    pieces = projection.taken
+    pieces = projection.point_pieces
     if not pieces or len(pieces) > _MOST_CHUNKS:
         return None
     paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in pieces]]))
@@ -296,7 +296,7 @@ class _Shards:
         clipped = self._layout.clipped(cell.chunk)
         if self._known is not None and self._known[:2] == (cell.inner, clipped):
             return self._known[2]
-        pieces = Projection(cell.inner, (), inner_axes(self._sharding, clipped)).listed
+        pieces = Projection(cell.inner, (), inner_axes(self._sharding, clipped)).slice_pieces
         if pieces is None:
             return None
         planned = pieces, self._loop.dimensions(pieces)

@@ -42,7 +42,7 @@ def write(
 ) -> None:
     """Stores `value`, broadcast to the selection's shape, where the selection says: whole elements, or only `fields` of
     them. Chunks that hold nothing but the fill value are erased, unless `keep_empty`."""
-    block = selection.spread(value)
+    block = selection.broadcast(value)
     if selection.empty:
         return
     projection = Projection(selection.picks, selection.points, layout.axes)
