@@ -134,14 +134,14 @@ def test_R133_integers_of_64_bits_do_not_wrap() -> None:
     assert bind(ScaleOffset(offset=2**63), spec_of(array, 2**64 - 1)).encode(array).tolist() == [2**63 - 1]
     doubled = bind(ScaleOffset(scale=2), spec_of(array, 0))
     assert doubled.encode(np.array([2**63 - 1], "u8")).tolist() == [2**64 - 2]
-    with pytest.raises(CodecError, match=f"of {2**63} it would make a number that uint64 does not have"):
+    with pytest.raises(CodecError, match=f"the result for {2**63} does not fit into uint64"):
         doubled.encode(np.array([1, 2**63], "u8"))
 
 
 def test_R133_division_must_be_exact() -> None:
     bound = bind(ScaleOffset(scale=3), np.zeros(1, "i4"))
     assert bound.decode(np.array([6, -9], "i4")).tolist() == [2, -3]
-    with pytest.raises(CodecError, match="7 cannot be divided by 3 without a rest"):
+    with pytest.raises(CodecError, match="7 is not a multiple of the scale 3"):
         bound.decode(np.array([6, 7], "i4"))
 
 
@@ -171,7 +171,7 @@ def test_R133_floats_are_computed_in_their_own_type(dtype: str, data: st.DataObj
 
 def test_R133_a_float_that_becomes_infinite_is_refused() -> None:
     bound = bind(ScaleOffset(scale=2), np.zeros(1, "f2"))
-    with pytest.raises(CodecError, match="of 65504.0 it would make a number that float16 does not have"):
+    with pytest.raises(CodecError, match="the result for 65504.0 does not fit into float16"):
         bound.encode(np.array([1, 65504], "f2"))
     assert bound.encode(np.array([np.inf, -np.inf], "f2")).tolist() == [np.inf, -np.inf]
     with pytest.raises(CodecError):
@@ -278,7 +278,7 @@ def test_R83_the_fill_value_is_moved_and_scaled() -> None:
 
 def test_R133_a_fill_value_that_cannot_be_scaled_is_refused_at_once() -> None:
     assert "fill value" in misfits(ScaleOffset(offset=5), spec_of(np.zeros(3, "u1"), 4))[0][1]
-    with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]: codec `scale_offset` cannot take the fill value"):
+    with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]: codec `scale_offset` cannot encode the fill value"):
         omnizarr.create_array(omnizarr.MemoryStore(), shape=(3,), dtype="u1", filters=[ScaleOffset(offset=5)])
 
 
@@ -305,7 +305,9 @@ def test_errors_name_the_array_and_the_chunk() -> None:
     array = omnizarr.create_array(
         omnizarr.MemoryStore(), shape=(4,), chunks=(2,), dtype="u1", fill_value=9, filters=[ScaleOffset(offset=5)]
     )
-    with pytest.raises(ChunkError, match=r"chunk \(1,\) of array `/` .*codec `scale_offset`: of 4 it would make"):
+    with pytest.raises(
+        ChunkError, match=r"chunk \(1,\) of array `/` .*codec `scale_offset`: the result for 4 does not"
+    ):
         array[...] = [5, 6, 7, 4]
 
 

@@ -1,4 +1,4 @@
-"""The `bitround` codec: numbers of which only the first bits are kept, so that they compress better (R127)."""
+"""The `bitround` codec: rounds numbers to fewer bits, so that they compress better (R127)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.array_to_array.number_types import (
-    Elements,
-    Floats,
-    Integers,
-    bit_length,
-    by_blocks,
-    components,
-    number_of,
-    rounds_up,
-)
+from omnizarr.codecs.array_to_array.rounding import bit_length, by_blocks, drop_bits
 from omnizarr.codecs.config_fields import check, integer, read
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
+from omnizarr.codecs.number_types import Elements, FloatType, IntegerType, components, number_type
 
 __all__ = ["BitRound", "BoundBitRound"]
 
@@ -32,15 +24,16 @@ _TYPES = frozenset(
         "float64",
     ]
 )
-"""Of which elements consist. In the smaller floats a carry would lead to NaN, or to nothing at all."""
+"""Supported component types. In smaller floats a carry could produce NaN or an undefined bit pattern."""
 
 
 @dataclass(frozen=True, slots=True)
 class BitRound(ArrayCodec):
-    """`{"name": "bitround", "configuration": {"keepbits": 3}}`: of floats so many bits of the mantissa are kept, of
-    integers so many from the first that is set; rounded to nearest, ties to even. Nothing is undone in decoding.
+    """`{"name": "bitround", "configuration": {"keepbits": 3}}`: keeps `keepbits` bits of a float's mantissa, or of an
+    integer from its first set bit on. Rounds to nearest, ties to even. Decoding changes nothing.
 
-    The first set bit of a negative integer is its sign, as the registry's text has it: those near zero lose much.
+    As the registry defines it, the first set bit of a negative integer is its sign, so negative integers near zero lose
+    most of their digits.
     """
 
     name: ClassVar[str] = "bitround"
@@ -51,38 +44,38 @@ class BitRound(ArrayCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> BitRound | None:
-        found = read(cls, configuration, path, problems)
-        return None if found is None else cls(**found)
+        arguments = read(cls, configuration, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         return {"keepbits": self.keepbits}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundBitRound | None:
-        found = components(spec.dtype)
-        if found is None or found[0].name not in _TYPES:
+        parts = components(spec.dtype)
+        if parts is None or parts[0].name not in _TYPES:
             problems.add(
                 path,
-                f"codec `{self.name}` takes integers, times, and real and complex floats of at least 16 bits, and "
-                f"these are of type {spec.dtype}",
+                f"codec `{self.name}`: expected integers, times, or real or complex floats of at least 16 bits, "
+                f"found {spec.dtype}",
             )
             return None
-        return BoundBitRound(spec, found[0], self.keepbits)
+        return BoundBitRound(spec, parts[0], self.keepbits)
 
 
 class BoundBitRound(BoundArrayCodec):
-    """Rounds in encoding; what was stored is what is read."""
+    """A bound `BitRound`: `encode` rounds, `decode` returns its input."""
 
     __slots__ = ("_drop", "_floats", "_keep", "_part", "_signed", "_width", "encoded")
 
     def __init__(self, spec: ChunkSpec, part: np.dtype[Any], keepbits: int) -> None:
-        number = number_of(part)
+        number = number_type(part)
         assert number is not None
         self._part = part
         self._keep = keepbits
         self._width = 8 * part.itemsize
-        self._floats = isinstance(number, Floats)
-        self._drop = max(0, number.digits - 1 - keepbits) if isinstance(number, Floats) else 0
-        self._signed = isinstance(number, Integers) and number.signed
+        self._floats = isinstance(number, FloatType)
+        self._drop = max(0, number.digits - 1 - keepbits) if isinstance(number, FloatType) else 0
+        self._signed = isinstance(number, IntegerType) and number.signed
         self.encoded = ChunkSpec(spec.shape, spec.dtype, self.encode(spec.fill))
 
     def encode(self, array: Elements) -> Elements:
@@ -97,13 +90,13 @@ class BoundBitRound(BoundArrayCodec):
         return array
 
     def _rounded_floats(self, bits: Elements) -> Elements:
-        """A carry goes into the exponent, where it belongs: what is rounded beyond the largest number is infinite. One
-        that makes a number of a NaN is not carried out."""
+        """Round the bit patterns of floats. A carry runs into the exponent, so values above the largest number become
+        infinite. A NaN that rounding would turn into a number stays unchanged."""
         drop = bits.dtype.type(self._drop)
         one = bits.dtype.type(1)
         rounded = bits + ((bits >> drop & one) + ((one << (drop - one)) - one))
         rounded = rounded >> drop << drop
-        with np.errstate(invalid="ignore"):  # ml_dtypes asks by a conversion, which some NaNs make warn
+        with np.errstate(invalid="ignore"):  # ml_dtypes' isnan converts, and some NaNs make that warn
             lost = np.isnan(bits.view(self._part)) & ~np.isnan(rounded.view(self._part))
         return np.where(lost, bits, rounded)
 
@@ -111,8 +104,8 @@ class BoundBitRound(BoundArrayCodec):
         magnitudes = bits.astype(np.uint64)
         lengths = bit_length(magnitudes)
         shifts = np.maximum(lengths - self._keep, 0)
-        kept, up = rounds_up(magnitudes, shifts, np.zeros(bits.shape, bool), "nearest-even")
-        # There is no bit before the first one to carry to, and the sign is none: 255 becomes 224 and not 256.
+        kept, up = drop_bits(magnitudes, shifts, np.zeros(bits.shape, bool), "nearest-even")
+        # Do not carry out of the highest bit or into the sign: uint8 255 becomes 224, not 256.
         full = lengths >= self._width - self._signed
         up &= ~(full & (bit_length(kept + up) > self._keep))
         return (kept + up) << shifts.astype(np.uint64)

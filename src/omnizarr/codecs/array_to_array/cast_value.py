@@ -1,4 +1,4 @@
-"""The `cast_value` codec: numbers stored as numbers of another type (R128–R132)."""
+"""The `cast_value` codec: stores numbers in another number type (R128–R132)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import numpy.typing as npt
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.array_to_array.cast_rules import Cast, ScalarMap
-from omnizarr.codecs.array_to_array.number_types import Integers, number_of, wide
 from omnizarr.codecs.config_fields import check, choice, read, rule
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
+from omnizarr.codecs.number_types import IntegerType, number_type, widen
 from omnizarr.dtypes import DataType, data_type_of, from_numpy, parse_data_type
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundCastValue", "CastValue"]
 
-_NUMBERS = "integers and floats of the core and of the registry"
+_NUMBERS = "a core or registered type of integers or floats"
 _DIRECTIONS = ("encode", "decode")
 
 
@@ -38,13 +38,13 @@ class CastValue(ArrayCodec):
     """`{"name": "cast_value", "configuration": {"data_type": "uint8", "rounding": "nearest-even", "out_of_range":
     "clamp", "scalar_map": {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}}}`
 
-    `rounding` and `out_of_range` hold in both directions. Without `out_of_range` a number that is out of range is an
-    error. `scalar_map` names numbers that become certain others before any other rule is asked.
+    `rounding` and `out_of_range` apply to encoding and decoding. Without `out_of_range`, a number out of range is an
+    error. `scalar_map` replaces single numbers before any other rule applies.
     """
 
     name: ClassVar[str] = "cast_value"
     data_type: Any = field(metadata=rule("a data type of real numbers", lambda value: isinstance(value, DataType)))
-    """What is stored; whatever names a data type may be given."""
+    """The stored type, in any form that `create_array` accepts as `dtype`."""
     rounding: Literal["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"] = field(
         default="nearest-even",
         metadata=choice(
@@ -54,7 +54,9 @@ class CastValue(ArrayCodec):
     out_of_range: Literal["clamp", "wrap"] | None = field(default=None, metadata=choice("clamp", "wrap", optional=True))
     scalar_map: Mapping[str, Any] | None = field(
         default=None,
-        metadata=rule("an object of lists of pairs, called `encode` and `decode`", _is_scalar_map, optional=True),
+        metadata=rule(
+            "an object with members `encode` and `decode`, each a list of pairs", _is_scalar_map, optional=True
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -65,16 +67,18 @@ class CastValue(ArrayCodec):
         for member in self.scalar_map or ():
             if member not in _DIRECTIONS:
                 raise ArgumentError(
-                    f"codec `{self.name}`: `scalar_map` has no member {member!r}", argument="scalar_map"
+                    f"codec `{self.name}`: `scalar_map`: expected members `encode` and `decode`, found {member!r}",
+                    argument="scalar_map",
                 )
-        number = number_of(self.data_type.dtype)
+        number = number_type(self.data_type.dtype)
         if number is None:
             raise ArgumentError(
-                f"codec `{self.name}` makes {_NUMBERS}, and no {self.data_type.name}", argument="data_type"
+                f"codec `{self.name}`: `data_type`: expected {_NUMBERS}, found {self.data_type.name}",
+                argument="data_type",
             )
-        if self.out_of_range == "wrap" and not isinstance(number, Integers):
+        if self.out_of_range == "wrap" and not isinstance(number, IntegerType):
             raise ArgumentError(
-                f"codec `{self.name}`: only integers can wrap around, and {self.data_type.name} has none",
+                f"codec `{self.name}`: `out_of_range`: only integers can wrap around, found {self.data_type.name}",
                 argument="out_of_range",
             )
 
@@ -84,10 +88,10 @@ class CastValue(ArrayCodec):
         before = len(problems.found)
         members = dict(configuration)
         if "data_type" in members:
-            found = parse_data_type(members["data_type"], f"{where}.data_type", problems)
-            if found is None:
+            data_type = parse_data_type(members["data_type"], f"{where}.data_type", problems)
+            if data_type is None:
                 return None
-            members["data_type"] = found
+            members["data_type"] = data_type
         if isinstance(members.get("scalar_map"), dict):
             check_members(members["scalar_map"], _DIRECTIONS, f"{where}.scalar_map", problems)
         arguments = read(cls, members, path, problems)
@@ -112,13 +116,13 @@ class CastValue(ArrayCodec):
         return hash(json.dumps(self.configuration(), sort_keys=True))
 
     def becomes(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        found: np.dtype[Any] = self.data_type.dtype
-        return found
+        stored: np.dtype[Any] = self.data_type.dtype
+        return stored
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundCastValue | None:
         source = from_numpy(spec.dtype)
-        if source is None or number_of(spec.dtype) is None:
-            problems.add(path, f"codec `{self.name}` takes {_NUMBERS}, and these are of type {spec.dtype}")
+        if source is None or number_type(spec.dtype) is None:
+            problems.add(path, f"codec `{self.name}`: expected {_NUMBERS}, found {spec.dtype}")
             return None
         before = len(problems.found)
         maps = {
@@ -131,50 +135,49 @@ class CastValue(ArrayCodec):
         decode = Cast(self.data_type.dtype, spec.dtype, self.rounding, self.out_of_range, maps["decode"])
         fill = spec.fill
         try:
-            cast = encode(fill)
-            back = decode(cast)
+            encoded = encode(fill)
+            decoded = decode(encoded)
         except ValueError as error:
-            problems.add(path, f"codec `{self.name}` cannot take the fill value: {error}")
+            problems.add(path, f"codec `{self.name}` cannot encode the fill value: {error}")
             return None
-        if not _same(fill, back):  # R132
-            found = source.dump_fill(back)
+        if not _is_same_number(fill, decoded):  # R132
             problems.add(
                 path,
-                f"codec `{self.name}` does not keep the fill value: of {describe(source.dump_fill(fill))} it makes "
-                f"{describe(self.data_type.dump_fill(cast))}, and of that {describe(found)}",
+                f"codec `{self.name}` does not keep the fill value: {describe(source.dump_fill(fill))} is encoded as "
+                f"{describe(self.data_type.dump_fill(encoded))} and decoded as {describe(source.dump_fill(decoded))}",
             )
             return None
-        return BoundCastValue(ChunkSpec(spec.shape, self.data_type.dtype, cast), encode, decode)
+        return BoundCastValue(ChunkSpec(spec.shape, self.data_type.dtype, encoded), encode, decode)
 
     def _map(self, direction: str, source: DataType, path: str, problems: Problems) -> ScalarMap | None:
-        """The numbers that are mapped, each spelled as a fill value of its type is (R131)."""
+        """The scalar map of one direction. Documents write each number like a fill value of its type (R131)."""
         pairs = (self.scalar_map or {}).get(direction)
         if not pairs:
             return None
         sides = (source, self.data_type) if direction == "encode" else (self.data_type, source)
-        found = [
+        columns = [
             [
                 side.parse_fill(value, f"{path}.{direction}[{index}][{at}]", problems)
                 for index, value in enumerate(column)
             ]
             for at, (side, column) in enumerate(zip(sides, zip(*pairs, strict=True), strict=True))
         ]
-        if any(value is None for column in found for value in column):
+        if any(value is None for column in columns for value in column):
             return None
-        keys, values = (np.stack(column) for column in found)
+        keys, values = (np.stack(column) for column in columns)
         return ScalarMap(keys, values)
 
 
 def _pairs(value: Any) -> Any:
-    """Pairs of numbers as documents spell them; what is something else is left for the check."""
+    """Pairs of numbers in their JSON form. Anything else is returned unchanged, for `check` to reject."""
     if isinstance(value, Mapping):
         value = list(value.items())
     if not isinstance(value, (list, tuple)):
         return value
-    return [[_spelled(item) for item in pair] if isinstance(pair, (list, tuple)) else pair for pair in value]
+    return [[_to_json(item) for item in pair] if isinstance(pair, (list, tuple)) else pair for pair in value]
 
 
-def _spelled(value: Any) -> Json:
+def _to_json(value: Any) -> Json:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -182,14 +185,14 @@ def _spelled(value: Any) -> Json:
     return value
 
 
-def _same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """Whether two scalars are the same number; NaN is one number, and zero is another."""
-    a, b = wide(one)[()], wide(other)[()]
+def _is_same_number(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+    """Whether two scalars are equal, where all NaNs are equal, and so are both zeros."""
+    a, b = widen(one)[()], widen(other)[()]
     return bool(a == b or (a != a and b != b))
 
 
 class BoundCastValue(BoundArrayCodec):
-    """The same procedure in both directions, with the types exchanged."""
+    """A bound `CastValue`: one `Cast` for each direction."""
 
     __slots__ = ("_decode", "_encode", "encoded")
 
@@ -199,13 +202,13 @@ class BoundCastValue(BoundArrayCodec):
         self._decode = decode
 
     def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return _called(self._encode, array)
+        return _convert(self._encode, array)
 
     def decode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return _called(self._decode, array)
+        return _convert(self._decode, array)
 
 
-def _called(cast: Cast, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _convert(cast: Cast, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     try:
         return cast(array)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The `reshape` codec: the same elements in the same order, in an array of another shape (R135)."""
+"""The `reshape` codec: gives a chunk another shape without reordering its elements (R135)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
 
 __all__ = ["BoundReshape", "Reshape"]
 
-_MOST_DIMENSIONS = 63  # NumPy holds 64, and the index of shards behind it has one more
+_MAX_DIMENSIONS = 63  # NumPy's limit is 64, and the index of a following sharding codec needs one more dimension
 
 
 def _is_shape(value: Json) -> bool:
-    if not isinstance(value, (list, tuple)) or len(value) > _MOST_DIMENSIONS:
+    if not isinstance(value, (list, tuple)) or len(value) > _MAX_DIMENSIONS:
         return False
     lists = [item for item in value if isinstance(item, (list, tuple))]
     sizes = [item for item in value if not isinstance(item, (list, tuple))]
@@ -36,31 +36,31 @@ def _is_shape(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reshape(ArrayCodec):
-    """`{"name": "reshape", "configuration": {"shape": [[0, 1], 10, -1]}}`: each length of what is stored is a number,
-    the product of the lengths of some dimensions of the array, or −1 for what is left over."""
+    """`{"name": "reshape", "configuration": {"shape": [[0, 1], 10, -1]}}`: the stored shape. Each length is a number, a
+    list of input dimensions (the product of their lengths), or −1 for the rest (at most once)."""
 
     name: ClassVar[str] = "reshape"
     shape: Sequence[int | Sequence[int]] = field(
         metadata=rule(
-            "a list of integers of at least 1, of at most one −1, and of lists of dimensions, which rise from the "
-            "first to the last",
+            "a list of positive integers, lists of dimensions in rising order, and at most one −1",
             _is_shape,
         )
     )
 
     def __post_init__(self) -> None:
         if isinstance(self.shape, (list, tuple)):
-            # tuples of Python's integers, so that equal codecs are equal; what is something else is left for the check
+            # Plain integers in tuples make equal codecs compare equal. `check` rejects other items.
             items = [
-                tuple(map(_plain, item)) if isinstance(item, (list, tuple)) else _plain(item) for item in self.shape
+                tuple(map(_plain_integer, item)) if isinstance(item, (list, tuple)) else _plain_integer(item)
+                for item in self.shape
             ]
             object.__setattr__(self, "shape", tuple(items))
         check(self)
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Reshape | None:
-        found = read(cls, configuration, path, problems)
-        return None if found is None else cls(**found)
+        arguments = read(cls, configuration, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         return {"shape": [list(item) if isinstance(item, tuple) else item for item in self.shape]}
@@ -73,7 +73,7 @@ class Reshape(ArrayCodec):
             if not isinstance(item, tuple):
                 sizes.append(None if item == -1 else item)
             elif item and item[-1] >= len(before):
-                problems.add(f"{where}[{index}]", f"there is no dimension {item[-1]}: chunks have {len(before)}")
+                problems.add(f"{where}[{index}]", f"no dimension {item[-1]}: the chunks have {len(before)} dimensions")
                 return None
             else:
                 sizes.append(prod(before[dimension] for dimension in item))
@@ -82,31 +82,31 @@ class Reshape(ArrayCodec):
         after = tuple(rest if size is None else size for size in sizes)
         if prod(after) != count:
             problems.add(
-                where, f"chunks of shape {list(before)} have {count} elements, which {list(after)} do not hold"
+                where, f"expected a shape with the {count} elements of chunks {list(before)}, found {list(after)}"
             )
             return None
         for index, item in enumerate(self.shape):
             if not isinstance(item, tuple) or not item:
                 continue
-            # What lies before and behind must be the same in both shapes: else an index along this dimension would
-            # not count the elements of those that it is named after (A22).
+            # The dimensions before and after must have the same number of elements in both shapes. Otherwise an index
+            # along the stored dimension would not count elements of the input dimensions that it names (A22).
             if prod(after[:index]) != prod(before[: item[0]]) or prod(after[index + 1 :]) != prod(
                 before[item[-1] + 1 :]
             ):
                 problems.add(
                     f"{where}[{index}]",
-                    f"dimensions {list(item)} of chunks of shape {list(before)} do not lie there in {list(after)}",
+                    f"dimensions {list(item)} of chunks {list(before)} have another position in {list(after)}",
                 )
                 return None
         return BoundReshape(spec, after)
 
 
-def _plain(value: Any) -> Any:
+def _plain_integer(value: Any) -> Any:
     return int(value) if isinstance(value, np.integer) else value
 
 
 class BoundReshape(BoundArrayCodec):
-    """Views in both directions, where the array's memory allows it."""
+    """A bound `Reshape`. It returns views where the memory layout allows it, otherwise copies."""
 
     __slots__ = ("_shape", "encoded")
 

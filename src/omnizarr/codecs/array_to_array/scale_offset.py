@@ -1,4 +1,4 @@
-"""The `scale_offset` codec: numbers moved and scaled, without leaving their type (R133)."""
+"""The `scale_offset` codec: stores `(x − offset) × scale`, computed in the type of the array (R133)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.array_to_array.number_types import Elements, Floats, Integers, by_blocks, number_of, to_grid, wide
+from omnizarr.codecs.array_to_array.rounding import by_blocks, round_doubles
 from omnizarr.codecs.config_fields import Rule, check, read, rule
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
+from omnizarr.codecs.number_types import Elements, FloatType, IntegerType, number_type, widen
 from omnizarr.dtypes import from_numpy
 from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
 from omnizarr.errors import CodecError
@@ -23,13 +24,13 @@ def _is_scalar(value: Json) -> bool:
 
 
 def _scalar() -> Rule:
-    return rule("a number, spelled as a fill value of the array's type", _is_scalar, optional=True)
+    return rule("a number in the form of a fill value of the array's type", _is_scalar, optional=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleOffset(ArrayCodec):
-    """`{"name": "scale_offset", "configuration": {"offset": 5, "scale": 0.1}}`: stored is `(x − offset) × scale`. What
-    is left None is 0 and 1, and means that nothing is done."""
+    """`{"name": "scale_offset", "configuration": {"offset": 5, "scale": 0.1}}`: stores `(x − offset) × scale`. An
+    `offset` or `scale` of None skips that step."""
 
     name: ClassVar[str] = "scale_offset"
     offset: int | float | str | None = field(default=None, metadata=_scalar())
@@ -44,33 +45,37 @@ class ScaleOffset(ArrayCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> ScaleOffset | None:
-        found = read(cls, configuration, path, problems)
-        return None if found is None else cls(**found)
+        arguments = read(cls, configuration, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         members = {"offset": self.offset, "scale": self.scale}
         return {name: value for name, value in members.items() if value is not None}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundScaleOffset | None:
-        number = number_of(spec.dtype)
+        number = number_type(spec.dtype)
         if number is None:
-            problems.add(path, f"codec `{self.name}` takes integers and floats, and these are of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected integers or floats, found {spec.dtype}")
             return None
         before = len(problems.found)
         offset = self._operand("offset", spec.dtype, path, problems)
         scale = self._operand("scale", spec.dtype, path, problems)
-        if scale is not None and not wide(scale):
-            problems.add(f"{path}.configuration.scale", "is 0, and nothing could be decoded")
+        if scale is not None and not widen(scale):
+            problems.add(f"{path}.configuration.scale", "expected a number other than 0, found 0")
         if len(problems.found) > before:
             return None
-        steps = _OfIntegers(number, offset, scale) if isinstance(number, Integers) else _of(number, offset, scale)
+        arithmetic: _Arithmetic
+        if isinstance(number, IntegerType):
+            arithmetic = _IntegerArithmetic(number, offset, scale)
+        else:
+            arithmetic = _float_arithmetic(number, offset, scale)
         try:
-            fill = steps.encode(spec.fill.reshape(1)).reshape(())
-            steps.decode(fill.reshape(1))
+            fill = arithmetic.encode(spec.fill.reshape(1)).reshape(())
+            arithmetic.decode(fill.reshape(1))
         except ValueError as error:
-            problems.add(path, f"codec `{self.name}` cannot take the fill value: {error}")
+            problems.add(path, f"codec `{self.name}` cannot encode the fill value: {error}")
             return None
-        return BoundScaleOffset(ChunkSpec(spec.shape, spec.dtype, fill), steps)
+        return BoundScaleOffset(ChunkSpec(spec.shape, spec.dtype, fill), arithmetic)
 
     def _operand(self, name: str, dtype: np.dtype[Any], path: str, problems: Problems) -> Elements | None:
         value = getattr(self, name)
@@ -78,14 +83,14 @@ class ScaleOffset(ArrayCodec):
         if value is None or data_type is None:
             return None
         where = f"{path}.configuration.{name}"
-        found = data_type.parse_fill(value, where, problems)
-        if found is not None and not np.isfinite(wide(found)):
+        operand = data_type.parse_fill(value, where, problems)
+        if operand is not None and not np.isfinite(widen(operand)):
             problems.expected(where, "a finite number", value)
-        return found
+        return operand
 
 
-class _Steps:
-    """What is done to flat arrays; ValueError for the first number of which the type cannot hold what becomes of it."""
+class _Arithmetic:
+    """The computation on flat arrays. Raises ValueError for the first number whose result the type cannot represent."""
 
     __slots__ = ("offset", "scale")
 
@@ -100,29 +105,29 @@ class _Steps:
         raise NotImplementedError
 
 
-class _OfIntegers(_Steps):
-    """Which numbers come through is a range that is known beforehand; for those in it, arithmetic that wraps around
-    gives the right results, and no wider type is needed."""
+class _IntegerArithmetic(_Arithmetic):
+    """For integers. The range of valid inputs is computed once; inside it, arithmetic that wraps around is exact, so
+    no wider type is needed."""
 
-    __slots__ = ("_decodes", "_encodes")
+    __slots__ = ("_decode_range", "_encode_range")
 
-    def __init__(self, number: Integers, offset: Elements | None, scale: Elements | None) -> None:
-        super().__init__(*(None if one is None else wide(one) for one in (offset, scale)))
+    def __init__(self, number: IntegerType, offset: Elements | None, scale: Elements | None) -> None:
+        super().__init__(*(None if one is None else widen(one) for one in (offset, scale)))
         low, high = number.low, number.high
-        move = 0 if offset is None else int(wide(offset))
-        factor = 1 if scale is None else int(wide(scale))
-        # What x - offset may be, so that it and its product are in the type; then what x may be.
-        ends = sorted((_inner(low, factor), _inner(high, factor)))
+        move = 0 if offset is None else int(widen(offset))
+        factor = 1 if scale is None else int(widen(scale))
+        # The range of x - offset in which it and its product fit the type, and from that the range of x.
+        ends = sorted((_divide_inwards(low, factor), _divide_inwards(high, factor)))
         first, last = max(low, ends[0]), min(high, ends[1])
-        self._encodes = max(low, first + move), min(high, last + move)
-        # What x / scale may be, so that it and the sum are in the type; then what x may be.
+        self._encode_range = max(low, first + move), min(high, last + move)
+        # The range of x / scale in which it and the sum fit the type, and from that the range of x.
         first, last = max(low, low - move), min(high, high - move)
         products = sorted((first * factor, last * factor))
-        self._decodes = max(low, products[0]), min(high, products[1])
+        self._decode_range = max(low, products[0]), min(high, products[1])
 
     def encode(self, array: Elements) -> Elements:
-        numbers = wide(array)
-        _check(array, numbers, *self._encodes)
+        numbers = widen(array)
+        _check_range(array, numbers, *self._encode_range)
         if self.offset is not None:
             numbers = numbers - self.offset
         if self.scale is not None:
@@ -130,76 +135,78 @@ class _OfIntegers(_Steps):
         return numbers.astype(array.dtype, copy=False)
 
     def decode(self, array: Elements) -> Elements:
-        numbers = wide(array)
-        _check(array, numbers, *self._decodes)
+        numbers = widen(array)
+        _check_range(array, numbers, *self._decode_range)
         if self.scale is not None:
             wrong = numbers % self.scale != 0
             if wrong.any():
-                raise ValueError(f"{numbers[wrong][0]} cannot be divided by {self.scale} without a rest")
+                raise ValueError(f"{numbers[wrong][0]} is not a multiple of the scale {self.scale}")
             numbers = numbers // self.scale
         if self.offset is not None:
             numbers = numbers + self.offset
         return numbers.astype(array.dtype, copy=False)
 
 
-def _inner(limit: int, factor: int) -> int:
-    """The last integer, seen from zero, whose product with `factor` does not pass the limit."""
-    found = abs(limit) // abs(factor)
-    return found if (limit < 0) == (factor < 0) else -found
+def _divide_inwards(limit: int, factor: int) -> int:
+    """`limit / factor`, rounded towards zero: the farthest integer whose product with `factor` stays in the limit."""
+    quotient = abs(limit) // abs(factor)
+    return quotient if (limit < 0) == (factor < 0) else -quotient
 
 
-def _check(array: Elements, numbers: Elements, low: int, high: int) -> None:
+def _check_range(array: Elements, numbers: Elements, low: int, high: int) -> None:
     if numbers.size and (int(numbers.min()) < low or int(numbers.max()) > high):
-        _refuse(array, (numbers < low) | (numbers > high))
+        _raise_if_any(array, (numbers < low) | (numbers > high))
 
 
-def _refuse(array: Elements, wrong: Elements) -> None:
+def _raise_if_any(array: Elements, wrong: Elements) -> None:
     if wrong.any():
-        raise ValueError(f"of {array[wrong][0]} it would make a number that {array.dtype} does not have")
+        raise ValueError(f"the result for {array[wrong][0]} does not fit into {array.dtype}")
 
 
-class _OfFloats(_Steps):
-    """NumPy's own floats, which round as they should."""
+class _FloatArithmetic(_Arithmetic):
+    """For NumPy's own floats, which round correctly."""
 
     __slots__ = ()
 
     def encode(self, array: Elements) -> Elements:
-        found = array
+        result = array
         with np.errstate(all="ignore"):
             if self.offset is not None:
-                found = found - self.offset
+                result = result - self.offset
             if self.scale is not None:
-                found = found * self.scale
-        return _checked(array, found)
+                result = result * self.scale
+        return _check_finite(array, result)
 
     def decode(self, array: Elements) -> Elements:
-        found = array
+        result = array
         with np.errstate(all="ignore"):
             if self.scale is not None:
-                found = found / self.scale
+                result = result / self.scale
             if self.offset is not None:
-                found = found + self.offset
-        return _checked(array, found)
+                result = result + self.offset
+        return _check_finite(array, result)
 
 
-def _checked(array: Elements, found: Elements) -> Elements:
-    """A number that became infinite was too large for the type; an infinity may stay what it is."""
-    _refuse(array, ~np.isfinite(found) & np.isfinite(array))
-    return found
+def _check_finite(array: Elements, result: Elements) -> Elements:
+    """Raise ValueError if a finite number became infinite: the result was too large for the type."""
+    _raise_if_any(array, ~np.isfinite(result) & np.isfinite(array))
+    return result
 
 
-class _OfSmallFloats(_Steps):
-    """Computed in doubles and rounded after each step. Doubles have more than twice the digits, so that this is the
-    same as if every step were exact and rounded once."""
+class _SmallFloatArithmetic(_Arithmetic):
+    """For the floats of ml_dtypes: computes in doubles and rounds after each step.
+
+    Doubles have more than twice as many digits, so the result equals an exact step that is rounded once.
+    """
 
     __slots__ = ("_floats",)
 
-    def __init__(self, floats: Floats, offset: Elements | None, scale: Elements | None) -> None:
-        super().__init__(*(None if one is None else wide(one) for one in (offset, scale)))
+    def __init__(self, floats: FloatType, offset: Elements | None, scale: Elements | None) -> None:
+        super().__init__(*(None if one is None else widen(one) for one in (offset, scale)))
         self._floats = floats
 
     def encode(self, array: Elements) -> Elements:
-        numbers = wide(array)
+        numbers = widen(array)
         with np.errstate(all="ignore"):
             if self.offset is not None:
                 numbers = self._rounded(array, numbers - self.offset)
@@ -208,7 +215,7 @@ class _OfSmallFloats(_Steps):
             return numbers.astype(array.dtype)
 
     def decode(self, array: Elements) -> Elements:
-        numbers = wide(array)
+        numbers = widen(array)
         with np.errstate(all="ignore"):
             if self.scale is not None:
                 numbers = self._rounded(array, numbers / self.scale)
@@ -218,37 +225,37 @@ class _OfSmallFloats(_Steps):
 
     def _rounded(self, array: Elements, numbers: Elements) -> Elements:
         floats = self._floats
-        numbers = to_grid(numbers, floats, "nearest-even")
-        _refuse(array, np.isfinite(wide(array)) & ((numbers < floats.low) | (numbers > floats.high)))
+        numbers = round_doubles(numbers, floats, "nearest-even")
+        _raise_if_any(array, np.isfinite(widen(array)) & ((numbers < floats.low) | (numbers > floats.high)))
         return numbers
 
 
-def _of(floats: Floats, offset: Elements | None, scale: Elements | None) -> _Steps:
-    """The steps for floats; those of ml_dtypes round some numbers twice, and some to NaN."""
+def _float_arithmetic(floats: FloatType, offset: Elements | None, scale: Elements | None) -> _Arithmetic:
+    """The arithmetic for floats. That of ml_dtypes itself rounds some numbers twice, and some to NaN."""
     operand = offset if scale is None else scale
     if operand is not None and is_ml_dtype(operand.dtype):
-        return _OfSmallFloats(floats, offset, scale)
-    return _OfFloats(offset, scale)
+        return _SmallFloatArithmetic(floats, offset, scale)
+    return _FloatArithmetic(offset, scale)
 
 
 class BoundScaleOffset(BoundArrayCodec):
-    """Arithmetic in the type of the array."""
+    """A bound `ScaleOffset`."""
 
-    __slots__ = ("_steps", "encoded")
+    __slots__ = ("_arithmetic", "encoded")
 
-    def __init__(self, encoded: ChunkSpec, steps: _Steps) -> None:
+    def __init__(self, encoded: ChunkSpec, arithmetic: _Arithmetic) -> None:
         self.encoded = encoded
-        self._steps = steps
+        self._arithmetic = arithmetic
 
     def encode(self, array: Elements) -> Elements:
-        return self._done(self._steps.encode, array)
+        return self._compute(self._arithmetic.encode, array)
 
     def decode(self, array: Elements) -> Elements:
-        return self._done(self._steps.decode, array)
+        return self._compute(self._arithmetic.decode, array)
 
     @staticmethod
-    def _done(step: Any, array: Elements) -> Elements:
+    def _compute(function: Any, array: Elements) -> Elements:
         try:
-            return by_blocks(step, array, array.dtype)
+            return by_blocks(function, array, array.dtype)
         except ValueError as error:
             raise CodecError(ScaleOffset.name, str(error)) from None

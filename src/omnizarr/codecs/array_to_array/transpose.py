@@ -1,4 +1,4 @@
-"""The `transpose` codec: the dimensions of an array in another order, as a view (R88)."""
+"""The `transpose` codec: permutes the dimensions of a chunk without copying (R88)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def _is_order(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Transpose(ArrayCodec):
-    """`{"name": "transpose", "configuration": {"order": [2, 0, 1]}}`: dimension i of what is stored is dimension
+    """`{"name": "transpose", "configuration": {"order": [2, 0, 1]}}`: dimension i of the stored chunk is dimension
     `order[i]` of the array.
 
-    `"C"` (as it is) and `"F"` (all dimensions reversed) may be given before the number of dimensions is known;
-    documents held them until October 2023. `resolved` makes a permutation of them, which is what a new array records.
+    `order` may also be `"C"` (unchanged) or `"F"` (reversed), which needs no number of dimensions. Documents contained
+    these letters until October 2023. `resolved` replaces them by a permutation, which a new array records.
     """
 
     name: ClassVar[str] = "transpose"
@@ -39,29 +39,31 @@ class Transpose(ArrayCodec):
 
     def __post_init__(self) -> None:
         if isinstance(self.order, (list, tuple, np.ndarray)):
-            # a tuple of Python's integers, so that equal codecs are equal; what is no integer is left for the check
+            # Plain integers in a tuple make equal codecs compare equal. `check` rejects other items.
             numbers = [operator.index(item) if isinstance(item, np.integer) else item for item in self.order]
             object.__setattr__(self, "order", tuple(numbers))
         check(self)
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Transpose | None:
-        found = read(cls, configuration, path, problems)
-        if found is None:
+        arguments = read(cls, configuration, path, problems)
+        if arguments is None:
             return None
-        if isinstance(found["order"], str):
-            problems.warn(f"{path}.configuration.order", f"`{found['order']}` is how drafts spelt a permutation")
-        return cls(**found)
+        if isinstance(arguments["order"], str):
+            problems.warn(
+                f"{path}.configuration.order", f"`{arguments['order']}` is obsolete: expected a list of dimensions"
+            )
+        return cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         return {"order": self.order if isinstance(self.order, str) else list(self.order)}
 
     def resolved(self, ndim: int) -> Transpose:
-        """The same codec with `"C"` and `"F"` spelt out."""
+        """The codec with a list of dimensions in place of `"C"` or `"F"`."""
         return Transpose(self.permutation(ndim))
 
     def permutation(self, ndim: int) -> tuple[int, ...]:
-        """The order, spelt out."""
+        """The order as a tuple of dimensions."""
         if isinstance(self.order, str):
             return tuple(range(ndim)) if self.order == "C" else tuple(reversed(range(ndim)))
         return tuple(self.order)
@@ -77,7 +79,7 @@ class Transpose(ArrayCodec):
 
 
 class BoundTranspose(BoundArrayCodec):
-    """Views in both directions; no element is copied."""
+    """A bound `Transpose`; both directions return views."""
 
     __slots__ = ("_inverse", "encoded", "order")
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.array_to_array.number_types import Elements, Integers, components, number_of
 from omnizarr.codecs.config_fields import Rule, check, choice, integer, or_null, read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size
+from omnizarr.codecs.number_types import Elements, IntegerType, components, number_type
 from omnizarr.dtypes.numbers.ml_dtypes_ import SUBBYTE_WIDTHS
 from omnizarr.errors import ArgumentError, CodecError
 
@@ -123,7 +123,7 @@ class BoundPackBits(BoundSerializer):
         self, spec: ChunkSpec, parts: tuple[np.dtype[Any], int], width: int, first: int, last: int, padding: str
     ) -> None:
         part, times = parts
-        number = number_of(part)
+        number = number_type(part)
         self._spec = spec
         self._first = first
         self._length = last - first + 1
@@ -132,7 +132,7 @@ class BoundPackBits(BoundSerializer):
         self._bits = np.dtype(f"<u{part.itemsize}")
         self._places = (1 << width) - 1
         """The bits that an element has; those above them stay zero."""
-        signed = isinstance(number, Integers) and number.signed and last < width - 1
+        signed = isinstance(number, IntegerType) and number.signed and last < width - 1
         self._sign = 1 << last if signed else 0
         size = -(-self._count * self._length // 8) + (padding != "none")
         # zarrs leaves the byte out where elements are whole bytes, and so nothing is ever free.

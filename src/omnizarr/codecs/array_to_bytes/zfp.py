@@ -11,7 +11,6 @@ import numpy as np
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, describe
-from omnizarr.codecs.array_to_array.number_types import Elements
 from omnizarr.codecs.array_to_bytes.zfp_types import (
     MOST_BITS,
     SIDE,
@@ -23,6 +22,7 @@ from omnizarr.codecs.array_to_bytes.zfp_types import (
 )
 from omnizarr.codecs.config_fields import integer, members, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library
+from omnizarr.codecs.number_types import Elements
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundZfp", "Zfp", "ZfpExpert"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from omnizarr.codecs.array_to_array.number_types import Elements, Integers, number_of, wide
+from omnizarr.codecs.number_types import Elements, IntegerType, number_type, widen
 
 __all__ = ["MOST_BITS", "SIDE", "TYPES", "Promotion", "block_bits", "fewest_bits", "promotion_of"]
 
@@ -68,12 +68,12 @@ class _NarrowIntegers(Promotion):
 
     __slots__ = ("_integers",)
 
-    def __init__(self, original: np.dtype[Any], integers: Integers) -> None:
+    def __init__(self, original: np.dtype[Any], integers: IntegerType) -> None:
         super().__init__(original, np.dtype(np.int32))
         self._integers = integers
 
     def promoted(self, array: Elements) -> Elements:
-        numbers = wide(array).astype(np.int32)
+        numbers = widen(array).astype(np.int32)
         found: Elements = (numbers - self._middle) << (31 - self._integers.bits)
         return found
 
@@ -107,8 +107,8 @@ def promotion_of(dtype: np.dtype[Any]) -> Promotion | None:
     """None if zfp cannot take elements of this type."""
     if dtype.kind in "mM":
         return Promotion(dtype, np.dtype(np.int64))
-    number = number_of(dtype)
-    if isinstance(number, Integers):
+    number = number_type(dtype)
+    if isinstance(number, IntegerType):
         if number.bits < 32:
             return _NarrowIntegers(dtype, number)
         signed = np.dtype(f"i{dtype.itemsize}")
