@@ -67,9 +67,9 @@ soak: .venv/.tools ## many writers, kills and checks, for SECONDS (600); then a 
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
 	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py
 
-sanitize: .venv/.tools ## the compiled loop over chunks under the sanitizers of gcc
-	@echo "== tests of the compiled loop, with address and undefined behaviour sanitizers"
-	@touch hatch_build.py  # the usual one comes back with the next target
+sanitize: .venv/.tools ## tests of the kernel under the sanitizers of gcc
+	@echo "== tests of the kernel, with address and undefined behaviour sanitizers"
+	@touch hatch_build.py  # the next target compiles the usual kernel again
 	@CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" $(BIN)/python -m pip install -q -e .
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 		$(BIN)/python -m pytest -q -p no:cacheprovider tests/engine tests/fuzz -k "native or file"
@@ -100,7 +100,7 @@ clean: ## remove environments, builds and caches
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@touch $@
 
-KERNEL := hatch_build.py $(wildcard src/omnizarr/native/*.[ch])
+KERNEL := hatch_build.py $(wildcard src/omnizarr/native/*.c)
 
 .venv/.runtime: .venv/.made pyproject.toml $(KERNEL)
 	@echo "== installing the runtime"

@@ -1,7 +1,7 @@
-"""Compiles the loop over chunks (`src/omnizarr/native/kernel.c` and its parts) when omnizarr is built or installed.
+"""Build hook that compiles the kernel (`src/omnizarr/native/kernel.c`, which includes the other `.c` files there).
 
-It is never needed: without a compiler, or the headers of Python, the package is made without it, all the same. One
-build serves every Python from 3.11 on (the stable ABI). OMNIZARR_BUILD_NATIVE=0 leaves it out, =1 insists on it.
+The kernel is optional: without a C compiler or the headers of Python, the hook builds the package without it. One
+build serves every Python from 3.11 on (stable ABI). OMNIZARR_BUILD_NATIVE=0 skips it; =1 fails if it cannot compile.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
             return
         folder = Path(self.root, "src", "omnizarr", "native")
         target = folder / "_kernel.abi3.so"
-        wanted = os.environ.get("OMNIZARR_BUILD_NATIVE", "")
-        if wanted == "0" or not self._compile(folder / "kernel.c", target, insist=wanted == "1"):
-            if version == "editable":  # which would go on with one that was compiled before
+        choice = os.environ.get("OMNIZARR_BUILD_NATIVE", "")
+        if choice == "0" or not self._compile(folder / "kernel.c", target, required=choice == "1"):
+            if version == "editable":  # otherwise a kernel compiled earlier would stay in use
                 target.unlink(missing_ok=True)
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -37,10 +37,10 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
         build_data["tag"] = f"cp311-abi3-{platform}"
         build_data["artifacts"].append("src/omnizarr/native/_kernel.abi3.so")
 
-    def _compile(self, source: Path, target: Path, *, insist: bool) -> bool:
-        """Whether that went well. A module is put in its place when it is whole: somebody may be using the old one."""
+    def _compile(self, source: Path, target: Path, *, required: bool) -> bool:
+        """Compile `source`; False if that fails. Replaces `target` atomically, because a process may have loaded it."""
         if os.name != "posix" or sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
-            return False  # there is no such file system, or no such ABI
+            return False  # the kernel needs POSIX files and the stable ABI
         linked = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
         unfinished = target.with_suffix(".unfinished")
         try:
@@ -55,10 +55,14 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
             subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
             unfinished.replace(target)
             return True
-        except (OSError, ValueError, subprocess.CalledProcessError) as error:  # ValueError: such are unpaired quotes
+        except (
+            OSError,
+            ValueError,
+            subprocess.CalledProcessError,
+        ) as error:  # ValueError: unpaired quotes in CFLAGS
             unfinished.unlink(missing_ok=True)
-            if insist:
+            if required:
                 raise
             reason = (getattr(error, "stderr", "") or str(error)).strip()
-            self.app.display_warning(f"omnizarr is built without its compiled loop over chunks: {reason}")
+            self.app.display_warning(f"building omnizarr without its compiled kernel: {reason}")
             return False

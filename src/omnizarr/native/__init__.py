@@ -1,9 +1,11 @@
-"""The compiled loop over chunks (`kernel.c`), where it was compiled when omnizarr was installed. Whatever it does
-Python can do as well, in more time: it is never needed, and the setting `native` turns it off.
+"""The kernel (`kernel.c`): compiled code that reads and writes chunks of local files.
 
-It brings no codec along. Blosc and Zstandard are those of numcodecs, gzip is that of deflate, which Python uses, too:
-their functions, whose form has been the same for many years, are found in those libraries by name, and are tried before
-they are trusted.
+The kernel is optional. Python does everything that it does, only slower; the setting `native` turns it off. An
+installation without a C compiler has none.
+
+The kernel contains no codec. It calls Blosc and Zstandard in numcodecs and gzip in deflate, the libraries that Python
+uses as well. `codec` looks up their functions by name, and tests them on a sample before the kernel uses them. Their
+signatures have been stable for many years.
 """
 
 from __future__ import annotations
@@ -15,46 +17,28 @@ from typing import Any
 
 from omnizarr._fork import import_library
 
-__all__ = ["ABSENT", "DONE", "TO_DO", "UNUSUAL", "codec", "kernel"]
+__all__ = [
+    "ABSENT",
+    "AXIS_NUMBERS",
+    "DONE",
+    "MAX_CHUNK_BYTES",
+    "MAX_DIMENSIONS",
+    "PIECE_NUMBERS",
+    "TO_DO",
+    "UNUSUAL",
+    "codec",
+    "kernel",
+]
 
-DONE, ABSENT, UNUSUAL, TO_DO = range(4)
-"""What the loop says of a chunk: it is read, there is none, or it is left to Python; and what it is told of those that
-it is to read."""
-
-_NUMBERS = {"raw": 0, "blosc": 1, "zstd": 2, "gzip": 3}
 _LIBRARIES = {"blosc": "numcodecs.blosc", "zstd": "numcodecs.zstd", "gzip": "deflate._deflate"}
-_FUNCTIONS = {  # those that are tested before they are used come last
-    "blosc": ("blosc_compress_ctx", "blosc_decompress_ctx"),
-    "zstd": (
-        "ZSTD_createDCtx",
-        "ZSTD_freeDCtx",
-        "ZSTD_createCCtx",
-        "ZSTD_freeCCtx",
-        "ZSTD_CCtx_setParameter",
-        "ZSTD_compress2",
-        "ZSTD_compressBound",
-        "ZSTD_isError",
-        "ZSTD_sizeof_CCtx",
-        "ZSTD_decompressDCtx",
-    ),
-    "gzip": (
-        "libdeflate_alloc_decompressor",
-        "libdeflate_free_decompressor",
-        "libdeflate_alloc_compressor",
-        "libdeflate_free_compressor",
-        "libdeflate_gzip_compress",
-        "libdeflate_gzip_compress_bound",
-        "libdeflate_gzip_decompress_ex",
-    ),
-}
 _COMPRESS = {"blosc": ("compress", b"lz4", 5), "zstd": ("compress", 1), "gzip": ("gzip_compress", 1)}
 _SAMPLE = bytes(range(256)) * 16
 
 
 @cache
 def kernel() -> Any:
-    """The compiled module; None where there is none."""
-    if sys.getfilesystemencoding().lower() != "utf-8":  # in which it takes paths
+    """The compiled module; None if there is none."""
+    if sys.getfilesystemencoding().lower() != "utf-8":  # the kernel opens paths as UTF-8
         return None
     try:
         return import_library("omnizarr.native._kernel")
@@ -62,21 +46,47 @@ def kernel() -> Any:
         return None
 
 
+def _constant(name: str, without_kernel: int) -> int:
+    value: int = getattr(kernel(), name, without_kernel)
+    return value
+
+
+# The status of a chunk. Without the kernel there is none; the numbers then only have to differ.
+DONE = _constant("DONE", 0)
+ABSENT = _constant("ABSENT", 1)
+UNUSUAL = _constant("UNUSUAL", 2)
+TO_DO = _constant("TO_DO", 3)
+
+# Limits of the kernel, and how many integers describe a piece and an axis. Without the kernel they exclude every array.
+MAX_DIMENSIONS = _constant("MAX_DIMENSIONS", 0)
+MAX_CHUNK_BYTES = _constant("MAX_CHUNK_BYTES", 0)
+PIECE_NUMBERS = _constant("PIECE_NUMBERS", 0)
+AXIS_NUMBERS = _constant("AXIS_NUMBERS", 0)
+
+
 @cache
 def codec(name: str | None) -> int | None:
-    """The number by which the loop knows a codec; None if it does not."""
+    """The kernel's number of a codec; None if the kernel cannot decode it."""
     loop = kernel()
-    if loop is None or name not in _NUMBERS:
+    if loop is None:
         return None
     if name == "raw":
-        return 0
+        raw: int = loop.RAW
+        return raw
+    if name not in _LIBRARIES:
+        return None
     try:
+        number: int = getattr(loop, name.upper())
         library: Any = import_library(_LIBRARIES[name])
         functions = ctypes.CDLL(library.__file__)
-        found = [ctypes.cast(getattr(functions, function), ctypes.c_void_p).value for function in _FUNCTIONS[name]]
-        loop.use(name, tuple(found))
+        addresses = [
+            ctypes.cast(getattr(functions, function), ctypes.c_void_p).value
+            for user, function in loop.CODEC_FUNCTIONS
+            if user == name
+        ]
+        loop.use(name, tuple(addresses))
         compress, *options = _COMPRESS[name]
         frame = getattr(library, str(compress))(_SAMPLE, *options)
-        return _NUMBERS[name] if loop.decode(_NUMBERS[name], frame, len(_SAMPLE)) == _SAMPLE else None
+        return number if loop.decode(number, frame, len(_SAMPLE)) == _SAMPLE else None
     except (ImportError, OSError, AttributeError, ValueError, TypeError):
-        return None  # another build of the library, which hides them
+        return None  # another build of the library, which does not export these functions

@@ -1,13 +1,28 @@
-/* The loop over chunks, for the plainest of them: files that are opened, read, decoded and placed by several threads,
- * none of which needs the interpreter.
+/* The kernel: opens, reads, decodes and places the chunks of local files in worker threads that do not need the
+ * interpreter; and encodes, writes and publishes them.
  *
- * It is one piece of code in several files, each about one thing, which are put together below. Its rules:
- * - It does what is usual and nothing else. Whatever is not (a file too long, a frame that does not decode to what is
- *   expected, no memory) is marked UNUSUAL, and the caller does that chunk again in Python, which knows what to say.
- * - It knows nothing of Zarr. A chunk is some bytes of a file, a way to decode them, and a box of elements to copy.
- * - No size that is found in data is trusted: what is written to memory is bounded by what the caller gave room for.
- * - It brings no codec along. Those of the library that Python uses as well are called, by the addresses of their
- *   functions (`use`); without them only chunks that are not compressed are taken.
+ * It is one translation unit. The parts are `.c` files that are included below, in this order:
+ *   codec_api.c  pointers to the functions of codec libraries, which Python passes in
+ *   scratch.c    buffers and codec contexts of one thread, kept from call to call
+ *   threads.c    worker threads and the loop over work items
+ *   copy.c       copies of boxes of elements between memory with any strides
+ *   read.c       reads, decodes and places one chunk or inner chunk
+ *   points.c     reads single elements of one-dimensional arrays; searches masks
+ *   arguments.c  conversion of Python arguments
+ *   entries.c    the functions that Python calls to read
+ *   locate.c     finds the chunks, chunk keys and offsets that a key of integers and slices selects
+ *   write.c      encodes chunks and writes them to new files
+ *   publish.c    renames new files under the lock of their directory, as the local store does; fork handlers
+ *
+ * Rules:
+ * - The kernel handles the common cases only. For anything else (a file that is too long, a frame that does not decode
+ *   to the expected size, no memory) it reports UNUSUAL; Python then handles that chunk and raises the error, if any.
+ * - The kernel contains no metadata, no fill values of absent chunks and no error messages for users: Python passes
+ *   sizes, strides and limits. Of Zarr it knows three things: how to join chunk indices to a key (locate.c), how to
+ *   number inner chunks in a shard index (read.c, locate.c), and how the local store locks a directory (publish.c).
+ * - It trusts no size found in data: it writes only to memory whose bounds the caller passed.
+ * - It contains no codec. It calls the libraries that Python uses as well, through function pointers (`use`). Without
+ *   them it reads only uncompressed chunks.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
@@ -28,22 +43,30 @@
 #include <time.h>
 #include <unistd.h>
 
+/* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
-enum status { DONE, ABSENT, UNUSUAL, TO_DO };
+enum status {
+    DONE,    /* the chunk is read or written */
+    ABSENT,  /* there is no such chunk; when writing: it holds nothing but the fill value and is not written */
+    UNUSUAL, /* left to Python */
+    TO_DO,   /* set by the caller: to be read */
+};
+#define MAX_DIMENSIONS 64                  /* as many as NumPy supports */
+#define MAX_CHUNK_BYTES ((int64_t)1 << 62) /* larger chunks could overflow the sums of offsets in `locate` */
+#define PIECE_NUMBERS 4                    /* `struct piece` as Python passes it: a list of so many integers */
+#define AXIS_NUMBERS 5                     /* `struct axis` as Python passes it: so many integers of 64 bits */
 
-#define MOST_DIMENSIONS 64 /* as many as NumPy has */
-
-#include "borrowed.h"
-#include "workers.h"
-#include "helpers.h"
-#include "boxes.h"
-#include "reading.h"
-#include "taking.h"
-#include "arguments.h"
-#include "calls.h"
-#include "locating.h"
-#include "writing.h"
-#include "publishing.h"
+#include "codec_api.c"
+#include "scratch.c"
+#include "threads.c"
+#include "copy.c"
+#include "read.c"
+#include "points.c"
+#include "arguments.c"
+#include "entries.c"
+#include "locate.c"
+#include "write.c"
+#include "publish.c"
 
 static PyMethodDef methods[] = {
     {"decode", py_decode, METH_VARARGS, decode_doc},
@@ -61,13 +84,29 @@ static PyMethodDef methods[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_kernel", "The loop over chunks, without the interpreter.", -1, methods, NULL, NULL, NULL,
-    NULL,
+    PyModuleDef_HEAD_INIT, "_kernel", "Reads and writes chunks of local files without the interpreter.", -1, methods,
+    NULL, NULL, NULL, NULL,
 };
 
+/* 0 with an exception. */
+static int add_constants(PyObject *module) {
+#define ADD(name) (PyModule_AddIntConstant(module, #name, name) == 0)
+    int added = ADD(RAW) && ADD(BLOSC) && ADD(ZSTD) && ADD(GZIP) && ADD(DONE) && ADD(ABSENT) && ADD(UNUSUAL) &&
+                ADD(TO_DO) && ADD(MAX_DIMENSIONS) && ADD(PIECE_NUMBERS) && ADD(AXIS_NUMBERS);
+#undef ADD
+    PyObject *largest = PyLong_FromLongLong(MAX_CHUNK_BYTES), *names = codec_functions();
+    added = added && largest != NULL && PyModule_AddObjectRef(module, "MAX_CHUNK_BYTES", largest) == 0 &&
+            names != NULL && PyModule_AddObjectRef(module, "CODEC_FUNCTIONS", names) == 0;
+    Py_XDECREF(largest);
+    Py_XDECREF(names);
+    return added;
+}
+
 PyMODINIT_FUNC PyInit__kernel(void) {
-    static int registered; /* it may be loaded by another name, too */
+    static int registered; /* the module may be loaded a second time, under another name */
     if (!registered && pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) return PyErr_NoMemory();
     registered = 1;
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && !add_constants(module)) Py_CLEAR(module);
+    return module;
 }

@@ -14,13 +14,22 @@ from omnizarr.config import config
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.read.partial import decodes_parts
 from omnizarr.errors import CodecError
-from omnizarr.native import ABSENT, DONE, TO_DO, UNUSUAL, codec, kernel
+from omnizarr.native import (
+    ABSENT,
+    AXIS_NUMBERS,
+    DONE,
+    MAX_CHUNK_BYTES,
+    MAX_DIMENSIONS,
+    PIECE_NUMBERS,
+    TO_DO,
+    UNUSUAL,
+    codec,
+    kernel,
+)
 from omnizarr.store.snapshot import FileSnapshot
 
 __all__ = ["read_small"]
 
-_MOST_DIMENSIONS = 64  # that the loop knows of
-_MOST_BYTES = 2**62  # of a chunk, lest what is counted in it becomes too large for the loop
 _FEW = 256  # chunks; with more, the usual way costs little beside them
 
 
@@ -39,7 +48,7 @@ def _reader(layout: Layout) -> _Small | bool:
     chain = layout.uniform
     store = layout.store
     usual = store.files and store.holds and layout.cache is None and not layout.model.guessed_keys
-    if not usual or chain is None or layout.dtype.kind not in "biufc" or len(layout.axes) > _MOST_DIMENSIONS:
+    if not usual or chain is None or layout.dtype.kind not in "biufc" or len(layout.axes) > MAX_DIMENSIONS:
         return False
     if layout.separator is None:
         return False
@@ -49,7 +58,7 @@ def _reader(layout: Layout) -> _Small | bool:
     # Of a large chunk that is compressed it is better to decode a part.
     if number is None or (sharding is None and decodes_parts(inner)):
         return False
-    if chain.spec.nbytes > _MOST_BYTES:
+    if chain.spec.nbytes > MAX_CHUNK_BYTES:
         return False
     return _Small(layout, chain, sharding, inner, number)
 
@@ -68,7 +77,7 @@ class _Small:
             shares.append(shares[-1] * count)
         self._grid = b"".join(
             map(
-                struct.Struct("=5q").pack,
+                struct.Struct(f"={AXIS_NUMBERS}q").pack,
                 [axis.length for axis in layout.axes],
                 chain.spec.shape,
                 inner.spec.shape,
@@ -131,8 +140,11 @@ class _Small:
             return None
         if ABSENT in status:
             places = [
-                [slice(at // far, at // far + length) for at, length in zip(some[1::4], some[2::4], strict=True)]
-                for some, far in zip(pieces, block.strides, strict=True)
+                [
+                    slice(start // stride, start // stride + length)
+                    for start, length in zip(some[1::PIECE_NUMBERS], some[2::PIECE_NUMBERS], strict=True)
+                ]
+                for some, stride in zip(pieces, block.strides, strict=True)
             ]
             for became, place in zip(status, product(*places), strict=True):
                 if became == ABSENT:

@@ -1,4 +1,4 @@
-/* Copies of boxes of elements, between memory with any strides. */
+/* Copies boxes of elements between memory with any strides. */
 
 static void copy_rows(char *target, const int64_t *target_strides, const char *source, const int64_t *source_strides,
                       const int64_t *shape, int rank, size_t run) {
@@ -10,7 +10,7 @@ static void copy_rows(char *target, const int64_t *target_strides, const char *s
     }
 #define ROWS(size)                                                                        \
     _Pragma("GCC unroll 8") for (int64_t i = 0; i < count; i++) memcpy(target + i * there, source + i * here, size)
-    switch (run) { /* a constant size becomes a plain move */
+    switch (run) { /* memcpy of a constant size compiles to plain moves */
     case 1: ROWS(1); break;
     case 2: ROWS(2); break;
     case 4: ROWS(4); break;
@@ -24,8 +24,8 @@ static void copy_rows(char *target, const int64_t *target_strides, const char *s
 #undef ROWS
 }
 
-/* How many dimensions, from the first, are left to loop over when all that is contiguous on both sides is one run of
- * `run` bytes. */
+/* Merges the last dimensions that are contiguous on both sides into one run of `run` bytes. Returns how many leading
+ * dimensions remain to loop over. */
 static int split_box(const int64_t *target_strides, const int64_t *source_strides, const int64_t *shape, int rank,
                      size_t itemsize, size_t *run) {
     *run = itemsize;
@@ -45,7 +45,7 @@ static void copy_box(char *target, const int64_t *target_strides, const char *so
         copy_rows(target, target_strides, source, source_strides, shape, rank, run);
 }
 
-/* From the first byte of a box to behind its last. */
+/* The number of bytes from the first byte of a box to the end of its last element. */
 static int64_t span_of(const int64_t *strides, const int64_t *shape, int rank, size_t itemsize) {
     int64_t span = (int64_t)itemsize;
     for (int d = 0; d < rank; d++) span += (shape[d] - 1) * strides[d];

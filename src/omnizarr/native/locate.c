@@ -1,12 +1,13 @@
-/* Where a key of integers and slices lies. */
+/* Finds the chunks, chunk keys and offsets that a key of integers and slices selects. */
 
-/* One dimension of an array: how long it is, its chunks and what they hold are; how far apart elements are in what they
- * hold, in bytes; and the share in the number of that within its chunk. */
-struct side {
-    int64_t length, chunk, inner, stride, share;
+/* One dimension of an array: its length, the length of a chunk and of an inner chunk (without shards, the same), the
+ * stride in the decoded inner chunk in bytes, and the stride in the numbers of inner chunks. */
+struct axis {
+    int64_t length, chunk, inner, stride, number_stride;
 };
+_Static_assert(sizeof(struct axis) == AXIS_NUMBERS * sizeof(int64_t), "AXIS_NUMBERS");
 
-/* What is taken along a dimension. */
+/* What a key selects along one dimension. */
 struct extent {
     int64_t start, count;
 };
@@ -22,15 +23,16 @@ static char *write_number(char *text, int64_t number) {
     return text;
 }
 
-static PyObject *name_of(int64_t number) {
+static PyObject *index_text(int64_t number) {
     char text[20];
     return PyUnicode_FromStringAndSize(text, write_number(text, number) - text);
 }
 
-/* 1 if an item of a key takes something from a dimension, in order; 0 if it is unusual, or takes nothing. */
-static int find_extent(PyObject *item, int64_t length, struct extent *extent, int *kept) {
+/* Parses an integer or slice of a key; NULL stands for a full slice. 0 if it selects nothing or is left to Python, with
+ * an exception only for errors that Python must raise. `*kept`: whether the result has this dimension. */
+static int parse_item(PyObject *item, int64_t length, struct extent *extent, int *kept) {
     *kept = 1;
-    if (item == NULL) { /* all of it */
+    if (item == NULL) { /* a dimension that the key does not mention */
         *extent = (struct extent){0, length};
         return length > 0;
     }
@@ -53,7 +55,7 @@ static int find_extent(PyObject *item, int64_t length, struct extent *extent, in
     return step == 1 && extent->count > 0;
 }
 
-static PyObject *tuple_of(const int64_t *numbers, int count) {
+static PyObject *make_tuple(const int64_t *numbers, int count) {
     PyObject *tuple = PyTuple_New(count);
     for (int i = 0; tuple != NULL && i < count; i++) {
         PyObject *number = PyLong_FromLongLong(numbers[i]);
@@ -62,21 +64,21 @@ static PyObject *tuple_of(const int64_t *numbers, int count) {
     return tuple;
 }
 
-/* The names of the chunks along a dimension, and the pieces that are taken from them, in the form that `read` takes. */
-static int list_pieces(const struct side *side, const struct extent *extent, int64_t far, PyObject **names,
+/* The chunk indices along one dimension, as texts, and the pieces of these chunks, as `read` takes them. */
+static int axis_pieces(const struct axis *axis, const struct extent *extent, int64_t far, PyObject **names,
                        PyObject **pieces) {
-    int64_t index = extent->start / side->chunk, begin = extent->start % side->chunk, done = 0;
-    Py_ssize_t chunks = (Py_ssize_t)((begin + extent->count - 1) / side->chunk + 1), at = 0;
+    int64_t index = extent->start / axis->chunk, begin = extent->start % axis->chunk, done = 0;
+    Py_ssize_t chunks = (Py_ssize_t)((begin + extent->count - 1) / axis->chunk + 1), at = 0;
     *names = PyList_New(chunks);
-    *pieces = PyList_New(4 * chunks);
+    *pieces = PyList_New(PIECE_NUMBERS * chunks);
     for (; *names != NULL && *pieces != NULL && at < chunks; at++) {
-        int64_t most = side->chunk - begin, rest = extent->count - done;
-        const int64_t numbers[] = {begin * side->stride, done * far, rest < most ? rest : most, 0};
-        PyObject *name = name_of(index++);
+        int64_t most = axis->chunk - begin, rest = extent->count - done;
+        const int64_t numbers[] = {begin * axis->stride, done * far, rest < most ? rest : most, 0};
+        PyObject *name = index_text(index++);
         if (name == NULL || PyList_SetItem(*names, at, name) != 0) break;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < PIECE_NUMBERS; i++) {
             PyObject *number = PyLong_FromLongLong(numbers[i]);
-            if (number == NULL || PyList_SetItem(*pieces, 4 * at + i, number) != 0) return 0;
+            if (number == NULL || PyList_SetItem(*pieces, PIECE_NUMBERS * at + i, number) != 0) return 0;
         }
         done += numbers[2];
         begin = 0;
@@ -84,13 +86,14 @@ static int list_pieces(const struct side *side, const struct extent *extent, int
     return *names != NULL && *pieces != NULL && at == chunks;
 }
 
-static PyObject *pieces_of(const struct side *sides, const struct extent *extents, const int64_t *strides, int rank,
+/* The result of `locate` for several chunks. */
+static PyObject *pieces_of(const struct axis *axes, const struct extent *extents, const int64_t *strides, int rank,
                            PyObject *counts, PyObject *shape) {
     PyObject *all_names = PyList_New(rank), *all_pieces = PyTuple_New(rank), *result = NULL;
     int d = 0;
     for (; all_names != NULL && all_pieces != NULL && d < rank; d++) {
         PyObject *names, *pieces;
-        int fine = list_pieces(sides + d, extents + d, strides[d], &names, &pieces);
+        int fine = axis_pieces(axes + d, extents + d, strides[d], &names, &pieces);
         if (names != NULL) PyList_SetItem(all_names, d, names);
         if (pieces != NULL) PyTuple_SetItem(all_pieces, d, pieces);
         if (!fine) break;
@@ -103,20 +106,20 @@ static PyObject *pieces_of(const struct side *sides, const struct extent *extent
 }
 
 PyDoc_STRVAR(locate_doc,
-             "locate(key, sides, itemsize, separator, most)\n"
-             "Where the elements lie that a tuple of integers and slices takes; None if there are none, or if it is not\n"
-             "for this. `sides` has five numbers of 64 bits for each dimension: its length, those of a chunk and of what\n"
-             "lies in one, how far apart elements are there in bytes, and the share in the number of what lies in one.\n"
-             "In one chunk: how many are taken along each dimension, the shape of the result, the name of the chunk, the\n"
-             "offset in what lies there, and the number of that. In several, up to `most`, that hold nothing smaller:\n"
-             "the same two, the names of the chunks along each dimension, and the pieces as `read` takes them.");
+             "locate(key, axes, itemsize, separator, most)\n"
+             "Finds what a tuple of integers and slices selects; None if it selects nothing or is left to Python.\n"
+             "`axes` has AXIS_NUMBERS integers of 64 bits per dimension: its length, the length of a chunk and of an\n"
+             "inner chunk, the stride in the inner chunk in bytes, and the stride in the numbers of inner chunks.\n"
+             "In one inner chunk: (elements per dimension, shape of the result, key of the chunk, offset in the inner\n"
+             "chunk, number of the inner chunk). In several chunks, at most `most`, without shards: (elements per\n"
+             "dimension, shape of the result, chunk indices of each dimension as texts, pieces as `read` takes them).");
 
 static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    struct side sides[MOST_DIMENSIONS];
-    struct extent extents[MOST_DIMENSIONS];
-    int64_t counts[MOST_DIMENSIONS], shape[MOST_DIMENSIONS], strides[MOST_DIMENSIONS];
-    char text[MOST_DIMENSIONS * 24], *end = text, *given;
+    struct axis axes[MAX_DIMENSIONS];
+    struct extent extents[MAX_DIMENSIONS];
+    int64_t counts[MAX_DIMENSIONS], shape[MAX_DIMENSIONS], strides[MAX_DIMENSIONS];
+    char text[MAX_DIMENSIONS * 24], *end = text, *given;
     Py_ssize_t size, separator_size;
     if (count != 5 || !PyTuple_Check(arguments[0])) {
         PyErr_SetString(PyExc_TypeError, "expected a tuple and four other arguments");
@@ -126,34 +129,34 @@ static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssiz
     int64_t itemsize = PyLong_AsLongLong(arguments[2]), most = PyLong_AsLongLong(arguments[4]);
     const char *separator = PyUnicode_AsUTF8AndSize(arguments[3], &separator_size);
     if (PyErr_Occurred()) return NULL;
-    if (size % (Py_ssize_t)sizeof(struct side) != 0 || size > (Py_ssize_t)sizeof sides || separator_size != 1) {
+    if (size % (Py_ssize_t)sizeof(struct axis) != 0 || size > (Py_ssize_t)sizeof axes || separator_size != 1) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         return NULL;
     }
-    memcpy(sides, given, (size_t)size);
-    int rank = (int)(size / (Py_ssize_t)sizeof(struct side)), visible = 0, several = 0, nested = 0;
+    memcpy(axes, given, (size_t)size);
+    int rank = (int)(size / (Py_ssize_t)sizeof(struct axis)), visible = 0, several = 0, nested = 0;
     Py_ssize_t keys = PyTuple_Size(arguments[0]);
     if (keys > rank) Py_RETURN_NONE;
     int64_t offset = 0, number = 0, chunks = 1;
     for (int d = 0; d < rank; d++) {
-        const struct side *side = sides + d;
+        const struct axis *axis = axes + d;
         int kept;
-        if (side->length > PY_SSIZE_T_MAX || side->chunk < 1 || side->inner < 1 ||
-            !find_extent(d < keys ? PyTuple_GetItem(arguments[0], d) : NULL, side->length, extents + d, &kept)) {
+        if (axis->length > PY_SSIZE_T_MAX || axis->chunk < 1 || axis->inner < 1 ||
+            !parse_item(d < keys ? PyTuple_GetItem(arguments[0], d) : NULL, axis->length, extents + d, &kept)) {
             if (PyErr_Occurred()) return NULL;
             Py_RETURN_NONE;
         }
         counts[d] = extents[d].count;
         if (kept) shape[visible++] = counts[d];
-        int64_t chunk = extents[d].start / side->chunk, begin = extents[d].start % side->chunk;
-        int64_t along = (extents[d].start + counts[d] - 1) / side->chunk - chunk + 1;
+        int64_t chunk = extents[d].start / axis->chunk, begin = extents[d].start % axis->chunk;
+        int64_t along = (extents[d].start + counts[d] - 1) / axis->chunk - chunk + 1;
         if (along > most / chunks) Py_RETURN_NONE;
         chunks *= along;
-        nested |= side->inner != side->chunk;
-        number += begin / side->inner * side->share;
-        begin %= side->inner;
-        several |= begin > side->inner - counts[d];
-        offset += begin * side->stride;
+        nested |= axis->inner != axis->chunk;
+        number += begin / axis->inner * axis->number_stride;
+        begin %= axis->inner;
+        several |= begin > axis->inner - counts[d];
+        offset += begin * axis->stride;
         if (d > 0) *end++ = *separator;
         end = write_number(end, chunk);
     }
@@ -163,10 +166,10 @@ static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssiz
         if (itemsize < 1 || counts[d] > INT64_MAX / itemsize) Py_RETURN_NONE;
         itemsize *= counts[d];
     }
-    PyObject *taken = tuple_of(counts, rank), *result_shape = tuple_of(shape, visible), *result = NULL;
+    PyObject *taken = make_tuple(counts, rank), *result_shape = make_tuple(shape, visible), *result = NULL;
     if (taken != NULL && result_shape != NULL) {
         if (several)
-            result = pieces_of(sides, extents, strides, rank, taken, result_shape);
+            result = pieces_of(axes, extents, strides, rank, taken, result_shape);
         else
             result = Py_BuildValue("(OOs#LL)", taken, result_shape, text, (Py_ssize_t)(end - text), (long long)offset,
                                    (long long)number);

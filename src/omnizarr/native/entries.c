@@ -1,4 +1,4 @@
-/* How Python asks for what is read. */
+/* The functions that Python calls to read. */
 
 static void free_groups(struct group *groups, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -9,23 +9,23 @@ static void free_groups(struct group *groups, size_t count) {
     free(groups);
 }
 
-/* The pieces of all dimensions; 0 with an exception. */
-static int take_pieces(PyObject *dimensions, int rank, struct group *group) {
+/* Parses the pieces of all dimensions; 0 with an exception. */
+static int parse_pieces(PyObject *dimensions, int rank, struct group *group) {
     Py_ssize_t all = 0;
     group->count = 1;
     if (PyTuple_Size(dimensions) != rank) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "another number of dimensions is expected");
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "wrong number of dimensions");
         return 0;
     }
     for (int d = 0; d < rank; d++) {
         Py_ssize_t length = PyList_Size(PyTuple_GetItem(dimensions, d));
-        if (length < 4 || length % 4 != 0) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a piece has four numbers");
+        if (length < PIECE_NUMBERS || length % PIECE_NUMBERS != 0) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a piece is a list of PIECE_NUMBERS integers");
             return 0;
         }
-        group->lengths[d] = length / 4;
-        group->count *= (size_t)length / 4;
-        all += length / 4;
+        group->lengths[d] = length / PIECE_NUMBERS;
+        group->count *= (size_t)length / PIECE_NUMBERS;
+        all += length / PIECE_NUMBERS;
     }
     struct piece *piece = group->pieces = calloc((size_t)all + 1, sizeof(struct piece));
     if (piece == NULL) {
@@ -35,22 +35,23 @@ static int take_pieces(PyObject *dimensions, int rank, struct group *group) {
     for (int d = 0; d < rank; d++) {
         PyObject *given = PyTuple_GetItem(dimensions, d);
         for (Py_ssize_t i = 0; i < group->lengths[d]; i++, piece++) {
-            piece->source = PyLong_AsLongLong(PyList_GetItem(given, 4 * i));
-            piece->target = PyLong_AsLongLong(PyList_GetItem(given, 4 * i + 1));
-            piece->count = PyLong_AsLongLong(PyList_GetItem(given, 4 * i + 2));
-            piece->number = PyLong_AsLongLong(PyList_GetItem(given, 4 * i + 3));
+            piece->source = PyLong_AsLongLong(PyList_GetItem(given, PIECE_NUMBERS * i));
+            piece->target = PyLong_AsLongLong(PyList_GetItem(given, PIECE_NUMBERS * i + 1));
+            piece->count = PyLong_AsLongLong(PyList_GetItem(given, PIECE_NUMBERS * i + 2));
+            piece->number = PyLong_AsLongLong(PyList_GetItem(given, PIECE_NUMBERS * i + 3));
         }
     }
     return !PyErr_Occurred();
 }
 
-static int take_group(PyObject *given, int rank, size_t first, struct group *group) {
+/* Parses one group of `read`; 0 with an exception. The caller frees it in both cases. */
+static int parse_group(PyObject *given, int rank, size_t first, struct group *group) {
     PyObject *files, *dimensions, *entries;
     long long target;
     if (!PyArg_ParseTuple(given, "OLO!O", &files, &target, &PyTuple_Type, &dimensions, &entries)) return 0;
     group->target = target;
     group->first = first;
-    if (!take_pieces(dimensions, rank, group)) return 0;
+    if (!parse_pieces(dimensions, rank, group)) return 0;
     if (PyLong_Check(files)) {
         group->file = (int)PyLong_AsLong(files);
         if (PyObject_GetBuffer(entries, &group->buffer, PyBUF_SIMPLE) != 0) return 0;
@@ -59,7 +60,7 @@ static int take_group(PyObject *given, int rank, size_t first, struct group *gro
         return 1;
     }
     if (PyList_Size(files) != (Py_ssize_t)group->count) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "another number of paths is expected");
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "wrong number of paths");
         return 0;
     }
     group->paths = calloc(group->count + 1, sizeof(char *));
@@ -68,12 +69,12 @@ static int take_group(PyObject *given, int rank, size_t first, struct group *gro
         return 0;
     }
     for (size_t i = 0; i < group->count; i++)
-        if ((group->paths[i] = path_of(PyList_GetItem(files, (Py_ssize_t)i))) == NULL) return 0;
+        if ((group->paths[i] = parse_path(PyList_GetItem(files, (Py_ssize_t)i))) == NULL) return 0;
     return 1;
 }
 
-/* What all that read many chunks are told; the rest of the plan is theirs. */
-static void set_up(struct reading *plan, enum status (*act)(struct worker *, const struct work *, size_t),
+/* Sets the fields that `read` and `take` share. */
+static void init_plan(struct read_plan *plan, enum status (*act)(struct scratch *, const struct work *, size_t),
                    const Py_buffer *status, int codec, int64_t decoded, int64_t limit, Py_ssize_t itemsize,
                    uintptr_t target) {
     plan->work.act = act;
@@ -87,25 +88,26 @@ static void set_up(struct reading *plan, enum status (*act)(struct worker *, con
 }
 
 PyDoc_STRVAR(read_doc,
-             "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target, low,\n"
-             "     high, threads)\n"
-             "Reads chunks. A group is all combinations of pieces, one of each dimension: the paths of the chunks, or\n"
-             "the number of an open file; an offset from the address `target`; for each dimension a list with four\n"
-             "numbers for each piece (offset in the decoded chunk, offset in the target, elements, share in the number\n"
-             "of the chunk); and where the chunks are in an open file, pairs of a start and a length.\n"
-             "`status`, 3 for all that is to be read, becomes 0 where all went well, 1 where there is no chunk, 2 for\n"
-             "what is left to others.");
+             "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target,\n"
+             "     low, high, threads)\n"
+             "Reads chunks in up to `threads` threads. A group covers all combinations of pieces, one per dimension.\n"
+             "It is a tuple of: the paths of the chunks, or the descriptor of an open shard; an offset from the address\n"
+             "`target`; for each dimension a list with PIECE_NUMBERS integers per piece (offset in the decoded chunk,\n"
+             "offset in the target, elements, what it adds to the number of the inner chunk); and for a shard its\n"
+             "index, pairs of an offset and a length.\n"
+             "`status` has one byte per chunk. The kernel reads those that are TO_DO, and sets each to DONE, ABSENT,\n"
+             "or UNUSUAL if it leaves the chunk to Python.");
 
 static PyObject *py_read(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *given, *source_strides, *target_strides, *result = NULL;
     Py_buffer status;
-    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
+    struct read_plan *plan = calloc(1, sizeof(struct read_plan)); /* on the heap: see `run` */
     struct group *groups = NULL;
     long long decoded, limit, low, high;
     unsigned long long target;
     int codec, threads, other;
-    Py_ssize_t itemsize, group_count, taken = 0;
+    Py_ssize_t itemsize, group_count, parsed = 0;
     size_t chunks = 0;
     if (plan == NULL) return PyErr_NoMemory();
     if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
@@ -113,8 +115,8 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
         free(plan);
         return NULL;
     }
-    if (!numbers_of(source_strides, plan->source_strides, &plan->rank) ||
-        !numbers_of(target_strides, plan->target_strides, &other) || !is_known(codec))
+    if (!parse_numbers(source_strides, plan->source_strides, &plan->rank) ||
+        !parse_numbers(target_strides, plan->target_strides, &other) || !check_codec(codec))
         goto end;
     group_count = PyList_Size(given);
     groups = calloc((size_t)group_count + 1, sizeof(struct group));
@@ -122,10 +124,10 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
         PyErr_NoMemory();
         goto end;
     }
-    for (; taken < group_count; taken++) {
-        struct group *group = groups + taken;
-        if (!take_group(PyList_GetItem(given, taken), plan->rank, chunks, group)) {
-            taken++;
+    for (; parsed < group_count; parsed++) {
+        struct group *group = groups + parsed;
+        if (!parse_group(PyList_GetItem(given, parsed), plan->rank, chunks, group)) {
+            parsed++;
             goto end;
         }
         chunks += group->count;
@@ -134,14 +136,14 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
-    set_up(plan, read_item, &status, codec, decoded, limit, itemsize, (uintptr_t)target);
+    init_plan(plan, read_item, &status, codec, decoded, limit, itemsize, (uintptr_t)target);
     plan->groups = groups;
     plan->group_count = (size_t)group_count;
     plan->low = low;
     plan->high = high;
     if (chunks == 0 || run(&plan->work, threads)) result = Py_NewRef(Py_None);
 end:
-    free_groups(groups, (size_t)taken);
+    free_groups(groups, (size_t)parsed);
     PyBuffer_Release(&status);
     free(plan);
     return result;
@@ -149,69 +151,69 @@ end:
 
 PyDoc_STRVAR(take_doc,
              "take(chunks, flags, status, codec, decoded, limit, itemsize, stride, target, length, threads)\n"
-             "Reads single elements of chunks, each a tuple of its path, the indices of the elements in it, their places\n"
-             "in the target of `length` elements (an integer, from which on they lie one after the other, or as many),\n"
-             "and -1. Indices are of 64 bits. Or, instead of indices, a mask of bytes, and instead of -1 how many of them\n"
-             "are not 0; or None, and how many of the first are taken. `status` as for `read`.");
+             "Reads single elements of one-dimensional chunks. Each chunk is a tuple (path, sources, places, count).\n"
+             "`sources` are 64-bit indices in the chunk, with a count of -1; or a mask of bytes, of which `count` are\n"
+             "not 0; or None for the first `count` elements. `places` are 64-bit indices in the target of `length`\n"
+             "elements, or one integer, from which the elements follow each other. `status` as for `read`.");
 
 static PyObject *py_take(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *given, *result = NULL;
     Py_buffer status;
-    struct reading *plan = calloc(1, sizeof(struct reading)); /* see `run` */
+    struct read_plan *plan = calloc(1, sizeof(struct read_plan)); /* on the heap: see `run` */
     long long decoded, limit, stride, length;
     unsigned long long target;
     int codec, threads;
-    Py_ssize_t itemsize, taken = 0;
+    Py_ssize_t itemsize, parsed = 0;
     if (plan == NULL) return PyErr_NoMemory();
     if (!PyArg_ParseTuple(arguments, "O!iw*iLLnLKLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
                           &limit, &itemsize, &stride, &target, &length, &threads)) {
         free(plan);
         return NULL;
     }
-    struct take *takes = NULL;
+    struct points *points = NULL;
     Py_ssize_t count = PyList_Size(given);
-    if (!is_known(codec)) goto end;
+    if (!check_codec(codec)) goto end;
     if (count != status.len || itemsize < 1 || decoded < itemsize || length < 1 ||
         length > INT64_MAX / ((stride < 0 ? -(stride + 1) : stride) + 2 + itemsize)) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
-    takes = calloc((size_t)count + 1, sizeof(struct take));
-    if (takes == NULL) {
+    points = calloc((size_t)count + 1, sizeof(struct points));
+    if (points == NULL) {
         PyErr_NoMemory();
         goto end;
     }
-    for (; taken < count; taken++) {
-        struct take *take = takes + taken;
+    for (; parsed < count; parsed++) {
+        struct points *some = points + parsed;
         PyObject *path, *sources, *places;
         long long marked;
-        if (!PyArg_ParseTuple(PyList_GetItem(given, taken), "OOOL", &path, &sources, &places, &marked) ||
-            (take->path = path_of(path)) == NULL ||
-            (sources != Py_None && PyObject_GetBuffer(sources, &take->sources, PyBUF_SIMPLE) != 0))
+        if (!PyArg_ParseTuple(PyList_GetItem(given, parsed), "OOOL", &path, &sources, &places, &marked) ||
+            (some->path = parse_path(path)) == NULL ||
+            (sources != Py_None && PyObject_GetBuffer(sources, &some->sources, PyBUF_SIMPLE) != 0))
             goto end;
-        take->whole = sources == Py_None;
-        take->masked = marked >= 0;
-        if (take->whole && !take->masked) {
+        some->whole = sources == Py_None;
+        some->masked = marked >= 0;
+        if (some->whole && !some->masked) {
             PyErr_SetString(PyExc_ValueError, "sizes do not match");
             goto end;
         }
-        take->count = take->masked ? marked : take->sources.len / (Py_ssize_t)sizeof(int64_t);
+        some->count = some->masked ? marked : some->sources.len / (Py_ssize_t)sizeof(int64_t);
         if (PyLong_Check(places)) {
-            take->first = PyLong_AsLongLong(places);
-        } else if (PyObject_GetBuffer(places, &take->places, PyBUF_SIMPLE) != 0 ||
-                   take->places.len != take->sources.len || take->masked) {
+            some->first = PyLong_AsLongLong(places);
+        } else if (PyObject_GetBuffer(places, &some->places, PyBUF_SIMPLE) != 0 ||
+                   some->places.len != some->sources.len || some->masked) {
             if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "sizes do not match");
-            taken++;
+            parsed++;
             goto end;
         }
         if (PyErr_Occurred()) {
-            taken++;
+            parsed++;
             goto end;
         }
     }
-    set_up(plan, read_take, &status, codec, decoded, limit, itemsize, (uintptr_t)target);
-    plan->takes = takes;
+    init_plan(plan, read_points_item, &status, codec, decoded, limit, itemsize, (uintptr_t)target);
+    plan->points = points;
     plan->rank = 1;
     plan->source_strides[0] = itemsize;
     plan->target_strides[0] = stride;
@@ -220,61 +222,63 @@ static PyObject *py_take(PyObject *module, PyObject *arguments) {
     plan->high = (stride < 0 ? 0 : (length - 1) * stride) + itemsize;
     if (count == 0 || run(&plan->work, threads)) result = Py_NewRef(Py_None);
 end:
-    for (Py_ssize_t i = 0; i < taken; i++) {
-        if (takes[i].sources.obj != NULL) PyBuffer_Release(&takes[i].sources);
-        if (takes[i].places.obj != NULL) PyBuffer_Release(&takes[i].places);
+    for (Py_ssize_t i = 0; i < parsed; i++) {
+        if (points[i].sources.obj != NULL) PyBuffer_Release(&points[i].sources);
+        if (points[i].places.obj != NULL) PyBuffer_Release(&points[i].places);
     }
-    free(takes);
+    free(points);
     PyBuffer_Release(&status);
     free(plan);
     return result;
 }
 
-/* A single chunk: a file of its own, or a part of one that is open. */
-struct single {
-    struct reading plan;
+/* One chunk: its own file, or `length` bytes at `start` of an open file. */
+struct one_chunk {
+    struct read_plan plan;
     struct box box;
-    const char *path; /* NULL: it is in */
+    const char *path; /* NULL: use `file` */
     int file;
     int64_t start, length;
 };
 
-/* What both calls below are given of it, in this order: file, flags, start, length, codec, decoded, limit, itemsize. */
-static int take_single(PyObject *const *given, struct single *single) {
+/* Parses the arguments that `read_one` and `read_small` share: file, flags, start, length, codec, decoded, limit,
+ * itemsize. 0 with an exception. */
+static int parse_single(PyObject *const *given, struct one_chunk *one_chunk) {
     if (PyLong_Check(given[0]))
-        single->file = (int)PyLong_AsLong(given[0]);
-    else if ((single->path = path_of(given[0])) == NULL)
+        one_chunk->file = (int)PyLong_AsLong(given[0]);
+    else if ((one_chunk->path = parse_path(given[0])) == NULL)
         return 0;
-    single->plan.flags = (int)PyLong_AsLong(given[1]);
-    single->start = PyLong_AsLongLong(given[2]);
-    single->length = PyLong_AsLongLong(given[3]);
+    one_chunk->plan.flags = (int)PyLong_AsLong(given[1]);
+    one_chunk->start = PyLong_AsLongLong(given[2]);
+    one_chunk->length = PyLong_AsLongLong(given[3]);
     int codec = (int)PyLong_AsLong(given[4]);
-    single->plan.decoded = PyLong_AsLongLong(given[5]);
-    single->plan.limit = PyLong_AsLongLong(given[6]);
-    single->plan.itemsize = (size_t)PyLong_AsLongLong(given[7]);
-    if (PyErr_Occurred() || !is_known(codec)) return 0;
-    single->plan.codec = (enum codec)codec;
+    one_chunk->plan.decoded = PyLong_AsLongLong(given[5]);
+    one_chunk->plan.limit = PyLong_AsLongLong(given[6]);
+    one_chunk->plan.itemsize = (size_t)PyLong_AsLongLong(given[7]);
+    if (PyErr_Occurred() || !check_codec(codec)) return 0;
+    one_chunk->plan.codec = (enum codec)codec;
     return 1;
 }
 
-/* Its status, for Python; NULL with an exception. */
-static PyObject *read_single(const struct single *single) {
-    struct worker *worker = take_worker();
-    if (worker == NULL) return PyErr_NoMemory();
+/* The status as a Python integer; NULL with an exception. */
+static PyObject *read_single(const struct one_chunk *one_chunk) {
+    struct scratch *scratch = acquire_scratch();
+    if (scratch == NULL) return PyErr_NoMemory();
     PyThreadState *state = PyEval_SaveThread();
-    enum status status = single->path == NULL ? read_open(worker, &single->plan, single->file, single->start,
-                                                          single->length, &single->box)
-                                              : read_path(worker, &single->plan, single->path, &single->box);
+    enum status status = one_chunk->path == NULL
+                             ? read_open(scratch, &one_chunk->plan, one_chunk->file, one_chunk->start,
+                                         one_chunk->length, &one_chunk->box)
+                             : read_path(scratch, &one_chunk->plan, one_chunk->path, &one_chunk->box);
     PyEval_RestoreThread(state);
-    give_back(worker);
+    release_scratch(scratch);
     return PyLong_FromLong((long)status);
 }
 
 PyDoc_STRVAR(read_one_doc,
              "read_one(file, flags, start, length, codec, decoded, limit, itemsize, offset, shape, source_strides,\n"
              "         target_strides, target)\n"
-             "Reads a single chunk, in the caller's thread: from a path, or `length` bytes from `start` on of an open\n"
-             "file. The status that `read` would give it.");
+             "Reads one chunk in the calling thread: a path, or `length` bytes at `start` of an open file. Returns\n"
+             "its status.");
 
 static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
@@ -282,14 +286,14 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
         PyErr_SetString(PyExc_TypeError, "expected 13 arguments");
         return NULL;
     }
-    struct single one = {.plan = {.low = INT64_MIN, .high = INT64_MAX}};
+    struct one_chunk one = {.plan = {.low = INT64_MIN, .high = INT64_MAX}};
     int other, shapes;
-    if (!take_single(arguments, &one)) return NULL;
+    if (!parse_single(arguments, &one)) return NULL;
     one.box.source = PyLong_AsLongLong(arguments[8]);
     one.plan.target = (char *)(uintptr_t)PyLong_AsUnsignedLongLong(arguments[12]);
-    if (PyErr_Occurred() || !numbers_of(arguments[9], one.box.shape, &shapes) ||
-        !numbers_of(arguments[10], one.plan.source_strides, &one.plan.rank) ||
-        !numbers_of(arguments[11], one.plan.target_strides, &other))
+    if (PyErr_Occurred() || !parse_numbers(arguments[9], one.box.shape, &shapes) ||
+        !parse_numbers(arguments[10], one.plan.source_strides, &one.plan.rank) ||
+        !parse_numbers(arguments[11], one.plan.target_strides, &other))
         return NULL;
     if (other != one.plan.rank || shapes != one.plan.rank) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
@@ -300,7 +304,7 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
 
 PyDoc_STRVAR(read_small_doc,
              "read_small(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
-             "`read_one` for a box that fills `out`, a buffer of just its size.");
+             "As `read_one`, into `out`, a contiguous buffer that has exactly the size of the box.");
 
 static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
@@ -308,12 +312,12 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_
         PyErr_SetString(PyExc_TypeError, "expected 12 arguments");
         return NULL;
     }
-    struct single one = {0};
+    struct one_chunk one = {0};
     int shapes;
-    if (!take_single(arguments + 1, &one)) return NULL;
+    if (!parse_single(arguments + 1, &one)) return NULL;
     one.box.source = PyLong_AsLongLong(arguments[10]);
-    if (PyErr_Occurred() || !numbers_of(arguments[9], one.plan.source_strides, &one.plan.rank) ||
-        !numbers_of(arguments[11], one.box.shape, &shapes))
+    if (PyErr_Occurred() || !parse_numbers(arguments[9], one.plan.source_strides, &one.plan.rank) ||
+        !parse_numbers(arguments[11], one.box.shape, &shapes))
         return NULL;
     int64_t size = (int64_t)one.plan.itemsize;
     for (int d = one.plan.rank - 1; d >= 0 && size >= 0; d--) {
@@ -337,38 +341,38 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_
 
 PyDoc_STRVAR(decode_doc,
              "decode(codec, data, size)\n"
-             "The bytes that data of a compressed chunk become, if they are so many; else None.");
+             "The decoded bytes of a compressed chunk; None unless there are exactly `size`.");
 
 static PyObject *py_decode(PyObject *module, PyObject *arguments) {
     (void)module;
     int codec;
     Py_buffer data;
     Py_ssize_t size;
-    struct reading plan = {0};
+    struct read_plan plan = {0};
     if (!PyArg_ParseTuple(arguments, "iy*n", &codec, &data, &size)) return NULL;
     PyObject *result = NULL;
-    struct worker *worker = take_worker();
-    if (!is_known(codec)) {
+    struct scratch *scratch = acquire_scratch();
+    if (!check_codec(codec)) {
     } else if (codec == RAW || size < 1) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
-    } else if (worker == NULL) {
+    } else if (scratch == NULL) {
         PyErr_NoMemory();
     } else if ((result = PyBytes_FromStringAndSize(NULL, size)) != NULL) {
         plan.codec = (enum codec)codec;
         plan.decoded = (int64_t)size;
-        if (!decode(worker, &plan, data.buf, (int64_t)data.len, PyBytes_AsString(result))) {
+        if (!decode(scratch, &plan, data.buf, (int64_t)data.len, PyBytes_AsString(result))) {
             Py_DECREF(result);
             result = Py_NewRef(Py_None);
         }
     }
-    give_back(worker);
+    release_scratch(scratch);
     PyBuffer_Release(&data);
     return result;
 }
 
 PyDoc_STRVAR(find_doc,
              "find(mask, most, threads)\n"
-             "How many bytes are not 0; and the indices of those, each in 64 bits, or None if there are more than `most`.");
+             "How many bytes of a mask are not 0, and their 64-bit indices, or None if there are more than `most`.");
 
 static PyObject *py_find(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -376,9 +380,9 @@ static PyObject *py_find(PyObject *module, PyObject *arguments) {
     long long most;
     int threads;
     if (!PyArg_ParseTuple(arguments, "y*Li", &mask, &most, &threads)) return NULL;
-    size_t parts = (size_t)((mask.len + PART - 1) / PART);
+    size_t parts = (size_t)((mask.len + MASK_PART - 1) / MASK_PART);
     PyObject *indices = NULL, *result = NULL;
-    struct search *search = calloc(1, sizeof(struct search)); /* see `run` */
+    struct search *search = calloc(1, sizeof(struct search)); /* on the heap: see `run` */
     int64_t *counts = calloc(parts + 1, sizeof(int64_t)), count = 0;
     unsigned char *status = malloc(parts + 1);
     if (search == NULL || counts == NULL || status == NULL) {
@@ -399,7 +403,8 @@ static PyObject *py_find(PyObject *module, PyObject *arguments) {
         counts[i] = before;
     }
     if (count <= most) {
-        if ((indices = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * (int64_t)sizeof(int64_t)))) == NULL) goto end;
+        indices = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(count * (int64_t)sizeof(int64_t)));
+        if (indices == NULL) goto end;
         search->indices = (int64_t *)(void *)PyBytes_AsString(indices);
         memset(status, TO_DO, parts + 1);
         atomic_store(&search->work.next, 0);

@@ -1,44 +1,43 @@
-/* Chunks of one shape, encoded and written to new files. */
+/* Encodes chunks of one shape and writes them to new files. */
 
-/* How chunks that are all of one shape become files. */
-struct writing {
+struct write_plan {
     const char **paths;
     const int64_t *offsets; /* of each chunk in the source */
     unsigned char *status;
     size_t count;
     enum codec codec;
     const char *source;
-    int64_t strides[MOST_DIMENSIONS], shape[MOST_DIMENSIONS], packed[MOST_DIMENSIONS];
+    int64_t strides[MAX_DIMENSIONS], shape[MAX_DIMENSIONS], packed[MAX_DIMENSIONS];
     int rank;
     size_t itemsize, size;
-    const char *fill; /* NULL: even what holds nothing else is written */
+    const char *fill; /* NULL: write also chunks that hold nothing but the fill value */
     int level, shuffle, checksum;
     size_t typesize, blocksize;
     const char *compressor;
 };
 
-/* Whether memory holds nothing but an element, over and over. */
-static int is_filled(const char *chunk, const struct writing *plan) {
+/* Whether a chunk holds nothing but the fill value. */
+static int is_filled(const char *chunk, const struct write_plan *plan) {
     size_t size = plan->itemsize;
     return memcmp(chunk, plan->fill, size) == 0 && memcmp(chunk, chunk + size, plan->size - size) == 0;
 }
 
-/* What is stored of a chunk, in the worker's memory or where it is; NULL if that fails. */
-static const char *encode(struct worker *worker, const struct writing *plan, const char *chunk, size_t *length) {
+/* The encoded bytes of a chunk, in the scratch or, uncompressed, in the chunk itself; NULL if encoding fails. */
+static const char *encode(struct scratch *scratch, const struct write_plan *plan, const char *chunk, size_t *length) {
     if (plan->codec == RAW) {
         *length = plan->size;
         return chunk;
     }
-    if (plan->codec == GZIP && (worker->deflater == NULL || worker->level != plan->level)) {
-        if (worker->deflater != NULL) gzip_free_encoder(worker->deflater);
-        worker->deflater = gzip_create_encoder(plan->level);
-        worker->level = plan->level;
-        if (worker->deflater == NULL) return NULL;
+    if (plan->codec == GZIP && (scratch->deflater == NULL || scratch->level != plan->level)) {
+        if (scratch->deflater != NULL) gzip_free_encoder(scratch->deflater);
+        scratch->deflater = gzip_create_encoder(plan->level);
+        scratch->level = plan->level;
+        if (scratch->deflater == NULL) return NULL;
     }
     size_t room = plan->codec == BLOSC  ? plan->size + 16
                   : plan->codec == ZSTD ? zstd_bound(plan->size)
-                                        : gzip_bound(worker->deflater, plan->size);
-    char *data = room_for(&worker->encoded, &worker->encoded_room, room);
+                                        : gzip_bound(scratch->deflater, plan->size);
+    char *data = reserve(&scratch->encoded, &scratch->encoded_capacity, room);
     if (data == NULL) return NULL;
     if (plan->codec == BLOSC) {
         int found = blosc_compress_ctx(plan->level, plan->shuffle, plan->typesize, plan->size, chunk, data, room,
@@ -47,18 +46,18 @@ static const char *encode(struct worker *worker, const struct writing *plan, con
         return found > 0 ? data : NULL;
     }
     if (plan->codec == GZIP) {
-        *length = gzip_compress(worker->deflater, chunk, plan->size, data, room);
+        *length = gzip_compress(scratch->deflater, chunk, plan->size, data, room);
         return *length > 0 ? data : NULL;
     }
-    if (worker->cctx == NULL) worker->cctx = zstd_create_cctx();
-    if (worker->cctx == NULL || zstd_is_error(zstd_set(worker->cctx, ZSTD_LEVEL, plan->level)) ||
-        zstd_is_error(zstd_set(worker->cctx, ZSTD_CHECKSUM, plan->checksum)))
+    if (scratch->cctx == NULL) scratch->cctx = zstd_create_cctx();
+    if (scratch->cctx == NULL || zstd_is_error(zstd_set(scratch->cctx, ZSTD_LEVEL, plan->level)) ||
+        zstd_is_error(zstd_set(scratch->cctx, ZSTD_CHECKSUM, plan->checksum)))
         return NULL;
-    *length = zstd_compress(worker->cctx, data, room, chunk, plan->size);
+    *length = zstd_compress(scratch->cctx, data, room, chunk, plan->size);
     return zstd_is_error(*length) ? NULL : data;
 }
 
-/* A new file; none is left if that fails. */
+/* Writes a new file. Removes it if writing fails. */
 static enum status write_file(const char *path, const char *data, size_t length) {
     int file;
     do {
@@ -80,38 +79,39 @@ static enum status write_file(const char *path, const char *data, size_t length)
     return failed ? UNUSUAL : DONE;
 }
 
-static enum status write_item(struct worker *worker, const struct writing *plan, size_t item) {
+static enum status write_item(struct scratch *scratch, const struct write_plan *plan, size_t item) {
     const char *chunk = plan->source + plan->offsets[item];
     size_t run, length;
-    if (plan->codec == BLOSC && plan->size > INT32_MAX - 16) return UNUSUAL; /* more than a frame can hold */
+    if (plan->codec == BLOSC && plan->size > INT32_MAX - 16) return UNUSUAL; /* the limit of a Blosc frame */
     if (split_box(plan->packed, plan->strides, plan->shape, plan->rank, plan->itemsize, &run) != 0) {
-        char *memory = room_for(&worker->decoded, &worker->decoded_room, plan->size);
+        char *memory = reserve(&scratch->decoded, &scratch->decoded_capacity, plan->size);
         if (memory == NULL) return UNUSUAL;
         copy_box(memory, plan->packed, chunk, plan->strides, plan->shape, plan->rank, plan->itemsize);
         chunk = memory;
     }
     if (plan->fill != NULL && is_filled(chunk, plan)) return ABSENT;
-    const char *data = encode(worker, plan, chunk, &length);
+    const char *data = encode(scratch, plan, chunk, &length);
     return data == NULL ? UNUSUAL : write_file(plan->paths[item], data, length);
 }
 
 PyDoc_STRVAR(write_doc,
              "write(paths, source, offsets, shape, strides, itemsize, fill, codec, options)\n"
-             "Writes chunks of one shape to new files: from the address `source`, each at its offset. The bytes that\n"
-             "say what became of each: 0 where it is written, 1 where it holds nothing but `fill`, if that is not\n"
-             "None, and is not written, 2 for what is left to others. `options` are (level,) for gzip, (level, checksum)\n"
+             "Encodes chunks of one shape, each at its offset from the address `source`, and writes them to new\n"
+             "files. Returns one status byte per chunk: DONE; ABSENT if it holds nothing but `fill` and is not\n"
+             "written (never if `fill` is None); UNUSUAL if it is left to Python. `options` are (level,) for gzip, (level, checksum)\n"
              "for Zstandard, (compressor, level, shuffle, blocksize, typesize) for Blosc.");
 
 static PyObject *py_write(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *paths, *offsets, *shape, *strides, *fill, *options, *result = NULL;
-    struct writing plan = {0};
+    struct write_plan plan = {0};
     unsigned long long source;
     Py_ssize_t itemsize, typesize = 0, blocksize = 0;
     int codec, other;
     if (!PyArg_ParseTuple(arguments, "O!KO!OOnOiO!", &PyList_Type, &paths, &source, &PyList_Type, &offsets, &shape,
                           &strides, &itemsize, &fill, &codec, &PyTuple_Type, &options) ||
-        !is_known(codec) || !numbers_of(shape, plan.shape, &plan.rank) || !numbers_of(strides, plan.strides, &other))
+        !check_codec(codec) || !parse_numbers(shape, plan.shape, &plan.rank) ||
+        !parse_numbers(strides, plan.strides, &other))
         return NULL;
     if (codec == ZSTD && !PyArg_ParseTuple(options, "ip", &plan.level, &plan.checksum)) return NULL;
     if (codec == GZIP && !PyArg_ParseTuple(options, "i", &plan.level)) return NULL;
@@ -134,14 +134,14 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
     int64_t *places = calloc(plan.count + 1, sizeof(int64_t));
     plan.paths = calloc(plan.count + 1, sizeof(char *));
     plan.status = calloc(plan.count + 1, 1);
-    struct worker *worker = take_worker();
-    if (places == NULL || plan.paths == NULL || plan.status == NULL || worker == NULL) {
+    struct scratch *scratch = acquire_scratch();
+    if (places == NULL || plan.paths == NULL || plan.status == NULL || scratch == NULL) {
         PyErr_NoMemory();
         goto end;
     }
     for (size_t i = 0; i < plan.count; i++) {
         places[i] = PyLong_AsLongLong(PyList_GetItem(offsets, (Py_ssize_t)i));
-        if ((plan.paths[i] = path_of(PyList_GetItem(paths, (Py_ssize_t)i))) == NULL) goto end;
+        if ((plan.paths[i] = parse_path(PyList_GetItem(paths, (Py_ssize_t)i))) == NULL) goto end;
     }
     if (PyErr_Occurred()) goto end;
     plan.offsets = places;
@@ -152,11 +152,11 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
     plan.typesize = (size_t)typesize;
     plan.blocksize = (size_t)blocksize;
     PyThreadState *state = PyEval_SaveThread();
-    for (size_t i = 0; i < plan.count; i++) plan.status[i] = (unsigned char)write_item(worker, &plan, i);
+    for (size_t i = 0; i < plan.count; i++) plan.status[i] = (unsigned char)write_item(scratch, &plan, i);
     PyEval_RestoreThread(state);
     result = PyBytes_FromStringAndSize((const char *)plan.status, (Py_ssize_t)plan.count);
 end:
-    give_back(worker);
+    release_scratch(scratch);
     free(places);
     free(plan.paths);
     free(plan.status);
@@ -165,7 +165,7 @@ end:
 
 PyDoc_STRVAR(write_files_doc,
              "write_files(paths, values)\n"
-             "Writes values to new files. The bytes that say what became of each, as for `write`.");
+             "Writes values to new files. Returns one status byte per value, DONE or UNUSUAL.");
 
 static PyObject *py_write_files(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -178,25 +178,25 @@ static PyObject *py_write_files(PyObject *module, PyObject *arguments) {
     }
     const char **names = calloc((size_t)count + 1, sizeof(char *));
     Py_buffer *buffers = calloc((size_t)count + 1, sizeof(Py_buffer));
-    char *became = calloc((size_t)count + 1, 1);
-    if (names == NULL || buffers == NULL || became == NULL) {
+    char *statuses = calloc((size_t)count + 1, 1);
+    if (names == NULL || buffers == NULL || statuses == NULL) {
         PyErr_NoMemory();
         goto end;
     }
     for (; held < count; held++) {
-        if ((names[held] = path_of(PyList_GetItem(paths, held))) == NULL ||
+        if ((names[held] = parse_path(PyList_GetItem(paths, held))) == NULL ||
             PyObject_GetBuffer(PyList_GetItem(values, held), &buffers[held], PyBUF_SIMPLE) != 0)
             goto end;
     }
     PyThreadState *state = PyEval_SaveThread();
     for (Py_ssize_t i = 0; i < count; i++)
-        became[i] = (char)write_file(names[i], buffers[i].buf, (size_t)buffers[i].len);
+        statuses[i] = (char)write_file(names[i], buffers[i].buf, (size_t)buffers[i].len);
     PyEval_RestoreThread(state);
-    result = PyBytes_FromStringAndSize(became, count);
+    result = PyBytes_FromStringAndSize(statuses, count);
 end:
     for (Py_ssize_t i = 0; i < held; i++) PyBuffer_Release(&buffers[i]);
     free(names);
     free(buffers);
-    free(became);
+    free(statuses);
     return result;
 }

@@ -1,7 +1,8 @@
-/* What Python gives, as C has it. */
+/* Conversion of Python arguments. */
 
-static int numbers_of(PyObject *tuple, int64_t *numbers, int *count) {
-    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) > MOST_DIMENSIONS) {
+/* Reads a tuple of integers into `numbers`; 0 with an exception. */
+static int parse_numbers(PyObject *tuple, int64_t *numbers, int *count) {
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) > MAX_DIMENSIONS) {
         PyErr_SetString(PyExc_TypeError, "expected a tuple of at most 64 integers");
         return 0;
     }
@@ -13,7 +14,8 @@ static int numbers_of(PyObject *tuple, int64_t *numbers, int *count) {
     return 1;
 }
 
-static const char *path_of(PyObject *text) {
+/* The UTF-8 of a path, which lives as long as `text`; NULL with an exception. */
+static const char *parse_path(PyObject *text) {
     Py_ssize_t length;
     const char *path = PyUnicode_AsUTF8AndSize(text, &length);
     if (path != NULL && strlen(path) != (size_t)length) {
