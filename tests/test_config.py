@@ -1,4 +1,4 @@
-"""Settings: where they come from, how long they hold, and for whom."""
+"""Settings: where they come from, and for which threads and how long they apply."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ config = omnizarr.config
 
 
 @pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
+def _restore_settings() -> Iterator[None]:
     before = {field.name: getattr(config, field.name) for field in fields(Settings)}
     yield
     config.set(**before)
 
 
-def test_a_block_changes_settings_and_puts_them_back() -> None:
+def test_a_block_changes_settings_and_restores_them() -> None:
     before = config.threads
     with config(threads=before + 3) as settings:
         assert settings.threads == config.threads == before + 3
@@ -35,7 +35,7 @@ def test_a_block_changes_settings_and_puts_them_back() -> None:
     assert config.threads == before
 
 
-def test_a_block_puts_them_back_after_an_error() -> None:
+def test_a_block_restores_settings_after_an_error() -> None:
     before = config.threads
     with pytest.raises(RuntimeError), config(threads=before + 1):
         raise RuntimeError
@@ -50,18 +50,18 @@ def test_one_block_may_be_entered_again() -> None:
     assert config.threads != 7
 
 
-def test_set_holds_for_the_process_and_for_other_threads() -> None:
+def test_set_applies_to_all_threads_of_the_process() -> None:
     config.set(threads=5)
-    assert _seen_elsewhere() == 5
+    assert _threads_in_another_thread() == 5
 
 
-def test_a_block_holds_for_its_own_thread_only() -> None:
+def test_a_block_applies_to_its_own_thread_only() -> None:
     before = config.threads
     with config(threads=before + 4):
-        assert _seen_elsewhere() == before
+        assert _threads_in_another_thread() == before
 
 
-def test_a_block_holds_in_the_threads_that_work_for_it() -> None:
+def test_a_block_applies_to_its_worker_threads() -> None:
     z = omnizarr.create_array(None, shape=(64, 10_000), dtype="int32", chunks=(1, 10_000), compressors="gzip")
     z[...] = 1
     config.set(max_chunk_bytes=100, threads=4)
@@ -70,7 +70,7 @@ def test_a_block_holds_in_the_threads_that_work_for_it() -> None:
             assert z[...].sum() == z.size
 
 
-def _seen_elsewhere() -> int:
+def _threads_in_another_thread() -> int:
     seen: list[int] = []
     thread = threading.Thread(target=lambda: seen.append(config.threads))
     thread.start()
@@ -79,7 +79,7 @@ def _seen_elsewhere() -> int:
 
 
 def test_set_inside_a_block_is_refused() -> None:
-    with config(threads=2), pytest.raises(ArgumentError, match="undone"):
+    with config(threads=2), pytest.raises(ArgumentError, match="no effect inside a `with config"):
         config.set(threads=3)
 
 
@@ -106,12 +106,12 @@ def test_assigning_is_refused_because_it_would_change_nothing() -> None:
         config.threads = 3
 
 
-def test_workers_are_the_threads_or_one_per_core() -> None:
+def test_workers_is_threads_or_the_number_of_cores() -> None:
     assert Settings(threads=3).workers == 3
     assert Settings(threads=0).workers >= 1
 
 
-def test_the_names_are_listed_and_shown() -> None:
+def test_dir_and_repr_show_the_settings() -> None:
     assert {field.name for field in fields(Settings)} <= set(dir(config))
     assert "max_chunk_bytes" in repr(config)
     assert isinstance(config, Config)
@@ -124,7 +124,7 @@ def _in_a_new_process(statement: str, **environment: str) -> subprocess.Complete
     )
 
 
-def test_the_environment_sets_where_settings_start() -> None:
+def test_the_environment_sets_the_initial_values() -> None:
     result = _in_a_new_process(
         "c = omnizarr.config; print(c.threads, c.max_chunk_bytes, c.max_document_bytes)",
         OMNIZARR_THREADS="3",
@@ -134,7 +134,7 @@ def test_the_environment_sets_where_settings_start() -> None:
     assert result.stdout.split() == ["3", "1000", "2000"]
 
 
-def test_a_wrong_environment_is_our_own_error_when_it_is_read() -> None:
+def test_an_invalid_environment_variable_is_an_omnizarr_error() -> None:
     result = _in_a_new_process(
         "try:\n    omnizarr.config.threads\nexcept omnizarr.OmnizarrError as error:\n    print(error)",
         OMNIZARR_THREADS="many",

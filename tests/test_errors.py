@@ -1,4 +1,4 @@
-"""The family of errors: what catches them, what they carry, and that they survive a pickle."""
+"""The error classes: base classes, fields, messages, pickling."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_every_error_of_the_module_has_an_example_here() -> None:
     assert {item.__name__ for item in family} <= set(errors.__all__)
 
 
-def test_the_tree_in_the_docstring_names_them_all() -> None:
+def test_the_docstring_of_the_module_names_every_error() -> None:
     assert errors.__doc__ is not None
     for cls in EXAMPLES:
         assert cls.__name__ in errors.__doc__
@@ -112,19 +112,19 @@ def test_notes_survive_a_pickle() -> None:
 
 
 @pytest.mark.parametrize(("cls", "builtin"), BUILTINS)
-def test_errors_are_caught_by_what_users_write(cls: type[OmnizarrError], builtin: type[Exception]) -> None:
+def test_errors_have_built_in_base_classes(cls: type[OmnizarrError], builtin: type[Exception]) -> None:
     with pytest.raises(builtin):
         raise EXAMPLES[cls]
     assert issubclass(cls, OmnizarrError)
 
 
 @pytest.mark.parametrize("error", EXAMPLES.values(), ids=lambda error: type(error).__name__)
-def test_the_text_is_the_message_and_the_hint(error: OmnizarrError) -> None:
+def test_str_is_the_message_and_the_hint(error: OmnizarrError) -> None:
     expected = error.message if error.hint is None else f"{error.message}\n\nhint: {error.hint}"
     assert str(error) == expected
 
 
-def test_fields_that_nobody_set_are_none() -> None:
+def test_fields_are_none_by_default() -> None:
     assert ArgumentError("no").argument is None
     assert StoreError("no").store is None
     assert StoreError("no").key is None
@@ -145,12 +145,12 @@ def test_metadata_errors_list_every_problem_and_its_hint() -> None:
     )
 
 
-def test_chunk_errors_say_where() -> None:
+def test_chunk_errors_have_the_location_as_fields() -> None:
     error = EXAMPLES[ChunkError]
     assert (error.array, error.chunk, error.key, error.codec) == ("a", (0, 1), "a/c/0/1", "gzip")  # type: ignore[attr-defined]
 
 
-def test_warnings_name_the_line_of_the_user() -> None:
+def test_warnings_point_to_the_line_of_the_user() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn("look here")

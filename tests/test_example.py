@@ -1,4 +1,4 @@
-"""The example that `make demo` runs: it works as a program, and what it writes is what it says."""
+"""The example of `make demo` runs, and its data agree with its output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.pages import ROOT
 
 
 def test_the_example(tmp_path: Path) -> None:
-    """Run as a user would, with a folder to keep the data in."""
+    """Run as a program, with a folder for the data."""
     command = [sys.executable, str(ROOT / "examples" / "weather.py"), str(tmp_path)]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     shown = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True, env=environment)

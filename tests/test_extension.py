@@ -1,4 +1,4 @@
-"""The spelling that all extension points share."""
+"""The form that all extension points of a document share."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_R33_object_form() -> None:
         ({"name": "gzip", "level": 1}, "$.x.level"),
     ],
 )
-def test_R33_other_values_are_problems_with_their_place(value: Any, path: str) -> None:
+def test_R33_other_values_are_problems_with_their_path(value: Any, path: str) -> None:
     found, problems = read(value)
     assert found is None
     assert [problem.path for problem in problems.found] == [path]
@@ -70,7 +70,7 @@ def test_R36_must_understand_false_is_refused_where_nothing_can_be_ignored() -> 
     assert found is not None
 
 
-def test_type_stands_for_name_in_documents_of_early_2023() -> None:
+def test_type_is_read_as_name_in_documents_of_early_2023() -> None:
     found, problems = read({"type": "gzip", "configuration": {"level": 1}})
     assert found == Extension("gzip", {"level": 1})
     assert problems.warnings
@@ -89,7 +89,7 @@ def test_R37_unknown_name_is_a_problem_that_suggests_the_nearest() -> None:
     registry.register("gzip", 1)
     problems = Problems()
     assert find_registered(Extension("gzip", {}), registry, problems) == 1
-    assert find_registered(Extension("gzipp", {}, place="$.codecs[0].name"), registry, problems) is None
+    assert find_registered(Extension("gzipp", {}, name_path="$.codecs[0].name"), registry, problems) is None
     (problem,) = problems.found
     assert problem.path == "$.codecs[0].name"
     assert problem.hint == "did you mean `gzip`?"

@@ -1,4 +1,4 @@
-"""JSON in and out, and the collector of problems."""
+"""JSON parsing and writing, and the collection of problems."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_R153_what_is_written_is_read_back(value: Any) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_give_a_value_or_our_own_error(data: bytes) -> None:
+def test_any_bytes_give_a_value_or_a_metadata_error(data: bytes) -> None:
     try:
         parse(data)
     except MetadataError:
@@ -55,7 +55,7 @@ def test_R153_writes_utf8_without_escapes_or_a_mark() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, [1.0, math.nan]])
 def test_A60_never_writes_numbers_that_json_does_not_have(value: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"`\$.*` cannot be written as JSON: -?(nan|inf) .* text such as"):
+    with pytest.raises(ArgumentError, match=r"`\$.*` cannot be written as JSON: .* number -?(nan|inf); .* text"):
         _json.dump(value)
 
 
@@ -69,11 +69,11 @@ def test_R154_of_repeated_members_the_last_counts() -> None:
     assert parse(b'{"a": 1, "a": 2}') == {"a": 2}
 
 
-def test_a_byte_order_mark_is_passed_over() -> None:
+def test_a_byte_order_mark_is_ignored() -> None:
     assert parse(b"\xef\xbb\xbf{}") == {}
 
 
-def test_half_a_surrogate_pair_survives() -> None:
+def test_a_lone_surrogate_survives() -> None:
     assert parse(_json.dump({"a": "\ud800"})) == {"a": "\ud800"}
 
 
@@ -90,7 +90,7 @@ def test_half_a_surrogate_pair_survives() -> None:
         (b"[" * 100_000, "nested too deeply|not valid JSON"),
     ],
 )
-def test_what_is_not_json_is_our_own_error(data: bytes, message: str) -> None:
+def test_invalid_json_is_a_metadata_error(data: bytes, message: str) -> None:
     with pytest.raises(MetadataError, match=message):
         parse(data)
 
@@ -125,7 +125,7 @@ class Word(str):
         ({Word("w"): {"x": None}}, {"w": {"x": None}}),
     ],
 )
-def test_plain_gives_what_will_be_read_back(value: Any, expected: Any) -> None:
+def test_plain_returns_the_value_that_is_read_back(value: Any, expected: Any) -> None:
     found = _json.plain(value, "x")
     assert found == expected
     assert parse(_json.dump(found)) == expected
@@ -146,14 +146,14 @@ def test_plain_gives_what_will_be_read_back(value: Any, expected: Any) -> None:
         (object(), "`x`"),
     ],
 )
-def test_plain_names_the_place_of_what_json_cannot_hold(value: Any, place: str) -> None:
+def test_plain_names_the_path_of_a_value_that_json_cannot_hold(value: Any, place: str) -> None:
     with pytest.raises(ArgumentError, match=f"{place} cannot be written as JSON") as caught:
         _json.plain(value, "x")
     assert caught.value.argument is not None
     assert caught.value.argument.startswith("x")
 
 
-def test_plain_refuses_what_could_not_be_read_back() -> None:
+def test_plain_refuses_values_nested_too_deeply() -> None:
     deep: list[Any] = []
     for _ in range(100):
         deep = [deep]
@@ -183,18 +183,18 @@ def test_describe_is_short_and_never_fails(value: Any, text: str) -> None:
     assert _json.describe(value) == text
 
 
-def test_describe_survives_what_holds_itself() -> None:
+def test_describe_handles_circular_values() -> None:
     circle: list[Any] = []
     circle.append(circle)
     assert _json.describe(circle)
 
 
-def test_nearest_suggests_what_is_like_a_name_and_nothing_else() -> None:
+def test_nearest_suggests_only_similar_names() -> None:
     assert _json.nearest("reguler", ["regular", "rectilinear"]) == "did you mean `regular`?"
     assert _json.nearest("zzz", ["regular"]) is None
 
 
-def test_problems_are_collected_with_their_places() -> None:
+def test_problems_are_collected_with_their_paths() -> None:
     problems = Problems()
     assert not problems
     problems.expected("$.a", "an integer", "x")
@@ -208,7 +208,7 @@ def test_problems_are_collected_with_their_places() -> None:
     assert [problem.path for problem in problems.warnings] == ["$.c"]
 
 
-def test_same_takes_nan_for_nan() -> None:
+def test_same_treats_nan_as_equal_to_nan() -> None:
     assert _json.same({"a": [math.nan, 1]}, {"a": [math.nan, 1]})
     assert not _json.same({"a": math.nan}, {"a": math.inf})
     assert _json.same({"a": 1, "b": 2}, {"b": 2, "a": 1})

@@ -1,5 +1,5 @@
-"""What happens where an optional library is not installed: the error names what needs it, the array, and the command
-that brings it; whatever else lies there stays readable."""
+"""Optional libraries that are not installed: the error names the feature, the array and the install command, and other
+nodes stay readable."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ CASES: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("data type `float8_e5m2`", {"shape": 2, "dtype": "complex_float8_e5m2"}),
     ],
 }
-"""By the extra that brings the library: what needs it, and arrays that do."""
+"""By extra: the feature that needs the library, and the options of an array that uses it."""
 
 STORES = {
     "obstore": "s3://bucket/x",
     "pyarrow": str(ROOT / "tests/corpora/references/kerchunk-0.2.10/refs.parq"),
 }
-"""By the extra that brings the library: the address of a store that needs it."""
+"""By extra: the address of a store that needs the library."""
 
 CREATING = """
 import json, sys
@@ -93,7 +93,7 @@ for act in ("read", "write"):
         ),
     ],
 )
-def test_no_array_is_created_that_could_not_be_written(extra: str, needy: str, options: dict[str, Any]) -> None:
+def test_an_array_that_needs_a_missing_library_is_not_created(extra: str, needy: str, options: dict[str, Any]) -> None:
     command = [sys.executable, "-W", "error", "-c", CREATING, extra, json.dumps(options)]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -114,7 +114,9 @@ def test_there_is_a_case_for_every_extra() -> None:
     [(extra, *case) for extra, cases in CASES.items() for case in cases],
     ids=[f"{extra}-{number}" for extra, cases in CASES.items() for number in range(len(cases))],
 )
-def test_the_error_names_all_that_is_needed(extra: str, needy: str, options: dict[str, Any], tmp_path: Path) -> None:
+def test_the_error_names_feature_array_and_package(
+    extra: str, needy: str, options: dict[str, Any], tmp_path: Path
+) -> None:
     group = omnizarr.create_group(tmp_path, zarr_format=options.get("zarr_format", 3))
     group.create_array("plain", data=[1, 2, 3])
     options = {name: value for name, value in options.items() if name != "zarr_format"}
@@ -148,7 +150,7 @@ except omnizarr.errors.MissingDependencyError as error:
 
 
 @pytest.mark.parametrize("extra", STORES)
-def test_a_store_says_what_it_needs(extra: str) -> None:
+def test_a_store_names_the_missing_package(extra: str) -> None:
     command = [sys.executable, "-W", "error", "-c", LOCATING, extra, STORES[extra]]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -158,12 +160,12 @@ def test_a_store_says_what_it_needs(extra: str) -> None:
 @pytest.mark.parametrize(
     ("library", "place", "hint"),
     [
-        ("obstore", "s3://bucket/x", 'hint: run `pip install "omnizarr[obstore]"`'),  # as every shell takes it
+        ("obstore", "s3://bucket/x", 'hint: run `pip install "omnizarr[obstore]"`'),  # quoted for every shell
         ("fsspec", "ftp://server/x", 'hint: fsspec may know it: run `pip install "omnizarr[fsspec]"`; or a package'),
         ("sqlite3", "sqlite::x", "hint: it is a part of Python, which this build of Python was made without"),
     ],
 )
-def test_the_hint_can_be_followed(library: str, place: str, hint: str, tmp_path: Path) -> None:
+def test_the_hint_names_a_command_that_works(library: str, place: str, hint: str, tmp_path: Path) -> None:
     program = LOCATING.replace("errors.MissingDependencyError", "OmnizarrError")
     command = [sys.executable, "-W", "error", "-c", program, library, place]
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The package as a whole: what importing it costs, what the wheel holds, and what no file of the project may say."""
+"""The package as a whole: the cost of importing it, the content of the wheel, and rules for all files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INSTALLED = bool(os.environ.get("OMNIZARR_INSTALLED"))  # set when the tests run
 
 
 def modules_after(statement: str) -> set[str]:
-    """The modules that a fresh interpreter has loaded after a statement."""
+    """The modules that a new interpreter has imported after a statement."""
     code = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(json.loads(result.stdout))
@@ -29,18 +29,18 @@ def modules_after(statement: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def imported() -> set[str]:
-    """What omnizarr loads when it is first used, beyond NumPy and what hardly any program does without."""
+    """The modules that omnizarr imports on first use, without those of NumPy, json and dataclasses."""
     return modules_after("import numpy, omnizarr; omnizarr.open") - modules_after("import numpy, json, dataclasses")
 
 
 @pytest.mark.smoke
-def test_the_package_by_itself_loads_not_even_numpy() -> None:
+def test_importing_omnizarr_does_not_import_numpy() -> None:
     assert "numpy" not in modules_after("import omnizarr")
 
 
 @pytest.mark.smoke
 def test_the_public_names_are_these() -> None:
-    """Pinned: a name that goes missing is noticed here and not by the users."""
+    """Pinned, so that this test notices a missing name before users do."""
     names = """
         Array Attributes CacheStore ChunkCache FsspecStore Group LocalStore MemoryStore ObjectStore OmnizarrError
         OmnizarrWarning ReferenceStore SQLiteStore Store UnreadableNode ZipStore __version__ array as_zarr_store codecs
@@ -58,7 +58,7 @@ def test_the_public_names_are_these() -> None:
 
 
 @pytest.mark.parametrize("name", ["codecs", "codecs.numcodecs_", "dtypes", "extending", "store", "testing"])
-def test_names_that_are_loaded_late_can_be_found_before(name: str) -> None:
+def test_dir_shows_names_that_are_imported_lazily(name: str) -> None:
     code = f"import json, omnizarr.{name} as module; print(json.dumps([module.__all__, dir(module)]))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     public, shown = map(set, json.loads(result.stdout))
@@ -66,18 +66,18 @@ def test_names_that_are_loaded_late_can_be_found_before(name: str) -> None:
 
 
 @pytest.mark.smoke
-def test_importing_loads_no_library_but_numpy(imported: set[str]) -> None:
+def test_first_use_imports_no_library_but_numpy(imported: set[str]) -> None:
     outsiders = {name.partition(".")[0] for name in imported} - set(sys.stdlib_module_names) - {"omnizarr", "numpy"}
     assert outsiders == set()
 
 
 @pytest.mark.smoke
-def test_importing_loads_little(imported: set[str]) -> None:
-    """Bounds, so that a heavy import is noticed when it is added and not by the users; raise them with a reason."""
+def test_first_use_imports_few_modules(imported: set[str]) -> None:
+    """Bounds, so that a heavy import is noticed when it is added. Raise them only with a reason."""
     own = {name for name in imported if name.partition(".")[0] == "omnizarr"}
     others = imported - own
-    assert len(own) <= 150, sorted(own)  # each folder counts too: its `__init__` is a module
-    assert len(others) <= 30, sorted(others)  # `logging` and `concurrent.futures` for `_fork`, which says why
+    assert len(own) <= 150, sorted(own)  # packages count, too; `indexing` has one module per kind of key
+    assert len(others) <= 30, sorted(others)  # includes `logging` and `concurrent.futures` for `_fork`
     slow = {"argparse", "asyncio", "email", "http", "importlib.metadata"}
     assert others.isdisjoint(
         slow | {"multiprocessing", "socket", "subprocess", "tempfile", "urllib.request", "zipfile"}
@@ -97,7 +97,7 @@ def test_the_distribution_is_complete() -> None:
 
 
 @pytest.mark.smoke
-@pytest.mark.skipif(not INSTALLED, reason="only asked of the built wheel")
+@pytest.mark.skipif(not INSTALLED, reason="runs against the built wheel only")
 def test_the_wheel_is_what_is_tested() -> None:
     assert omnizarr.__file__ is not None
     assert ROOT / "src" not in Path(omnizarr.__file__).parents
@@ -108,10 +108,9 @@ def test_the_wheel_is_what_is_tested() -> None:
 
 
 def texts(*patterns: str) -> Iterator[tuple[str, str]]:
-    """The project's files that match, by name, with their text."""
+    """Names and texts of the project's files that match the patterns."""
     for pattern in patterns:
-        found = sorted(ROOT.glob(pattern))
-        for path in found:
+        for path in sorted(ROOT.glob(pattern)):
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 
@@ -119,25 +118,25 @@ CODE = ("src/**/*.py", "tests/**/*.py", "examples/*.py", "benchmarks/**/*.py")
 PROSE = ("*.md", "docs/**/*.md", "Makefile", "pyproject.toml", ".ci/*", ".gitignore")
 
 
-def test_the_files_to_look_at_are_found() -> None:
+def test_the_patterns_match_files() -> None:
     assert len(list(texts(*CODE))) > 50
     assert len(list(texts(*PROSE))) > 5
 
 
-def test_no_file_names_a_place_of_one_machine() -> None:
+def test_no_file_contains_a_path_of_one_machine() -> None:
     places = "|".join(["work", "root", "home", "tmp", "Users"])
     pattern = re.compile(rf"(?<![\w.:/~*}}\])])/({places})/")
     assert [name for name, text in texts(*CODE, *PROSE) if pattern.search(text)] == []
 
 
-def test_what_the_makefile_uses_it_also_says() -> None:
-    """`make soak` without `SECONDS=` once asked for no seconds at all, which is an error."""
+def test_the_makefile_defines_every_variable_it_uses() -> None:
+    """`make soak` without `SECONDS=` once passed an empty number of seconds, which is an error."""
     text = (ROOT / "Makefile").read_text()
-    used = set(re.findall(r"(?<!\$)\$\(([A-Z_]+)\)", text)) - {"MAKEFILE_LIST"}  # which make itself gives
+    used = set(re.findall(r"(?<!\$)\$\(([A-Z_]+)\)", text)) - {"MAKEFILE_LIST"}  # set by make
     assert used - set(re.findall(r"^([A-Z_]+) [?:]?=", text, re.MULTILINE)) == set()
 
 
-def test_nothing_is_left_to_do() -> None:
-    """In Python files, ruff looks at the comments; a text of another writer may well hold such a word."""
+def test_no_file_contains_a_to_do_mark() -> None:
+    """Ruff checks the comments of Python files. Strings there may quote such a mark of another writer."""
     pattern = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]))
     assert [name for name, text in texts(*PROSE) if pattern.search(text)] == []

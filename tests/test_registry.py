@@ -1,4 +1,4 @@
-"""Registries: names and aliases, and packages that offer more through entry points, sound or broken."""
+"""Registries: names, aliases, and valid and broken entry points of installed packages."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_names_and_aliases(things: Registry[str]) -> None:
     things.register("apple", "a", aliases=("pomme", "apfel"))
     assert things.get("apple") == things.get("pomme") == things.get("apfel") == "a"
     assert things.get("pear") is None
-    assert things.get("pomme") == "a"  # also after a search that found nothing
+    assert things.get("pomme") == "a"  # also after a lookup without a result
     assert things.names() == ("apple",)
 
 
-def test_a_name_is_registered_once_unless_it_is_to_be_replaced(things: Registry[str]) -> None:
+def test_registering_a_name_again_needs_replace(things: Registry[str]) -> None:
     things.register("apple", "a")
     with pytest.raises(ArgumentError, match="registered already"):
         things.register("apple", "b")
@@ -70,13 +70,13 @@ def test_a_broken_package_breaks_only_its_own_name(things: Registry[str], folder
     assert things.get("pear") == "p"
 
 
-def test_what_the_program_registered_wins_over_a_package(things: Registry[str], folder: Path) -> None:
+def test_an_item_of_the_program_takes_precedence_over_a_package(things: Registry[str], folder: Path) -> None:
     offer(folder, "late-package", {"pear": "late_module:thing"}, {"late_module": "thing = 'late'"})
     things.register("pear", "early", aliases=("poire",))
     assert things.get("pear") == things.get("poire") == "early"
 
 
-def test_a_package_may_register_its_names_and_aliases_by_itself(folder: Path) -> None:
+def test_a_package_may_register_its_names_during_its_import(folder: Path) -> None:
     install(
         folder,
         "busy-package",
@@ -93,7 +93,7 @@ def test_a_package_may_register_its_names_and_aliases_by_itself(folder: Path) ->
         assert codecs.get("hectic") is found
 
 
-def test_names_of_packages_are_suggested_without_being_loaded(things: Registry[str], folder: Path) -> None:
+def test_names_of_packages_are_suggested_without_an_import(things: Registry[str], folder: Path) -> None:
     offer(folder, "dear-package", {"quince": "dear_module:thing"}, {"dear_module": "raise RuntimeError"})
     assert things.get("quinc") is None
     assert "quince" in things.names()
@@ -120,14 +120,14 @@ def test_a_broken_package_never_blocks_a_group(folder: Path) -> None:
             group["bad"]
 
 
-# -- what is registered again
+# -- registering again
 
 
 def make(name: str, module: str = "a_notebook") -> type[Zstd]:
     return type(name, (Zstd,), {"__module__": module, "__qualname__": name})
 
 
-def test_a_cell_of_a_notebook_may_be_run_again() -> None:
+def test_a_notebook_cell_may_run_again() -> None:
     registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(Zstd))
     first, second = make("Mine"), make("Mine")
     registry.register("mine", first, aliases=("my",))
@@ -141,7 +141,7 @@ def test_a_cell_of_a_notebook_may_be_run_again() -> None:
     assert registry.get("mine") is second
 
 
-def test_what_the_core_has_is_replaced_only_on_request() -> None:
+def test_built_in_items_are_replaced_only_on_request() -> None:
     with as_it_was(codecs):
         for name in ("zstd", "gzip", "endian"):  # registered, offered, and an alias
             with pytest.raises(ArgumentError, match=f"`{name}` is registered already"):
@@ -149,7 +149,7 @@ def test_what_the_core_has_is_replaced_only_on_request() -> None:
             with pytest.raises(ArgumentError, match=f"`{name}` is registered already"):
                 codecs.register("mine", make("Mine"), aliases=(name,))
         with pytest.raises(ArgumentError, match="registered already"):
-            codecs.register("zstd", Zstd)  # of the core itself: nobody's cell
+            codecs.register("zstd", Zstd)  # a built-in class does not come from a notebook cell
         mine = make("Mine")
         codecs.register("endian", mine, replace=True)
         assert codecs.get("endian") is mine
@@ -157,7 +157,7 @@ def test_what_the_core_has_is_replaced_only_on_request() -> None:
     assert codecs.get("endian") is omnizarr.codecs.Bytes
 
 
-def test_what_is_not_of_the_kind_is_refused() -> None:
+def test_items_of_another_type_are_refused() -> None:
     registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(omnizarr.codecs.Codec))
     with pytest.raises(ArgumentError, match="expected a class that is derived from `Codec`, found 3"):
         registry.register("mine", 3)
@@ -169,7 +169,7 @@ def test_what_is_not_of_the_kind_is_refused() -> None:
 
 
 def test_a_package_may_offer_an_old_name(folder: Path) -> None:
-    """Documents that have it are read; what is written has the new one."""
+    """Documents with the old name are read, and written with the new one."""
     install(folder, "old-package", {"omnizarr.codecs": {"old.zstd": "omnizarr.codecs:Zstd"}}, {})
     with as_it_was(codecs):
         z = omnizarr.create_array(store := {}, data=[1, 2, 3], compressors={"name": "old.zstd"})
@@ -177,11 +177,11 @@ def test_a_package_may_offer_an_old_name(folder: Path) -> None:
         assert b"old.zstd" not in bytes(store["zarr.json"])
 
 
-# -- what packages can do wrong
+# -- faulty packages
 
 
-def test_two_packages_that_offer_one_name_are_an_error_when_it_is_met(things: Registry[str], folder: Path) -> None:
-    """Which one is found first is an accident of the machine, and data must not depend on it."""
+def test_a_name_that_two_packages_offer_is_an_error_on_lookup(things: Registry[str], folder: Path) -> None:
+    """The order of packages depends on the machine, and decoded data must not depend on it."""
     offer(folder / "one", "one-package", {"fig": "one_module:thing"}, {"one_module": "thing = 1"})
     offer(
         folder / "two",
@@ -200,7 +200,7 @@ def test_two_packages_that_offer_one_name_are_an_error_when_it_is_met(things: Re
         assert things.get("fig") == "chosen"
 
 
-def test_one_package_that_is_found_twice_is_one(things: Registry[str], folder: Path) -> None:
+def test_a_package_found_twice_on_the_path_counts_once(things: Registry[str], folder: Path) -> None:
     for place in ("one", "two"):
         offer(folder / place, "twice-package", {"lime": "twice_module:thing"}, {"twice_module": "thing = 1"})
     with pytest.MonkeyPatch.context() as patch:
@@ -222,7 +222,7 @@ def test_one_package_that_is_found_twice_is_one(things: Registry[str], folder: P
     ],
     ids=["import", "exit", "syntax", "absent", "value", "type", "abstract"],
 )
-def test_a_broken_entry_point_is_named(folder: Path, value: str, text: str, reason: str) -> None:
+def test_the_error_names_a_broken_entry_point(folder: Path, value: str, text: str, reason: str) -> None:
     registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(omnizarr.codecs.Codec))
     offer(folder, "sour-package", {"lemon": value}, {"sour_module": text})
     offer(folder, "sweet-package", {"pear": "omnizarr.codecs:Zstd"}, {})
@@ -238,7 +238,7 @@ def test_a_broken_entry_point_is_named(folder: Path, value: str, text: str, reas
 
 
 @pytest.mark.parametrize("text", [b"[omnizarr.tests.things]\nno equals sign\n", b"\xff\xfe", b"[omnizarr.tests.things"])
-def test_a_damaged_list_of_entry_points_hides_no_other(things: Registry[str], folder: Path, text: bytes) -> None:
+def test_a_damaged_list_of_entry_points_does_not_hide_others(things: Registry[str], folder: Path, text: bytes) -> None:
     offer(folder, "a-damaged-package", {}, {})
     (folder / "a-damaged-package-1.0.dist-info" / "entry_points.txt").write_bytes(text)
     offer(folder, "sound-package", {"pear": "sound_module:thing"}, {"sound_module": "thing = 'p'"})
@@ -246,7 +246,7 @@ def test_a_damaged_list_of_entry_points_hides_no_other(things: Registry[str], fo
     assert things.get("pear") == "p"
 
 
-def test_many_threads_get_one_thing(things: Registry[object], folder: Path) -> None:
+def test_concurrent_lookups_return_the_same_item(things: Registry[object], folder: Path) -> None:
     offer(folder, "slow-package", {"pear": "slow_module:Thing"}, {"slow_module": "class Thing: pass"})
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: things.get("pear"), range(32)))

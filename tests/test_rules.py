@@ -1,5 +1,5 @@
-"""The rules of the format, by number: whatever program, comment or test names one, docs/rules.md explains it, and every
-rule of the older generations has a test that is named after it."""
+"""The rules of the format by number: docs/rules.md explains each rule that code or tests name, and each rule of the
+older generations has a test named after it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ PROGRAMS = {
 }
 
 RULE = re.compile(r"(?<![A-Za-z0-9%])([RSTUVZA])(\d{1,3})(?:–\1(\d{1,3}))?(?![A-Za-z0-9])")
-"""A rule, or all from one to another: `S13–S37`."""
+"""One rule, or a range: `S13–S37`."""
 
 
-def remarks(text: str) -> str:
-    """What people say in a program: its comments and docstrings, but for what they quote."""
-    said = [
+def comments(text: str) -> str:
+    """The comments and docstrings of a program, without text in backquotes."""
+    texts = [
         token.string for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type == tokenize.COMMENT
     ]
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            said.append(node.value.value)
-    return re.sub("`[^`]*`", "", "\n".join(said))
+            texts.append(node.value.value)
+    return re.sub("`[^`]*`", "", "\n".join(texts))
 
 
 def rules_in(text: str) -> set[str]:
@@ -41,7 +41,7 @@ def rules_in(text: str) -> set[str]:
 
 
 def rules_of_tests() -> dict[str, str]:
-    """The rules that tests are named after, with a file of each."""
+    """The rules in names of tests, each with one file."""
     return {
         rule: name
         for name, text in PROGRAMS.items()
@@ -57,18 +57,18 @@ def explained() -> set[str]:
     return set(found)
 
 
-def test_rules_are_found_in_remarks() -> None:
+def test_rules_are_found_in_comments() -> None:
     text = '"""As in S13–S15 (T7), not `S3`."""\nx = "<U12 V7"  # A5, R102; %A1, V2x\n\n\ndef f():\n    """Z1"""\n'
-    assert rules_in(remarks(text)) == {"S13", "S14", "S15", "T7", "A5", "R102", "Z1"}
+    assert rules_in(comments(text)) == {"S13", "S14", "S15", "T7", "A5", "R102", "Z1"}
 
 
 def test_every_rule_that_is_named_is_explained(explained: set[str]) -> None:
-    """`S10` in a program is a type of NumPy, and a rule in its comments."""
+    """Outside comments `S10` is a NumPy type, so only the letters R and A are searched there."""
     assert len(PROGRAMS) > 100
     named = rules_of_tests()
     for name, text in PROGRAMS.items():
         anywhere = {rule for rule in rules_in(text) if rule[0] in "RA"}
-        named.update(dict.fromkeys(anywhere | rules_in(remarks(text)), name))
+        named.update(dict.fromkeys(anywhere | rules_in(comments(text)), name))
     assert {rule[0] for rule in named} == set("RSTUVZA")
     assert {rule: name for rule, name in named.items() if rule not in explained} == {}
 

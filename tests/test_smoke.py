@@ -1,5 +1,4 @@
-"""A quick look at everything that an installed package needs to work: each library underneath, shards, groups, and the
-command line."""
+"""Quick checks of an installed package: each codec library, shards, groups and the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ DATA = np.arange(5000, dtype="int32").reshape(50, 100)
 
 @pytest.mark.parametrize("codec", [Blosc(), Crc32c(), Gzip(), Zstd()], ids=lambda codec: codec.name)
 @pytest.mark.parametrize("shards", [None, (40, 60)], ids=["chunks", "shards"])
-def test_every_library_underneath_works(tmp_path: Path, codec: Codec, shards: tuple[int, int] | None) -> None:
+def test_every_codec_library_works(tmp_path: Path, codec: Codec, shards: tuple[int, int] | None) -> None:
     place = tmp_path / "data.zarr"
     omnizarr.create_array(place, data=DATA, chunks=(20, 30), shards=shards, compressors=[codec])
     found = omnizarr.open_array(place, mode="r")

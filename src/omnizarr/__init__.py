@@ -5,17 +5,17 @@
     z[:100] = 1.5
     omnizarr.open("data.zarr", mode="r")[99, :3]
 
-What stands here is loaded when it is first used, so that `omnizarr --help` need not wait for NumPy.
+All names are imported on first use, so that `omnizarr --help` does not wait for NumPy.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr import (
-    _fork,  # noqa: F401  before anything else is imported
+    _fork,  # noqa: F401  registers fork handlers; must be the first import
     errors,
 )
-from omnizarr.config import config  # at once: else the submodule of that name would stand in its place
+from omnizarr.config import config  # not lazy: the submodule of the same name would hide it
 from omnizarr.errors import OmnizarrError, OmnizarrWarning
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ __all__ = [
     "zeros_like",
 ]
 
-_HOMES = {
+_MODULES = {
     "extending": (
         "register_chunk_grid",
         "register_chunk_key_encoding",
@@ -163,8 +163,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module `omnizarr` has no attribute `{name}`")
     if name == "codecs":
         return import_module("omnizarr.codecs")
-    home = next((home for home, names in _HOMES.items() if name in names), "api")
-    value = globals()[name] = getattr(import_module(f"omnizarr.{home}"), name)
+    module = next((module for module, names in _MODULES.items() if name in names), "api")
+    value = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
     return value
 
 

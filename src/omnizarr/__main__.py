@@ -1,4 +1,4 @@
-"""`python -m omnizarr` is the command line."""
+"""`python -m omnizarr` runs the command line."""
 
 from omnizarr.cli import main
 

@@ -1,5 +1,5 @@
-"""The one spelling that all extension points share in a v3 document: a name, or an object with a name, perhaps a
-configuration, and whether it must be understood (R33–R37)."""
+"""The form that all extension points of a v3 document share: a name, or an object with a name, an optional
+configuration and `must_understand` (R33–R37)."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _MEMBERS = ("name", "configuration", "must_understand")
 
 @dataclass(frozen=True, slots=True)
 class Extension:
-    """An extension as a document names it, before anybody has looked whether the name is known."""
+    """An extension as a document names it. The name may be unknown."""
 
     name: str
     configuration: dict[str, Json]
     must_understand: bool = True
-    place: str = field(default="$", compare=False)
-    """The JSON path of the name, for problems with it."""
+    name_path: str = field(default="$", compare=False)
+    """The JSON path of the name, for problems."""
 
 
 def parse_extension(
     value: Json, path: str, problems: Problems, *, kind: str, ignorable: bool = True, obsolete: Collection[str] = ()
 ) -> Extension | None:
-    """Reads the short or the long form of an extension; adds to `problems` and gives None if it is neither.
+    """The extension in its short or long form; adds to `problems` and returns None if `value` is neither.
 
-    `kind` names the extension point in messages. `ignorable` says whether `must_understand: false` may stand here
-    (R36). `obsolete` are members that drafts had beside the usual ones: skipped, with a warning.
+    `kind` names the extension point in messages. `ignorable` allows `must_understand: false` (R36). `obsolete` are
+    members of older drafts; they are skipped with a warning.
     """
     if isinstance(value, str):
-        value, place = {"name": value}, path
+        value, name_path = {"name": value}, path
     elif isinstance(value, dict):
-        place = f"{path}.name"
+        name_path = f"{path}.name"
         if "name" not in value and "type" in value:  # until March 2023 (§1.7)
-            place = f"{path}.type"
-            problems.warn(place, "`type` is read as `name`")
+            name_path = f"{path}.type"
+            problems.warn(name_path, "`type` is read as `name`")
             value = {"name": value["type"], **{key: item for key, item in value.items() if key != "type"}}
     else:
         problems.expected(path, f"the name of a {kind}, or an object with its name", value)
@@ -52,11 +52,11 @@ def parse_extension(
     before = len(problems.found)
     for member in obsolete:
         if member in value:
-            problems.warn(f"{path}.{member}", "a member of drafts, not used any more")
+            problems.warn(f"{path}.{member}", "a member of older drafts, ignored")
     check_members(value, (*_MEMBERS, *obsolete), path, problems)
     name = value.get("name")
     if not isinstance(name, str) or not name:
-        problems.expected(place, f"the name of a {kind}", name)
+        problems.expected(name_path, f"the name of a {kind}", name)
     configuration = value.get("configuration", {})
     if not isinstance(configuration, dict):
         problems.expected(f"{path}.configuration", "an object", configuration)
@@ -67,26 +67,28 @@ def parse_extension(
         problems.add(f"{path}.must_understand", f"a {kind} cannot be ignored, so this cannot be false")
     if len(problems.found) > before:
         return None
-    return Extension(name, configuration, must_understand, place)
+    return Extension(name, configuration, must_understand, name_path)
 
 
 def find_registered(extension: Extension, registry: Registry[T], problems: Problems) -> T | None:
-    """What the registry holds under the extension's name; a problem that suggests the nearest name if nothing (R37)."""
-    found = registry.get(extension.name)
-    if found is None:
-        problems.unknown(extension.place, registry.kind, extension.name, registry.names())
-    return found
+    """The item registered under the extension's name; if there is none, adds a problem that suggests the nearest name
+    (R37)."""
+    item = registry.get(extension.name)
+    if item is None:
+        problems.unknown(extension.name_path, registry.kind, extension.name, registry.names())
+    return item
 
 
 def call_extension(
     kind: str, name: str, path: str, problems: Problems, reader: Callable[..., T | None], *arguments: Any
 ) -> T | None:
-    """What an extension makes of a document, and a problem at `path` if that is nothing. Whatever goes wrong within it
-    is a problem of this document alone: others' code must not hide the arrays beside it, or be left out without a word
-    because it forgot to say what is wrong."""
+    """Call `reader(*arguments, path, problems)` of an extension and return its result.
+
+    An exception becomes a problem of this document at `path`, so that a faulty extension does not hide the arrays
+    beside it. None without a problem becomes a problem too."""
     before = len(problems.found)
     try:
-        found = reader(*arguments, path, problems)
+        result = reader(*arguments, path, problems)
     except ArgumentError as error:
         problems.add(f"{path}.configuration.{error.argument}" if error.argument else path, error.message)
         return None
@@ -95,13 +97,13 @@ def call_extension(
     except Exception as error:
         problems.add(path, f"{kind} `{name}` failed: {type(error).__name__}: {error}")
         return None
-    if found is None and len(problems.found) == before:
-        problems.add(path, f"{kind} `{name}` makes nothing of this, and does not say why")
-    return found
+    if result is None and len(problems.found) == before:
+        problems.add(path, f"{kind} `{name}` rejected this without giving a reason (a bug in the extension)")
+    return result
 
 
-def check_members(found: dict[str, Json], known: Collection[str], path: str, problems: Problems) -> None:
-    """Adds a problem for each member of the object at `path` that is not among the `known` ones."""
-    for member in found:
+def check_members(value: dict[str, Json], known: Collection[str], path: str, problems: Problems) -> None:
+    """Add a problem for each member of the object `value` at `path` whose name is not in `known`."""
+    for member in value:
         if member not in known:
             problems.add(f"{path}.{member}", "unknown member", hint=problems.nearest(member, known))

@@ -1,14 +1,14 @@
-"""What is done before a process forks, so that the child finds nothing half done by threads that it does not have.
+"""Fork handlers: a forked child must not inherit a lock or an import of a thread that it does not have.
 
-Much is imported when it is first needed, by whichever thread needs it. A child that is forked meanwhile has a lock of
-the interpreter that says that the thread is importing the module, which Python never frees; so a fork waits for what
-other threads import for omnizarr. And some locks are not to be held by anybody else.
+omnizarr imports many libraries on first use, in any thread. If another thread forks during an import, the child
+inherits the interpreter's module lock as held, and Python never releases it. Therefore a fork waits for imports that
+omnizarr started in other threads. It also acquires the locks below, so that no other thread holds them.
 """
 
 from __future__ import annotations
 
-# Both take locks for a fork, for which nearly every library asks while it is imported, or in its first call. What was
-# registered last is done first, so that they have to be there before what is registered below.
+# Both modules register fork handlers that take locks, and nearly every library uses those locks during its import or
+# first call. The handler registered last runs first, so these two must be imported before the handlers below register.
 import concurrent.futures.thread  # noqa: F401
 import logging  # noqa: F401
 import os
@@ -22,59 +22,63 @@ from typing import Any
 
 __all__ = ["CACHE_LOCK", "DATABASE_LOCK", "MEMORY_LOCK", "import_library", "run_before_fork"]
 
-# Locks that the forking thread holds while it forks, and nobody else. They are here, and not where they are used, to be
-# registered before anybody can be about to fork: else they would be freed after a fork for which they were not taken.
-# And they are taken and freed by themselves, without a function of Python's around it, in which Ctrl-C might be raised.
+# The forking thread holds these locks during a fork. They are defined here, and not where they are used, so that their
+# handlers are registered before any fork starts: otherwise a fork in progress would release a lock it never acquired.
+# The handlers are the methods of the locks themselves, because Ctrl-C could interrupt a Python function around them.
 MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK = Lock(), Lock(), Lock()
 
-_PATIENCE = 2.0  # seconds; an import takes less, unless it waits for what the forking thread holds
+_TIMEOUT = 2.0  # seconds; an import takes less, unless it waits for a lock of the forking thread
 _PAUSE = 0.0005  # seconds
-_IMPORTING = "<frozen importlib._bootstrap"
-_forks: dict[int, float] = {}  # the threads that are about to fork, and until when they are waited for
+_IMPORT_MACHINERY = "<frozen importlib._bootstrap"
+_forks: dict[int, float] = {}  # threads about to fork -> until when imports wait for them
 _tasks: list[Callable[[], object]] = []
 
 
 def run_before_fork(task: Callable[[], object]) -> None:
-    """Has something done before each fork, while the locks above are held."""
+    """Register `task` to run before each fork, while the locks above are held."""
     _tasks.append(task)
 
 
 def import_library(name: str) -> Any:
-    """The module of a library, imported if it was not yet; not while somebody forks."""
-    if name not in sys.modules and not _imports(sys._getframe()):  # who imports already is waited for
+    """The module `name`. The first import waits for forks that have started in other threads."""
+    # A thread inside an import must not wait, because the fork waits for that import.
+    if name not in sys.modules and not _is_importing(sys._getframe()):
         while time.monotonic() < max(list(_forks.values()), default=0):
             time.sleep(_PAUSE)
     return import_module(name)
 
 
-def _wait() -> None:
-    """Lets imports that are under way end. Nobody is kept from beginning one by a lock, but libraries for a while:
-    other handlers take locks before a fork, and somebody may hold one of those who imports."""
-    end = _forks[get_ident()] = time.monotonic() + _PATIENCE
-    # Whoever has slept has the interpreter for some milliseconds then, in which nobody else begins another import.
+def _wait_for_imports() -> None:
+    """Wait until imports in other threads end, at most `_TIMEOUT` seconds.
+
+    `import_library` delays new imports only for that time. A lock would deadlock: other fork handlers take locks, and
+    an importing thread may hold one of them."""
+    end = _forks[get_ident()] = time.monotonic() + _TIMEOUT
+    # After a sleep this thread owns the interpreter for some milliseconds, in which no other thread starts an import.
     time.sleep(_PAUSE / 10)
-    while _others_import() and time.monotonic() < end:
+    while _other_thread_imports() and time.monotonic() < end:
         time.sleep(_PAUSE)
 
 
-def _prepare() -> None:
+def _run_tasks() -> None:
     for task in _tasks.copy():
         task()
 
 
-def _go_on() -> None:
+def _end_fork_in_parent() -> None:
     _forks.pop(get_ident(), None)
 
 
-def _go_on_in_child() -> None:
+def _end_fork_in_child() -> None:
     _forks.clear()
-    _import_again()
+    _drop_unfinished_imports()
 
 
-def _import_again() -> None:
-    """In a child: what somebody else was importing all the same, whom it does not have, is imported anew when it is
-    wanted, which fails for some libraries, where it would hang for all. Python has no call for this; where it keeps its
-    locks otherwise, nothing is done."""
+def _drop_unfinished_imports() -> None:
+    """In a child: forget modules that another thread of the parent was still importing, and their locks.
+
+    The child imports them again on use. This fails for some libraries; without it, every such import would hang.
+    Python has no public call for this. If an interpreter keeps its module locks elsewhere, nothing happens."""
     module_locks = getattr(sys.modules.get("_frozen_importlib"), "_module_locks", {})
     for name, reference in list(module_locks.items()):
         owner = getattr(reference(), "owner", None)
@@ -85,17 +89,17 @@ def _import_again() -> None:
             del sys.modules[name]
 
 
-def _others_import() -> bool:
-    """Whether another thread imports something because code of omnizarr wants it."""
+def _other_thread_imports() -> bool:
+    """Whether another thread runs an import that code of omnizarr started."""
     frames = sys._current_frames()
-    frames.pop(get_ident(), None)  # which would hold the dict that holds it, and with it what all others work with
-    return any(map(_imports, frames.values()))
+    frames.pop(get_ident(), None)  # avoids a reference cycle that would keep the locals of all threads alive
+    return any(map(_is_importing, frames.values()))
 
 
-def _imports(frame: FrameType | None) -> bool:
+def _is_importing(frame: FrameType | None) -> bool:
     importing = False
     while frame is not None:
-        if frame.f_code.co_filename.startswith(_IMPORTING):
+        if frame.f_code.co_filename.startswith(_IMPORT_MACHINERY):
             importing = True
         elif importing and str(frame.f_globals.get("__name__")).partition(".")[0] == "omnizarr":
             return True
@@ -103,8 +107,10 @@ def _imports(frame: FrameType | None) -> bool:
     return False
 
 
-if hasattr(os, "register_at_fork"):  # what is registered last is done first
-    os.register_at_fork(before=_prepare)
+if hasattr(os, "register_at_fork"):  # the `before` handler registered last runs first
+    os.register_at_fork(before=_run_tasks)
     for _lock in (MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK):
         os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
-    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on_in_child)
+    os.register_at_fork(
+        before=_wait_for_imports, after_in_parent=_end_fork_in_parent, after_in_child=_end_fork_in_child
+    )

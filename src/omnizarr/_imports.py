@@ -1,4 +1,4 @@
-"""Imports of optional libraries, with an error that says what to install."""
+"""Imports of optional libraries, with an error that names the package to install."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ __all__ = ["load_optional"]
 
 
 def load_optional(feature: str, package: str, module: str | None = None) -> Any:
-    """The module `module` (by default `package`); MissingDependencyError if it is not installed.
-
-    `feature` is what needs it, and `package` what the user has to install.
-    """
+    """The module `module` (by default `package`), which `feature` needs. MissingDependencyError if `package` is not
+    installed."""
     try:
         return import_library(module or package)
     except ImportError:

@@ -1,5 +1,5 @@
-"""JSON in and out: bounded, tolerant of what Python writers stored, strict in what is written; and the
-collector that finds every problem of a document before anything is raised."""
+"""JSON: parsing with limits and tolerance for documents of Python writers, strict writing, and `Problems`, which
+collects all problems of a document before an error is raised."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from omnizarr.errors import ArgumentError, MetadataError, Problem
 
 __all__ = ["Json", "Problems", "describe", "dump", "from_base64", "is_integer", "nearest", "parse", "plain", "same"]
 
-Json = Any  # a value as json.loads gives it; a precise recursive alias would make every reader of a document cast
+Json = Any  # a value from json.loads; with a precise recursive alias every reader of a document would need casts
 
-_DEEPEST = 200  # levels; RFC 8259 lets a reader set such a limit, and real documents stay below 20
+_DEEPEST = 200  # levels; RFC 8259 permits such a limit, and real documents stay below 20
 
 
 def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Json:
-    """The JSON value in `data`. Bare `NaN` and `Infinity` are accepted, as Python wrote them for years (A60);
-    of repeated members the last one counts (R154). `what` names the document in errors."""
+    """The JSON value in `data`. Bare `NaN` and `Infinity` are accepted, because Python wrote them for years (A60). The
+    last of repeated members counts (R154). `what` names the document in errors."""
     if len(data) > limit:
         raise MetadataError(f"{what} is {len(data)} bytes long, more than the limit of {limit}")
     text = bytes(data)
@@ -35,7 +35,7 @@ def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Jso
         raise MetadataError(f"{what} is nested too deeply") from None
     except ValueError as error:
         raise MetadataError(f"{what} is not valid JSON: {error}") from None
-    # No value is deeper than it has brackets, and to count those takes less time than to look.
+    # The number of brackets limits the depth, and counting them is faster than walking the value.
     if text.count(b"{") + text.count(b"[") > _DEEPEST and _too_deep(value):
         raise MetadataError(f"{what} is nested more than {_DEEPEST} levels deep")
     return value
@@ -57,17 +57,16 @@ def _too_deep(value: Json) -> bool:
 
 
 def dump(value: Json, *, allow_nan: bool = False, ascii: bool = False) -> bytes:
-    """`value` as RFC 8259 JSON in UTF-8 (R153). NumPy scalars and arrays become numbers and lists. With `allow_nan` a
-    number that is not finite is written as Python does, which is not JSON; with `ascii` all other letters are
-    escaped."""
+    """`value` as RFC 8259 JSON in UTF-8 (R153). NumPy scalars and arrays become numbers and lists. `allow_nan` writes
+    `NaN` and `Infinity` as Python does, which is not valid JSON. `ascii` escapes all other characters."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=ascii, allow_nan=allow_nan, default=_plain)
         try:
             return text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 does not have and an escape can spell
+        except UnicodeEncodeError:  # a lone surrogate: JSON can escape it, UTF-8 cannot encode it
             return json.dumps(value, indent=2, allow_nan=allow_nan, default=_plain).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        plain(value, "$")  # raises with the place, if it finds one
+        plain(value, "$")  # raises an error with the JSON path, if it finds the value
         raise ArgumentError(f"cannot be written as JSON: {error}", argument="attributes") from None
 
 
@@ -78,12 +77,12 @@ def _plain(value: object) -> Json:
 
 
 def plain(value: Any, path: str) -> Json:
-    """A copy of a user's `value` as a document would give it back: lists for tuples and arrays, plain numbers and text.
-    ArgumentError, with the place, if it cannot be stored, or could not be read back."""
-    return _copied(value, path, _DEEPEST // 2)  # the other half is left for the documents around it
+    """A copy of a user's `value` as a document returns it: lists for tuples and arrays, Python numbers and strings.
+    ArgumentError with the JSON path if it cannot be stored and read back."""
+    return _copy(value, path, _DEEPEST // 2)  # the document around it may use the other half of the levels
 
 
-def _copied(value: Any, path: str, levels: int) -> Json:
+def _copy(value: Any, path: str, levels: int) -> Json:
     reason = None
     if value is None or isinstance(value, bool):
         return value
@@ -94,36 +93,36 @@ def _copied(value: Any, path: str, levels: int) -> Json:
     if isinstance(value, (float, np.floating)):
         if math.isfinite(value):
             return float(value)
-        reason = f'{value} is not a number that JSON knows; write it as text such as "NaN"'
+        reason = f'JSON has no number {value}; write it as text such as "NaN"'
     elif isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in "biufUO":
-        return _copied(value.tolist(), path, levels)
+        return _copy(value.tolist(), path, levels)
     elif levels == 0:
         reason = f"it is nested more than {_DEEPEST // 2} levels deep"
     elif isinstance(value, (list, tuple)):
-        return [_copied(item, f"{path}[{index}]", levels - 1) for index, item in enumerate(value)]
+        return [_copy(item, f"{path}[{index}]", levels - 1) for index, item in enumerate(value)]
     elif isinstance(value, Mapping):
         others = [name for name in value if not isinstance(name, str)]
         if not others:
-            return {str.__str__(name): _copied(item, f"{path}.{name}", levels - 1) for name, item in value.items()}
-        reason = f"names are strings, and {others[0]!r} is not one"
+            return {str.__str__(name): _copy(item, f"{path}.{name}", levels - 1) for name, item in value.items()}
+        reason = f"member names must be strings, found {others[0]!r}"
     else:
         kind = f"NumPy array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-        reason = f"JSON has nothing for a {kind}"
+        reason = f"JSON cannot represent a {kind}"
     raise ArgumentError(f"`{path}` cannot be written as JSON: {reason}", argument=path.partition(".")[0])
 
 
 def same(a: Json, b: Json) -> bool:
-    """Whether two values are equal; unlike Python's comparison it takes NaN for equal to NaN."""
+    """Whether two values are equal. Unlike in Python, NaN equals NaN."""
     return bool(a == b) or json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
 def is_integer(value: Json) -> TypeGuard[int]:
-    """Whether a JSON value is an integer; `true` is not."""
+    """Whether a JSON value is an integer. `true` is not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def describe(value: Json) -> str:
-    """A found value as it stands in a message: short, and in JSON's spelling."""
+    """A value for a message: as JSON, at most 60 characters."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     try:
@@ -131,24 +130,24 @@ def describe(value: Json) -> str:
     except (TypeError, ValueError, RecursionError):
         try:
             text = repr(value)
-        except (ValueError, RecursionError):  # Python spells no integers of more than 4300 digits
+        except (ValueError, RecursionError):  # Python prints no integers of more than 4300 digits
             text = f"a value of type {type(value).__name__} that is too long to show"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """A hint that names the known word most like `name`, if one is like it."""
-    import difflib  # needed only for mistakes
+    """A hint with the known name that is most similar to `name`; None if none is similar."""
+    import difflib  # lazy import: error messages only
 
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"did you mean `{found[0]}`?" if found else None
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"did you mean `{matches[0]}`?" if matches else None
 
 
 _MOST_HINTS = 50
 
 
 class Problems:
-    """Collects what is wrong with a document: a parser adds problems and goes on, and all are raised at the end."""
+    """The problems of a document. A parser adds problems and continues; its caller raises all of them together."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
@@ -158,28 +157,28 @@ class Problems:
         return bool(self.found)
 
     def add(self, path: str, message: str, *, hint: str | None = None) -> None:
-        """Something that makes the document unusable."""
+        """Add a problem that makes the document unusable."""
         self.found.append(Problem(path, message, hint))
 
     def expected(self, path: str, what: str, found: Json) -> None:
-        """The commonest problem: one thing was expected and another found."""
+        """Add the most common problem: one value was expected and another found."""
         self.add(path, f"expected {what}, found {describe(found)}")
 
     def nearest(self, name: str, known: Iterable[str]) -> str | None:
-        """A hint as `nearest` gives it; none any more where there are very many problems, for each takes its time."""
+        """The hint of `nearest`; None after 50 problems, because each search takes time."""
         return nearest(name, known) if len(self.found) < _MOST_HINTS else None
 
     def unknown(self, path: str, kind: str, name: str, known: Iterable[str]) -> None:
-        """A name that nobody registered; suggests the nearest one that somebody did."""
+        """Add a problem for a name that is not registered, with the nearest known name as a hint."""
         self.add(path, f"unknown {kind} `{name}`", hint=self.nearest(name, known))
 
     def warn(self, path: str, message: str) -> None:
-        """Something a strict writer would not have written, and a tolerant reader accepts."""
+        """Add a warning: readers accept the value, but strict writers do not write it."""
         self.warnings.append(Problem(path, message))
 
 
 def from_base64(value: Json) -> bytes | None:
-    """The bytes that a JSON value spells in base64; None if it is no such text."""
+    """The bytes of base64 text; None if `value` is not such text."""
     if not isinstance(value, str):
         return None
     try:

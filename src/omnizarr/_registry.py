@@ -1,5 +1,5 @@
-"""One registry per extension point: what omnizarr brings, what a program registers, and what installed packages
-offer through entry points, each of which is loaded only when its own name is met."""
+"""Registries, one per extension point: built-in items, items that a program registers, and entry points of installed
+packages. An entry point is loaded when its name is looked up."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names and what they stand for. What omnizarr or the program registered wins over what packages offer; if several
-    packages offer one name, nobody can tell which one is meant, and asking for it is an error."""
+    """Items by name. Items of omnizarr and of the program take precedence over entry points. If several packages offer
+    one name, looking it up is an error, because the choice would be arbitrary."""
 
     changes: ClassVar[int] = 0
-    """How often anything was registered anywhere: whoever keeps what names stood for looks whether that still holds."""
+    """The number of registrations in all registries. Caches of looked-up items compare it to detect changes."""
 
     def __init__(self, kind: str, group: str, admit: Callable[[Any], T] | None = None) -> None:
         self.kind = kind
         self.group = group
         self._admit = admit
-        """Gives what is kept of something that is registered, or TypeError that says what was expected."""
+        """Converts a registered item to what `get` returns; TypeError if it is not usable."""
         self._items: dict[str, T] = {}
         self._sources: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
@@ -36,9 +36,10 @@ class Registry(Generic[T]):
         self._points: dict[str, list[EntryPoint]] | None = None
 
     def register(self, name: str, item: Any, *, aliases: tuple[str, ...] = (), replace: bool = False) -> T:
-        """Adds `item` under `name`; `aliases` are other spellings that are read and never written. A name that is taken
-        is refused, unless `replace` says so, or what has it was defined by the same name in the same module: then a
-        cell of a notebook has been run again."""
+        """Register `item` under `name`. `aliases` are read and never written.
+
+        ArgumentError if the name is registered already, unless `replace` is true or the registered item has the same
+        module and qualified name: then a notebook cell has been run again."""
         try:
             admitted: T = item if self._admit is None else self._admit(item)
         except TypeError as error:
@@ -53,7 +54,7 @@ class Registry(Generic[T]):
                 raise ArgumentError(
                     f"{self.kind} `{spelling}` is registered already",
                     argument="name",
-                    hint="`replace=True` puts the new one in its place",
+                    hint="`replace=True` replaces it",
                 )
         Registry.changes += 1
         self._aliases.pop(name, None)
@@ -67,7 +68,7 @@ class Registry(Generic[T]):
         return name in self._items or name in self._offers
 
     def offer(self, name: str, place: str, *, aliases: tuple[str, ...] = ()) -> None:
-        """Adds what lies at `place`, "module:attribute", to be imported when its name is first met."""
+        """Register the attribute at `place` ("module:attribute"), which is imported when `name` is first looked up."""
         if self._knows(name):
             raise ArgumentError(f"{self.kind} `{name}` is registered already", argument="name")
         self._offers[name] = place
@@ -75,88 +76,88 @@ class Registry(Generic[T]):
             self._aliases[alias] = name
 
     def get(self, name: str) -> T | None:
-        """What `name` stands for, or None. ExtensionError if the package that offers it cannot be loaded."""
+        """The item `name`; None if there is none. ExtensionError if the package that offers it cannot be loaded."""
         name = self._aliases.get(name, name)
-        found = self._items.get(name)
-        return self._loaded(name) if found is None else found
+        item = self._items.get(name)
+        return self._load(name) if item is None else item
 
-    def _loaded(self, name: str) -> T | None:
+    def _load(self, name: str) -> T | None:
         if name in self._offers:
             module, _, attribute = self._offers[name].partition(":")
             item = getattr(import_module(module), attribute)
             return self._items.setdefault(name, item if self._admit is None else self._admit(item))
         if self._points is None:
-            self._points = _offered(self.group)  # set when it is complete: another thread may be here, too
+            self._points = _entry_points(self.group)  # assigned when complete, because other threads may read it
         points = self._points.get(name)
         if points is None:
             return None
         if len({point.value for point in points}) > 1:
-            # The order in which packages are found is an accident of the machine: data must not depend on it.
+            # The order of packages depends on the machine's path. Decoded data must not depend on it.
             raise ExtensionError(
                 self.kind,
                 name,
                 ", ".join(sorted({_package(point) for point in points})),
-                self._spelled(points[0]),
-                "several packages offer it, and nothing says which one is meant",
-                hint="uninstall all of them but one, or register the right one in the program",
+                self._describe(points[0]),
+                "several packages offer it, and the choice would be arbitrary",
+                hint="uninstall all of them but one, or register one of them in the program",
             )
         try:
             item = points[0].load()
             admitted: T = item if self._admit is None else self._admit(item)
-        except (Exception, SystemExit) as error:  # whatever goes wrong there is not the fault of whoever asked
+        except (Exception, SystemExit) as error:  # any failure of the import is an error of that package
             reason = f"{type(error).__name__}: {error}"
-            raise ExtensionError(self.kind, name, _package(points[0]), self._spelled(points[0]), reason) from error
-        # The package may have registered the name by itself while it was loaded, and perhaps as an alias.
+            raise ExtensionError(self.kind, name, _package(points[0]), self._describe(points[0]), reason) from error
+        # The package may have registered the name itself during the import, perhaps as an alias.
         return self._items.setdefault(self._aliases.get(name, name), admitted)
 
-    def _spelled(self, point: EntryPoint) -> str:
+    def _describe(self, point: EntryPoint) -> str:
         return f"{self.group}: {point.name} = {point.value}"
 
     def names(self) -> tuple[str, ...]:
-        """All names that are known by now, in order; those that packages offer are, once an unknown one was met."""
+        """All known names, sorted. Those of entry points are known after the first lookup of an unknown name."""
         return tuple(sorted({*self._items, *self._offers, *(self._points or ())}))
 
     def aliases(self) -> dict[str, str]:
-        """Other spellings, and the names that they stand for."""
+        """Names by alias."""
         return dict(self._aliases)
 
 
 def subclass_of(base: type[Any]) -> Callable[[Any], Any]:
-    """Admits classes that are derived from `base` and leave nothing out."""
+    """An `admit` function that accepts concrete subclasses of `base`."""
 
-    def admit(found: Any) -> Any:
-        if not isinstance(found, type) or not issubclass(found, base):
-            raise TypeError(f"expected a class that is derived from `{base.__name__}`, found {found!r}")
-        missing = sorted(getattr(found, "__abstractmethods__", ()))
+    def admit(item: Any) -> Any:
+        if not isinstance(item, type) or not issubclass(item, base):
+            raise TypeError(f"expected a class that is derived from `{base.__name__}`, found {item!r}")
+        missing = sorted(getattr(item, "__abstractmethods__", ()))
         if missing:
-            raise TypeError(f"`{found.__name__}` lacks {', '.join(f'`{name}`' for name in missing)}")
-        return found
+            raise TypeError(f"`{item.__name__}` lacks {', '.join(f'`{name}`' for name in missing)}")
+        return item
 
     return admit
 
 
 def _source(item: object) -> str:
-    """Where something was defined; of a value, where its class was."""
+    """Module and qualified name of `item`, or of its class."""
     named: Any = item if hasattr(item, "__qualname__") else type(item)
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _offered(group: str) -> dict[str, list[EntryPoint]]:
-    """What installed packages offer, by name."""
-    from importlib.metadata import entry_points  # costs milliseconds, and most programs never come here
+def _entry_points(group: str) -> dict[str, list[EntryPoint]]:
+    """The entry points of installed packages by name."""
+    from importlib.metadata import entry_points  # lazy import: takes milliseconds, and most programs do not need it
 
     points: Iterable[EntryPoint]
     try:
         points = entry_points(group=group)
-    except Exception:  # a package whose list of entry points is damaged must not hide the others
-        points = _one_by_one(group)
-    found: dict[str, list[EntryPoint]] = {}
+    except Exception:  # a package with a damaged list of entry points must not hide the others
+        points = _readable_entry_points(group)
+    by_name: dict[str, list[EntryPoint]] = {}
     for point in points:
-        found.setdefault(point.name, []).append(point)
-    return found
+        by_name.setdefault(point.name, []).append(point)
+    return by_name
 
 
-def _one_by_one(group: str) -> Iterable[EntryPoint]:
+def _readable_entry_points(group: str) -> Iterable[EntryPoint]:
     from importlib.metadata import distributions
 
     seen = set()
@@ -165,7 +166,7 @@ def _one_by_one(group: str) -> Iterable[EntryPoint]:
             name, points = distribution.name, distribution.entry_points.select(group=group)
         except Exception:
             continue
-        if name not in seen:  # the first on the path is the one that is imported
+        if name not in seen:  # Python imports the first one on the path
             seen.add(name)
             yield from points
 
@@ -173,5 +174,5 @@ def _one_by_one(group: str) -> Iterable[EntryPoint]:
 def _package(point: EntryPoint) -> str:
     try:
         return str(point.dist.name if point.dist else point.module)
-    except Exception:  # its metadata are damaged as well
+    except Exception:  # damaged package metadata
         return point.value

@@ -1,5 +1,5 @@
-"""Settings: `omnizarr.config.threads` reads one, `omnizarr.config.set(threads=4)` changes it for the process,
-`with omnizarr.config(threads=4): ...` for a block; `OMNIZARR_THREADS=4` in the environment sets where it starts."""
+"""Settings. `omnizarr.config.threads` reads one, `omnizarr.config.set(threads=4)` changes it for the process, and
+`with omnizarr.config(threads=4): ...` for a block. `OMNIZARR_THREADS=4` in the environment sets the initial value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Config", "Settings", "config"]
 
 @cache
 def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only; it respects taskset and cpusets
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only; respects taskset and cpusets
     return len(affinity(0)) if affinity else (os.cpu_count() or 1)
 
 
@@ -26,16 +26,16 @@ class Settings:
     """All settings, with their defaults."""
 
     threads: int = 0
-    """How many threads decode and encode at once; 0 takes one per core."""
+    """The number of threads that decode and encode; 0 means one per core."""
     max_chunk_bytes: int = 4 * 2**30
-    """A chunk whose decoded size is larger is refused before memory is taken for it."""
+    """The largest decoded size of a chunk. Larger chunks are an error before any memory is allocated."""
     max_document_bytes: int = 256 * 2**20
-    """A metadata document that is larger is refused."""
+    """The largest metadata document. Larger documents are an error."""
     locking: int = 1
-    """Whether local stores take locks that all processes share; 0 is for file systems that have none."""
+    """Whether local stores use file locks between processes; 0 is for file systems without locks."""
 
     native: int = 1
-    """Whether chunks in files are read and written by compiled code, where it was compiled."""
+    """Whether the compiled kernel, if it is available, reads and writes chunks in files."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -55,21 +55,21 @@ _NAMES = tuple(field.name for field in fields(Settings))
 
 
 def _from_environment() -> Settings:
-    found = {}
+    values = {}
     for name in _NAMES:
         text = os.environ.get(f"OMNIZARR_{name.upper()}")
         if text is not None:
             try:
-                found[name] = int(text)
+                values[name] = int(text)
             except ValueError:
                 raise ArgumentError(
                     f"environment variable OMNIZARR_{name.upper()}: expected an integer, found {text!r}", argument=name
                 ) from None
-    return Settings(**found)
+    return Settings(**values)
 
 
 class _Block:
-    """A `with` block in which some settings differ."""
+    """A `with` block with changed settings."""
 
     def __init__(self, override: ContextVar[Settings | None], settings: Settings) -> None:
         self._override = override
@@ -87,7 +87,7 @@ class _Block:
 
 
 class Config:
-    """The one place that settings are read from. A `with` block overrides the process, and only for its own context."""
+    """The current settings. A `with` block overrides those of the process in its own context only."""
 
     def __init__(self) -> None:
         self._process: Settings | None = None
@@ -95,7 +95,7 @@ class Config:
 
     @property
     def current(self) -> Settings:
-        """The settings in force here."""
+        """The settings of this context."""
         override = self._override.get()
         if override is not None:
             return override
@@ -104,9 +104,11 @@ class Config:
         return self._process
 
     def set(self, **changes: int) -> None:
-        """Changes settings for the whole process."""
+        """Change settings for the whole process."""
         if self._override.get() is not None:
-            raise ArgumentError("config.set() inside a `with config(...)` block would be undone by it", argument="set")
+            raise ArgumentError(
+                "config.set() has no effect inside a `with config(...)` block: the block overrides it", argument="set"
+            )
         self._process = self._changed(changes)
 
     def __call__(self, **changes: int) -> _Block:
@@ -125,7 +127,7 @@ class Config:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_"):
-            raise AttributeError(f"settings are not assigned to: use `config.set({name}={value!r})`")
+            raise AttributeError(f"settings cannot be assigned: use `config.set({name}={value!r})`")
         object.__setattr__(self, name, value)
 
     def __dir__(self) -> list[str]:

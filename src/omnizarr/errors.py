@@ -1,30 +1,30 @@
-"""Every error and warning that omnizarr raises, with the facts as fields and the text made from them.
+"""Every error and warning that omnizarr raises. Errors have their facts as fields; the message is built from them.
 
-The family::
+The hierarchy::
 
     OmnizarrError
-    ├── LocationError (ValueError)            a store or path argument that cannot be understood
-    ├── ArgumentError (ValueError)            another argument that cannot be used
-    ├── StoreError (OSError)                  a store could not do what it was asked
+    ├── LocationError (ValueError)            an invalid store, path or URL argument
+    ├── ArgumentError (ValueError)            any other invalid argument
+    ├── StoreError (OSError)                  a failed operation of a store
     │   ├── InvalidKeyError (ValueError)      a key that no store may accept (`..`, absolute, empty)
-    │   └── ReadOnlyError (PermissionError)   a write through something opened for reading
+    │   └── ReadOnlyError (PermissionError)   a write to a read-only store or node
     ├── NodeError
     │   ├── NodeNotFoundError (KeyError, FileNotFoundError)
     │   ├── NodeExistsError (FileExistsError)
-    │   └── NodeTypeError (TypeError)         an array where a group was asked for, or the reverse
-    ├── MetadataError (ValueError)            a document that breaks the format; all its problems
-    ├── SelectionError (IndexError)           a selection that cannot be made
+    │   └── NodeTypeError (TypeError)         an array where a group is expected, or the reverse
+    ├── MetadataError (ValueError)            an invalid metadata document, with all its problems
+    ├── SelectionError (IndexError)           an invalid selection
     │   └── OutOfBoundsError
     ├── BroadcastError (ValueError)           a value whose shape does not fit the selection
-    ├── CodecError (ValueError)               a codec could not encode or decode
+    ├── CodecError (ValueError)               a codec failed to encode or decode
     │   └── ChunkError                        the same, with the array, the chunk and the key
-    ├── ExtensionError (ImportError)          an installed package offers a name and cannot be loaded
-    └── MissingDependencyError (ImportError)  an optional library is needed
+    ├── ExtensionError (ImportError)          an installed extension that cannot be loaded
+    └── MissingDependencyError (ImportError)  an optional library that is not installed
 
     OmnizarrWarning (UserWarning)
 
-A builtin base stands beside ours only where a user would write it in `except`.
-This file imports nothing of omnizarr.
+An error has a built-in base class only if users would write that class in `except`.
+This module imports no other module of omnizarr.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ __all__ = [
 
 
 class OmnizarrWarning(UserWarning):
-    """Something the user may want to act on; never raised twice for one cause."""
+    """A condition that the user may want to act on. Issued once per cause."""
 
 
 def warn(message: str) -> None:
-    """Warns, and names the line of the user's program that led here."""
+    """Issue an OmnizarrWarning that points to the calling line of the user's program."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
@@ -73,7 +73,7 @@ def warn(message: str) -> None:
 
 
 class OmnizarrError(Exception):
-    """The head of the family: `message`, an optional `hint`, and fields that say what and where."""
+    """Base class of all errors: `message`, an optional `hint`, and fields with the facts."""
 
     message: str
     hint: str | None
@@ -85,7 +85,7 @@ class OmnizarrError(Exception):
         self.__dict__.update(fields)
 
     def add_context(self, what: str) -> Self:
-        """The same error, with what was being done in front of its message."""
+        """Prefix the message with the operation that failed; returns the error itself."""
         self.message = f"{what}: {self.message}"
         return self
 
@@ -104,21 +104,21 @@ def _rebuild(cls: type[OmnizarrError], args: tuple[Any, ...], state: dict[str, A
 
 
 class LocationError(OmnizarrError, ValueError):
-    """A store, path or URL argument that cannot be understood."""
+    """An invalid store, path or URL argument."""
 
 
 class ArgumentError(OmnizarrError, ValueError):
-    """An argument that cannot be used; `argument` names it."""
+    """An invalid argument; `argument` is its name."""
 
     argument: str | None = None
 
 
 class StoreError(OmnizarrError, OSError):
-    """A store could not do what it was asked; `store` and `key` say where."""
+    """A failed operation of a store; `store` and `key` say where."""
 
     store: str | None = None
     key: str | None = None
-    errno: int | None = None  # a field of ours, because OSError's own is lost when the error is pickled
+    errno: int | None = None  # our own field, because pickling loses that of OSError
 
 
 class InvalidKeyError(StoreError, ValueError):
@@ -126,41 +126,41 @@ class InvalidKeyError(StoreError, ValueError):
 
 
 class ReadOnlyError(StoreError, PermissionError):
-    """A write was tried through a store or a node that is read-only."""
+    """A write to a store or a node that is read-only."""
 
 
 class NodeError(OmnizarrError):
-    """Something about a node of a hierarchy; `path` says which."""
+    """An error about a node of a hierarchy; `path` is its path."""
 
     path: str | None = None
 
 
-class NodeNotFoundError(NodeError, FileNotFoundError, KeyError):  # in this order it can be made anew from a pickle
-    """No array or group lies at `path`."""
+class NodeNotFoundError(NodeError, FileNotFoundError, KeyError):  # unpickling needs this order
+    """There is no array or group at `path`."""
 
 
 class NodeExistsError(NodeError, FileExistsError):
-    """An array or a group lies at `path` already."""
+    """There is an array or a group at `path` already."""
 
 
 class NodeTypeError(NodeError, TypeError):
-    """A group lies where an array was asked for, or an array where a group was."""
+    """A group where an array is expected, or an array where a group is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a document: a JSON path such as `$.codecs[1].name`, and what is wrong there."""
+    """One problem of a document: a JSON path such as `$.codecs[1].name`, and what is wrong there."""
 
     path: str
     message: str
     hint: str | None = None
 
 
-_MOST_SHOWN = 50  # problems of a document; whoever wrote more of them did not do so by mistake
+_MOST_SHOWN = 50  # problems of a document; more do not help the reader
 
 
 class MetadataError(OmnizarrError, ValueError):
-    """A document that breaks the format; `problems` holds every one that was found."""
+    """An invalid metadata document; `problems` holds all its problems."""
 
     problems: tuple[Problem, ...]
 
@@ -168,7 +168,7 @@ class MetadataError(OmnizarrError, ValueError):
         problems = tuple(problems)
         hints = list(dict.fromkeys(problem.hint for problem in problems if problem.hint is not None))
         if hint is None and len(hints) == 1:
-            hint, hints = hints[0], []  # a single hint stands at the end; several each beside what they are for
+            hint, hints = hints[0], []  # a single hint goes to the end, several go to their problems
         lines = [
             f"  {problem.path}: {problem.message}" + (f" ({problem.hint})" if problem.hint in hints else "")
             for problem in problems[:_MOST_SHOWN]
@@ -179,7 +179,7 @@ class MetadataError(OmnizarrError, ValueError):
 
 
 class SelectionError(OmnizarrError, IndexError):
-    """A selection that the array cannot give."""
+    """An invalid selection."""
 
 
 class OutOfBoundsError(SelectionError):
@@ -206,7 +206,7 @@ class BroadcastError(OmnizarrError, ValueError):
 
 
 class CodecError(OmnizarrError, ValueError):
-    """A codec could not encode or decode; `codec` is its name."""
+    """A codec failed to encode or decode; `codec` is its name."""
 
     codec: str
 
@@ -215,7 +215,7 @@ class CodecError(OmnizarrError, ValueError):
 
 
 class ChunkError(CodecError):
-    """A stored chunk could not be decoded or a value not encoded: `array`, `chunk`, `key` and `codec` say where."""
+    """A chunk that cannot be decoded or encoded; `array`, `chunk`, `key` and `codec` say where."""
 
     def __init__(self, action: str, array: str, chunk: tuple[int, ...], key: str, error: CodecError) -> None:
         OmnizarrError.__init__(
@@ -230,14 +230,13 @@ class ChunkError(CodecError):
 
 
 class ExtensionError(OmnizarrError, ImportError):
-    """An installed package offers what was asked for and cannot be loaded; `extension`, `package` and `entry_point` say
-    which."""
+    """An extension of an installed package that cannot be loaded; see `extension`, `package` and `entry_point`."""
 
     def __init__(
         self, kind: str, extension: str, package: str, entry_point: str, reason: str, *, hint: str | None = None
     ) -> None:
         super().__init__(
-            f"{kind} `{extension}` is offered by `{package}` (entry point `{entry_point}`), but unusable: {reason}",
+            f"cannot load {kind} `{extension}` of package `{package}` (entry point `{entry_point}`): {reason}",
             hint=hint or f"repair or uninstall `{package}`",
             kind=kind,
             extension=extension,
@@ -247,10 +246,10 @@ class ExtensionError(OmnizarrError, ImportError):
 
 
 class MissingDependencyError(OmnizarrError, ImportError):
-    """An optional library is needed; `install` is the command that brings it, None where a `hint` says what else."""
+    """An optional library that is not installed; `install` is the command to install it, None if `hint` differs."""
 
     def __init__(self, what: str, package: str, *, hint: str | None = None) -> None:
-        # A shell would take `zarr>=3` for a file to write to, and some take `omnizarr[obstore]` for a pattern.
+        # Quoted, because shells interpret `>` in `zarr>=3`, and some interpret brackets in `omnizarr[obstore]`.
         quoted = package if package.isidentifier() else f'"{package}"'
         install = f"pip install {quoted}" if hint is None else None
         super().__init__(

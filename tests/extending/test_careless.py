@@ -185,7 +185,7 @@ def made(options: dict[str, Any]) -> omnizarr.Group:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("nothing", "makes nothing of this, and does not say why"),
+        ("nothing", "rejected this without giving a reason"),
         ("fails", "failed: ZeroDivisionError: of the careless"),
         ("refuses", "a level of its own"),
     ],

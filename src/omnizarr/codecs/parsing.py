@@ -76,7 +76,7 @@ def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
     if not extension.must_understand:
         problems.warn(path, f"unknown codec `{extension.name}` is ignored because of `must_understand: false`")
         return Skipped(value)
-    problems.unknown(extension.place, "codec", extension.name, codecs.names())
+    problems.unknown(extension.name_path, "codec", extension.name, codecs.names())
     return None
 
 

@@ -220,7 +220,7 @@ def _parse_transformers(
                 parsed.check(shape, path, problems)
                 known.append(parsed)
         elif extension.must_understand:
-            problems.unknown(extension.place, "storage transformer", extension.name, storage_transformers.names())
+            problems.unknown(extension.name_path, "storage transformer", extension.name, storage_transformers.names())
         else:
             problems.warn(path, f"unknown storage transformer `{extension.name}` is ignored, as its metadata allows")
             ignored.append(item)

@@ -231,7 +231,7 @@ def test_V24_a_fill_value_of_bytes() -> None:
     store, z = made(shape=2, dtype=object, filters=["vlen-bytes"], fill_value=b"\xff")
     assert document(store)["fill_value"] == "/w=="
     assert z[...].tolist() == omnizarr.open_array(store)[...].tolist() == [b"\xff", b"\xff"]
-    with pytest.raises(ArgumentError, match="JSON has nothing for a bytes"):
+    with pytest.raises(ArgumentError, match="JSON cannot represent a bytes"):
         made(shape=2, dtype=object, filters=["json2"], fill_value=b"\xff")
 
 
