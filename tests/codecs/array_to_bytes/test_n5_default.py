@@ -178,7 +178,7 @@ GOOD = block(np.arange(6, dtype="i2").reshape(2, 3))
         (b"\0\1" + GOOD[2:], r"mode 1 \(varlength\)"),
         (b"\0\2" + GOOD[2:], r"mode 2 \(object\)"),
         (b"\0\7" + GOOD[2:], r"mode 7 \(unknown\)"),
-        (GOOD[:2] + b"\0\3" + GOOD[4:], "a block of 2 dimensions, found one of 3"),
+        (GOOD[:2] + b"\0\3" + GOOD[4:], "a block of 2 dimensions, found 3"),
         (GOOD[:4] + bytes(4) + GOOD[8:], r"shape \(0, 3\)"),
         (GOOD[:4] + b"\xff" * 8 + GOOD[12:], r"shape \(4294967295, 4294967295\)"),
         (GOOD[:-1], "expected 12 bytes, found 11"),
@@ -195,7 +195,7 @@ def test_a_block_is_never_larger_than_chunks_may_be() -> None:
     header = struct.pack(">HH2I", 0, 2, 1000, 1000)
     with omnizarr.config(max_chunk_bytes=10**6):
         found = bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))
-    with pytest.raises(CodecError, match="the most is 1000000"):
+    with pytest.raises(CodecError, match="of 1 to 1000000 bytes"):
         found.decode(header + gzip.compress(bytes(2 * 10**6)))
 
 
@@ -213,7 +213,7 @@ def test_R138_new_arrays_have_the_chunk_keys_of_n5() -> None:
 def test_R138_no_header_is_believed_more_than_blocks_have() -> None:
     """Though chunks may be as long as four gigabytes, by default."""
     found = bind(codec(1), np.zeros(7, "u1"))
-    with pytest.raises(CodecError, match="the most is 134217728"):
+    with pytest.raises(CodecError, match="of 1 to 134217728 bytes"):
         found.decode(struct.pack(">HHI", 0, 1, 2**27 + 1))
     with pytest.raises(CodecError, match="expected 134217728 bytes, found 0"):
         found.decode(struct.pack(">HHI", 0, 1, 2**27))
@@ -271,5 +271,7 @@ def test_errors_name_the_array_and_the_chunk() -> None:
     store = omnizarr.MemoryStore()
     array = omnizarr.create_array(store, data=np.ones((2, 3)), serializer=codec(2), compressors=None)
     store.set("0/0", b"\0\1" + bytes(10))
-    with pytest.raises(ChunkError, match=r"chunk \(0, 0\) of array `/` .*codec `n5_default`: the block is of mode 1"):
+    with pytest.raises(
+        ChunkError, match=r"chunk \(0, 0\) of array `/` .*codec `n5_default`: expected a block of mode 0"
+    ):
         array[...]

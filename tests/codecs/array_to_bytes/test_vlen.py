@@ -138,8 +138,8 @@ def test_more_elements_than_can_be_counted(codec: Any) -> None:
         (stored(b"abcd") + b"\xff\xff\xff\xff" + b"d", "at least|expected 2|truncated"),
         (struct.pack("<II", 2, 2**32 - 1) + b"\0\0\0\0", "truncated"),
         (struct.pack("<II", 2, 2**31) + b"\0" * 9, "truncated"),
-        (stored(b"a", b"b") + b"c", "1 bytes are left"),
-        (stored(b"a", b"b") + b"\0" * 7, "7 bytes are left"),
+        (stored(b"a", b"b") + b"c", "no bytes after the last element, found 1"),
+        (stored(b"a", b"b") + b"\0" * 7, "no bytes after the last element, found 7"),
     ],
 )
 def test_R125_R126_damaged_chunks(codec: Any, data: bytes, message: str) -> None:
@@ -151,7 +151,7 @@ def test_bytes_left_behind_text_that_is_not_ascii() -> None:
     one = bound(VlenUtf8(), (2,))
     data = stored("ñ".encode(), "\U0001f600".encode())
     assert one.decode(data).tolist() == ["ñ", "\U0001f600"]
-    with pytest.raises(CodecError, match="4 bytes are left"):
+    with pytest.raises(CodecError, match="no bytes after the last element, found 4"):
         one.decode(data + b"\0" * 4)
 
 

@@ -1,4 +1,4 @@
-"""The `bytes` codec: the elements of an array in C order, in one byte order (R85 to R87)."""
+"""The `bytes` codec: the elements of a chunk in C order, with a fixed byte order (R85 to R87)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["BoundBytes", "Bytes", "has_byte_order"]
 
 
 def has_byte_order(dtype: np.dtype[Any]) -> bool:
-    """Whether the stored bytes depend on a byte order: one-byte types, `S` and raw `V` do not, a struct does if any of
+    """Whether the stored bytes depend on a byte order. One-byte types, `S` and raw `V` do not; a struct does if any of
     its fields does."""
     if dtype.fields is not None:
         return any(has_byte_order(entry[0]) for entry in dtype.fields.values())
     if dtype.subdtype is not None:
         return has_byte_order(dtype.base)
-    # types of ml_dtypes claim the order "=" even where they are one byte long
+    # One-byte types of ml_dtypes also report the byte order "=".
     return dtype.itemsize > 1 and dtype.byteorder != "|"
 
 
 @dataclass(frozen=True, slots=True)
 class Bytes(Serializer):
-    """`{"name": "bytes", "configuration": {"endian": "little"}}`; `endian` is left out for types without byte order."""
+    """`{"name": "bytes", "configuration": {"endian": "little"}}`. Types without byte order have no `endian`."""
 
     name: ClassVar[str] = "bytes"
     endian: Literal["little", "big"] | None = field(default=None, metadata=choice("little", "big", optional=True))
@@ -41,15 +41,15 @@ class Bytes(Serializer):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Bytes | None:
-        found = read(cls, configuration, path, problems)
-        return None if found is None else cls(**found)
+        arguments = read(cls, configuration, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         return {} if self.endian is None else {"endian": self.endian}
 
     def resolved(self, dtype: np.dtype[Any]) -> Bytes:
-        """What a new array of this type records: no `endian` where it means nothing (A39), else the one that was asked
-        for, else little."""
+        """The codec that a new array of this type records: without `endian` if the type has no byte order (A39),
+        otherwise with the given one, or else little."""
         return Bytes(self.endian or "little") if has_byte_order(dtype) else Bytes()
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundBytes | None:
@@ -57,29 +57,29 @@ class Bytes(Serializer):
             other = {"T": "vlen-utf8", "O": "vlen-bytes"}.get(spec.dtype.kind, "vlen-bytes")
             problems.add(
                 path,
-                f"codec `bytes` cannot store elements of varying length ({spec.dtype})",
-                hint=f"`{other}` can",
+                f"codec `bytes` cannot store elements of variable length ({spec.dtype})",
+                hint=f"use `{other}`",
             )
             return None
         if not has_byte_order(spec.dtype):
-            return BoundBytes(spec, spec.dtype)  # an `endian` that means nothing is ignored (A39)
+            return BoundBytes(spec, spec.dtype)  # an `endian` without meaning is ignored (A39)
         if self.endian is None:
             problems.add(
                 f"{path}.configuration", f"`endian` is missing: elements of type {spec.dtype} have a byte order"
             )
             return None
         stored = spec.dtype.newbyteorder(self.endian)
-        # the very same object where both are equal, so that NumPy sees at once that there is nothing to convert
+        # If both are equal, pass the same object: NumPy then sees at once that no conversion is needed.
         return BoundBytes(spec, spec.dtype if stored == spec.dtype else stored)
 
 
 class BoundBytes(BoundSerializer):
-    """Chunks in memory as `spec` says, in storage as `stored` says.
+    """A bound `Bytes` or `StoredBytes`: converts between the type in memory (`spec.dtype`) and the `stored` type.
 
-    A stored boolean other than 0 and 1 is read as true (R87): that is what C made of it, and NumPy computes nonsense
-    with any other byte. Of a number of less than a byte, the bits above it are ignored, and written as its sign or as
-    zeros (R141, R143). Characters that Unicode does not have are refused (R147). Arrays that hold any of these are not
-    `plain`, for their bytes must be looked at.
+    A stored boolean other than 0 and 1 is read as true (R87), as in C; NumPy computes wrong results with other bytes.
+    In numbers of less than a byte, `decode` ignores the unused bits, and `encode` fills them with the sign or with
+    zeros (R141, R143). Code points outside Unicode are an error (R147). Chunks of these types are not `plain`, because
+    `decode` must check their bytes.
     """
 
     __slots__ = ("_dtype", "_padded", "_sanitizer", "_shape", "_size", "_stored", "_swapped", "encoded", "plain")
@@ -91,13 +91,13 @@ class BoundBytes(BoundSerializer):
         self._size = spec.nbytes
         self._sanitizer = Sanitizer(spec.dtype)
         self._padded = has_padding(stored)
-        # To NumPy, a time without a unit is a time of any kind: it would be left as it is, byte order and all.
+        # NumPy treats a time without unit as equal to any other time type and would not swap its bytes.
         self._swapped = stored is not spec.dtype and stored.kind in "mM"
         self.plain = stored is spec.dtype and not self._sanitizer
         self.encoded = ByteSpec(size=spec.nbytes, limit=spec.nbytes, itemsize=max(1, spec.dtype.itemsize))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        """A view of the array's own memory where that is possible, else of a converted copy."""
+        """The memory of the array itself if possible, otherwise that of a converted copy."""
         if not self._size:
             return b""
         if self._swapped:
@@ -121,7 +121,7 @@ class BoundBytes(BoundSerializer):
                 array = self._sanitizer.sanitize(array)
             except ValueError as error:
                 raise CodecError("bytes", str(error)) from None
-        array.flags.writeable = False  # the bytes may be a store's own
+        array.flags.writeable = False  # `data` may be memory of a store
         return array
 
 

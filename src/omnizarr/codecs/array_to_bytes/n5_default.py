@@ -1,4 +1,4 @@
-"""The `n5_default` codec: chunks as N5 stores them, each with a header that says its shape (R138)."""
+"""The `n5_default` codec: chunks in the block format of N5, with a header that contains the shape (R138)."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ __all__ = ["BoundN5Default", "N5Default"]
 
 _TYPES = frozenset([*(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "float64"])
 _MODES = {1: "varlength", 2: "object"}
-_MOST_DIMENSIONS, _LONGEST = 2**16 - 1, 2**32 - 1
-_MOST_BYTES = 2**27
-"""Of a block that is longer than its chunk, as where the last chunks of a grid are short and writers filled blocks up.
-How long the other chunks are is not known here, and no header is believed any number."""
+_MAX_DIMENSIONS, _MAX_LENGTH = 2**16 - 1, 2**32 - 1
+_MAX_BYTES = 2**27
+"""Limit for a block that is larger than its chunk. That occurs where the last chunks of a grid are short and the writer
+padded the blocks. The codec does not know the size of the other chunks, so a fixed limit guards against bad headers."""
 _EXPECTED = "`transpose`, `bytes` and at most one bytes → bytes codec"
 
 
 @dataclass(frozen=True, slots=True)
 class N5Default(Serializer):
     """`{"name": "n5_default", "configuration": {"codecs": [{"name": "transpose", "configuration": {"order": [1, 0]}},
-    {"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", …}]}}`: all dimensions reversed, big-endian,
-    and perhaps compressed.
+    {"name": "bytes", "configuration": {"endian": "big"}}, {"name": "zstd", …}]}}`: a transpose that reverses all
+    dimensions, big-endian bytes, and at most one bytes → bytes codec.
 
-    N5 itself finds such chunks where chunk keys are those of version 2, separated by `/`; new arrays have these.
+    N5 libraries find the chunks only under v2 chunk keys with the separator `/`, so new arrays use these.
     """
 
     name: ClassVar[str] = "n5_default"
@@ -57,13 +57,13 @@ class N5Default(Serializer):
     def __post_init__(self) -> None:
         if isinstance(self.codecs, (Codec, str, dict)) or not isinstance(self.codecs, Iterable):
             raise self._wrong(f"expected {_EXPECTED}, found {self.codecs!r}")
-        found = tuple(codec_of(codec, "codecs") for codec in self.codecs)
-        object.__setattr__(self, "codecs", found)
-        problem = _wrong_codec(found)
+        codecs = tuple(codec_of(codec, "codecs") for codec in self.codecs)
+        object.__setattr__(self, "codecs", codecs)
+        problem = _find_problem(codecs)
         if problem is not None:
             raise self._wrong(problem[1])
-        if any(isinstance(codec, BytesCodec) and codec.resolved(1) != codec.resolved(2) for codec in found):
-            raise self._wrong(f"`{found[2].name}` leaves open what depends on the size of elements: it must be given")
+        if any(isinstance(codec, BytesCodec) and codec.resolved(1) != codec.resolved(2) for codec in codecs):
+            raise self._wrong(f"`{codecs[2].name}` needs explicit values for options that depend on the element size")
 
     def _wrong(self, message: str) -> ArgumentError:
         return ArgumentError(f"codec `{self.name}`: `codecs`: {message}", argument="codecs")
@@ -73,14 +73,14 @@ class N5Default(Serializer):
         before = len(problems.found)
         where = f"{path}.configuration"
         check_members(configuration, ("codecs",), where, problems)
-        found = parse_codecs(configuration.get("codecs"), f"{where}.codecs", problems)
+        codecs = parse_codecs(configuration.get("codecs"), f"{where}.codecs", problems)
         if len(problems.found) > before:
             return None
-        problem = _wrong_codec(found)
+        problem = _find_problem(codecs)
         if problem is not None:
             problems.add(f"{where}.codecs{problem[0]}", problem[1])
             return None
-        return cls(found)
+        return cls(codecs)
 
     def configuration(self) -> dict[str, Json]:
         return {"codecs": [codec.to_json() for codec in self.codecs]}
@@ -92,7 +92,10 @@ class N5Default(Serializer):
         assert isinstance(transpose, Transpose)
         assert isinstance(serializer, Bytes)
         if spec.dtype.name not in _TYPES:
-            problems.add(path, f"N5 has integers of 8 to 64 bits and floats of 32 and 64, and no {spec.dtype}")
+            problems.add(
+                path,
+                f"codec `{self.name}`: expected integers of 8 to 64 bits or floats of 32 or 64, found {spec.dtype}",
+            )
             return None
         if transpose.permutation(ndim) != tuple(reversed(range(ndim))):
             problems.add(
@@ -100,15 +103,17 @@ class N5Default(Serializer):
                 f"expected all {ndim} dimensions reversed, found {transpose.configuration()['order']}",
             )
             return None
-        if ndim > _MOST_DIMENSIONS or any(length > _LONGEST for length in spec.shape):
-            problems.add(path, f"N5 has no block of shape {spec.shape}: its lengths have 32 bits")
+        if ndim > _MAX_DIMENSIONS or any(length > _MAX_LENGTH for length in spec.shape):
+            problems.add(
+                path, f"codec `{self.name}`: expected lengths of chunks that fit into 32 bits, found shape {spec.shape}"
+            )
             return None
         chain = Chain.bind(self.codecs, spec, where, problems)
         return None if chain is None else BoundN5Default(spec, self.codecs, chain)
 
 
-def _wrong_codec(codecs: tuple[Codec, ...]) -> tuple[str, str] | None:
-    """What is wrong with the codecs, whatever they will meet: where, and why."""
+def _find_problem(codecs: tuple[Codec, ...]) -> tuple[str, str] | None:
+    """The first problem of a codec list that does not depend on the chunks: its relative JSON path and its message."""
     if not 2 <= len(codecs) <= 3:
         return "", f"expected {_EXPECTED}, found {len(codecs)} codecs"
     if not isinstance(codecs[0], Transpose):
@@ -118,45 +123,45 @@ def _wrong_codec(codecs: tuple[Codec, ...]) -> tuple[str, str] | None:
     if isinstance(codecs[0].order, str):
         return "[0].configuration.order", "expected a permutation that reverses all dimensions"
     if codecs[1].endian == "little":
-        return "[1].configuration.endian", "N5 is big-endian"
+        return "[1].configuration.endian", "expected `big`, found `little`"
     if len(codecs) == 3 and (not isinstance(codecs[2], BytesCodec) or codecs[2].private):
-        return "[2]", "is no bytes → bytes codec that is known here"
+        return "[2]", f"expected a bytes → bytes codec, found `{codecs[2].name}`"
     return None
 
 
 class BoundN5Default(BoundSerializer):
-    """Blocks have the shape of a chunk when they are written; when they are read they may be shorter, as some writers
-    leave them at the end of the array, or longer, and are filled up or cut off."""
+    """A bound `N5Default`. `encode` writes blocks of the chunk's shape. `decode` also accepts shorter blocks, which
+    some writers store at the end of an array, and longer ones: it pads or crops them."""
 
-    __slots__ = ("_chain", "_codecs", "_header", "_most", "_spec", "encoded")
+    __slots__ = ("_chain", "_codecs", "_header", "_max_bytes", "_spec", "encoded")
 
     def __init__(self, spec: ChunkSpec, codecs: tuple[Codec, ...], chain: Chain) -> None:
         self._spec = spec
         self._codecs = codecs
         self._chain = chain
         self._header = struct.pack(f">HH{len(spec.shape)}I", 0, len(spec.shape), *spec.shape)
-        self._most = max(spec.nbytes, min(_MOST_BYTES, config.current.max_chunk_bytes))
-        self.encoded = ByteSpec(None, len(self._header) + compressed(ByteSpec(None, self._most)).limit)
+        self._max_bytes = max(spec.nbytes, min(_MAX_BYTES, config.current.max_chunk_bytes))
+        self.encoded = ByteSpec(None, len(self._header) + compressed(ByteSpec(None, self._max_bytes)).limit)
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         return b"".join((self._header, self._chain.encode(array)))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         spec, view = self._spec, memoryview(data)
-        shape = self._shape_of(view)
+        shape = self._read_header(view)
         content = view[len(self._header) :]
         if shape == spec.shape:
             return self._chain.decode(content)
         chain = Chain.bind(self._codecs, ChunkSpec(shape, spec.dtype, spec.fill), "$", Problems())
-        assert chain is not None, "the number of dimensions is the same, and nothing else can be wrong"
+        assert chain is not None, "only the lengths differ from those that were checked"
         block = chain.decode(content)
-        found = np.full(spec.shape, spec.fill, spec.dtype)
-        both = tuple(slice(min(one, other)) for one, other in zip(shape, spec.shape, strict=True))
-        found[both] = block[both]
-        return found
+        chunk = np.full(spec.shape, spec.fill, spec.dtype)
+        common = tuple(slice(min(one, other)) for one, other in zip(shape, spec.shape, strict=True))
+        chunk[common] = block[common]
+        return chunk
 
-    def _shape_of(self, block: memoryview) -> tuple[int, ...]:
-        """The shape that the header says, which is in the order of the array's own (A43)."""
+    def _read_header(self, block: memoryview) -> tuple[int, ...]:
+        """The shape in the header, in the order of the array's dimensions (A43)."""
         spec, ndim = self._spec, len(self._spec.shape)
         if len(block) < len(self._header):
             raise CodecError(
@@ -165,15 +170,15 @@ class BoundN5Default(BoundSerializer):
         mode, dimensions = struct.unpack_from(">HH", block)
         if mode != 0:
             raise CodecError(
-                "n5_default", f"the block is of mode {mode} ({_MODES.get(mode, 'unknown')}), not of mode 0"
+                "n5_default", f"expected a block of mode 0, found mode {mode} ({_MODES.get(mode, 'unknown')})"
             )
         if dimensions != ndim:
-            raise CodecError("n5_default", f"expected a block of {ndim} dimensions, found one of {dimensions}")
+            raise CodecError("n5_default", f"expected a block of {ndim} dimensions, found {dimensions}")
         shape: tuple[int, ...] = struct.unpack_from(f">{ndim}I", block, 4)
         size = prod(shape) * spec.dtype.itemsize
-        if not size or size > self._most:
+        if not size or size > self._max_bytes:
             raise CodecError(
                 "n5_default",
-                f"the header says that the block has shape {shape}: {size} bytes, and the most is {self._most}",
+                f"expected a block of 1 to {self._max_bytes} bytes, found shape {shape} ({size} bytes) in its header",
             )
         return shape

@@ -1,5 +1,8 @@
-"""Elements stored as a NumPy type says, to the byte: records whose fields differ in byte order, which `bytes` cannot
-express. Version 2 has such; no document of version 3 names this codec."""
+"""The private `numpy.bytes` codec: stores elements in the exact layout of a NumPy type.
+
+v2 arrays need it for records whose fields differ in byte order, which `bytes` cannot express. It never appears in a v3
+document.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ __all__ = ["StoredBytes", "plain_serializer"]
 
 @dataclass(frozen=True, slots=True)
 class StoredBytes(Serializer):
-    """The elements of an array in C order, each as `dtype` lays it out."""
+    """Stores the elements of a chunk in C order, each in the layout of `dtype`."""
 
     name: ClassVar[str] = "numpy.bytes"
     private: ClassVar[bool] = True
@@ -49,18 +52,18 @@ class StoredBytes(Serializer):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundBytes | None:
         stored = native_layout(self.dtype)
         if stored != spec.dtype:
-            problems.add(path, f"codec `{self.name}` stores elements of type {stored}, not {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected elements of type {stored}, found {spec.dtype}")
             return None
         return BoundBytes(spec, spec.dtype if self.dtype == spec.dtype else self.dtype)
 
 
 def plain_serializer(stored: np.dtype[Any]) -> Serializer:
-    """The codec that stores elements as `stored` says: `bytes`, wherever one byte order holds for all of them."""
-    kinds = [leaf for _, leaf in leaf_types(stored) if has_byte_order(leaf)]
-    if not kinds:
+    """The codec that stores elements in the layout of `stored`: `bytes` if all fields have the same byte order."""
+    leaves = [leaf for _, leaf in leaf_types(stored) if has_byte_order(leaf)]
+    if not leaves:
         return Bytes()
     orders: tuple[Literal["little", "big"], ...] = ("little", "big")
     for endian in orders:
-        if all(leaf == leaf.newbyteorder(endian) for leaf in kinds):
+        if all(leaf == leaf.newbyteorder(endian) for leaf in leaves):
             return Bytes(endian)
     return StoredBytes(stored)

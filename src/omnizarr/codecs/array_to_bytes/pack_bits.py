@@ -1,4 +1,4 @@
-"""The `packbits` codec: elements as so many bits each, one behind the other, wherever bytes begin (R136)."""
+"""The `packbits` codec: stores some bits of each element, packed without gaps across byte boundaries (R136)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["BoundPackBits", "PackBits"]
 
-_BLOCK = 2**15  # components, a multiple of 8, so that a block fills whole bytes; each bit takes a byte on the way
-_SPELLINGS = {"start_bit": "first_bit", "end_bit": "last_bit"}
-_PADDINGS = {"start_byte": "first_byte", "end_byte": "last_byte"}
+_BLOCK = 2**15  # components; a multiple of 8, so that a block fills whole bytes. Unpacking needs a byte per bit.
+_MEMBER_ALIASES = {"start_bit": "first_bit", "end_bit": "last_bit"}
+_PADDING_ALIASES = {"start_byte": "first_byte", "end_byte": "last_byte"}
 
 
 def _bit() -> Rule:
@@ -28,9 +28,9 @@ def _bit() -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class PackBits(Serializer):
-    """`{"name": "packbits", "configuration": {"padding_encoding": "first_byte", "first_bit": 0, "last_bit": 11}}`: only
-    the bits from `first_bit` to `last_bit` are stored, counted from the least significant one; None is the first and
-    the last that there is. What `padding_encoding` asks for is a byte that says how many bits at the end mean nothing.
+    """`{"name": "packbits", "configuration": {"padding_encoding": "first_byte", "first_bit": 0, "last_bit": 11}}`:
+    stores the bits from `first_bit` to `last_bit`, counted from the least significant one. None means the first or last
+    bit of the type. `padding_encoding` adds a byte with the number of padding bits at the end.
     """
 
     name: ClassVar[str] = "packbits"
@@ -44,29 +44,30 @@ class PackBits(Serializer):
         check(self)
         if self.last_bit is not None and self.last_bit < (self.first_bit or 0):
             raise ArgumentError(
-                f"codec `{self.name}`: `last_bit` {self.last_bit} comes before `first_bit` {self.first_bit}",
+                f"codec `{self.name}`: `last_bit`: expected at least `first_bit` = {self.first_bit}, "
+                f"found {self.last_bit}",
                 argument="last_bit",
             )
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> PackBits | None:
-        """The registry's schema has other names for the members than its text; both are read (A20)."""
+        """Also accepts the member names of the registry's schema, which differ from those of its text (A20)."""
         where = f"{path}.configuration"
         members: dict[str, Json] = {}
         for member, value in configuration.items():
-            name = _SPELLINGS.get(member, member)
+            name = _MEMBER_ALIASES.get(member, member)
             if name in members:
-                problems.add(f"{where}.{member}", f"stands beside `{name}`, which means the same")
+                problems.add(f"{where}.{member}", f"duplicate: another member has the same meaning as `{name}`")
                 return None
             members[name] = value
         padding = members.get("padding_encoding")
         if isinstance(padding, str):
-            members["padding_encoding"] = _PADDINGS.get(padding, padding)
-        found = read(cls, members, path, problems)
-        if found is None:
+            members["padding_encoding"] = _PADDING_ALIASES.get(padding, padding)
+        arguments = read(cls, members, path, problems)
+        if arguments is None:
             return None
         try:
-            return cls(**found)
+            return cls(**arguments)
         except ArgumentError as error:
             problems.add(f"{where}.{error.argument}", error.message)
             return None
@@ -82,7 +83,7 @@ class PackBits(Serializer):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPackBits | None:
         parts = components(spec.dtype)
         if parts is None:
-            problems.add(path, f"codec `{self.name}` takes truths and numbers, and these are of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected booleans or numbers, found {spec.dtype}")
             return None
         width = _width(parts[0])
         first, last = self.first_bit or 0, width - 1 if self.last_bit is None else self.last_bit
@@ -90,7 +91,7 @@ class PackBits(Serializer):
             member = "last_bit" if last >= width else "first_bit"
             problems.add(
                 f"{path}.configuration.{member}",
-                f"{spec.dtype} has {width} bits, of which {first} to {last} are none",
+                f"expected bits from 0 to {width - 1}, which {spec.dtype} has, found {first} to {last}",
             )
             return None
         return BoundPackBits(spec, parts, width, first, last, self.padding_encoding)
@@ -103,19 +104,19 @@ def _width(part: np.dtype[Any]) -> int:
 
 
 class BoundPackBits(BoundSerializer):
-    """The first bit of an element is the least significant of those that are stored, and comes to lie in the least
-    significant bit of a byte that is free; numcodecs' codec of the same name begins at the other end (A20)."""
+    """A bound `PackBits`. It begins with the least significant bit of each element, and fills each byte from its least
+    significant bit. The numcodecs codec of the same name begins at the most significant bit (A20)."""
 
     __slots__ = (
         "_bits",
         "_count",
         "_first",
         "_length",
+        "_mask",
         "_padding",
-        "_places",
+        "_padding_optional",
         "_sign",
         "_spec",
-        "_unpadded",
         "encoded",
     )
 
@@ -130,18 +131,18 @@ class BoundPackBits(BoundSerializer):
         self._count = prod(spec.shape) * times
         self._padding = padding
         self._bits = np.dtype(f"<u{part.itemsize}")
-        self._places = (1 << width) - 1
-        """The bits that an element has; those above them stay zero."""
+        self._mask = (1 << width) - 1
+        """The bits that belong to an element; the other bits of its memory stay zero."""
         signed = isinstance(number, IntegerType) and number.signed and last < width - 1
         self._sign = 1 << last if signed else 0
         size = -(-self._count * self._length // 8) + (padding != "none")
-        # zarrs leaves the byte out where elements are whole bytes, and so nothing is ever free.
-        self._unpadded = padding != "none" and self._length == 8 * part.itemsize
-        self.encoded = ByteSpec(None if self._unpadded else size, size)
+        # zarrs omits the padding byte where elements are whole bytes, so `decode` accepts both forms.
+        self._padding_optional = padding != "none" and self._length == 8 * part.itemsize
+        self.encoded = ByteSpec(None if self._padding_optional else size, size)
 
     @property
-    def _free(self) -> int:
-        """How many bits of the last byte mean nothing."""
+    def _padding_bits(self) -> int:
+        """The number of unused bits in the last byte."""
         return -self._count * self._length % 8
 
     def encode(self, array: Elements) -> Buffer:
@@ -149,48 +150,45 @@ class BoundPackBits(BoundSerializer):
         bits = np.minimum(flat, 1) if array.dtype.kind == "b" else flat.astype(self._bits, copy=False)
         packed = bytearray()
         for start in range(0, self._count, _BLOCK):
-            packed += self._packed(bits[start : start + _BLOCK])
+            packed += self._pack(bits[start : start + _BLOCK])
         if self._padding == "first_byte":
-            return bytes([self._free]) + packed
+            return bytes([self._padding_bits]) + packed
         if self._padding == "last_byte":
-            packed.append(self._free)
+            packed.append(self._padding_bits)
         return packed
 
-    def _packed(self, bits: Elements) -> bytes:
+    def _pack(self, bits: Elements) -> bytes:
         if self._length == 8 * self._bits.itemsize:
             return bits.tobytes()
-        if self._length == 1:  # as truths have
+        if self._length == 1:  # such as booleans
             return np.packbits(bits >> bits.dtype.type(self._first) & bits.dtype.type(1), bitorder="little").tobytes()
         table = np.unpackbits(bits.view(np.uint8).reshape(len(bits), -1), axis=1, bitorder="little")
         return np.packbits(table[:, self._first : self._first + self._length], bitorder="little").tobytes()
 
     def decode(self, data: Buffer) -> Elements:
         view = memoryview(data)
-        without = self._unpadded and len(data) == self.encoded.limit - 1
-        check_size("packbits", ByteSpec(self.encoded.limit, self.encoded.limit), len(data) + without)
-        if without:
-            said = 0
+        omitted = self._padding_optional and len(data) == self.encoded.limit - 1
+        check_size("packbits", ByteSpec(self.encoded.limit, self.encoded.limit), len(data) + omitted)
+        if omitted:
+            padding_bits = 0
         elif self._padding == "first_byte":
-            said, view = view[0], view[1:]
+            padding_bits, view = view[0], view[1:]
         elif self._padding == "last_byte":
-            said, view = view[-1], view[:-1]
+            padding_bits, view = view[-1], view[:-1]
         else:
-            said = self._free
-        if said != self._free:
-            raise CodecError(
-                "packbits",
-                f"{said} bits at the end should mean nothing, as a byte says, and {self._free} do by the array's shape",
-            )
+            padding_bits = self._padding_bits
+        if padding_bits != self._padding_bits:
+            raise CodecError("packbits", f"expected a padding byte of {self._padding_bits} bits, found {padding_bits}")
         packed = np.frombuffer(view, np.uint8)
-        found = np.empty(self._count, self._bits)
+        bits = np.empty(self._count, self._bits)
         step = _BLOCK * self._length // 8
         for index, start in enumerate(range(0, self._count, _BLOCK)):
             count = min(_BLOCK, self._count - start)
-            found[start : start + count] = self._unpacked(packed[index * step : (index + 1) * step], count)
-        native = found.astype(self._bits.newbyteorder("="), copy=False)
+            bits[start : start + count] = self._unpack(packed[index * step : (index + 1) * step], count)
+        native = bits.astype(self._bits.newbyteorder("="), copy=False)
         return native.view(self._spec.dtype).reshape(self._spec.shape)
 
-    def _unpacked(self, packed: Elements, count: int) -> Elements:
+    def _unpack(self, packed: Elements, count: int) -> Elements:
         if self._length == 8 * self._bits.itemsize:
             return packed.view(self._bits)
         stored = np.unpackbits(packed, count=count * self._length, bitorder="little")
@@ -204,5 +202,5 @@ class BoundPackBits(BoundSerializer):
         if not self._sign:
             return bits
         sign = bits.dtype.type(self._sign)
-        extended: Elements = ((bits ^ sign) - sign) & bits.dtype.type(self._places)
+        extended: Elements = ((bits ^ sign) - sign) & bits.dtype.type(self._mask)
         return extended

@@ -1,7 +1,7 @@
-"""The `vlen-utf8` and `vlen-bytes` codecs: elements of any length, each after its own length (R125, R126).
+"""The `vlen-utf8` and `vlen-bytes` codecs: elements of variable length, each preceded by its length (R125, R126).
 
-A chunk is the number of its elements and then, for each in C order, the number of its bytes and the bytes; both numbers
-are little-endian and of four bytes.
+A chunk begins with the number of elements. Then follow, for each element in C order, the number of its bytes and the
+bytes. All numbers are little-endian and have four bytes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from omnizarr.errors import CodecError
 
 __all__ = ["VlenBytes", "VlenUtf8"]
 
-_LENGTH = 4
-_LONGEST = 2**31 - 1  # bytes of one element: the library counts them in a C int, and would not notice any more
+_LENGTH_SIZE = 4
+_MAX_LENGTH = 2**31 - 1  # bytes per element; numcodecs counts them in a C int without checking for overflow
 
 V = TypeVar("V", bound="_Vlen")
 
@@ -37,10 +37,10 @@ def _library() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Vlen(Serializer):
-    """What both have in common: no configuration, and chunks of no fixed size."""
+    """Base of both codecs, which have no configuration."""
 
     id: ClassVar[str]
-    """The name in numcodecs, and so in version 2."""
+    """The name in numcodecs and in v2 documents."""
 
     @classmethod
     def parse(cls: type[V], configuration: dict[str, Json], path: str, problems: Problems) -> V | None:
@@ -51,9 +51,9 @@ class _Vlen(Serializer):
 
     @classmethod
     def from_config(cls: type[V], config: dict[str, Json], path: str, problems: Problems) -> V | None:
-        """The codec that version 2 configures so, without the `id`."""
+        """The codec for a v2 configuration without its `id`."""
         for member in config:
-            problems.warn(f"{path}.{member}", f"`{cls.id}` has no such member: it is ignored")
+            problems.warn(f"{path}.{member}", f"unknown member of codec `{cls.id}`, ignored")
         return cls()
 
     def to_config(self) -> dict[str, Json]:
@@ -61,9 +61,11 @@ class _Vlen(Serializer):
 
     def _check(self, spec: ChunkSpec, kind: str, data_type: str, path: str, problems: Problems) -> bool:
         if spec.dtype.kind != kind:
-            problems.add(path, f"codec `{self.name}` stores the data type `{data_type}`, and no {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected data type `{data_type}`, found {spec.dtype}")
         elif prod(spec.shape) >= 2**32:
-            problems.add(path, f"codec `{self.name}` stores less than 2^32 elements in a chunk")
+            problems.add(
+                path, f"codec `{self.name}`: expected fewer than 2^32 elements per chunk, found {prod(spec.shape)}"
+            )
         else:
             return True
         return False
@@ -91,9 +93,9 @@ class VlenBytes(_Vlen):
         return BoundVlenBytes(self.name, spec) if self._check(spec, "O", "bytes", path, problems) else None
 
 
-class _Bound(BoundSerializer):
-    """The library trusts the number of elements that it finds, so that is checked before it is called; it checks the
-    lengths of the elements itself."""
+class _BoundVlen(BoundSerializer):
+    """Base of both bound codecs. numcodecs trusts the number of elements in the data, so `decode` checks it first.
+    numcodecs checks the lengths of the elements itself."""
 
     __slots__ = ("_count", "_name", "_shape", "encoded")
 
@@ -101,60 +103,60 @@ class _Bound(BoundSerializer):
         self._name = name
         self._shape = spec.shape
         self._count = prod(spec.shape)
-        # Nothing in the metadata says how long the elements are: what holds for every chunk is all that bounds them.
+        # The metadata does not limit the length of elements, so only the general limit for chunks applies.
         self.encoded = ByteSpec(size=None, limit=config.current.max_chunk_bytes)
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        # The library would take the elements of a transposed array in the order of its memory.
+        # numcodecs reads a transposed array in memory order, so make it C-contiguous.
         flat = np.asarray(array, order="C").reshape(-1)
         try:
-            data = self._encoded(flat)
-        except UnicodeError as error:  # some of NumPy's own conversions make text that is none
+            data = self._encode_flat(flat)
+        except UnicodeError as error:  # some conversions of NumPy produce invalid text
             raise CodecError(self._name, str(error)) from None
-        if len(data) > self.encoded.limit:  # nobody could read it again
+        if len(data) > self.encoded.limit:  # it could not be decoded again
             raise CodecError(
                 self._name,
                 f"the elements of a chunk have {len(data)} bytes, more than the limit of {self.encoded.limit}",
-                hint="choose smaller chunks, or raise it with `omnizarr.config.set(max_chunk_bytes=...)` and open the "
-                "array again",
+                hint="choose smaller chunks, or raise the limit with `omnizarr.config.set(max_chunk_bytes=...)` and "
+                "open the array again",
             )
         return data
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         check_size(self._name, self.encoded, len(data))
-        least = _LENGTH * (1 + self._count)
-        if len(data) < least:
-            raise CodecError(self._name, f"expected at least {least} bytes, found {len(data)}")
-        count = int.from_bytes(data[:_LENGTH], "little")
+        overhead = _LENGTH_SIZE * (1 + self._count)
+        if len(data) < overhead:
+            raise CodecError(self._name, f"expected at least {overhead} bytes, found {len(data)}")
+        count = int.from_bytes(data[:_LENGTH_SIZE], "little")
         if count != self._count:
             raise CodecError(self._name, f"expected {self._count} elements, found {count}")
         try:
-            array = self._decoded(data)
+            array = self._decode_flat(data)
         except ValueError as error:
             raise CodecError(self._name, str(error)) from None
-        left = self._left(array, len(data) - least)
-        if left:
-            raise CodecError(self._name, f"{left} bytes are left after the last element")
+        surplus = self._surplus(array, len(data) - overhead)
+        if surplus:
+            raise CodecError(self._name, f"expected no bytes after the last element, found {surplus}")
         return array.reshape(self._shape)
 
     @abstractmethod
-    def _encoded(self, flat: npt.NDArray[Any]) -> bytearray: ...
+    def _encode_flat(self, flat: npt.NDArray[Any]) -> bytearray: ...
 
     @abstractmethod
-    def _decoded(self, data: Buffer) -> npt.NDArray[Any]: ...
+    def _decode_flat(self, data: Buffer) -> npt.NDArray[Any]: ...
 
     @abstractmethod
-    def _left(self, flat: npt.NDArray[Any], size: int) -> int:
+    def _surplus(self, flat: npt.NDArray[Any], size: int) -> int:
         """How many of `size` bytes belong to no element."""
 
-    def _check_longest(self, longest: int) -> None:
-        if longest > _LONGEST:
-            raise CodecError(self._name, f"an element of {longest} bytes, more than {_LONGEST}")
+    def _check_max_length(self, length: int) -> None:
+        if length > _MAX_LENGTH:
+            raise CodecError(self._name, f"expected elements of at most {_MAX_LENGTH} bytes, found {length}")
 
 
-class BoundVlenUtf8(_Bound):
-    """By way of Python's strings, for only the library and Python take such bytes apart quickly: 100,000 short texts
-    take about 30 ms in either direction, and a loop in Python more than twice as long."""
+class BoundVlenUtf8(_BoundVlen):
+    """A bound `VlenUtf8`. It converts through Python strings with numcodecs: 100,000 short texts take about 30 ms in
+    either direction. A loop in Python takes more than twice as long."""
 
     __slots__ = ("_dtype",)
 
@@ -162,43 +164,43 @@ class BoundVlenUtf8(_Bound):
         super().__init__(name, spec)
         self._dtype = spec.dtype
 
-    def _encoded(self, flat: npt.NDArray[Any]) -> bytearray:
+    def _encode_flat(self, flat: npt.NDArray[Any]) -> bytearray:
         if flat.size:
             longest = int(np.strings.str_len(flat).max())
-            if 4 * longest > _LONGEST:  # perhaps: only then it is worth while to count bytes
-                self._check_longest(max(len(text.encode()) for text in flat.tolist()))
+            if 4 * longest > _MAX_LENGTH:  # a character has up to 4 bytes; count exactly only if it may matter
+                self._check_max_length(max(len(text.encode()) for text in flat.tolist()))
         data: bytearray = _library().VLenUTF8().encode(flat.astype(object))
         return data
 
-    def _decoded(self, data: Buffer) -> npt.NDArray[Any]:
+    def _decode_flat(self, data: Buffer) -> npt.NDArray[Any]:
         texts: npt.NDArray[Any] = _library().VLenUTF8().decode(data)
         return texts.astype(self._dtype)
 
-    def _left(self, flat: npt.NDArray[Any], size: int) -> int:
-        # No text has fewer bytes than characters, so where as many characters came out there are no bytes left: true
-        # of all ASCII, and much the quickest to find out.
+    def _surplus(self, flat: npt.NDArray[Any], size: int) -> int:
+        # A text never has fewer bytes than characters, so if there are `size` characters, no bytes are left. This fast
+        # check covers all ASCII text.
         characters = int(np.strings.str_len(flat).sum())
         return 0 if characters == size else size - len("".join(flat.tolist()).encode())
 
 
-class BoundVlenBytes(_Bound):
-    """Elements are Python's `bytes`."""
+class BoundVlenBytes(_BoundVlen):
+    """A bound `VlenBytes`, for an array of `bytes` objects."""
 
     __slots__ = ()
 
-    def _encoded(self, flat: npt.NDArray[Any]) -> bytearray:
+    def _encode_flat(self, flat: npt.NDArray[Any]) -> bytearray:
         items = flat.tolist()
         for item in items:
-            if type(item) is not bytes:  # the library takes None and 0 for nothing, and dies of some others
+            if type(item) is not bytes:  # numcodecs treats None and 0 as empty, and crashes on some other types
                 raise CodecError(self._name, f"expected elements of type bytes, found {type(item).__name__}")
-        self._check_longest(max(map(len, items), default=0))
-        # The library wants memory that could be written to, though it does not.
+        self._check_max_length(max(map(len, items), default=0))
+        # numcodecs requires writable memory, although it does not write to it.
         data: bytearray = _library().VLenBytes().encode(flat if flat.flags.writeable else flat.copy())
         return data
 
-    def _decoded(self, data: Buffer) -> npt.NDArray[Any]:
+    def _decode_flat(self, data: Buffer) -> npt.NDArray[Any]:
         items: npt.NDArray[Any] = _library().VLenBytes().decode(data)
         return items
 
-    def _left(self, flat: npt.NDArray[Any], size: int) -> int:
+    def _surplus(self, flat: npt.NDArray[Any], size: int) -> int:
         return size - sum(map(len, flat.tolist()))

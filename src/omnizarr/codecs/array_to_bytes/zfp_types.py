@@ -1,5 +1,4 @@
-"""Numbers as zfp takes them: it has two types of integers and two of floats, and others are made one of those; and the
-blocks that it makes of them."""
+"""The types and blocks of zfp, and the conversion of other number types to the four types that zfp has."""
 
 from __future__ import annotations
 
@@ -10,34 +9,33 @@ import numpy as np
 
 from omnizarr.codecs.number_types import Elements, IntegerType, number_type, widen
 
-__all__ = ["MOST_BITS", "SIDE", "TYPES", "Promotion", "block_bits", "fewest_bits", "promotion_of"]
+__all__ = ["MAX_BLOCK_BITS", "SIDE", "TYPES", "Promotion", "block_bits", "find_promotion", "min_block_bits"]
 
 TYPES = tuple(np.dtype(name) for name in ("i4", "i8", "f4", "f8"))
-"""All that it has, in the order of the numbers by which headers of its streams name them."""
+"""All types of zfp, in the order of their numbers in stream headers."""
 SIDE = 4
-"""Elements of a block, in each dimension."""
-MOST_BITS = 2**15
-"""Of a block, as headers have room for; none needs half of it."""
-_REVERSIBLE = -1075  # a least exponent below that of all doubles asks for it
+"""Length of a block in each dimension."""
+MAX_BLOCK_BITS = 2**15
+"""Limit of the field in stream headers. No block needs half of it."""
+_REVERSIBLE = -1075  # a `minexp` of at most this, below that of all doubles, selects the reversible mode
 
 
 def block_bits(rate: float, ndim: int) -> int:
-    """How many bits each block has at so many bits per number, as the library rounds it; MOST_BITS + 1 for all that is
-    too many."""
+    """The size of a block in bits at `rate` bits per number, rounded as zfp does. MAX_BLOCK_BITS + 1 means too many."""
     values = float(SIDE**ndim)
-    return math.floor(min(values * rate, MOST_BITS + 1) + 0.5)
+    return math.floor(min(values * rate, MAX_BLOCK_BITS + 1) + 0.5)
 
 
-def fewest_bits(dtype: np.dtype[Any], minexp: int = 0) -> int:
-    """How many bits the library writes of a block before it looks whether there are any left: with fewer of them it
-    counts below zero, and goes on beyond the end of its memory."""
+def min_block_bits(dtype: np.dtype[Any], minexp: int = 0) -> int:
+    """The bits of a block that zfp writes before it checks the remaining space. With fewer bits its counter underflows,
+    and it writes beyond its buffer."""
     if minexp <= _REVERSIBLE:
         return {"i4": 6, "i8": 7, "f4": 16, "f8": 20}[dtype.str[1:]]
     return {"i4": 1, "i8": 1, "f4": 9, "f8": 12}[dtype.str[1:]]
 
 
 class Promotion:
-    """How elements of one type become elements of a type that zfp has, and back."""
+    """Conversion of elements to a type of zfp and back. This class reinterprets the bits, as for times."""
 
     __slots__ = ("_original", "dtype")
 
@@ -45,26 +43,26 @@ class Promotion:
         self._original = original
         self.dtype = dtype
 
-    def promoted(self, array: Elements) -> Elements:
-        """The same bits: times are integers."""
+    def promote(self, array: Elements) -> Elements:
         return array if array.dtype == self.dtype else np.ascontiguousarray(array).view(self.dtype)
 
-    def demoted(self, array: Elements) -> Elements:
+    def demote(self, array: Elements) -> Elements:
         return array.view(self._original)
 
 
 class _NarrowFloats(Promotion):
-    def promoted(self, array: Elements) -> Elements:
-        with np.errstate(invalid="ignore"):  # about some NaNs
+    def promote(self, array: Elements) -> Elements:
+        with np.errstate(invalid="ignore"):  # some NaNs make it warn
             return array.astype(self.dtype)
 
-    def demoted(self, array: Elements) -> Elements:
-        with np.errstate(over="ignore", invalid="ignore"):  # with loss, a little above the largest number
+    def demote(self, array: Elements) -> Elements:
+        with np.errstate(over="ignore", invalid="ignore"):  # lossy modes may exceed the largest number a little
             return array.astype(self._original)
 
 
 class _NarrowIntegers(Promotion):
-    """Shifted to the upper bits, so that what zfp loses lies below them; unsigned ones moved to lie around zero."""
+    """Shifts integers to the upper bits, so that zfp's errors affect the lower ones, and centres unsigned ones on
+    zero."""
 
     __slots__ = ("_integers",)
 
@@ -72,14 +70,14 @@ class _NarrowIntegers(Promotion):
         super().__init__(original, np.dtype(np.int32))
         self._integers = integers
 
-    def promoted(self, array: Elements) -> Elements:
+    def promote(self, array: Elements) -> Elements:
         numbers = widen(array).astype(np.int32)
-        found: Elements = (numbers - self._middle) << (31 - self._integers.bits)
-        return found
+        shifted: Elements = (numbers - self._middle) << (31 - self._integers.bits)
+        return shifted
 
-    def demoted(self, array: Elements) -> Elements:
-        """With loss the numbers may lie beyond those of the type; the registry's text names a wrong lower limit for
-        them (A26)."""
+    def demote(self, array: Elements) -> Elements:
+        """Clip, because lossy modes may exceed the range of the type. The registry's text states a wrong lower limit
+        (A26)."""
         numbers = (array >> (31 - self._integers.bits)) + self._middle
         limited: Elements = np.clip(numbers, self._integers.low, self._integers.high)
         return limited.astype(self._original)
@@ -90,21 +88,21 @@ class _NarrowIntegers(Promotion):
 
 
 class _Unsigned(Promotion):
-    """Of 32 and 64 bits: zfp has only signed ones, so that the upper half has no place. zarrs takes the largest
-    that has one for all of these; here they are refused."""
+    """For unsigned integers of 32 and 64 bits: zfp has only signed ones. A number in the upper half is an error here;
+    zarrs stores the largest signed number instead."""
 
-    def promoted(self, array: Elements) -> Elements:
-        most = np.iinfo(self.dtype).max
-        if array.size and array.max() > most:
-            raise ValueError(f"zfp has signed integers, of which {array.max()} is none: the largest is {most}")
+    def promote(self, array: Elements) -> Elements:
+        limit = np.iinfo(self.dtype).max
+        if array.size and array.max() > limit:
+            raise ValueError(f"expected at most {limit}, because zfp has only signed integers, found {array.max()}")
         return array.astype(self.dtype)
 
-    def demoted(self, array: Elements) -> Elements:
+    def demote(self, array: Elements) -> Elements:
         return np.maximum(array, 0).astype(self._original)
 
 
-def promotion_of(dtype: np.dtype[Any]) -> Promotion | None:
-    """None if zfp cannot take elements of this type."""
+def find_promotion(dtype: np.dtype[Any]) -> Promotion | None:
+    """The conversion for a type; None if zfp does not support it."""
     if dtype.kind in "mM":
         return Promotion(dtype, np.dtype(np.int64))
     number = number_type(dtype)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.array_to_bytes.zfp_types import MOST_BITS, SIDE, TYPES, block_bits, fewest_bits
+from omnizarr.codecs.array_to_bytes.zfp_types import MAX_BLOCK_BITS, SIDE, TYPES, block_bits, min_block_bits
 from omnizarr.codecs.config_fields import check, integer, number, read, read_config
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
@@ -79,11 +79,11 @@ class Zfpy(Numcodec, Serializer):
             )
             return None
         if self.mode == _RATE and self.rate >= 0:
-            bits, fewest = block_bits(self.rate, len(spec.shape) or 1), fewest_bits(spec.dtype)
-            if not fewest <= bits <= MOST_BITS:
+            bits, fewest = block_bits(self.rate, len(spec.shape) or 1), min_block_bits(spec.dtype)
+            if not fewest <= bits <= MAX_BLOCK_BITS:
                 problems.add(
                     f"{path}.configuration.rate",
-                    f"leaves {bits} bits to a block, and one of {spec.dtype} has from {fewest} to {MOST_BITS}",
+                    f"leaves {bits} bits to a block, and one of {spec.dtype} has from {fewest} to {MAX_BLOCK_BITS}",
                 )
                 return None
         return BoundZfpy(spec, self)
