@@ -1,6 +1,6 @@
-# Everything runs in environments that are made here, with nothing but Python's own venv and pip:
-#   .venv        the project, editable; the runtime alone for `demo`, the tools on top for everything else
-#   .venv-wheel  the built wheel alone, to test what users will install
+# Every target runs in an environment inside the checkout. It is made with Python's own venv and pip:
+#   .venv        the project, editable; only the runtime for `demo`, plus the tools for everything else
+#   .venv-wheel  only the built wheel, to test what users install
 #   .peers       other implementations, each in its own environment (tests/peers/environments.py)
 
 .DEFAULT_GOAL := help
@@ -11,30 +11,30 @@ MAKEFLAGS += --no-print-directory
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
-# Byte code is made when a module is first imported; making it for everything takes seconds and most is never used.
+# Python compiles a module to byte code on its first import. Compiling all of them takes seconds, and most are unused.
 export PIP_NO_COMPILE := 1
 export PYTHONPATH :=
 
-# The oldest that is supported comes first: code that runs there runs everywhere. Each candidate is executed, because
-# a name on PATH may be a shim of a version that is not active.
+# The oldest supported version comes first, because code that runs there runs on all versions. Each candidate is
+# executed, because a name on PATH may be a shim for a version that is not active.
 PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	"$$name" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo "$$name" && break; done)
 
 BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 JOBS ?= 2
-# How long `fuzz` and `soak` search.
+# The duration of `fuzz` and `soak`.
 SECONDS ?= 600
 
 .PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize tables bench bench-quick bench-remote clean
 
-help: ## what can be made
+help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
 
-demo: .venv/.runtime ## install the runtime and run the example, in under a minute
+demo: .venv/.runtime ## install the runtime and run the example; takes less than a minute
 	@$(BIN)/python examples/weather.py
 
-test: test-source test-wheel ## all tests on the source tree, then a smoke test of the built wheel
+test: test-source test-wheel ## run all tests on the source tree, then a smoke test of the built wheel
 
 test-source: .venv/.tools peers servers
 	@echo "== tests on the source tree"
@@ -44,30 +44,30 @@ test-wheel: .venv-wheel/.installed
 	@echo "== smoke tests on the installed wheel"
 	@OMNIZARR_INSTALLED=1 $(WHEEL_BIN)/python -m pytest -q -p no:cacheprovider -m smoke tests
 
-peers: .venv/.made ## environments of other implementations, which the tests compare with
+peers: .venv/.made ## make the environments of other implementations that the tests compare with
 	@$(BIN)/python tests/peers/environments.py
 
-servers: .venv/.made ## real servers for buckets and web addresses, which the tests start
+servers: .venv/.made ## install the servers for buckets and web addresses that the tests start
 	@$(BIN)/python tests/servers/install.py
 
-check: .venv/.tools ## style, types and the import contracts
+check: .venv/.tools ## check style, types and import contracts
 	@echo "== ruff"; $(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@echo "== mypy"; $(BIN)/mypy
 	@echo "== import contracts"; $(BIN)/lint-imports
 
-format: .venv/.tools ## put the code into the house style
+format: .venv/.tools ## format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-fuzz: .venv/.tools ## hostile bytes for every parser, for SECONDS (600)
+fuzz: .venv/.tools ## feed hostile bytes to every parser, for SECONDS (600)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-soak: .venv/.tools ## many writers, kills and checks, for SECONDS (600); then a kill at every system call
+soak: .venv/.tools ## run many writers, kill and check them, for SECONDS (600); then kill at every system call
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
 	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py
 
-sanitize: .venv/.tools ## tests of the kernel under the sanitizers of gcc
+sanitize: .venv/.tools ## test the kernel under the sanitizers of gcc
 	@echo "== tests of the kernel, with address and undefined behaviour sanitizers"
 	@touch hatch_build.py  # the next target compiles the usual kernel again
 	@CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined" $(BIN)/python -m pip install -q -e .
@@ -78,24 +78,24 @@ tables: .venv/.tools ## rewrite the generated parts of the documentation: tables
 	@$(BIN)/python docs/make_extensions.py
 	@$(BIN)/python docs/make_chart.py
 
-bench: .venv/.runtime peers ## the speed of this library and of its peers; tables and chart go to docs/benchmarks.*
+bench: .venv/.runtime peers ## measure this library and its peers; writes the tables and the chart of docs/benchmarks.*
 	@$(BIN)/python -m benchmarks --write-docs
 
-bench-quick: .venv/.runtime peers ## the same with little data, in under two minutes; to docs/quick/
+bench-quick: .venv/.runtime peers ## the same with little data, in less than two minutes; writes to docs/quick/
 	@$(BIN)/python -m benchmarks --quick --write-docs
 
-bench-remote: .venv/.tools peers ## reading over a network, from a server that takes 20 ms for every request
+bench-remote: .venv/.tools peers ## measure reads over a network, from a server that takes 20 ms per request
 	@$(BIN)/python -m benchmarks.remote
 
 clean: ## remove environments, builds and caches
 	rm -rf .venv .venv-wheel .peers build dist src/omnizarr/native/*.so .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-# -- environments, made once and again when the project's requirements change
+# -- environments, made once, and again when the requirements of the project change
 
 .venv/.made:
 	@if [ -z "$(PYTHON)" ]; then \
-		echo "omnizarr needs Python 3.11 or newer; none was found. Say which one: make PYTHON=/path/to/python" >&2; exit 1; fi
+		echo "omnizarr needs Python 3.11 or newer; none was found. Choose one: make PYTHON=/path/to/python" >&2; exit 1; fi
 	@echo "== environment .venv with $$($(PYTHON) --version)"
 	@rm -rf .venv && $(PYTHON) -m venv .venv
 	@touch $@
@@ -113,7 +113,7 @@ KERNEL := hatch_build.py $(wildcard src/omnizarr/native/*.c)
 	@touch $@
 
 .venv-wheel/.installed: .venv/.runtime $(KERNEL) $(shell find src -name '*.py' 2>/dev/null)
-	@echo "== building the wheel and installing it alone"
+	@echo "== building the wheel and installing only the wheel"
 	@rm -rf .venv-wheel dist
 	@$(BIN)/python -m pip wheel -q --no-deps -w dist .
 	@$(BIN)/python -m venv .venv-wheel

@@ -41,26 +41,26 @@ class KernelHook(BuildHookInterface):  # type: ignore[misc]
         """Compile `source`; False if that fails. Replaces `target` atomically, because a process may have loaded it."""
         if os.name != "posix" or sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
             return False  # the kernel needs POSIX files and the stable ABI
-        linked = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
-        unfinished = target.with_suffix(".unfinished")
+        link_options = ["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else []
+        temporary = target.with_suffix(".unfinished")
         try:
             command = [
                 *shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"),
-                *("-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", *linked),
+                *("-O3", "-std=c11", "-D_GNU_SOURCE", "-fPIC", "-shared", "-pthread", *link_options),
                 *shlex.split(os.environ.get("CFLAGS", "")),
                 f"-I{sysconfig.get_path('include')}",
                 str(source),
-                *("-o", str(unfinished)),
+                *("-o", str(temporary)),
             ]
             subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")
-            unfinished.replace(target)
+            temporary.replace(target)
             return True
         except (
             OSError,
             ValueError,
             subprocess.CalledProcessError,
         ) as error:  # ValueError: unpaired quotes in CFLAGS
-            unfinished.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             if required:
                 raise
             reason = (getattr(error, "stderr", "") or str(error)).strip()

@@ -1,6 +1,6 @@
-"""A day of weather on a grid: written with omnizarr, looked at on disk, and read back piece by piece.
+"""Example: writes a day of weather on a grid, shows the files, and reads parts of the data back.
 
-Run it as `python examples/weather.py`, or give it a folder to keep what it writes: `python examples/weather.py out`.
+Run `python examples/weather.py`. To keep the data, pass a folder: `python examples/weather.py out`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ FIELDS: dict[str, dict[str, str]] = {
 
 
 def weather() -> dict[str, np.ndarray[Any, Any]]:
-    """Made-up but plausible fields, rounded as instruments round."""
+    """Synthetic fields, rounded to one decimal like measurements."""
     hour = HOURS[:, None, None]
     lat, lon = np.radians(LAT)[None, :, None], np.radians(LON)[None, None, :]
-    sun = np.cos(lon + 2 * np.pi * (hour - 12) / 24) * np.cos(lat)  # highest where it is noon
-    land = np.sin(2 * lon + 3 * lat) * np.cos(lat)  # continents are warm in June, oceans are not
-    phase = 5 * lon + 3 * lat - 0.3 * hour  # the lows and highs of the middle latitudes, on their way east
+    sun = np.cos(lon + 2 * np.pi * (hour - 12) / 24) * np.cos(lat)  # highest at local noon
+    land = np.sin(2 * lon + 3 * lat) * np.cos(lat)  # warm continents, cool oceans
+    phase = 5 * lon + 3 * lat - 0.3 * hour  # lows and highs of the middle latitudes, moving east
     fields = {
         "temperature": 300 - 55 * np.sin(lat - 0.2) ** 2 + 6 * sun + 7 * land + 3 * np.sin(phase) * np.sin(2 * lat),
         "wind_u": 15 * np.sin(2 * lat) ** 2 - 6 * np.cos(lat) ** 8 + 5 * np.sin(phase) * np.cos(lat),
@@ -42,10 +42,10 @@ def weather() -> dict[str, np.ndarray[Any, Any]]:
     return {name: np.round(field, 1).astype("float32") for name, field in fields.items()}
 
 
-def write(place: Path) -> None:
-    """A group with an array for each coordinate and each field."""
+def write(path: Path) -> None:
+    """Write a group with one array per coordinate and per field."""
     about = {"title": "A day of weather", "Conventions": "CF-1.11"}
-    group = omnizarr.create_group(place, attributes=about, overwrite=True)
+    group = omnizarr.create_group(path, attributes=about, overwrite=True)
     for name, units, values in (
         ("time", "hours since 2026-06-21", HOURS),
         ("lat", "degrees_north", LAT),
@@ -53,7 +53,7 @@ def write(place: Path) -> None:
     ):
         group.create_array(name, data=values, dimension_names=[name], attributes={"units": units})
     for name, field in weather().items():
-        # Pressure is cut into small chunks that share one file, a shard: a window then reads little, and files are few.
+        # Pressure has small chunks that share one file, a shard: a window reads little, and there are few files.
         pressure = name == "pressure"
         group.create_array(
             name,
@@ -66,7 +66,7 @@ def write(place: Path) -> None:
 
 
 def show_disk(group: omnizarr.Group) -> None:
-    """A line per array: how it is cut, how many files it has, and what it takes in memory and on disk."""
+    """Print one line per array: chunks, shards, files, and bytes in memory and on disk."""
     line = "{:<12}{:>10}{:>13}{:>7}{:>13}{:>13}{:>7}"
     print(line.format("array", "chunks", "shards", "files", "memory", "disk", "ratio"))
     for name, array in group.arrays():
@@ -78,7 +78,7 @@ def show_disk(group: omnizarr.Group) -> None:
 
 
 def show_noon(group: omnizarr.Group, latitude: float) -> None:
-    """One row of the grid at one hour: only the chunks that it touches are read."""
+    """Print one row of the grid at one hour. omnizarr reads only the chunks that the row touches."""
     row = int(np.flatnonzero(group["lat"][...] == latitude)[0])
     print(f"noon at {latitude}° N, every 60° of longitude")
     for name in ("temperature", "pressure", "wind_u", "wind_v"):
@@ -87,7 +87,7 @@ def show_noon(group: omnizarr.Group, latitude: float) -> None:
 
 
 def show_mean(group: omnizarr.Group) -> None:
-    """The mean temperature of the day, as a map with a letter for each 15° by 6°."""
+    """Print the mean temperature of the day as a map with one letter per 15° by 6°."""
     mean = group["temperature"][...].mean(axis=0)
     cells = mean.reshape(12, 15, 60, 6).mean(axis=(1, 3))[::-1]  # north is up
     letters = np.array(list(" .:-=+*#%@"))
@@ -98,10 +98,10 @@ def show_mean(group: omnizarr.Group) -> None:
 
 
 def main(folder: Path) -> None:
-    """Writes the dataset into a folder and shows what can be done with it."""
-    place = folder / "weather.zarr"
-    write(place)
-    group = omnizarr.open_group(place, mode="r")
+    """Write the dataset into a folder and show how to use it."""
+    path = folder / "weather.zarr"
+    write(path)
+    group = omnizarr.open_group(path, mode="r")
     print(group.attrs["title"], group.tree(), "", sep="\n")
     show_disk(group)
     print()
@@ -113,7 +113,7 @@ def main(folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         main(Path(sys.argv[1]))
-        print(f"\nkept in {Path(sys.argv[1], 'weather.zarr')}; try `omnizarr tree` and `omnizarr info` with it")
+        print(f"\nsaved in {Path(sys.argv[1], 'weather.zarr')}; inspect it with `omnizarr tree` and `omnizarr info`")
     else:
         with tempfile.TemporaryDirectory() as temporary:
             main(Path(temporary))
