@@ -78,7 +78,7 @@ def test_nothing_else_stores_them(name: str) -> None:
 def test_their_fill_value_is_kept_and_not_read() -> None:
     fill = base64.b64encode(pickle.dumps(VALUES[0])).decode()
     store = v2(fill_value=fill)
-    with pytest.warns(OmnizarrWarning, match="is a pickle, and not read"):
+    with pytest.warns(OmnizarrWarning, match="is a pickle and is not read"):
         z = omnizarr.open_array(store, allow_pickle=True)
     assert z.fill_value is None
     z.resize((5,))
@@ -90,5 +90,5 @@ def test_no_new_ones_are_made(made: Any) -> None:
     source = omnizarr.open_array(made(), allow_pickle=True)
     with pytest.raises(ArgumentError):
         omnizarr.create_array(None, shape=3, dtype=RECORD, zarr_format=source.zarr_format)
-    with pytest.raises(ArgumentError, match="only read and changed"):
+    with pytest.raises(ArgumentError, match="but creates none"):
         omnizarr.from_array(None, data=source)

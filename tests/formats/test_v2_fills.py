@@ -75,7 +75,7 @@ def test_V10_other_floats_are_numbers(value: float) -> None:
 
 
 def test_V10_there_is_one_NaN_only() -> None:
-    with pytest.raises(ArgumentError, match="v2 has one NaN only"):
+    with pytest.raises(ArgumentError, match="v2 has only the default NaN"):
         spelt("<f4", np.array(0x7FC00001, "u4").view("f4")[()])
 
 

@@ -176,7 +176,7 @@ def test_A36_old_nodes_with_such_names_are_read_by_their_path_with_a_warning(pat
     group = omnizarr.create_group()
     group.store.set(f"{path}/zarr.json", json.dumps(group_document()).encode())
     assert warned(group_document(), path) == ["$"]
-    with pytest.warns(OmnizarrWarning, match="the node is called"):
+    with pytest.warns(OmnizarrWarning, match="the node has the name"):
         assert isinstance(group[path], omnizarr.Group)
     assert path in group
 

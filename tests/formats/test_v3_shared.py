@@ -97,10 +97,10 @@ def test_a_codec_that_is_registered_anew_is_used() -> None:
 
 
 def test_only_so_many_kinds_are_kept() -> None:
-    for number in range(3 * v3_shared._MOST_KINDS):
+    for number in range(3 * v3_shared._MOST_ENTRIES):
         read(fill_value=number)
-        assert len(v3_shared._known) <= v3_shared._MOST_KINDS
+        assert len(v3_shared._cache) <= v3_shared._MOST_ENTRIES
     read(chunk_key_encoding="default", data_type="int16", fill_value=5)
     long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (MAX_CODECS - 1)]
     read(codecs=long)
-    assert all(len(spelled) <= v3_shared._LONGEST for _, _, spelled in v3_shared._known)
+    assert all(len(spelled) <= v3_shared._LONGEST_KEY for _, _, spelled in v3_shared._cache)

@@ -78,7 +78,7 @@ def test_R150_a_missing_byte_order_is_little_and_worth_a_warning(codec: dict[str
         found = found.codecs[0]
     assert found == Bytes("little")
     assert warnings_of(structured(codecs=[codec])) == [
-        ("$.codecs", "`bytes` does not say the byte order of `structured` elements: read as little-endian")
+        ("$.codecs", "`bytes` has no byte order for `structured` elements: little-endian is assumed")
     ]
 
 

@@ -43,7 +43,7 @@ def test_we_read_it(stored: Stored) -> None:
 
 @pytest.mark.parametrize("stored", MISLABELLED, ids=str)
 def test_U16_order_F_without_blosc_is_read_as_it_was_written(stored: Stored) -> None:
-    with pytest.warns(omnizarr.OmnizarrWarning, match="zarr 1.x stored the chunks in C order") as caught:
+    with pytest.warns(omnizarr.OmnizarrWarning, match="zarr 1.x stored such chunks in C order") as caught:
         array = omnizarr.open_array(stored.location, mode="r")
     assert len(caught) == 1
     assert array.order == "C"

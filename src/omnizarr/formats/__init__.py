@@ -1,4 +1,5 @@
-"""The generations of Zarr, each a dialect around the one model. Nobody outside this folder asks which one it is."""
+"""The generations of Zarr: one dialect each, around the common model. Code outside this folder does not distinguish
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dialect is: how one generation of Zarr spells the model, and where it keeps what in a hierarchy."""
+"""The contract of a dialect: how one generation of Zarr writes the model, and where it keeps what in a hierarchy."""
 
 from __future__ import annotations
 
@@ -25,162 +25,163 @@ NodeModel: TypeAlias = ArrayModel | GroupModel
 Kind: TypeAlias = Literal["array", "group"]
 
 Documents: TypeAlias = Mapping[str, Json]
-"""Parsed documents by the store key they lie under."""
+"""Parsed documents by store key."""
 
 
 class Child(NamedTuple):
-    """What a listing shows of a member: its name, and if it tells the kind and the keys of the documents."""
+    """A possible child of a group, as a listing shows it. `kind` and `keys` are None if the listing does not tell."""
 
     name: str
     kind: Kind | None = None
     keys: tuple[str, ...] | None = None
+    """The keys of its documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect(ABC):
-    """One generation of the format, as a hierarchy speaks it. Pure: documents and listings in, models and keys out."""
+    """One generation of the format, for one hierarchy. It does no I/O: documents and listings in, models and keys
+    out."""
 
     read_options: ReadOptions = DEFAULT_READ_OPTIONS
-    """What whoever opened the hierarchy allows."""
+    """The options with which the caller opened the hierarchy."""
 
     zarr_format: ClassVar[ZarrFormat]
     implicit_groups: ClassVar[bool] = False
-    """Whether a group is there as soon as something lies below it, with a document of its own or without."""
+    """Whether a group exists as soon as a key lies below it, even without a document."""
     has_distinctive_keys: ClassVar[bool] = True
-    """Whether its keys are so peculiar that what lies there must be a document."""
+    """Whether a value under the keys of this generation can only be a Zarr document."""
     allows_undefined_fill: ClassVar[bool] = False
-    """Whether an array may leave open what elements are that nobody wrote."""
+    """Whether an array may leave the value of unwritten elements undefined."""
     allows_any_filter: ClassVar[bool] = False
-    """Whether codecs of all kinds may stand among the filters, as in a generation that does not tell kinds apart."""
+    """Whether `filters` may hold codecs of every kind, because the generation does not distinguish kinds."""
     has_order_member: ClassVar[bool] = False
-    """Whether documents have a member for the order of elements, which then says F also where that changes nothing."""
+    """Whether array documents have a member for the element order. It then records F even where C means the same."""
     index_codecs: ClassVar[tuple[Codec, ...] | None] = None
-    """How the index of a shard is encoded, if the generation leaves no choice."""
+    """The codecs of shard indexes, if the generation prescribes them."""
 
     def with_read_options(self, read_options: ReadOptions) -> Dialect:
-        """The same dialect for somebody who allows something else."""
+        """The same dialect with other read options."""
         return replace(self, read_options=read_options)
 
     @property
     def encoding(self) -> Encoding:
-        """How the documents of nodes are written."""
+        """The encoding of the documents of nodes."""
         return JSON
 
     def alternatives(self) -> Sequence[Dialect]:
-        """Where else the nodes of the same hierarchy may lie, if none lies where this dialect looks."""
+        """Dialects to try, in order, if this one finds no node under its keys."""
         return ()
 
     def normalize_path(self, path: str) -> str:
-        """A user's path, which is in its normal form already, with what else this generation makes alike."""
+        """`path`, which is in the common normal form, in the normal form of this generation."""
         return path
 
     # -- documents
 
     @abstractmethod
     def keys(self, path: str) -> tuple[str, ...]:
-        """The keys under which the documents of the node at `path` may lie."""
+        """All keys at which documents of the node at `path` can lie."""
 
     def identifying_keys(self, path: str) -> tuple[str, ...]:
-        """Those of them that show that there is a node, in the order in which they count."""
+        """The subset of `keys(path)` that proves that a node exists, in order of precedence."""
         return self.keys(path)
 
     @abstractmethod
     def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
-        """The node that the documents describe; None, and everything that is wrong, if they describe none."""
+        """The node that the documents describe. If they are invalid, adds all problems and returns None."""
 
     @abstractmethod
     def node_type(self, path: str, documents: Documents) -> Kind | None:
-        """What lies at `path`, as far as can be told even where the rest is wrong."""
+        """The kind of the node at `path`, even if its documents are otherwise invalid; None if they do not tell."""
 
     @abstractmethod
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         """The documents that describe `node`, by key."""
 
     def hierarchy_documents(self) -> dict[str, Json]:
-        """The documents that a hierarchy has once, besides those of its nodes."""
+        """The documents of the hierarchy itself, by key."""
         return {}
 
     def with_hierarchy_options(self, extensions: Any, metadata_encoding: Any) -> Dialect:
-        """This dialect for a new hierarchy that has these; ArgumentError if it cannot have them."""
+        """The dialect of a new hierarchy with these options; ArgumentError if this generation does not have them."""
         if extensions is not None or metadata_encoding is not None:
             argument = "extensions" if extensions is not None else "metadata_encoding"
             raise ArgumentError(
-                f"`{argument}`: only hierarchies of the drafts of v3 have one, and only their root says so",
-                argument=argument,
+                f"`{argument}`: only the root of a hierarchy of a draft of v3 accepts this argument", argument=argument
             )
         return self
 
     @abstractmethod
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
-        """What this generation cannot express of `node`, each as a sentence; writing is refused if there is any."""
+        """What this generation cannot express of `node`, one sentence each. If there are any, writing is refused."""
 
     # -- consolidated metadata
 
     def can_consolidate(self, path: str) -> bool:
-        """Whether the documents of all nodes below the group at `path` can be kept together."""
+        """Whether the group at `path` can hold consolidated metadata."""
         return self.consolidated_key(path) is not None
 
     def consolidated_key(self, path: str) -> str | None:
-        """Where the documents of all nodes below the group at `path` may lie together; None if that is in the group's
-        own document, or nowhere."""
+        """The key of the consolidated metadata of the group at `path`; None if it is part of the group's own document,
+        or not supported."""
         return None
 
     def parse_consolidated(self, path: str, document: Json, problems: Problems) -> dict[str, Json] | None:
-        """The documents that are gathered in the one under `consolidated_key(path)`, by their own keys."""
+        """The documents in consolidated metadata, by their own keys."""
         return None
 
     def dump_consolidated(self, path: str, documents: Documents) -> Json:
-        """The reverse."""
-        raise AssertionError("this generation keeps consolidated metadata elsewhere")
+        """The consolidated metadata that holds `documents`."""
+        raise AssertionError("this generation has no separate document for consolidated metadata")
 
     def consolidated_groups(self, path: str) -> Mapping[str, GroupModel]:
-        """The groups that consolidated metadata needs to be found in, by path."""
+        """Groups, by path, that must exist so that readers find the consolidated metadata of the group at `path`."""
         return {}
 
     # -- the hierarchy
 
     @abstractmethod
     def check_path(self, path: str, kind: Kind) -> None:
-        """Raises ArgumentError if no such node may be created at `path`."""
+        """Raises ArgumentError if no new node of that kind may have this path."""
 
     @abstractmethod
     def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
-        """What may be nodes below the group at `path`, from the listing of `listing_prefix(path)`."""
+        """The possible children of the group at `path`, from the listing of `listing_prefix(path)`."""
 
     def listing_prefix(self, path: str) -> str:
         """The prefix whose listing shows the children of the group at `path`."""
         return key_below(path, "")
 
     def ancestors(self, path: str) -> list[str]:
-        """The paths, from the root down, at which nothing but groups may lie if there is a node at `path`."""
+        """The paths, from the root down, that must be groups if there is a node at `path`."""
         return ancestor_paths(path)
 
     def prefixes(self, path: str) -> list[str]:
-        """The prefixes that hold what is stored of the node at `path` and of the nodes below it, apart from its own
-        documents, which may lie there too: to erase or to move."""
+        """The prefixes of everything that belongs to the node at `path` or lies below it, to erase or to move. Its own
+        documents may lie outside of them."""
         return [key_below(path, "")]
 
     def chunk_prefix(self, path: str) -> str:
-        """What the keys of the chunks of the array at `path` begin with."""
+        """The prefix of the chunk keys of the array at `path`."""
         return key_below(path, "")
 
     def decode_hint(self) -> str | None:
-        """What may help if a chunk cannot be decoded, since writers of this generation lost something."""
+        """A hint for errors in decoding a chunk, about known mistakes in the metadata of this generation."""
         return None
 
     # -- new arrays
 
     def data_type(self, dtype: Any) -> DataType:
-        """The data type that stores what a user gives as dtype."""
+        """The data type for a dtype that the user gives."""
         return data_type_of(dtype)
 
     def serializer(self, dtype: Any) -> Serializer | None:
-        """The array → bytes codec that says what the user's dtype says; None leaves it to the usual rules."""
+        """The array → bytes codec that the user's dtype requires; None if the default fits."""
         return None
 
     @abstractmethod
     def chunk_keys(self, value: Any) -> ChunkKeys:
-        """The keys of chunks that a user asks for; the usual ones of this generation, if `value` is None."""
+        """The chunk keys that the user gives; the default of this generation if `value` is None."""
 
     def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         """The compressors of a new array if the user names none. They are fast, compress most data well, and every
@@ -191,16 +192,16 @@ class Dialect(ABC):
         return (Zstd(level=1),)
 
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
-        """A new array as this generation says it: what it has no member for may have another place by convention."""
+        """A new array as this generation expresses it, using conventions for what it has no member for."""
         return model
 
     def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
-        """The names of an array's dimensions, wherever this generation keeps them."""
+        """The names of the dimensions, from the member or attribute in which this generation keeps them."""
         return model.dimension_names
 
 
 def key_below(path: str, name: str) -> str:
-    """The key of something called `name` right below `path`."""
+    """The key `name` directly below `path`; with an empty name, the prefix of all keys below it."""
     return f"{path}/{name}" if path else name
 
 

@@ -1,4 +1,4 @@
-"""How documents become bytes: as JSON, or as an extension of the drafts says."""
+"""Encodings of documents: JSON, and those that extensions of the drafts define."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["JSON", "LENIENT_JSON", "Encoding", "metadata_encodings"]
 
 
 class Encoding(ABC):
-    """Turns a document into bytes and back: `parse ∘ dump` gives the same value."""
+    """Converts documents to bytes and back. `parse(dump(document))` equals `document`."""
 
     uri: ClassVar[str]
-    """What names it in the entry point of a hierarchy, in `extension`."""
+    """The member `extension` that names it in an entry point."""
     type: ClassVar[str]
-    """What names it there in `type`."""
+    """The member `type` that names it in an entry point."""
     suffix: ClassVar[str]
-    """How the keys of documents end."""
+    """The suffix of the keys of documents."""
 
     @abstractmethod
     def parse(self, data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Json:
-        """The document in `data`; MetadataError, which names it as `what`, if there is none, or one of more than
-        `limit` bytes."""
+        """The document in `data`. Raises MetadataError, which calls the document `what`, if `data` is invalid or the
+        document is larger than `limit` bytes."""
 
     @abstractmethod
     def dump(self, document: Json) -> bytes:
@@ -33,7 +33,7 @@ class Encoding(ABC):
 
 
 class JsonEncoding(Encoding):
-    """What all generations use."""
+    """The default encoding of all generations."""
 
     uri = ""
     type = "json"
@@ -50,8 +50,8 @@ class JsonEncoding(Encoding):
 
 
 class _LenientEncoding(JsonEncoding):
-    """JSON that may hold `NaN`: attributes that a writer stored so keep it when others are changed (A60). A user's own
-    attributes are checked before they come here. It is ASCII, because zarr-python 1, and 2 in its first years, reads
+    """JSON that may contain `NaN`: changing one attribute keeps a `NaN` that another writer stored (A60). Attributes
+    that the user sets are checked earlier. The output is ASCII, because zarr-python 1 and early versions of 2 read
     nothing else."""
 
     def dump(self, document: Json) -> bytes:
@@ -65,14 +65,14 @@ JSON = JsonEncoding()
 LENIENT_JSON = _LenientEncoding()
 
 
-def _as_encoding(found: Any) -> Encoding:
-    """An encoding, also if its class is given."""
-    if isinstance(found, type) and issubclass(found, Encoding):
-        found = found()
-    if not isinstance(found, Encoding):
-        raise TypeError(f"expected an `Encoding`, found {found!r}")
-    return found
+def _as_encoding(value: Any) -> Encoding:
+    """Accepts an encoding or its class."""
+    if isinstance(value, type) and issubclass(value, Encoding):
+        value = value()
+    if not isinstance(value, Encoding):
+        raise TypeError(f"expected an `Encoding`, found {value!r}")
+    return value
 
 
 metadata_encodings: Registry[Encoding] = Registry("metadata encoding", "omnizarr.metadata_encodings", _as_encoding)
-"""Other encodings, by the URI that names them in the entry point of a draft's hierarchy."""
+"""Encodings other than JSON, by the URI that names them in the entry point of a draft's hierarchy."""

@@ -1,4 +1,4 @@
-"""Members of documents that several generations spell alike."""
+"""Members of documents that several generations have in common."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from omnizarr.model import MOST_DIMENSIONS, ArrayModel
 
 __all__ = [
     "check_ascii",
+    "check_required",
     "dimension_names_attribute",
-    "missing",
     "parse_attributes",
     "parse_chunk_shape",
     "parse_shape",
@@ -22,73 +22,73 @@ __all__ = [
 ]
 
 
-def missing(document: dict[str, Json], members: Iterable[str], problems: Problems) -> None:
-    """Adds a problem for each member that must be there and is not."""
+def check_required(document: dict[str, Json], members: Iterable[str], problems: Problems) -> None:
+    """Adds a problem for each of `members` that is missing."""
     for member in members:
         if member not in document:
             problems.add(f"$.{member}", "is missing")
 
 
 def unknown_members(document: dict[str, Json], known: Collection[str]) -> dict[str, Json]:
-    """The members that nobody knows."""
+    """The members that are not in `known`."""
     return {member: value for member, value in document.items() if member not in known}
 
 
 def parse_shape(document: dict[str, Json], problems: Problems) -> tuple[int, ...] | None:
-    """The member `shape`."""
+    """The member `shape`; None if it is missing or invalid."""
     if "shape" not in document:
         return None
-    found = document["shape"]
-    if not isinstance(found, list) or not all(is_integer(length) and length >= 0 for length in found):
-        problems.expected("$.shape", "a list of integers of at least 0", found)
+    shape = document["shape"]
+    if not isinstance(shape, list) or not all(is_integer(length) and length >= 0 for length in shape):
+        problems.expected("$.shape", "a list of integers of at least 0", shape)
         return None
-    if len(found) > MOST_DIMENSIONS:
-        problems.add("$.shape", f"has {len(found)} dimensions, more than {MOST_DIMENSIONS}")
+    if len(shape) > MOST_DIMENSIONS:
+        problems.add("$.shape", f"has {len(shape)} dimensions, more than {MOST_DIMENSIONS}")
         return None
-    if any(length >= 2**63 for length in found):
+    if any(length >= 2**63 for length in shape):
         problems.add("$.shape", "has a length of 2^63 or more")
         return None
-    return tuple(found)
+    return tuple(shape)
 
 
-def parse_chunk_shape(found: Json, shape: tuple[int, ...] | None, place: str, problems: Problems) -> Regular | None:
-    """A regular grid from the lengths of its chunks."""
-    sizes = Regular.parse_lengths(found, shape, place, problems)
-    return None if sizes is None else Regular(sizes)
+def parse_chunk_shape(value: Json, shape: tuple[int, ...] | None, place: str, problems: Problems) -> Regular | None:
+    """A regular grid from its chunk shape."""
+    chunk_shape = Regular.parse_lengths(value, shape, place, problems)
+    return None if chunk_shape is None else Regular(chunk_shape)
 
 
-def parse_attributes(found: Json, place: str, problems: Problems) -> dict[str, Json]:
-    """An object of attributes; null counts as none (A65)."""
-    if found is None:
+def parse_attributes(value: Json, place: str, problems: Problems) -> dict[str, Json]:
+    """The attributes; null counts as none (A65)."""
+    if value is None:
         return {}
-    if not isinstance(found, dict):
-        problems.expected(place, "an object", found)
+    if not isinstance(value, dict):
+        problems.expected(place, "an object", value)
         return {}
-    return found
+    return value
 
 
 def check_ascii(path: str, generation: str) -> None:
-    """Refuses names that keys of ASCII cannot hold."""
+    """Raises ArgumentError if the path of a new node has characters that the generation's keys cannot hold."""
     if not path.isascii():
         raise ArgumentError(
             f"`{path}` cannot be created: in {generation} the name of a node has only ASCII characters", argument="path"
         )
 
 
-_ATTRIBUTE = "_ARRAY_DIMENSIONS"
+_DIMENSION_NAMES = "_ARRAY_DIMENSIONS"
 
 
 def with_dimension_names_attribute(model: ArrayModel) -> ArrayModel:
-    """The same array with the names of its dimensions among its attributes."""
+    """The same array with its dimension names in the attribute that xarray introduced, not in a member."""
     if model.dimension_names is None:
         return model
     names = list(model.dimension_names)
-    return replace(model, dimension_names=None, attributes=model.attributes | {_ATTRIBUTE: names})
+    return replace(model, dimension_names=None, attributes=model.attributes | {_DIMENSION_NAMES: names})
 
 
 def dimension_names_attribute(model: ArrayModel) -> tuple[str | None, ...] | None:
-    """The names that the attribute holds; None if there is none, or something else under that name."""
-    found = model.attributes.get(_ATTRIBUTE)
-    if not isinstance(found, list) or len(found) != len(model.shape):
+    """The dimension names from that attribute; None if it is absent or does not hold a name per dimension."""
+    names = model.attributes.get(_DIMENSION_NAMES)
+    if not isinstance(names, list) or len(names) != len(model.shape):
         return None
-    return tuple(found) if all(name is None or isinstance(name, str) for name in found) else None
+    return tuple(names) if all(name is None or isinstance(name, str) for name in names) else None

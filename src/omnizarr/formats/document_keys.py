@@ -1,5 +1,5 @@
-"""Where the documents of each generation lie, and what tells a draft's entry point from a node's document: enough to
-find out which generation is there before anything of it is loaded."""
+"""The keys of the documents of each generation, and what distinguishes kinds of `zarr.json`: all that detection needs
+before a dialect is imported."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 from omnizarr._json import Json, is_integer
 from omnizarr.formats.contract import key_below
 
-__all__ = ["CORE", "is_entry_point", "prerelease_kind", "v1_keys", "v2_consolidated_key", "v2_keys", "v3_key"]
+__all__ = ["CORE_URI", "is_entry_point", "prerelease_kind", "v1_keys", "v2_consolidated_key", "v2_keys", "v3_key"]
 
-CORE = re.compile(r"\Ahttps://purl\.org/zarr/spec/(protocol/)?core/")
-"""What the address of a core specification starts with, by which a draft says its version."""
+CORE_URI = re.compile(r"\Ahttps://purl\.org/zarr/spec/(protocol/)?core/")
+"""The beginning of the `zarr_format` of a draft, which is the URI of a core specification."""
 
 
 def v1_keys(path: str) -> tuple[str, str]:
@@ -35,21 +35,21 @@ def v3_key(path: str) -> str:
 
 
 def is_entry_point(document: Json) -> bool:
-    """Whether a `zarr.json` is the entry point of a draft's hierarchy and not the document of a node: its `zarr_format`
-    is the address of a specification of the core."""
+    """Whether a `zarr.json` is the entry point of a draft's hierarchy, not the document of a node: its `zarr_format` is
+    the URI of a core specification."""
     version = document.get("zarr_format") if isinstance(document, dict) else None
-    return isinstance(version, str) and CORE.match(version) is not None
+    return isinstance(version, str) and CORE_URI.match(version) is not None
 
 
-_NODES = {"https://purl.org/zarr/spec/v3#array": "array", "https://purl.org/zarr/spec/v3#group": "group"}
+_NODE_URIS = {"https://purl.org/zarr/spec/v3#array": "array", "https://purl.org/zarr/spec/v3#group": "group"}
 
 
 def prerelease_kind(document: Json) -> str | None:
-    """What a `zarr.json` describes, if it is one of February 2023 (§1.7): at first `zarr_format` was an address, and
-    later arrays still had the separator of chunk keys in their grid."""
+    """The kind of node if a `zarr.json` is from February 2023 (§1.7), else None. At first `zarr_format` was a URI;
+    later arrays still had the separator of chunk keys in `chunk_grid`."""
     version = document.get("zarr_format") if isinstance(document, dict) else None
     if isinstance(version, str):
-        return _NODES.get(version)
+        return _NODE_URIS.get(version)
     if not is_integer(version) or document.get("node_type") != "array" or "chunk_key_encoding" in document:
         return None
     grid = document.get("chunk_grid")

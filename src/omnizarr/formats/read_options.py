@@ -1,4 +1,4 @@
-"""What the one who opens something allows: each is a way of reading that could do harm or give surprising values."""
+"""Options that relax or change how data is read. Each could do harm or give surprising values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["DEFAULT_READ_OPTIONS", "ReadOptions"]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Options of the functions that open, for everything that is reached through them."""
+    """Options of the functions that open nodes. They apply to every node that is reached through the opened one."""
 
     allow_pickle: bool = False
-    """Whether objects that were pickled may be read. A pickle can run any program."""
+    """Whether to read pickled objects. Unpickling can run arbitrary code."""
     use_fallback: bool = True
-    """Whether an array of an unknown data type is read as the type that its document names instead."""
+    """Whether to read an array of an unknown data type as the fallback type that its document names."""
     v1_f_order: Literal["written", "document"] = "written"
-    """How chunks of a v1 array of order F are read that blosc does not compress: as zarr 1.x wrote them, which is in C
-    order, or as the document says."""
+    """The element order of a v1 array whose document says F and whose compressor is not blosc: "written" reads C order,
+    in which zarr 1.x wrote such chunks; "document" reads F."""
     chunks_per_shard: tuple[int, ...] | None = None
-    """The sharding of an array of a draft whose document lost it, as zarr-python 2 made them lose it, or says something
-    else than chunks."""
+    """The sharding of an array of a draft. It replaces the document's, which zarr-python 2 can lose, or in which some
+    writers stored other numbers than chunks per shard."""
 
     def __post_init__(self) -> None:
         for name in ("allow_pickle", "use_fallback"):
@@ -45,9 +45,8 @@ class ReadOptions:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """What the options are called."""
+        """The names of the options."""
         return tuple(field.name for field in fields(cls))
 
 
 DEFAULT_READ_OPTIONS = ReadOptions()
-"""What is allowed if nobody says anything."""

@@ -1,4 +1,4 @@
-"""Zarr v1: a single array per store, its metadata in `meta` and its attributes in `attrs` (U1–U16)."""
+"""Zarr v1: one array per store, with its metadata in `meta` and its attributes in `attrs` (U1–U16)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
 from omnizarr.formats.document_fields import (
+    check_required,
     dimension_names_attribute,
-    missing,
     parse_attributes,
     parse_chunk_shape,
     parse_shape,
@@ -29,17 +29,14 @@ from omnizarr.formats.document_fields import (
     with_dimension_names_attribute,
 )
 from omnizarr.formats.document_keys import v1_keys
-from omnizarr.formats.numpy_array_losses import flat_losses
-from omnizarr.formats.numpy_arrays import (
-    check_codecs,
-    flat,
+from omnizarr.formats.numpy_array_dump import (
+    codecs_without_order,
+    normalize_new_array,
+    numpy_array_losses,
     order_of,
-    parse_configs,
-    settled,
     stored_dtype_of,
-    transposed,
-    untransposed,
 )
+from omnizarr.formats.numpy_arrays import check_codecs, make_chunk_encoding, order_codecs, parse_codec_configs
 from omnizarr.formats.v2_fills import fill_losses, parse_fill
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
@@ -48,12 +45,12 @@ __all__ = ["V1Dialect"]
 
 _REQUIRED = ("shape", "chunks", "dtype", "compression", "compression_opts", "fill_value", "order")
 _COMPRESSORS = ("blosc", "zlib", "bz2", "lzma")
-_NO_FILTERS = (Bytes, StoredBytes, BytesCodec, Sharding)
+_NOT_FILTERS = (Bytes, StoredBytes, BytesCodec, Sharding)
 
 
 @dataclass(frozen=True, slots=True)
 class V1Dialect(Dialect):
-    """The dialect of v1."""
+    """Dialect of v1."""
 
     zarr_format: ClassVar[ZarrFormat] = 1
     has_distinctive_keys: ClassVar[bool] = False
@@ -86,37 +83,39 @@ class V1Dialect(Dialect):
         version = document.get("zarr_format")
         if not is_integer(version) or version != 1:
             problems.expected("$.zarr_format", "1", version)
-        missing(document, _REQUIRED, problems)
+        check_required(document, _REQUIRED, problems)
         shape = parse_shape(document, problems)
         grid = parse_chunk_shape(document["chunks"], shape, "$.chunks", problems) if "chunks" in document else None
         stored = parse_typestr(document["dtype"], "$.dtype", problems) if "dtype" in document else None
         order = document.get("order")
         if "order" in document and order not in ("C", "F"):
             problems.expected("$.order", '"C" or "F"', order)
-        compressor = _compressor(document, problems)
-        codecs = parse_configs(None, compressor, "", "$.compression_opts", self.read_options, problems)
+        compressor = _parse_compressor(document, problems)
+        codecs = parse_codec_configs(None, compressor, "", "$.compression_opts", self.read_options, problems)
         if shape is None or grid is None or stored is None or len(problems.found) > before:
             return None
-        mislabelled = order == "F" and len(shape) > 1 and not any(isinstance(codec, Blosc) for _, codec in codecs)
-        if mislabelled and self.read_options.v1_f_order == "written":
-            # The only program that wrote v1 gave every compressor but blosc the elements in C order, whatever it
-            # wrote into the document (A55, U16).
+        wrong_order = order == "F" and len(shape) > 1 and not any(isinstance(codec, Blosc) for _, codec in codecs)
+        if wrong_order and self.read_options.v1_f_order == "written":
+            # zarr 1.x, the only writer of v1, stored C order with every compressor except blosc, whatever the document
+            # says (A55, U16).
             problems.warn(
                 "$.order",
-                "F, but zarr 1.x stored the chunks in C order here, and so they are read; "
-                '`v1_f_order="document"` takes the document at its word',
+                "is F, but zarr 1.x stored such chunks in C order, and they are read so; "
+                '`v1_f_order="document"` reads them in F order',
             )
             order = "C"
-        found = flat(stored, transposed(order, len(shape)), codecs, document["fill_value"], "$", problems, _parse_fill)
-        if found is None:
+        encoding = make_chunk_encoding(
+            stored, order_codecs(order, len(shape)), codecs, document["fill_value"], "$", problems, _parse_fill
+        )
+        if encoding is None:
             return None
         model = ArrayModel(
             shape=shape,
-            data_type=found.data_type,
-            fill=found.fill,
+            data_type=encoding.data_type,
+            fill=encoding.fill,
             grid=grid,
             chunk_keys=V2Keys("."),
-            codecs=found.codecs,
+            codecs=encoding.codecs,
             attributes=attributes,
             zarr_format=1,
             extra=unknown_members(document, ("zarr_format", *_REQUIRED)),  # U3
@@ -124,13 +123,13 @@ class V1Dialect(Dialect):
         )
         if model.fill is not None and _dump_fill(model) is None:
             model = replace(model, spelled=model.spelled | {"fill_value": document["fill_value"]})
-        check_codecs(model, found.places, problems)
+        check_codecs(model, encoding.places, problems)
         return model if len(problems.found) == before else None
 
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         assert isinstance(node, ArrayModel)
         assert isinstance(node.grid, Regular)
-        compression, options = _compression(node.codecs[-1])
+        compression, options = _dump_compression(node.codecs[-1])
         document: dict[str, Json] = {
             "zarr_format": 1,
             "shape": list(node.shape),
@@ -149,41 +148,43 @@ class V1Dialect(Dialect):
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return ["v1 has no groups"]
-        found = flat_losses(node, "v1")
+        losses = numpy_array_losses(node, "v1")
         if path:
-            found.append("a v1 array is a store of its own and has no path in it")
+            losses.append("a v1 array is a store of its own and has no path")
         if node.chunk_keys != V2Keys("."):
-            found.append("the chunks of v1 lie under keys such as `0.0`")
+            losses.append("v1 has only chunk keys such as `0.0`")
         if not node.shape:
-            found.append("v1 has no arrays without dimensions")  # it never said under which key their chunk lies
+            losses.append("v1 has no arrays without dimensions")  # no text defines the key of their chunk
         if node.dtype.hasobject:
-            found.append("v1 has no arrays of objects")
-        if not found and node.dtype.names is not None and _has_parts(node):
-            found.append("a field of a v1 struct is a single number or text")
+            losses.append("v1 has no arrays of objects")
+        if not losses and node.dtype.names is not None and _has_parts(node):
+            losses.append("a field of a v1 struct is a number or a string")
         steps = [codec for codec in node.codecs if isinstance(codec, BytesCodec)]
-        if len(steps) > 1 or any(_compression(codec)[0] not in _COMPRESSORS for codec in steps):
-            found.append(f"v1 has one compressor, which is one of {', '.join(_COMPRESSORS)}")
+        if len(steps) > 1 or any(_dump_compression(codec)[0] not in _COMPRESSORS for codec in steps):
+            losses.append(f"v1 has one compressor, which is one of {', '.join(_COMPRESSORS)}")
         if any(isinstance(codec, Blosc) and codec.cname in ("zstd", "snappy") for codec in steps):
-            found.append("the blosc of zarr 1.x has neither zstd nor snappy")
+            losses.append("blosc in zarr 1.x supports neither zstd nor snappy")
         if _has(node.dtype, "mM") and not node.spelled and any(isinstance(codec, Blosc) for codec in steps):
-            found.append("zarr 1.x cannot give times to blosc")
-        if not node.dtype.hasobject and not all(isinstance(codec, _NO_FILTERS) for codec in untransposed(node)):
-            found.append("v1 has no filters")
-        reversed_ = order_of(node) == "F" and len(node.shape) > 1 and not node.spelled
-        if reversed_ and not any(isinstance(codec, Blosc) for codec in steps):
-            found.append("zarr 1.x reads elements in F order only from blosc")
-        if not found and node.fill is not None and not node.spelled and _dump_fill(node) is None:
-            found.append(f"v1 has no spelling for this fill value of `{node.data_type.name}`")
-        return found or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v1")
+            losses.append("zarr 1.x cannot compress times with blosc")
+        if not node.dtype.hasobject and not all(
+            isinstance(codec, _NOT_FILTERS) for codec in codecs_without_order(node)
+        ):
+            losses.append("v1 has no filters")
+        new_f_order = order_of(node) == "F" and len(node.shape) > 1 and not node.spelled
+        if new_f_order and not any(isinstance(codec, Blosc) for codec in steps):
+            losses.append("zarr 1.x reads F order only with blosc")
+        if not losses and node.fill is not None and not node.spelled and _dump_fill(node) is None:
+            losses.append(f"v1 cannot express this fill value of `{node.data_type.name}`")
+        return losses or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v1")
 
-    # -- the hierarchy, of which there is none
+    # -- the hierarchy: a single array
 
     def check_path(self, path: str, kind: Kind) -> None:
         if kind == "group":
-            raise ArgumentError("v1 has no groups: an array is all that a store holds", argument="zarr_format")
+            raise ArgumentError("v1 has no groups: a store holds a single array", argument="zarr_format")
         if path:
             raise ArgumentError(
-                f"`{path}` cannot be created: a v1 array is a store of its own and has no path in it", argument="path"
+                f"`{path}` cannot be created: a v1 array is a store of its own and has no path", argument="path"
             )
 
     def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
@@ -197,20 +198,20 @@ class V1Dialect(Dialect):
     def chunk_keys(self, value: Any) -> ChunkKeys:
         if value not in (None, ".", V2Keys(".")):
             raise ArgumentError(
-                "`chunk_key_encoding`: the chunks of v1 lie under keys such as `0.0`", argument="chunk_key_encoding"
+                "`chunk_key_encoding`: v1 has only chunk keys such as `0.0`", argument="chunk_key_encoding"
             )
         return V2Keys(".")
 
     def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         if _has(data_type.dtype, "mM"):
-            return (Zlib(1),)  # zarr 1 gives blosc what Python's buffers know, and they know no times
-        return (Blosc("lz4", 5, "shuffle"),)  # zstd came to blosc after zarr 1
+            return (Zlib(1),)  # zarr 1 passes arrays to blosc by the buffer protocol, which does not support times
+        return (Blosc("lz4", 5, "shuffle"),)  # blosc in zarr 1 does not support zstd
 
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         fill = model.fill
         if fill is not None and _dump_fill(model) is None and same_bits(fill, model.data_type.default_fill()):
-            model = replace(model, fill=None)  # nobody asked for it, and undefined elements are read as the same
-        model = with_dimension_names_attribute(settled(model))
+            model = replace(model, fill=None)  # the default, which undefined elements also read as
+        model = with_dimension_names_attribute(normalize_new_array(model))
         codecs = (replace(codec, blocksize=0) if isinstance(codec, Blosc) else codec for codec in model.codecs)
         return replace(model, codecs=tuple(codecs))
 
@@ -218,12 +219,12 @@ class V1Dialect(Dialect):
         return dimension_names_attribute(model)
 
 
-def _compressor(document: dict[str, Json], problems: Problems) -> Json:
-    """The compressor as v2 writes it, which is null if there is none (U15)."""
+def _parse_compressor(document: dict[str, Json], problems: Problems) -> Json:
+    """The compressor in the form of v2; null if there is none (U15)."""
     name, options = document.get("compression"), document.get("compression_opts")
     if name is None or name == "none":
         return None
-    if name in ("zlib", "gzip", "bz2"):  # `gzip` was another name for the same
+    if name in ("zlib", "gzip", "bz2"):  # `gzip` is an alias of `zlib`
         if options is not None and not is_integer(options):
             problems.expected("$.compression_opts", "an integer", options)
             return None
@@ -237,7 +238,7 @@ def _compressor(document: dict[str, Json], problems: Problems) -> Json:
     return None
 
 
-def _compression(codec: Codec) -> tuple[str, Json]:
+def _dump_compression(codec: Codec) -> tuple[str, Json]:
     """The members `compression` and `compression_opts`."""
     if not isinstance(codec, BytesCodec):
         return "none", None
@@ -245,12 +246,12 @@ def _compression(codec: Codec) -> tuple[str, Json]:
     name = config.pop("id")
     if name in ("zlib", "bz2"):
         return name, config["level"]
-    config.pop("blocksize", None)  # v1 does not have it, and nobody needs it for reading
+    config.pop("blocksize", None)  # v1 does not have it, and readers do not need it
     return name, config
 
 
 def _has_parts(model: ArrayModel) -> bool:
-    """Whether a field is a struct or an array, or has a gap before it."""
+    """Whether a field of a struct is a struct or an array, or padding precedes it."""
     descr = dump_typestr(stored_dtype_of(model))
     return not all(len(field) == 2 and field[0] and isinstance(field[1], str) for field in descr)
 
@@ -258,8 +259,8 @@ def _has_parts(model: ArrayModel) -> bool:
 def _parse_fill(
     value: Json, data_type: DataType, stored: np.dtype[Any], path: str, problems: Problems
 ) -> Scalar | None:
-    """A fill value as zarr 1.x takes it: plain JSON, which it gives to NumPy to fill a chunk with. So a number is text
-    too, and fills all fields of a record."""
+    """The fill value as in zarr 1.x, which passes the JSON value to NumPy to fill a chunk with. So a number can also
+    fill text, and fills all fields of a record."""
     if stored.kind not in "SUV":
         return parse_fill(value, data_type, stored, path, problems)
     if not isinstance(value, (str, int, float)) or (stored.kind == "V" and isinstance(value, str)):
@@ -267,28 +268,28 @@ def _parse_fill(
         return None
     try:
         filled = _filled(value, stored)
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:  # among the second, text that is not ASCII
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:  # ValueError includes text that is not ASCII
         problems.add(path, f"{value!r} cannot be a value of type `{stored}`: {error}")
         return None
     return fill_from_bytes(filled.tobytes(), stored, path, problems)
 
 
 def _filled(value: Json, stored: np.dtype[Any]) -> Scalar:
-    """What `np.full((), value, stored)` gives, which takes a hundred times as much memory to make text of a number."""
+    """Same as `np.full((), value, stored)`, which needs 100 times the memory to convert a number to text."""
     text = value if isinstance(value, str) else str(np.asarray(value).astype("U"))
-    found = np.zeros((), stored)
+    result = np.zeros((), stored)
     for path, leaf in leaf_types(stored):
-        part = found
+        part = result
         for name in path:
             part = part[name]
         with np.errstate(invalid="ignore"):  # as a cast in C
             part[...] = text if leaf.kind in "SU" else value if leaf.kind == "V" else np.asarray(value).astype(leaf)
-    return found
+    return result
 
 
 def _dump_fill(model: ArrayModel) -> Json:
-    """The reverse; None if there is no spelling. Numbers that are not finite are text, which NumPy understands as well
-    as the bare tokens of zarr 1.x, and JSON does not break on (A60)."""
+    """The member `fill_value`; None if v1 cannot express the fill value, or if it is undefined. Non-finite numbers
+    become text, which NumPy parses like the bare tokens of zarr 1.x, and which is valid JSON (A60)."""
     if model.fill is None:
         return None
     kind, fill = model.dtype.kind, model.fill
@@ -296,7 +297,7 @@ def _dump_fill(model: ArrayModel) -> Json:
         return None
     if kind in "biufc":
         number = (fill.real if kind == "c" else fill).item()
-        number = float(number) if isinstance(number, np.floating) else number  # a long double has no Python twin
+        number = float(number) if isinstance(number, np.floating) else number  # Python has no long double
         if not isinstance(number, float) or math.isfinite(number):
             return number
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
@@ -309,10 +310,10 @@ def _dump_fill(model: ArrayModel) -> Json:
         return str(fill.item())
     if kind in "mM":
         return int(fill.view("i8"))
-    numbers = fill.dtype.names is not None and not _has(fill.dtype, "SUV")  # zero would be the text `0` in some
+    numbers = fill.dtype.names is not None and not _has(fill.dtype, "SUV")  # in text fields, zero would become "0"
     return 0 if numbers and same_bits(fill, np.zeros((), fill.dtype)) else None
 
 
 def _has(dtype: np.dtype[Any], kinds: str) -> bool:
-    """Whether there is a type of these kinds in it."""
+    """Whether the dtype contains one of these kinds."""
     return any(leaf.kind in kinds for _, leaf in leaf_types(dtype))

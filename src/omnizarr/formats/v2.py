@@ -1,4 +1,4 @@
-"""Zarr v2: `.zarray` or `.zgroup` per node, and `.zattrs` beside it (V1–V30)."""
+"""Zarr v2: one `.zarray` or `.zgroup` per node, with its `.zattrs` (V1–V30)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel
 from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
 from omnizarr.formats.document_fields import (
     check_ascii,
+    check_required,
     dimension_names_attribute,
-    missing,
     parse_attributes,
     parse_chunk_shape,
     parse_shape,
@@ -24,17 +24,16 @@ from omnizarr.formats.document_fields import (
     with_dimension_names_attribute,
 )
 from omnizarr.formats.document_keys import v2_keys
-from omnizarr.formats.numpy_array_losses import flat_losses
-from omnizarr.formats.numpy_arrays import (
-    check_codecs,
-    configs_of,
+from omnizarr.formats.numpy_array_dump import (
+    dump_codec_configs,
     new_data_type,
     new_serializer,
+    normalize_new_array,
+    numpy_array_losses,
     order_of,
-    parse_flat,
-    settled,
     stored_dtype_of,
 )
+from omnizarr.formats.numpy_arrays import check_codecs, parse_chunk_encoding
 from omnizarr.formats.v2_fills import dump_fill, fill_losses
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, normal_path
@@ -53,13 +52,13 @@ _MEMBERS = (
     "filters",
     "dimension_separator",
 )
-# `filters` and `fill_value` are left out by netCDF, and mean null then (V26).
+# netCDF omits `filters` and `fill_value`, which means null (V26).
 _REQUIRED = ("shape", "chunks", "dtype", "compressor", "order")
 
 
 @dataclass(frozen=True, slots=True)
 class V2Dialect(Dialect):
-    """The dialect of v2."""
+    """Dialect of v2."""
 
     zarr_format: ClassVar[ZarrFormat] = 2
     allows_undefined_fill: ClassVar[bool] = True
@@ -92,42 +91,43 @@ class V2Dialect(Dialect):
         attributes = parse_attributes(documents.get(key_below(path, _ATTRIBUTES)), "$(.zattrs)", problems)
         node: NodeModel | None = None
         if kind is None:
-            problems.add("$", "there is neither an array nor a group")
+            problems.add("$", "there is neither a `.zarray` nor a `.zgroup`")
         elif kind == "group":
             node = _parse_group(documents[key_below(path, _GROUP)], attributes, problems)
         else:
             if key_below(path, _GROUP) in documents:
-                problems.warn("$", "there is a group, too: the array counts")
+                problems.warn("$", "there is also a `.zgroup`, which is ignored")
             node = self._parse_array(documents[key_below(path, _ARRAY)], attributes, problems)
         return node if len(problems.found) == before else None
 
     def _parse_array(self, document: Json, attributes: dict[str, Json], problems: Problems) -> ArrayModel | None:
         if not _is_v2(document, problems):
             return None
-        missing(document, _REQUIRED, problems)
+        check_required(document, _REQUIRED, problems)
         shape = parse_shape(document, problems)
         grid = parse_chunk_shape(document["chunks"], shape, "$.chunks", problems) if "chunks" in document else None
         separator = document.get("dimension_separator")
         if separator not in (".", "/", None):
             problems.expected("$.dimension_separator", '"." or "/"', separator)  # V5
             separator = None
-        flat = parse_flat(document, self.read_options, None if shape is None else len(shape), problems)
-        if shape is None or grid is None or flat is None:
+        encoding = parse_chunk_encoding(document, self.read_options, None if shape is None else len(shape), problems)
+        if shape is None or grid is None or encoding is None:
             return None
+        verbatim = _verbatim_members(document, encoding.data_type)
         model = ArrayModel(
             shape=shape,
-            data_type=flat.data_type,
-            fill=flat.fill,
+            data_type=encoding.data_type,
+            fill=encoding.fill,
             grid=grid,
             chunk_keys=V2Keys(separator or "."),
-            codecs=flat.codecs,
+            codecs=encoding.codecs,
             attributes=attributes,
             zarr_format=2,
             extra=unknown_members(document, _MEMBERS),  # V2
-            spelled={name: document[name] for name in _spelled(document, flat.data_type) if name in document},
+            spelled={name: document[name] for name in verbatim if name in document},
             guessed_keys=separator is None and len(shape) > 1,
         )
-        check_codecs(model, flat.places, problems)
+        check_codecs(model, encoding.places, problems)
         return model
 
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
@@ -137,12 +137,12 @@ class V2Dialect(Dialect):
         else:
             documents[key_below(path, _ARRAY)] = self._dump_array(node)
         if node.attributes:
-            documents[key_below(path, _ATTRIBUTES)] = node.attributes  # left out where there are none (A53)
+            documents[key_below(path, _ATTRIBUTES)] = node.attributes  # omitted if empty (A53)
         return documents
 
     def _dump_array(self, model: ArrayModel) -> Json:
         assert isinstance(model.grid, Regular)
-        filters, compressor = configs_of(model)
+        filters, compressor = dump_codec_configs(model)
         document: dict[str, Json] = {
             "zarr_format": 2,
             "shape": list(model.shape),
@@ -161,10 +161,10 @@ class V2Dialect(Dialect):
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return []
-        found = flat_losses(node, "v2")
+        losses = numpy_array_losses(node, "v2")
         if not isinstance(node.chunk_keys, V2Keys):
-            found.append("the chunks of v2 lie under keys such as `0.0` or `0/0`")
-        return found or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v2")
+            losses.append("v2 has only chunk keys such as `0.0` or `0/0`")
+        return losses or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v2")
 
     # -- consolidated metadata
 
@@ -172,8 +172,8 @@ class V2Dialect(Dialect):
         return key_below(path, _CONSOLIDATED)
 
     def parse_consolidated(self, path: str, document: Json, problems: Problems) -> dict[str, Json] | None:
-        found = parse_v2_consolidated(document, problems)
-        return None if found is None else {key_below(path, key): value for key, value in found.items()}
+        documents = parse_v2_consolidated(document, problems)
+        return None if documents is None else {key_below(path, key): value for key, value in documents.items()}
 
     def dump_consolidated(self, path: str, documents: Documents) -> Json:
         start = len(key_below(path, ""))
@@ -203,7 +203,7 @@ class V2Dialect(Dialect):
         return separated_keys(value)
 
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
-        return with_dimension_names_attribute(settled(model))
+        return with_dimension_names_attribute(normalize_new_array(model))
 
     def serializer(self, dtype: Any) -> Serializer | None:
         return new_serializer(dtype)
@@ -212,8 +212,8 @@ class V2Dialect(Dialect):
         return dimension_names_attribute(model)
 
 
-def _spelled(document: dict[str, Json], data_type: DataType) -> tuple[str, ...]:
-    """The members that stay as they are; the fill value too, if it is the pickle of a record."""
+def _verbatim_members(document: dict[str, Json], data_type: DataType) -> tuple[str, ...]:
+    """The members to write back verbatim; they include `fill_value` if it is a pickled record."""
     pickled = isinstance(data_type, Objects) and isinstance(document["dtype"], list)
     return ("dtype", "compressor", "filters", "order", *(("fill_value",) if pickled else ()))
 
@@ -231,12 +231,12 @@ def _is_v2(document: Json, problems: Problems) -> bool:
 def _parse_group(document: Json, attributes: dict[str, Json], problems: Problems) -> GroupModel | None:
     if not _is_v2(document, problems):
         return None
-    # V17 forbids other members. zarr-python 3 writes one into consolidated metadata; all are kept and mean nothing.
+    # V17 forbids other members, but zarr-python 3 writes one into consolidated metadata: keep all, use none.
     return GroupModel(attributes=attributes, zarr_format=2, extra=unknown_members(document, ("zarr_format",)))
 
 
 def separated_keys(value: Any) -> V2Keys:
-    """The keys that a user asks for: by the separator alone, or as v3 names such keys."""
+    """The chunk keys that a user gives: the separator alone, or the form of v3."""
     if value is None:
         return V2Keys(".")
     if isinstance(value, V2Keys):
@@ -249,12 +249,13 @@ def separated_keys(value: Any) -> V2Keys:
         if isinstance(separator, str) and separator in (".", "/"):
             return V2Keys(separator)
     raise ArgumentError(
-        f"`chunk_key_encoding`: v2 knows the separators `.` and `/`, found {value!r}", argument="chunk_key_encoding"
+        f"`chunk_key_encoding`: expected one of the separators `.` and `/`, found {value!r}",
+        argument="chunk_key_encoding",
     )
 
 
 def parse_v2_consolidated(document: Json, problems: Problems) -> dict[str, Json] | None:
-    """The documents in a `.zmetadata`, by their keys as it has them."""
+    """The documents in a `.zmetadata`, by the keys that it has for them."""
     if not isinstance(document, dict):
         problems.expected("$", "an object", document)
         return None

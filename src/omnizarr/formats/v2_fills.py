@@ -1,4 +1,4 @@
-"""Fill values as v2 spells them, v1 and zarr-python's drafts with it: numbers and text as JSON, raw bytes as base64."""
+"""Fill values of v2, which v1 and the drafts of zarr-python 2 share: numbers and text as JSON, raw bytes as base64."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["dump_fill", "fill_losses", "parse_fill"]
 
 
 def parse_fill(value: Json, data_type: DataType, stored: np.dtype[Any], path: str, problems: Problems) -> Scalar | None:
-    """The fill value that a document spells so; None and a problem if it spells none. Null, which leaves it undefined,
-    is the caller's business. `stored` is the type as it is stored: raw bytes are in its byte order."""
+    """The fill value; None and a problem if `value` is invalid. The caller handles null, which means undefined.
+    `stored` is the dtype in the store, whose byte order raw bytes have."""
     if isinstance(data_type, Objects) and stored.names is not None:
-        problems.warn(path, "is a pickle, and not read: elements that nobody wrote are undefined")
+        problems.warn(path, "is a pickle and is not read: unwritten elements are undefined")
         return None
     if isinstance(data_type, Objects):
         return data_type.cast_fill(value)
@@ -38,17 +38,17 @@ def parse_fill(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
 
 
 def _kind(data_type: DataType, stored: np.dtype[Any]) -> str:
-    """NumPy's letter for a kind of type; that of numbers also for small ones, which it takes for bytes."""
+    """NumPy's letter for the kind of a dtype. Types of ml_dtypes count as numbers, although NumPy's letter is V."""
     return "f" if isinstance(data_type, Floating) else "i" if isinstance(data_type, Integer) else stored.kind
 
 
 def _is_zero(value: Json) -> bool:
-    """What old writers stored as the default for every type."""
+    """Whether `value` is 0, which old writers stored as the default for every type."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0
 
 
 def _as_v3(value: Json, kind: str) -> Json:
-    """A number as v3 spells it, so that what is not worth a warning in old documents gives none."""
+    """The fill value in the form of v3, so that forms that are usual in old documents cause no warning."""
     if kind == "b" and is_integer(value) and value in (0, 1):  # A50
         return bool(value)
     if kind in "iumM" and isinstance(value, float) and value.is_integer():
@@ -71,7 +71,7 @@ def _as_v3(value: Json, kind: str) -> Json:
 
 
 def _are_tokens(value: Json) -> bool:
-    """Whether all text in a fill value is one of the words that stand for a number: v3 knows more than those (V10)."""
+    """Whether all text in a fill value names a special number. v3 also accepts other text, which v2 does not (V10)."""
     parts = value if isinstance(value, list) else [value]
     return all(part in ("NaN", "Infinity", "-Infinity", "+Infinity") for part in parts if isinstance(part, str))
 
@@ -79,7 +79,7 @@ def _are_tokens(value: Json) -> bool:
 def _as_v3_float(value: Json) -> Json:
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, float) and not math.isfinite(value):  # bare tokens of Python's JSON (A60)
+    if isinstance(value, float) and not math.isfinite(value):  # bare tokens of Python's `json` (A60)
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return "Infinity" if value == "+Infinity" else value  # A9
 
@@ -94,7 +94,7 @@ def _parse_variable(value: Json, data_type: DataType, path: str, problems: Probl
 
 
 def _parse_raw(value: Json, data_type: DataType, stored: np.dtype[Any], path: str, problems: Problems) -> Scalar | None:
-    """Base64 of an element's bytes, whose zeros at the end zarr-python left off for text (V27, A59)."""
+    """Parses base64 of an element's bytes. zarr-python omitted the trailing zeros of text (V27, A59)."""
     if _is_zero(value):
         return data_type.default_fill()
     text = isinstance(data_type, FixedBytes)
@@ -104,7 +104,7 @@ def _parse_raw(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
     data = from_base64(value)
     if text and (data is None or len(data) > stored.itemsize):
         try:
-            data = value.encode("latin-1")  # as it was before zarr 2.2, and as v1 has it
+            data = value.encode("latin-1")  # plain text, as in v1 and before zarr 2.2
         except UnicodeEncodeError:
             data = None
     if data is None or len(data) > stored.itemsize or (not text and len(data) != stored.itemsize):
@@ -114,7 +114,7 @@ def _parse_raw(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
 
 
 def dump_fill(fill: Scalar | None, data_type: DataType, stored: np.dtype[Any]) -> Json:
-    """The reverse; null if the fill value is undefined."""
+    """The member `fill_value`; null if the fill value is undefined."""
     if fill is None:
         return None
     if isinstance(data_type, VariableBytes):
@@ -124,20 +124,20 @@ def dump_fill(fill: Scalar | None, data_type: DataType, stored: np.dtype[Any]) -
         return base64.b64encode(fill_to_bytes(fill, stored)).decode()
     if kind in "mM":
         return int(fill.view(np.int64))
-    spelt = data_type.dump_fill(fill)
-    return [_without_bits(part) for part in spelt] if kind == "c" else _without_bits(spelt)
+    value = data_type.dump_fill(fill)
+    return [_without_nan_bits(part) for part in value] if kind == "c" else _without_nan_bits(value)
 
 
-def _without_bits(spelt: Json) -> Json:
-    return "NaN" if isinstance(spelt, str) and spelt.startswith("0x") else spelt
+def _without_nan_bits(value: Json) -> Json:
+    return "NaN" if isinstance(value, str) and value.startswith("0x") else value
 
 
 def fill_losses(fill: Scalar | None, data_type: DataType, stored: np.dtype[Any], generation: str) -> list[str]:
-    """What is lost when a fill value is spelt so."""
+    """What the member `fill_value` cannot express of a fill value."""
     if fill is None or _kind(data_type, stored) not in "fc":
         return []
-    spelt = data_type.dump_fill(fill)
-    parts = spelt if isinstance(spelt, list) else [spelt]
+    value = data_type.dump_fill(fill)
+    parts = value if isinstance(value, list) else [value]
     if any(isinstance(part, str) and part.startswith("0x") for part in parts):
-        return [f"{generation} has one NaN only, and the fill value is another one"]
+        return [f"{generation} has only the default NaN, and the fill value is another NaN"]
     return []

@@ -1,4 +1,4 @@
-"""Zarr v3, as the final specification (3.0 and 3.1) writes it: one `zarr.json` per node."""
+"""Zarr v3 as in the final specification (3.0 and 3.1): one `zarr.json` per node."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from omnizarr._json import Json, Problems, describe, is_integer, nearest
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
-from omnizarr.formats.document_fields import missing, parse_attributes, parse_shape
-from omnizarr.formats.v3_shared import parse_parts
-from omnizarr.formats.zarr_python_types import has_old_name
+from omnizarr.formats.document_fields import check_required, parse_attributes, parse_shape
+from omnizarr.formats.v3_shared import parse_shared_members
+from omnizarr.formats.zarr_python_types import has_zarr_python_name
 from omnizarr.grids import parse_grid
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec
 
@@ -33,15 +33,15 @@ _ARRAY_MEMBERS = (
     "storage_transformers",
     "dimension_names",
 )
-_LATE = re.compile(r"\$\.(?!data_type|chunk_grid)")  # what stands behind the grid
-_SPELLED = ("data_type", "fill_value", "codecs")
-_ADVICE = {"indexed": "; `shards` gives its sharding codec"}
+_AFTER_GRID = re.compile(r"\$\.(?!data_type|chunk_grid)")  # members that follow the grid in a document
+_SPELLED = ("data_type", "fill_value", "codecs")  # written back verbatim under zarr-python's type names
+_TRANSFORMER_HINTS = {"indexed": "; use `shards`, which sets the sharding codec"}
 _GROUP_MEMBERS = ("zarr_format", "node_type", "attributes", "consolidated_metadata")
 
 
 @dataclass(frozen=True, slots=True)
 class V3Dialect(Dialect):
-    """The dialect of v3."""
+    """Dialect of v3."""
 
     zarr_format: ClassVar[ZarrFormat] = 3
 
@@ -61,7 +61,7 @@ class V3Dialect(Dialect):
         before = len(problems.found)
         for name in path.split("/"):
             if (reason := _forbidden(name)) is not None:
-                problems.warn("$", f"the node is called `{name}`, but a name {reason}")
+                problems.warn("$", f"the node has the name `{name}`, but a name {reason}")
         version = document.get("zarr_format")
         if not is_integer(version) or version != 3:
             problems.expected("$.zarr_format", "3", version)
@@ -89,12 +89,12 @@ class V3Dialect(Dialect):
             losses.append("v3 has no undefined fill value")
         losses += [f"v3 has no codec `{codec.name}`" for codec in every_codec(node.codecs) if codec.private]
         losses += [
-            f"v3 has no storage transformer `{transformer.name}`" + _ADVICE.get(transformer.type or "", "")
+            f"v3 has no storage transformer `{transformer.name}`" + _TRANSFORMER_HINTS.get(transformer.type or "", "")
             for transformer in node.storage_transformers
             if transformer.type is not None or not transformer.layout
         ]
         if chunk_key_encodings.get(node.chunk_keys.name) is None:
-            losses.append("v3 has no such chunk keys")
+            losses.append(f"v3 has no chunk key encoding `{node.chunk_keys.name}`")
         return losses
 
     def can_consolidate(self, path: str) -> bool:
@@ -117,17 +117,17 @@ class V3Dialect(Dialect):
             return value
         if isinstance(value, str) and value in ("/", "."):
             return DefaultKeys(value)
-        if isinstance(value, dict) and "separator" in value:  # zarr-python's spelling of the argument
+        if isinstance(value, dict) and "separator" in value:  # the form of zarr-python's argument
             value = {"name": value.get("name"), "configuration": {"separator": value["separator"]}}
         problems = Problems()
-        found = parse_chunk_keys(value, "$", problems)
-        if found is None:
-            raise MetadataError("`chunk_key_encoding` is not usable", problems.found)
-        return found
+        chunk_keys = parse_chunk_keys(value, "$", problems)
+        if chunk_keys is None:
+            raise MetadataError("`chunk_key_encoding` is invalid", problems.found)
+        return chunk_keys
 
 
 def _forbidden(name: str) -> str | None:
-    """Why a new node must not be called so (R45–R47). Old data may hold such nodes (A36)."""
+    """The reason why a new node must not have this name (R45–R47), or None. Existing nodes may have it (A36)."""
     if name and not name.strip("."):
         return "must not consist of periods only"
     if name.startswith("__"):
@@ -139,7 +139,7 @@ def _forbidden(name: str) -> str | None:
 
 
 def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | None:
-    missing(document, _ARRAY_REQUIRED, problems)
+    check_required(document, _ARRAY_REQUIRED, problems)
     extra = _parse_extra(document, _ARRAY_MEMBERS, problems)
     attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
     shape = parse_shape(document, problems)
@@ -147,11 +147,13 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
     transformers, ignored = _parse_transformers(document, shape, problems)
 
     before = len(problems.found)
-    parts = parse_parts(document, None if shape is None else len(shape), problems)
+    shared = parse_shared_members(document, None if shape is None else len(shape), problems)
     grid = None if "chunk_grid" not in document else parse_grid(document["chunk_grid"], shape, "$.chunk_grid", problems)
-    # in the order in which documents have their members, whatever was parsed first
-    problems.found[before:] = sorted(problems.found[before:], key=lambda problem: _LATE.match(problem.path) is not None)
-    data_type, fill, keys, codecs = parts.data_type, parts.fill, parts.keys, parts.codecs
+    # Report problems in the order of the members, not in the order of parsing.
+    problems.found[before:] = sorted(
+        problems.found[before:], key=lambda problem: _AFTER_GRID.match(problem.path) is not None
+    )
+    data_type, fill, keys, codecs = shared.data_type, shared.fill, shared.keys, shared.codecs
     if shape is None or data_type is None or grid is None or codecs is None:
         return None
     model = ArrayModel(
@@ -167,46 +169,46 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         ignored_transformers=ignored,
         zarr_format=3,
         extra=extra,
-        spelled={name: document.get(name) for name in _SPELLED} if has_old_name(document["data_type"]) else {},
+        spelled={name: document.get(name) for name in _SPELLED} if has_zarr_python_name(document["data_type"]) else {},
     )
-    model.bound_before(parts.chains)
-    # What is missing so far does not matter here: whether the codecs fit the chunks belongs to the same report.
+    model.bound_before(shared.chains)
+    # Check the codecs even if another member is invalid, so that one report has all problems.
     for chunk_shape in grid.chunk_shapes(shape):
         if model.chain(chunk_shape, "$.codecs", problems) is None:
-            break  # of other shapes the same would be said again
+            break  # other shapes would repeat the same problems
     return model if keys is not None and fill is not None else None
 
 
 def _parse_dimension_names(
     document: dict[str, Json], shape: tuple[int, ...] | None, problems: Problems
 ) -> tuple[str | None, ...] | None:
-    found = document.get("dimension_names")
-    if found is None:
+    names = document.get("dimension_names")
+    if names is None:
         return None
-    if not isinstance(found, list) or not all(name is None or isinstance(name, str) for name in found):
-        problems.expected("$.dimension_names", "a list of strings and nulls", found)
+    if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
+        problems.expected("$.dimension_names", "a list of strings and nulls", names)
         return None
-    if shape is not None and len(found) != len(shape):
-        problems.add("$.dimension_names", f"has {len(found)} names, but `shape` has {len(shape)} dimensions")
+    if shape is not None and len(names) != len(shape):
+        problems.add("$.dimension_names", f"has {len(names)} names, but `shape` has {len(shape)} dimensions")
         return None
-    return tuple(found)
+    return tuple(names)
 
 
 def _parse_transformers(
     document: dict[str, Json], shape: tuple[int, ...] | None, problems: Problems
 ) -> tuple[tuple[StorageTransformer, ...], tuple[Json, ...]]:
-    """Storage transformers, and those that are unknown, which must say that they may be ignored (R123)."""
-    found = document.get("storage_transformers")
-    if found is None or found == []:
+    """The known storage transformers, and the JSON of unknown ones that may be ignored (R123)."""
+    items = document.get("storage_transformers")
+    if items is None or items == []:
         return (), ()
-    if not isinstance(found, list):
-        problems.expected("$.storage_transformers", "a list", found)
+    if not isinstance(items, list):
+        problems.expected("$.storage_transformers", "a list", items)
         return (), ()
-    from omnizarr.transformers import storage_transformers  # hardly any array has one
+    from omnizarr.transformers import storage_transformers  # lazy import: few arrays have any
 
     known: list[StorageTransformer] = []
     ignored: list[Json] = []
-    for index, item in enumerate(found):
+    for index, item in enumerate(items):
         path = f"$.storage_transformers[{index}]"
         extension = parse_extension(item, path, problems, kind="storage transformer")
         if extension is None:
@@ -228,7 +230,7 @@ def _parse_transformers(
 
 
 def _dump_array(model: ArrayModel) -> dict[str, Json]:
-    assert model.fill is not None, "the caller asked for `losses` first"
+    assert model.fill is not None, "the caller checks `losses` first"
     document: dict[str, Json] = {
         "zarr_format": 3,
         "node_type": "array",
@@ -265,21 +267,21 @@ def _parse_group(path: str, document: dict[str, Json], problems: Problems) -> Gr
 def _parse_consolidated(
     path: str, document: dict[str, Json], extra: dict[str, Json], problems: Problems
 ) -> dict[str, Json] | None:
-    """The documents of the nodes below (R28, R29). A kind that we do not know is ignored and kept (A34)."""
-    found = document.get("consolidated_metadata")
-    if found is None:
+    """The documents of the descendants, by key (R28, R29). An unknown kind is ignored and kept in `extra` (A34)."""
+    consolidated = document.get("consolidated_metadata")
+    if consolidated is None:
         return None
-    if not isinstance(found, dict):
-        problems.expected("$.consolidated_metadata", "an object", found)
+    if not isinstance(consolidated, dict):
+        problems.expected("$.consolidated_metadata", "an object", consolidated)
         return None
-    if found.get("kind") != "inline":
-        if found.get("must_understand", True) is not False:
-            problems.expected("$.consolidated_metadata.kind", '"inline"', found.get("kind"))
-        extra["consolidated_metadata"] = found
+    if consolidated.get("kind") != "inline":
+        if consolidated.get("must_understand", True) is not False:
+            problems.expected("$.consolidated_metadata.kind", '"inline"', consolidated.get("kind"))
+        extra["consolidated_metadata"] = consolidated
         return None
-    if found.get("must_understand") is not False:
+    if consolidated.get("must_understand") is not False:
         problems.warn("$.consolidated_metadata.must_understand", "should be false")
-    metadata = found.get("metadata")
+    metadata = consolidated.get("metadata")
     if not isinstance(metadata, dict):
         problems.expected("$.consolidated_metadata.metadata", "an object", metadata)
         return None
@@ -292,21 +294,20 @@ def _dump_group(path: str, model: GroupModel) -> dict[str, Json]:
         document["consolidated_metadata"] = {
             "kind": "inline",
             "must_understand": False,
-            "metadata": _relative(path, model.consolidated),
+            "metadata": _by_relative_path(path, model.consolidated),
         }
     return document | model.extra
 
 
-def _relative(path: str, documents: Mapping[str, Json]) -> dict[str, Json]:
-    """Documents by the path of their node below the group, as consolidated metadata holds them; a group's without any
-    consolidated metadata of its own."""
+def _by_relative_path(path: str, documents: Mapping[str, Json]) -> dict[str, Json]:
+    """Documents by the path of their node relative to the group at `path`, without nested consolidated metadata."""
     start, end = len(key_below(path, "")), -len("/zarr.json")
-    found = {key[start:end]: document for key, document in documents.items()}
-    ordered = sorted(found, key=lambda name: (name.count("/"), name.casefold(), name))
-    return {name: _without_own(found[name]) for name in ordered}
+    relative = {key[start:end]: document for key, document in documents.items()}
+    ordered = sorted(relative, key=lambda name: (name.count("/"), name.casefold(), name))
+    return {name: _without_consolidated(relative[name]) for name in ordered}
 
 
-def _without_own(document: Json) -> Json:
+def _without_consolidated(document: Json) -> Json:
     if not isinstance(document, dict):
         return document
     return {member: value for member, value in document.items() if member != "consolidated_metadata"}
@@ -316,7 +317,7 @@ def _without_own(document: Json) -> Json:
 
 
 def _parse_extra(document: dict[str, Json], known: tuple[str, ...], problems: Problems) -> dict[str, Json]:
-    """Members that nobody knows: kept if they say that they may be ignored, refused otherwise (R30, R32)."""
+    """The unknown members to keep: those with `must_understand: false`. Others are problems (R30, R32)."""
     extra: dict[str, Json] = {}
     for member, value in document.items():
         if member in known:
@@ -324,7 +325,7 @@ def _parse_extra(document: dict[str, Json], known: tuple[str, ...], problems: Pr
         if isinstance(value, dict) and value.get("must_understand") is False:
             extra[member] = value
         elif member == "extensions" and value == []:
-            problems.warn("$.extensions", "a member of drafts, not used any more")
+            problems.warn("$.extensions", "a member of the drafts, which v3 does not use")
         else:
             problems.add(f"$.{member}", "unknown member that must be understood", hint=problems.nearest(member, known))
     return extra

@@ -281,7 +281,7 @@ def test_chunks_per_shard_gives_back_what_a_document_lost() -> None:
     del document["storage_transformers"]
     store = z.store
     store.set(key, json.dumps(document).encode())
-    with pytest.raises(ChunkError, match="`chunks_per_shard` says it"):
+    with pytest.raises(ChunkError, match="open the array with `chunks_per_shard`"):
         omnizarr.open_array(store)[...]
     again = omnizarr.open_array(store, chunks_per_shard=(2, 2))
     np.testing.assert_array_equal(again[...], np.arange(60).reshape(10, 6))
@@ -302,7 +302,7 @@ def test_chunks_per_shard_counts_before_what_a_document_says() -> None:
     wrong = dumped(z.metadata, 2020)
     wrong["storage_transformers"][0]["configuration"]["chunks_per_shard"] = [4, 6]
     z.store.set("meta/root.array.json", json.dumps(wrong).encode())
-    with pytest.raises(ChunkError, match="`chunks_per_shard` says it"):
+    with pytest.raises(ChunkError, match="open the array with `chunks_per_shard`"):
         omnizarr.open_array(z.store)[...]
     with pytest.raises(ChunkError) as caught:
         omnizarr.open_array(z.store, chunks_per_shard=(9, 9))[...]

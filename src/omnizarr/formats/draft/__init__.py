@@ -1,1 +1,1 @@
-"""The drafts of v3, of October 2020 and of December 2022."""
+"""The drafts of v3 of October 2020 and December 2022."""

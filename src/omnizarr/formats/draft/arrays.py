@@ -1,5 +1,5 @@
-"""Documents of arrays in the drafts of v3 (S13–S37, S63–S69, T6–T13, T25–T28). Each draft is read in the spelling of
-the other, too: what programs wrote lies between the two."""
+"""Array documents of the drafts of v3 (S13–S37, S63–S69, T6–T13, T25–T28). The parser accepts the forms of both drafts
+in either, because writers mixed them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from omnizarr.codecs import ArrayCodec, Bytes, Codec, Serializer, Sharding, Tran
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_fields import (
+    check_required,
     dimension_names_attribute,
-    missing,
     parse_attributes,
     parse_shape,
     unknown_members,
@@ -28,8 +28,8 @@ from omnizarr.formats.draft.extensions import is_uri, parse_extensions
 from omnizarr.formats.draft.fills import dump_draft_fill, parse_draft_fill
 from omnizarr.formats.draft.grids import dump_draft_grid, is_draft_grid, parse_draft_grid
 from omnizarr.formats.draft.transformers import dump_transformer, parse_transformers, unsharded, with_leading_sharding
-from omnizarr.formats.draft.types import DraftType, dump_draft_type, given_fallback, parse_draft_type
-from omnizarr.formats.numpy_arrays import arranged, check_codecs, object_type, parse_configs, transposed
+from omnizarr.formats.draft.types import DraftType, dump_draft_type, fallback_from_user, parse_draft_type
+from omnizarr.formats.numpy_arrays import arrange_codecs, check_codecs, object_type, order_codecs, parse_codec_configs
 from omnizarr.formats.numpy_dtype import stored_dtype
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.grids import Grid, Regular
@@ -37,12 +37,12 @@ from omnizarr.model import ArrayModel, ZarrFormat
 
 __all__ = [
     "chunk_memory_layouts",
-    "dimensions_named",
     "draft_losses",
     "dump_draft_array",
-    "key_without_dimensions",
+    "parse_dimension_names",
     "parse_draft_array",
-    "with_given_fallback",
+    "scalar_chunk_key",
+    "with_fallback_member",
 ]
 
 Year = Literal[2020, 2022]
@@ -57,58 +57,58 @@ _REQUIRED = (
     "attributes",
 )
 _OPTIONAL = {2020: ("compressor", "storage_transformers"), 2022: ("codecs", "storage_transformers")}
-# What is written back as it was.
+# Members to write back verbatim.
 _SPELLED = ("data_type", "compressor", "codecs", "fill_value", "storage_transformers")
-# What has a plain meaning where it is not there: zarrita and GDAL left out the first two, and from January 2023 on a
-# codec said the last (§1.7).
-_LEFT_OUT = {2020: ("extensions", "fill_value"), 2022: ("chunk_memory_layout",)}
-# What writers added to their documents, and what the drafts after January 2023 have (A8).
+# Required members that may be missing: zarrita and GDAL omitted the first two, and from January 2023 on a codec
+# replaced the last (§1.7).
+_OMITTED = {2020: ("extensions", "fill_value"), 2022: ("chunk_memory_layout",)}
+# Unknown members that only cause a warning: some writers add them, and drafts after January 2023 have them (A8).
 _HARMLESS = ("dimension_separator", "dimension_names")
 
 chunk_memory_layouts: Registry[type[ArrayCodec]] = Registry(
     "chunk memory layout", "omnizarr.chunk_memory_layouts", subclass_of(ArrayCodec)
 )
-"""Other orders of elements than C and F, by the URI of their specification: an array → array codec that brings them
-about, which finds `type` and, if there is one, the `configuration` in what it parses."""
+"""Element orders other than C and F, by the URI of their specification. Each is an array → array codec; its `parse`
+receives the members `type` and `configuration`."""
 
 
 def parse_draft_array(
-    document: dict[str, Json], year: Year, read_options: ReadOptions, problems: Problems, *, later: bool = False
+    document: dict[str, Json], year: Year, read_options: ReadOptions, problems: Problems, *, allow_unknown: bool = False
 ) -> ArrayModel | None:
-    """The array that a document describes; None, and everything that is wrong, if it describes none. In a `later` minor
-    version there may be members that nobody knows."""
+    """The array that a document describes. If it is invalid, adds all problems and returns None. `allow_unknown`
+    accepts unknown members, which a later minor version may have."""
     before = len(problems.found)
-    missing(document, [name for name in _REQUIRED if name not in _LEFT_OUT[year]], problems)
+    check_required(document, [name for name in _REQUIRED if name not in _OMITTED[year]], problems)
     if year == 2022 and "chunk_memory_layout" not in document:
         problems.warn("$.chunk_memory_layout", "is missing: `C` is assumed")
-    extra = _parse_extra(document, year, problems, later=later)
+    extra = _parse_extra(document, year, problems, allow_unknown=allow_unknown)
     shape = parse_shape(document, problems)
-    extensions = parse_extensions(_given(document, "extensions", year), "$.extensions", problems)
+    extensions = parse_extensions(_list_member(document, "extensions", year), "$.extensions", problems)
     attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
-    grid, separator = _grid(document, shape, year, problems)
+    grid, separator = _parse_grid(document, shape, year, problems)
     layout = _parse_layout(document.get("chunk_memory_layout", "C"), shape, problems)
-    kind = None
+    draft_type = None
     if "data_type" in document:
-        kind = parse_draft_type(document["data_type"], read_options, "$.data_type", problems)
+        draft_type = parse_draft_type(document["data_type"], read_options, "$.data_type", problems)
     items = _parse_codecs(document, shape, attributes, year, read_options, problems)
     transformers = parse_transformers(
-        _given(document, "storage_transformers", year), shape, year, read_options, problems
+        _list_member(document, "storage_transformers", year), shape, year, read_options, problems
     )
-    if shape is None or grid is None or kind is None or layout is None or len(problems.found) > before:
+    if shape is None or grid is None or draft_type is None or layout is None or len(problems.found) > before:
         return None
-    chained = _chain(kind, items, problems)
-    if chained is None:
+    arranged = _arrange_codecs(draft_type, items, problems)
+    if arranged is None:
         return None
-    codecs = tuple(codec for _, codec in chained)
-    data_type = kind.data_type or object_type(codecs)
-    fill = _parse_fill(document.get("fill_value"), kind, data_type, year, problems)
+    codecs = tuple(codec for _, codec in arranged)
+    data_type = draft_type.data_type or object_type(codecs)
+    fill = _parse_fill(document.get("fill_value"), draft_type, data_type, year, problems)
     spelled = {name: document[name] for name in _SPELLED if name in document}
     if read_options.chunks_per_shard is not None:
         spelled.pop("storage_transformers", None)
     if year == 2020 and is_filters(attributes.get("filters")):
         spelled["filters"] = attributes["filters"]
         attributes = {name: value for name, value in attributes.items() if name != "filters"}
-    if any(isinstance(codec, Transpose) for codec in codecs):  # it must not be taken for the layout
+    if any(isinstance(codec, Transpose) for codec in codecs):  # otherwise it would be written as the layout
         spelled["chunk_memory_layout"] = document.get("chunk_memory_layout", "C")
     name: ZarrFormat = "3-draft-2020" if year == 2020 else "3-draft-2022"
     model = ArrayModel(
@@ -116,57 +116,57 @@ def parse_draft_array(
         data_type=data_type,
         fill=fill,
         grid=grid,
-        chunk_keys=DraftKeys(separator) if shape else key_without_dimensions(DraftKeys(separator), year),
+        chunk_keys=DraftKeys(separator) if shape else scalar_chunk_key(DraftKeys(separator), year),
         codecs=(*layout, *codecs),
         attributes=attributes,
         storage_transformers=transformers,
         zarr_format=name,
         extra=extra,
         extensions=extensions,
-        fallback=kind.fallback,
+        fallback=draft_type.fallback,
         spelled=spelled,
         guessed_keys=not shape,
     )
     if len(problems.found) == before:
-        places = [*("$.chunk_memory_layout" for _ in layout), *(place for place, _ in chained)]
-        check_codecs(model, places, problems, inline=year == 2020)  # where filters lie
+        places = [*("$.chunk_memory_layout" for _ in layout), *(place for place, _ in arranged)]
+        check_codecs(model, places, problems, inline=year == 2020)  # filters have inline configurations
     return with_leading_sharding(model) if len(problems.found) == before else None
 
 
-def key_without_dimensions(keys: ChunkKeys, year: Year) -> ChunkKeys:
-    """The keys of an array that has one chunk, where nothing is stored yet: zarr-python 2, which is the reader of the
-    draft of 2020, looks under another name than its text says, and finds a fill value where nothing lies (A13)."""
+def scalar_chunk_key(keys: ChunkKeys, year: Year) -> ChunkKeys:
+    """The chunk keys of a new array without dimensions. In the draft of 2020 it is the key that zarr-python 2 uses, not
+    that of the text: zarr-python 2 reads no other, and returns the fill value instead (A13)."""
     return replace(keys, scalar="c0") if year == 2020 and isinstance(keys, DraftKeys) else keys
 
 
-def dimensions_named(model: ArrayModel, found: Json) -> tuple[str | None, ...] | None:
-    """What the member `dimension_names` says, which drafts have from January 2023 on (§1.7); None if it is none."""
-    return dimension_names_attribute(replace(model, attributes={"_ARRAY_DIMENSIONS": found}))
+def parse_dimension_names(model: ArrayModel, value: Json) -> tuple[str | None, ...] | None:
+    """The member `dimension_names`, which drafts have from January 2023 on (§1.7); None if it is absent or invalid."""
+    return dimension_names_attribute(replace(model, attributes={"_ARRAY_DIMENSIONS": value}))
 
 
-def _given(document: dict[str, Json], member: str, year: Year) -> Json:
+def _list_member(document: dict[str, Json], member: str, year: Year) -> Json:
     """A list that may be absent; writers of the draft of 2020 also wrote null (A65)."""
-    found = document.get(member, [])
-    return [] if found is None and year == 2020 else found
+    value = document.get(member, [])
+    return [] if value is None and year == 2020 else value
 
 
-def _parse_extra(document: dict[str, Json], year: Year, problems: Problems, *, later: bool) -> dict[str, Json]:
-    """Members that nobody knows: the draft of 2020 ignores them (T5), that of 2022 refuses them (S13)."""
+def _parse_extra(document: dict[str, Json], year: Year, problems: Problems, *, allow_unknown: bool) -> dict[str, Json]:
+    """The unknown members. The draft of 2020 ignores them (T5); in that of 2022 they are problems (S13)."""
     extra = unknown_members(document, (*_REQUIRED, *_OPTIONAL[2020], *_OPTIONAL[2022]))
-    for member in extra if year == 2022 and not later else ():
+    for member in extra if year == 2022 and not allow_unknown else ():
         if member in _HARMLESS:
             problems.warn(f"$.{member}", "unknown member")
         elif member == "filters" and not extra[member]:
-            problems.warn(f"$.{member}", "unknown member that is empty")
+            problems.warn(f"$.{member}", "unknown, empty member")
         else:
             known = (*_REQUIRED, *_OPTIONAL[year])
             problems.add(f"$.{member}", "unknown member", hint=problems.nearest(member, known))
     if year == 2022 and document.get("compressor") is not None:
-        problems.warn("$.compressor", "a member of the draft of 2020, where `codecs` belongs")
+        problems.warn("$.compressor", "a member of the draft of 2020; the draft of 2022 has `codecs`")
     return extra
 
 
-def _grid(
+def _parse_grid(
     document: dict[str, Json], shape: tuple[int, ...] | None, year: Year, problems: Problems
 ) -> tuple[Grid | None, str]:
     if "chunk_grid" not in document:
@@ -174,19 +174,19 @@ def _grid(
     return parse_draft_grid(document["chunk_grid"], shape, year, problems)
 
 
-def _parse_layout(found: Json, shape: tuple[int, ...] | None, problems: Problems) -> tuple[Codec, ...] | None:
-    """What brings the elements of a chunk into their order."""
-    if found in ("C", "F"):
-        return transposed(found, len(shape or ()))
-    uri = found.get("extension") if isinstance(found, dict) else None
+def _parse_layout(layout: Json, shape: tuple[int, ...] | None, problems: Problems) -> tuple[Codec, ...] | None:
+    """The codecs for the element order: none for C, otherwise one."""
+    if layout in ("C", "F"):
+        return order_codecs(layout, len(shape or ()))
+    uri = layout.get("extension") if isinstance(layout, dict) else None
     if not isinstance(uri, str):
-        problems.expected("$.chunk_memory_layout", '"C", "F" or an object with an `extension`', found)
+        problems.expected("$.chunk_memory_layout", '"C", "F" or an object with an `extension`', layout)
         return None
     known = chunk_memory_layouts.get(uri)
     if known is None:  # S23: must be understood
         problems.unknown("$.chunk_memory_layout.extension", "chunk memory layout", uri, chunk_memory_layouts.names())
         return None
-    configuration = {name: value for name, value in found.items() if name in ("type", "configuration")}
+    configuration = {name: value for name, value in layout.items() if name in ("type", "configuration")}
     codec = call_extension("chunk memory layout", uri, "$.chunk_memory_layout", problems, known.parse, configuration)
     return None if codec is None else (codec,)
 
@@ -202,13 +202,13 @@ def _parse_codecs(
     items: list[tuple[str, Codec]] = []
     filters = attributes.get("filters")
     if year == 2020 and is_filters(filters):
-        items += parse_configs(filters, None, "$.attributes.filters", "", read_options, problems)
-    found = _given(document, "codecs", year)
-    if not isinstance(found, list):
-        problems.expected("$.codecs", "a list", found)
-        found = []
-    places = [(f"$.codecs[{index}]", "type", item) for index, item in enumerate(found)]
-    if document.get("compressor") is not None:  # null is none (A65)
+        items += parse_codec_configs(filters, None, "$.attributes.filters", "", read_options, problems)
+    codecs = _list_member(document, "codecs", year)
+    if not isinstance(codecs, list):
+        problems.expected("$.codecs", "a list", codecs)
+        codecs = []
+    places = [(f"$.codecs[{index}]", "type", item) for index, item in enumerate(codecs)]
+    if document.get("compressor") is not None:  # null means none (A65)
         places.append(("$.compressor", "codec", document["compressor"]))
     for place, member, item in places:
         codec = parse_codec(item, member, place, problems)
@@ -219,48 +219,49 @@ def _parse_codecs(
     return items
 
 
-def _chain(kind: DraftType, items: list[tuple[str, Codec]], problems: Problems) -> list[tuple[str, Codec]] | None:
-    """The codecs, with their places, in the order of the model. The byte order of the type holds unless a codec says
-    another (A1, A19); the fields of a struct have their own."""
-    stored = kind.stored
+def _arrange_codecs(
+    draft_type: DraftType, items: list[tuple[str, Codec]], problems: Problems
+) -> list[tuple[str, Codec]] | None:
+    """The codecs, with their JSON paths, in the order of the model. A codec `endian` overrides the byte order of the
+    type (A1, A19), except for structs, whose fields have their own."""
+    stored = draft_type.stored
     if stored is None:
-        assert kind.data_type is not None
-        stored = kind.data_type.dtype
+        assert draft_type.data_type is not None
+        stored = draft_type.data_type.dtype
     if stored.names is not None:
         items = [(place, codec) for place, codec in items if not isinstance(codec, Bytes)]
-    found = arranged(stored, items, "$", problems)
-    if found is None or stored.hasobject or _filtered([codec for _, codec in found]):
-        return found
-    # An order for what has none is left out, as it is from new documents (A39).
-    return [(place, codec.resolved(stored) if isinstance(codec, Bytes) else codec) for place, codec in found]
+    arranged = arrange_codecs(stored, items, "$", problems)
+    if arranged is None or stored.hasobject or _has_filters([codec for _, codec in arranged]):
+        return arranged
+    # Drop the byte order of types that have none, as in new documents (A39).
+    return [(place, codec.resolved(stored) if isinstance(codec, Bytes) else codec) for place, codec in arranged]
 
 
-def _parse_fill(value: Json, kind: DraftType, data_type: DataType, year: Year, problems: Problems) -> Any:
-    if value is not None and kind.replaced:
-        # Only the extension knows what its fill value means (S24); what is no value of the fallback must not keep its
-        # elements from being read.
-        inside = Problems()
-        found = parse_draft_fill(value, data_type, kind.stored, year, "$.fill_value", inside)
-        if found is None:
-            problems.warn("$.fill_value", "is no value of the fallback: elements that nobody wrote are read as zeros")
-        return data_type.default_fill() if found is None else found
+def _parse_fill(value: Json, draft_type: DraftType, data_type: DataType, year: Year, problems: Problems) -> Any:
+    if value is not None and draft_type.is_fallback:
+        # Only the extension can interpret its fill value (S24). One that does not fit the fallback type is no reason to
+        # refuse the elements.
+        fill = parse_draft_fill(value, data_type, draft_type.stored, year, "$.fill_value", Problems())
+        if fill is None:
+            problems.warn("$.fill_value", "is no value of the fallback type: unwritten elements are read as zeros")
+        return data_type.default_fill() if fill is None else fill
     if value is not None:
-        return parse_draft_fill(value, data_type, kind.stored, year, "$.fill_value", problems)
-    if year == 2022 and not kind.extension:  # S24
+        return parse_draft_fill(value, data_type, draft_type.stored, year, "$.fill_value", problems)
+    if year == 2022 and not draft_type.extension:  # S24
         problems.add("$.fill_value", "must not be null")
-    elif year == 2022:  # A6: examples in the text have it
+    elif year == 2022:  # A6: examples in the specification have null
         problems.warn("$.fill_value", "null is read as the default fill value")
         return data_type.default_fill()
     return None
 
 
-# -- and back
+# -- model to document
 
 
 def dump_draft_array(model: ArrayModel, year: Year) -> Json:
-    """The document of an array."""
+    """The document that describes the array."""
     inner = unsharded(model)
-    layout, codecs = _layout(inner.codecs)
+    layout, codecs = _split_layout(inner.codecs)
     stored = _stored(model, codecs)
     assert isinstance(model.chunk_keys, DraftKeys)
     document: dict[str, Json] = {
@@ -288,9 +289,10 @@ def dump_draft_array(model: ArrayModel, year: Year) -> Json:
     return document | spelled | model.extra
 
 
-def _layout(codecs: tuple[Codec, ...]) -> tuple[Json, tuple[Codec, ...]]:
+def _split_layout(codecs: tuple[Codec, ...]) -> tuple[Json, tuple[Codec, ...]]:
+    """The member `chunk_memory_layout`, and the codecs that it does not express."""
     first = codecs[0] if codecs else None
-    if first is not None and first == (*transposed("F", _rank(first)), None)[0]:
+    if first is not None and first == (*order_codecs("F", _rank(first)), None)[0]:
         return "F", codecs[1:]
     if isinstance(first, ArrayCodec) and is_uri(first.name):
         return {"extension": first.name, **first.configuration()}, codecs[1:]
@@ -299,19 +301,19 @@ def _layout(codecs: tuple[Codec, ...]) -> tuple[Json, tuple[Codec, ...]]:
 
 def _dump_type(model: ArrayModel, codecs: Sequence[Codec], year: Year) -> Json:
     serializer = next((codec for codec in codecs if isinstance(codec, Serializer)), None)
-    return dump_draft_type(model.data_type, None if _filtered(codecs) else serializer, model.fallback, year)
+    return dump_draft_type(model.data_type, None if _has_filters(codecs) else serializer, model.fallback, year)
 
 
-def with_given_fallback(model: ArrayModel, year: Year) -> ArrayModel:
-    """A new array with its `fallback` as documents spell it; ArgumentError if it is none."""
+def with_fallback_member(model: ArrayModel, year: Year) -> ArrayModel:
+    """A new array with its `fallback` in the form of documents; ArgumentError if it is invalid."""
     if model.fallback is None:
         return model
-    _, codecs = _layout(unsharded(model).codecs)
+    _, codecs = _split_layout(unsharded(model).codecs)
     try:
-        spelled = _dump_type(replace(model, fallback=None), codecs, year)
+        member = _dump_type(replace(model, fallback=None), codecs, year)
     except ArgumentError:
-        return model  # there is no such type, which is told with all else that cannot be written
-    return replace(model, fallback=given_fallback(model.fallback, spelled, year))
+        return model  # `draft_losses` reports the unknown type together with all other losses
+    return replace(model, fallback=fallback_from_user(model.fallback, member, year))
 
 
 def _rank(codec: Codec) -> int:
@@ -319,7 +321,7 @@ def _rank(codec: Codec) -> int:
     return len(order) if not isinstance(order, str) else 0
 
 
-def _filtered(codecs: Sequence[Codec]) -> bool:
+def _has_filters(codecs: Sequence[Codec]) -> bool:
     return any(isinstance(codec, ArrayCodec) for codec in codecs)
 
 
@@ -327,35 +329,35 @@ def _stored(model: ArrayModel, codecs: Sequence[Codec]) -> np.dtype[Any]:
     if model.dtype.hasobject:
         return np.dtype(object)
     serializer = next((codec for codec in codecs if isinstance(codec, Serializer)), None)
-    return stored_dtype(model.dtype, Bytes("little") if _filtered(codecs) else serializer)
+    return stored_dtype(model.dtype, Bytes("little") if _has_filters(codecs) else serializer)
 
 
 def draft_losses(model: ArrayModel, year: Year) -> list[str]:
-    """What a document of a draft cannot say of an array."""
+    """What a document of a draft cannot express of an array."""
     draft = f"the draft of {year}"
     if not is_draft_grid(model.grid):
-        return [f"the chunks of {draft} are equally large, unless an extension says otherwise by its URI"]
+        return [f"all chunks of {draft} have the same shape, unless an extension with a URI defines the grid"]
     if not isinstance(model.chunk_keys, DraftKeys):
-        return [f"the chunks of {draft} lie under keys such as `c0/0`"]
-    found = []
+        return [f"{draft} has only chunk keys such as `c0/0`"]
+    losses = []
     if year == 2022 and model.fill is None:
-        found.append(f"{draft} has no undefined fill value")
+        losses.append(f"{draft} has no undefined fill value")
     sharding = model.codecs[0] if isinstance(model.codecs[0], Sharding) else None
     if sharding is not None:
         if len(model.codecs) > 1 or sharding.index_codecs != (Bytes("little"),) or sharding.index_location != "end":
-            found.append(f"a shard of {draft} has its index at the end, little-endian and without a checksum")
+            losses.append(f"shards of {draft} have a little-endian index without checksum at the end")
         if any(isinstance(codec, Sharding) for codec in sharding.codecs):
-            found.append(f"{draft} has no shards within shards")
+            losses.append(f"{draft} has no nested shards")
         if model.grid.name != Regular.name:
-            found.append(f"the shards of {draft} are equally large")
+            losses.append(f"all shards of {draft} have the same shape")
     elif any(isinstance(codec, Sharding) for codec in model.codecs):
-        found.append(f"{draft} has nothing before its shards")
-    if found:
-        return found
+        losses.append(f"{draft} has no codecs before its sharding")
+    if losses:
+        return losses
     inner = unsharded(model)
-    _, codecs = _layout(inner.codecs)
-    found += [
-        f"the storage transformer `{item.name}` is not for documents"
+    _, codecs = _split_layout(inner.codecs)
+    losses += [
+        f"the storage transformer `{item.name}` cannot be stored in documents"
         for item in inner.storage_transformers
         if not item.layout
     ]
@@ -363,19 +365,19 @@ def draft_losses(model: ArrayModel, year: Year) -> list[str]:
         try:
             _dump_type(model, codecs, year)
         except ArgumentError as error:
-            found.append(f"{draft} has {error.message}")
+            losses.append(f"{draft} has {error.message}")
     if not {"codecs", "compressor", "filters"} & model.spelled.keys():
-        found += codec_losses(codecs, year, draft)
+        losses += codec_losses(codecs, year, draft)
     problems = Problems()
     parse_extensions(list(model.extensions), "$.extensions", problems)
-    found += [f"{problem.path}: {problem.message}" for problem in problems.found]
-    if year == 2020 and _is_taken(model, codecs):
-        found.append("the attribute `filters` is where codecs are kept in this draft")
-    return found
+    losses += [f"{problem.path}: {problem.message}" for problem in problems.found]
+    if year == 2020 and _uses_reserved_attribute(model, codecs):
+        losses.append("the attribute `filters` is reserved for codecs in this draft")
+    return losses
 
 
-def _is_taken(model: ArrayModel, codecs: Sequence[Codec]) -> bool:
-    """Whether an attribute stands where zarr-python 2 keeps codecs, or would be taken for them."""
+def _uses_reserved_attribute(model: ArrayModel, codecs: Sequence[Codec]) -> bool:
+    """Whether the attribute `filters` collides with codecs that zarr-python 2 keeps there, or could be read as such."""
     if "filters" not in model.attributes:
         return False
     return (

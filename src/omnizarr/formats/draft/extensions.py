@@ -1,4 +1,5 @@
-"""Extensions that documents of the drafts declare: what must be understood and is not, is refused (S10, S11, T4)."""
+"""Extensions that documents of the drafts declare. Unknown ones with `must_understand: true` are problems (S10, S11,
+T4)."""
 
 from __future__ import annotations
 
@@ -11,45 +12,45 @@ from omnizarr._registry import Registry
 __all__ = ["extensions", "is_uri", "parse_extensions"]
 
 Check: TypeAlias = Callable[[Json, str, Problems], None]
-"""Checks the configuration of an extension: (configuration, JSON path, problems)."""
+"""Checks the configuration of an extension. Arguments: configuration, JSON path, problems."""
 
 
-def _as_check(found: Any) -> Check:
-    if not callable(found):
-        raise TypeError(f"expected a function that checks a configuration, found {found!r}")
-    check: Check = found
+def _as_check(value: Any) -> Check:
+    if not callable(value):
+        raise TypeError(f"expected a function that checks a configuration, found {value!r}")
+    check: Check = value
     return check
 
 
 extensions: Registry[Check] = Registry("extension", "omnizarr.extensions", _as_check)
-"""The extensions that are understood, by URI: each is called with the `configuration` it finds, to check it."""
+"""The known extensions, by URI; each is a function that checks the member `configuration`."""
 
 
 def is_uri(name: str) -> bool:
-    """Whether an extension is named as the drafts want it. No name of version 3 has a colon (R39)."""
+    """Whether a name is a URI, as the drafts require. Names of v3 have no colon (R39)."""
     return ":" in name
 
 
-def parse_extensions(found: Json, path: str, problems: Problems) -> tuple[Json, ...]:
-    """The list `extensions` of an entry point or of an array."""
-    if not isinstance(found, list):
-        problems.expected(path, "a list", found)
+def parse_extensions(items: Json, path: str, problems: Problems) -> tuple[Json, ...]:
+    """The member `extensions` of an entry point or an array."""
+    if not isinstance(items, list):
+        problems.expected(path, "a list", items)
         return ()
-    for index, item in enumerate(found):
+    for index, item in enumerate(items):
         place = f"{path}[{index}]"
         if not isinstance(item, dict):
             problems.expected(place, "an object", item)
             continue
-        uri, must = item.get("extension"), item.get("must_understand")
+        uri, must_understand = item.get("extension"), item.get("must_understand")
         if not isinstance(uri, str) or not uri:
             problems.expected(f"{place}.extension", "the URI of an extension", uri)
             continue
-        if not isinstance(must, bool):
-            problems.expected(f"{place}.must_understand", "true or false", must)
+        if not isinstance(must_understand, bool):
+            problems.expected(f"{place}.must_understand", "true or false", must_understand)
             continue
-        known = extensions.get(uri)
-        if known is not None:
-            known(item.get("configuration"), f"{place}.configuration", problems)
-        elif must:
+        check = extensions.get(uri)
+        if check is not None:
+            check(item.get("configuration"), f"{place}.configuration", problems)
+        elif must_understand:
             problems.unknown(f"{place}.extension", "extension that must be understood,", uri, extensions.names())
-    return tuple(found)
+    return tuple(items)

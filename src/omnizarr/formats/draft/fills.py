@@ -1,4 +1,4 @@
-"""Fill values as the drafts of v3 spell them: like those of v3, with more ways to give bits (S24, T12)."""
+"""Fill values in the drafts of v3: as in v3, with more forms for bits (S24, T12)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["dump_draft_fill", "parse_draft_fill"]
 def parse_draft_fill(
     value: Json, data_type: DataType, stored: np.dtype[Any] | None, year: int, path: str, problems: Problems
 ) -> Scalar | None:
-    """The fill value that a document spells so; None and a problem if it spells none. Null is the caller's business."""
+    """The fill value; None and a problem if `value` is invalid. The caller handles null."""
     if stored is None:
         return data_type.parse_fill(value, path, problems)
-    if isinstance(value, str) and not stored.hasobject and (bits := _bits(value, stored)) is not None:
+    if isinstance(value, str) and not stored.hasobject and (bits := _parse_bits(value, stored)) is not None:
         return bits
     if isinstance(value, list) and isinstance(data_type, Struct) and len(value) == len(data_type.fields):
         fill = np.zeros((), data_type.dtype)
@@ -46,14 +46,16 @@ _DECIMAL = re.compile(r"-?\d{1,400}(\.\d{1,400})?([eE][-+]?\d{1,4})?", re.ASCII)
 
 
 def _parse_strictly(value: Json, data_type: DataType, kind: str, path: str, problems: Problems) -> Scalar | None:
-    """As the draft of 2022 has it (S24). Nobody wrote it otherwise, so there is no reason to be lenient."""
+    """The fill value by the text of 2022 (S24). No writer is known to deviate from it, so the parser is strict."""
     if kind == "c":
         parts = value if isinstance(value, list) and len(value) == 2 else [value, 0.0]  # A62
-        right = all(_is_number(part) or part in _WORDS for part in parts) and (_is_number(value) or parts is value)
-        value = [_unsigned(part) for part in parts]
+        valid = all(_is_number(part) or part in _SPECIAL_NUMBERS for part in parts) and (
+            _is_number(value) or parts is value
+        )
+        value = [_without_plus(part) for part in parts]
     elif kind == "f":
-        right = _is_number(value) or value in _WORDS
-        value = _unsigned(value)
+        valid = _is_number(value) or value in _SPECIAL_NUMBERS
+        value = _without_plus(value)
     elif kind == "S":
         size = data_type.dtype.itemsize
         if isinstance(value, str) and value.isascii() and len(value) <= size:
@@ -61,17 +63,17 @@ def _parse_strictly(value: Json, data_type: DataType, kind: str, path: str, prob
         problems.expected(path, f"at most {size} ASCII characters", value)
         return None
     else:
-        right = {"b": isinstance(value, bool), "i": is_integer(value), "u": is_integer(value)}.get(kind, kind != "V")
-    if not right:
+        valid = {"b": isinstance(value, bool), "i": is_integer(value), "u": is_integer(value)}.get(kind, kind != "V")
+    if not valid:
         problems.expected(path, f"a fill value for {data_type.name}", value)
         return None
     return data_type.parse_fill(value, path, problems)
 
 
-_WORDS = ("NaN", "Infinity", "+Infinity", "-Infinity")  # A9
+_SPECIAL_NUMBERS = ("NaN", "Infinity", "+Infinity", "-Infinity")  # A9
 
 
-def _unsigned(value: Json) -> Json:
+def _without_plus(value: Json) -> Json:
     return "Infinity" if value == "+Infinity" else value
 
 
@@ -79,9 +81,9 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _bits(text: str, stored: np.dtype[Any]) -> Scalar | None:
-    """`0x` or `0b` and every bit of an element, the most significant first; of a complex number the real part first, of
-    what has no order the bytes as they are stored (A63)."""
+def _parse_bits(text: str, stored: np.dtype[Any]) -> Scalar | None:
+    """Parses `0x` or `0b` with all bits of an element, most significant first. For complex numbers the real part is
+    first; for types without byte order the bytes are as stored (A63)."""
     size = stored.itemsize
     if re.fullmatch(rf"0x[0-9a-fA-F]{{{2 * size}}}", text):
         data = bytes.fromhex(text[2:])
@@ -96,7 +98,7 @@ def _bits(text: str, stored: np.dtype[Any]) -> Scalar | None:
 
 
 def dump_draft_fill(fill: Scalar | None, data_type: DataType, stored: np.dtype[Any], year: int) -> Json:
-    """The reverse; null if the fill value is undefined."""
+    """The member `fill_value`; null if the fill value is undefined."""
     if fill is None:
         return None
     if is_uri(data_type.name):
@@ -105,21 +107,21 @@ def dump_draft_fill(fill: Scalar | None, data_type: DataType, stored: np.dtype[A
         return _dump_extension(fill, data_type, stored, year)
     if stored.kind == "V":
         return "0x" + fill.tobytes().hex()
-    spelled = data_type.dump_fill(fill)
+    value = data_type.dump_fill(fill)
     if stored.kind != "c":
-        return _signed(spelled)
-    # The text of 2022 has no other spelling for them (A62), and neither has that of 2020 for a NaN of certain bits.
-    if year == 2022 or any(isinstance(part, str) and part.startswith("0x") for part in spelled):
+        return _with_plus(value)
+    # Bits are the only form of the draft of 2022 (A62), and the only one of 2020 for a NaN with a payload.
+    if year == 2022 or any(isinstance(part, str) and part.startswith("0x") for part in value):
         return "0x" + fill.astype(stored.newbyteorder(">")).tobytes().hex()
-    return [_signed(part) for part in spelled]
+    return [_with_plus(part) for part in value]
 
 
-def _signed(spelled: Json) -> Json:
-    return "+Infinity" if spelled == "Infinity" else spelled
+def _with_plus(value: Json) -> Json:
+    return "+Infinity" if value == "Infinity" else value
 
 
 def _dump_extension(fill: Scalar, data_type: DataType, stored: np.dtype[Any], year: int) -> Json:
-    """Neither draft says how: in 2020 as zarr-python does, which is as in v2; in 2022 in a way that people can read."""
+    """A form that neither draft defines: in 2020 that of zarr-python, which is that of v2; in 2022 a readable one."""
     if year == 2022 and isinstance(data_type, FixedBytes):
         text = bytes(fill[()])
         return text.decode() if text.isascii() else "0x" + fill.tobytes().hex()

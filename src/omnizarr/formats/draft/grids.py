@@ -1,4 +1,4 @@
-"""Chunk grids as the drafts of v3 name them: `regular`, and those of extensions by URI (S19–S21, T9)."""
+"""Chunk grids in the drafts of v3: `regular`, and extensions with a URI (S19–S21, T9)."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ __all__ = ["dump_draft_grid", "is_draft_grid", "parse_draft_grid"]
 
 
 def parse_draft_grid(
-    found: Json, shape: tuple[int, ...] | None, year: Literal[2020, 2022], problems: Problems
+    member: Json, shape: tuple[int, ...] | None, year: Literal[2020, 2022], problems: Problems
 ) -> tuple[Grid | None, str]:
-    """The grid that the member `chunk_grid` describes, and the separator of keys that stands beside it."""
-    if not isinstance(found, dict):
-        problems.expected("$.chunk_grid", "an object", found)
+    """The grid and the separator of chunk keys from the member `chunk_grid`."""
+    if not isinstance(member, dict):
+        problems.expected("$.chunk_grid", "an object", member)
         return None, "/"
-    separator = found.get("separator", "/")
-    if "separator" not in found and year == 2022:
+    separator = member.get("separator", "/")
+    if "separator" not in member and year == 2022:
         problems.warn("$.chunk_grid.separator", "is missing: `/` is assumed")  # A17
     if separator not in ("/", "."):
         problems.expected("$.chunk_grid.separator", '"/" or "."', separator)
         separator = "/"
-    if "extension" in found:
-        return _parse_extension(found, shape, problems), separator
-    if found.get("type") != "regular":
-        problems.unknown("$.chunk_grid.type", "chunk grid", str(found.get("type")), ("regular",))
+    if "extension" in member:
+        return _parse_extension(member, shape, problems), separator
+    if member.get("type") != "regular":
+        problems.unknown("$.chunk_grid.type", "chunk grid", str(member.get("type")), ("regular",))
         return None, separator
-    return parse_chunk_shape(found.get("chunk_shape"), shape, "$.chunk_grid.chunk_shape", problems), separator
+    return parse_chunk_shape(member.get("chunk_shape"), shape, "$.chunk_grid.chunk_shape", problems), separator
 
 
-def _parse_extension(found: dict[str, Json], shape: tuple[int, ...] | None, problems: Problems) -> Grid | None:
-    """A grid of somebody else, which finds all other members in its configuration. It must be understood (S19)."""
-    uri = found["extension"]
+def _parse_extension(member: dict[str, Json], shape: tuple[int, ...] | None, problems: Problems) -> Grid | None:
+    """A registered grid. Its configuration is all other members. An unknown one is a problem (S19)."""
+    uri = member["extension"]
     known = chunk_grids.get(uri) if isinstance(uri, str) and is_uri(uri) else None
     if known is None:
         problems.unknown("$.chunk_grid.extension", "chunk grid", str(uri), filter(is_uri, chunk_grids.names()))
         return None
-    configuration = {name: value for name, value in found.items() if name not in ("extension", "separator")}
+    configuration = {name: value for name, value in member.items() if name not in ("extension", "separator")}
     return call_extension("chunk grid", str(uri), "$.chunk_grid", problems, known.parse, configuration, shape)
 
 
 def is_draft_grid(grid: Grid) -> bool:
-    """Whether a document of a draft can name it."""
+    """Whether a document of a draft can name the grid."""
     return grid.name == Regular.name or is_uri(grid.name)
 
 

@@ -1,4 +1,4 @@
-"""Storage transformers as the drafts of v3 name them: by URI and type (S29, S63–S65, A3)."""
+"""Storage transformers in the drafts of v3, where a URI and a type name them (S29, S63–S65, A3)."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from omnizarr.transformers import ShardingTransformer, StorageTransformer, find_
 
 __all__ = [
     "dump_transformer",
-    "given_transformers",
     "leading_sharding",
     "parse_transformers",
+    "transformers_from_user",
     "unsharded",
     "with_leading_sharding",
 ]
 
 
 def parse_transformers(
-    found: Json, shape: tuple[int, ...] | None, year: int, read_options: ReadOptions, problems: Problems
+    items: Json, shape: tuple[int, ...] | None, year: int, read_options: ReadOptions, problems: Problems
 ) -> tuple[StorageTransformer, ...]:
-    """The member `storage_transformers`; all must be understood (S29). The sharding that the opener gives counts before
-    one that the document names: some lost theirs, and some writers did not mean numbers of chunks by it (§2.3)."""
-    if not isinstance(found, list):
-        problems.expected("$.storage_transformers", "a list", found)
+    """The member `storage_transformers`; an unknown one is a problem (S29). The read option `chunks_per_shard` replaces
+    the sharding of the document: some documents lost theirs, and some writers stored other numbers (§2.3)."""
+    if not isinstance(items, list):
+        problems.expected("$.storage_transformers", "a list", items)
         return ()
     transformers = []
-    for index, item in enumerate(found):
+    for index, item in enumerate(items):
         transformer = _parse(item, f"$.storage_transformers[{index}]", shape, year, problems)
         if transformer is not None:
             transformers.append(transformer)
@@ -45,7 +45,7 @@ def parse_transformers(
     if len(counts) != len(shape):
         problems.add(
             "$.shape",
-            f"the array has {len(shape)} dimensions, but `chunks_per_shard` was given with {len(counts)} numbers",
+            f"the array has {len(shape)} dimensions, but `chunks_per_shard` has {len(counts)} numbers",
         )
         return tuple(transformers)
     return (ShardingTransformer(counts), *rest)
@@ -67,7 +67,7 @@ def _parse(
         return None
     transformer = call_extension("storage transformer", known.name, place, problems, known.parse, configuration)
     if isinstance(transformer, ShardingTransformer) and shape is not None and year == 2020:
-        # zarr-python 2 wrote fewer numbers than dimensions where the type has a shape, and one where there is none.
+        # zarr-python 2 wrote fewer numbers than dimensions if the dtype has a shape, and one for no dimensions.
         transformer = ShardingTransformer(_padded(transformer.chunks_per_shard, len(shape)))
     if transformer is not None and shape is not None:
         transformer.check(shape, place, problems)
@@ -80,20 +80,20 @@ def _padded(counts: Sequence[int], rank: int) -> tuple[int, ...]:
     return (*counts, *(1,) * (rank - len(counts)))
 
 
-# -- a leading sharding transformer is the sharding codec by another name, for its shards have the same bytes
+# -- a leading sharding transformer is equivalent to the sharding codec: both produce the same shards
 
 
 def leading_sharding(
     transformers: tuple[StorageTransformer, ...],
 ) -> tuple[ShardingTransformer | None, tuple[StorageTransformer, ...]]:
-    """The sharding transformer that stands first, if one does, and the rest."""
+    """The sharding transformer, if it is the first, and the other transformers."""
     if transformers and isinstance(transformers[0], ShardingTransformer):
         return transformers[0], transformers[1:]
     return None, transformers
 
 
 def with_leading_sharding(model: ArrayModel) -> ArrayModel:
-    """The same array, whose leading sharding transformer became a codec; others may be behind it."""
+    """The same array with its leading sharding transformer as a codec."""
     sharding, rest = leading_sharding(model.storage_transformers)
     if sharding is None or model.sharding is not None or type(model.grid) is not Regular:
         return model
@@ -102,7 +102,7 @@ def with_leading_sharding(model: ArrayModel) -> ArrayModel:
 
 
 def unsharded(model: ArrayModel) -> ArrayModel:
-    """The reverse: the codecs and the shape of what is compressed one by one, and all storage transformers."""
+    """The inverse of `with_leading_sharding`: the array with the grid and codecs of its inner chunks."""
     sharding = model.codecs[0]
     if not isinstance(sharding, Sharding):
         return model
@@ -119,19 +119,19 @@ def unsharded(model: ArrayModel) -> ArrayModel:
 # -- new arrays
 
 
-def given_transformers(given: Sequence[Any], shape: tuple[int, ...], year: int) -> tuple[StorageTransformer, ...]:
-    """What a user gives for a new array: objects, or what a document would say of them."""
+def transformers_from_user(given: Sequence[Any], shape: tuple[int, ...], year: int) -> tuple[StorageTransformer, ...]:
+    """The storage transformers that a user gives for a new array, as objects or as JSON."""
     problems = Problems()
-    found = []
+    transformers: list[StorageTransformer] = []
     for index, item in enumerate(given):
         place = f"$.storage_transformers[{index}]"
         if isinstance(item, StorageTransformer):
             item.check(shape, place, problems)
-            found.append(item)
+            transformers.append(item)
         elif isinstance(item, dict):
             transformer = _parse(item, place, shape, year, problems)
             if transformer is not None:
-                found.append(transformer)
+                transformers.append(transformer)
         else:
             raise ArgumentError(
                 "`storage_transformers`: expected objects such as `omnizarr.transformers.ShardingTransformer`, or the "
@@ -140,14 +140,14 @@ def given_transformers(given: Sequence[Any], shape: tuple[int, ...], year: int) 
             )
     if problems:
         raise MetadataError("the storage transformers do not fit the array", problems.found)
-    return tuple(found)
+    return tuple(transformers)
 
 
 def dump_transformer(transformer: StorageTransformer, year: int) -> Json:
     """The object that names a storage transformer."""
     name = transformer.name
     if isinstance(transformer, ShardingTransformer) and year == 2020:
-        name = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0"  # as zarr-python 2 spells it (A3)
+        name = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0"  # the URI of zarr-python 2 (A3)
     document: dict[str, Json] = {"extension": name, "type": transformer.type}
     configuration = transformer.configuration()
     return document | {"configuration": configuration} if configuration else document
