@@ -12,7 +12,7 @@ import numpy.typing as npt
 from omnizarr._json import Problems
 from omnizarr.chunk_keys import DefaultKeys, DraftKeys, V2Keys
 from omnizarr.codecs import BoundSharding, Chain, Sharding
-from omnizarr.codecs.sharding import Index
+from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
 from omnizarr.engine.chunk_cache import ChunkCache
 from omnizarr.engine.shard_indexes import Indexes
@@ -123,7 +123,7 @@ class Layout:
             raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
         return data
 
-    def index_of(self, sharding: BoundSharding, key: str, held: Snapshot) -> Index:
+    def index_of(self, sharding: BoundSharding, key: str, held: Snapshot) -> ShardIndex:
         """The index of a shard that is held: decoded, or kept since it was."""
         version = held.version
         index = self.indexes.known(key, version)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omnizarr.codecs.sharding import Index
+from omnizarr.codecs.sharding import ShardIndex
 
 __all__ = ["Indexes"]
 
@@ -13,14 +13,14 @@ class Indexes:
     """The indexes of the shards that parts were read from last, each for the state of the shard that it was in."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[object, Index]] = {}
+        self._kept: dict[str, tuple[object, ShardIndex]] = {}
 
-    def known(self, key: str, version: object) -> Index | None:
+    def known(self, key: str, version: object) -> ShardIndex | None:
         """The index of a shard, if it is still of that version."""
         found = self._kept.get(key)
         return found[1] if found is not None and version is not None and found[0] == version else None
 
-    def latest(self, key: str) -> tuple[object, Index] | None:
+    def latest(self, key: str) -> tuple[object, ShardIndex] | None:
         """The index of a shard that was kept last, and the version it was of; it may be of another one by now."""
         return self._kept.get(key)
 
@@ -28,7 +28,7 @@ class Indexes:
         """Lets go of an index that is about to be wrong, and of the shard in memory that its version may be."""
         self._kept.pop(key, None)
 
-    def keep(self, key: str, version: object, index: Index, size: int) -> None:
+    def keep(self, key: str, version: object, index: ShardIndex, size: int) -> None:
         """Keeps an index of `size` bytes, instead of the oldest if there are many."""
         if version is None:
             return

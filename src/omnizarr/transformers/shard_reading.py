@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from omnizarr._json import Problems
 from omnizarr.codecs import Bytes, Chain
-from omnizarr.codecs.sharding import Index, ShardBytes, index_spec
+from omnizarr.codecs.sharding import ShardBytes, ShardIndex, index_spec
 from omnizarr.config import config
 from omnizarr.errors import CodecError, StoreError
 from omnizarr.store import Buffer, Request, Store
@@ -47,10 +47,10 @@ class ShardReader:
     def read(
         self,
         shards: Iterable[str],
-        wanted: Callable[[str, Index], list[Part]],
+        wanted: Callable[[str, ShardIndex], list[Part]],
         fetch: Fetch,
         others: Sequence[tuple[int, Request]] = (),
-    ) -> Iterator[tuple[str | None, Index | None, dict[int, Buffer | None]]]:
+    ) -> Iterator[tuple[str | None, ShardIndex | None, dict[int, Buffer | None]]]:
         """Each shard with its index, and what is `wanted` of it, all from one state of the shard; without either if
         there is no shard. Answers to `others`, which are no shards, come without a name."""
         found = self.indexes(shards)
@@ -114,7 +114,7 @@ class ShardReader:
                 key=shard,
             )
 
-    def index(self, shard: str, data: Buffer) -> Index:
+    def index(self, shard: str, data: Buffer) -> ShardIndex:
         try:
             return self._form.decode_index(data)
         except CodecError as error:
@@ -124,7 +124,7 @@ class ShardReader:
 class _Reading:
     """What is wanted of one shard, until all of it and the index once more have arrived."""
 
-    def __init__(self, shard: str, data: Buffer, index: Index, wanted: Iterable[Part]) -> None:
+    def __init__(self, shard: str, data: Buffer, index: ShardIndex, wanted: Iterable[Part]) -> None:
         self.shard = shard
         self.index = index
         self.again: Buffer | None = None

@@ -13,7 +13,7 @@ from itertools import islice
 from math import prod
 from typing import Any, TypeAlias
 
-from omnizarr.codecs.sharding import Index
+from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
 from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix
@@ -89,7 +89,7 @@ class ShardedStore(WrapperStore):
             else:
                 asked.setdefault(where[0], []).append((position, where[1], range))
 
-        def wanted(shard: str, index: Index) -> list[Part]:
+        def wanted(shard: str, index: ShardIndex) -> list[Part]:
             parts = []
             for position, number, range in asked[shard]:
                 place = index[number]
@@ -202,7 +202,7 @@ class ShardedStore(WrapperStore):
             else:
                 read.append(shard)
 
-        def kept(shard: str, index: Index) -> list[Part]:
+        def kept(shard: str, index: ShardIndex) -> list[Part]:
             change = changes[shard]
             places = [(number, index[number]) for number in index.present()]
             parts = [

@@ -1,7 +1,7 @@
 """Sharding: many inner chunks in one stored object, found by an index (R95–R107)."""
 
 from omnizarr.codecs.sharding.codec import INDEX_CODECS, BoundSharding, Sharding
-from omnizarr.codecs.sharding.index import Index
+from omnizarr.codecs.sharding.index import ShardIndex
 from omnizarr.codecs.sharding.shard import ShardBytes, index_spec
 
-__all__ = ["INDEX_CODECS", "BoundSharding", "Index", "ShardBytes", "Sharding", "index_spec"]
+__all__ = ["INDEX_CODECS", "BoundSharding", "ShardBytes", "ShardIndex", "Sharding", "index_spec"]

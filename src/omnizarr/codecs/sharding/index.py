@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from omnizarr.errors import CodecError
 
-__all__ = ["Index"]
+__all__ = ["ShardIndex"]
 
 _EMPTY = 2**64 - 1
 
 
-class Index:
+class ShardIndex:
     """(offset, nbytes) of each inner chunk in C order; both 2⁶⁴-1 for an empty one."""
 
     __slots__ = ("entries",)
@@ -68,7 +68,7 @@ class Index:
         offset, size = self.entries[number].tolist()
         return None if offset == _EMPTY else (offset, size)
 
-    def places(self, numbers: Sequence[int]) -> list[tuple[int, int] | None]:
+    def spans(self, numbers: Sequence[int]) -> list[tuple[int, int] | None]:
         """The same for many."""
         entries = self.entries[np.asarray(numbers, np.intp)].tolist()
         return [None if offset == _EMPTY else (offset, size) for offset, size in entries]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.contract import Buffer, ChunkSpec
-from omnizarr.codecs.sharding.index import Index
+from omnizarr.codecs.sharding.index import ShardIndex
 from omnizarr.errors import CodecError
 
 __all__ = ["ShardBytes", "index_spec"]
@@ -46,12 +46,12 @@ class ShardBytes:
         """Where the index lies in a shard, as a byte range."""
         return (0, self.index_size) if self.at_start else (-self.index_size, None)
 
-    def decode_index(self, data: Buffer, shard_size: int | None = None) -> Index:
+    def decode_index(self, data: Buffer, shard_size: int | None = None) -> ShardIndex:
         """The index, from the bytes that lie at `index_range`."""
         if self._bare_index is not None:
-            return Index(self._guessed(data).reshape(-1, 2), shard_size, self._largest)
+            return ShardIndex(self._guessed(data).reshape(-1, 2), shard_size, self._largest)
         self._check_length(data, self.index_size)
-        return Index(self._index.decode(data).reshape(-1, 2), shard_size, self._largest)
+        return ShardIndex(self._index.decode(data).reshape(-1, 2), shard_size, self._largest)
 
     def _guessed(self, data: Buffer) -> npt.NDArray[Any]:
         """The entries of an index that ends in a checksum, or else of one that has none."""
@@ -77,7 +77,9 @@ class ShardBytes:
         index = self.decode_index(view[start:] if length is None else view[:length], len(view))
         return [None if place is None else view[place[0] : place[0] + place[1]] for place in index]
 
-    def rejoined(self, index: Index, changed: Mapping[int, Buffer | None]) -> list[Buffer | tuple[int, int]] | None:
+    def updated_pieces(
+        self, index: ShardIndex, changed: Mapping[int, Buffer | None]
+    ) -> list[Buffer | tuple[int, int]] | None:
         """A shard of which some inner chunks were changed, as the pieces that it is made of: bytes, and what stays of
         the old one, where it lies and how many bytes it has. None if nothing is left in it."""
         offsets, sizes = (column.astype(np.int64) for column in index.entries.T)

@@ -103,7 +103,7 @@ class CachedReader:
                 _put(target, cell, wanted, chunk)
         if not missing:
             return
-        places = self._layout.index_of(sharding, key, held).places(missing)
+        places = self._layout.index_of(sharding, key, held).spans(missing)
         parts = dict(zip(missing, parts_at(held, places), strict=True))
         inner = sharding.inner
         for cell, number in zip(cells, numbers, strict=True):

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from omnizarr.codecs import BoundSharding, Sharding
 from omnizarr.codecs.contract import check_size
-from omnizarr.codecs.sharding import Index
+from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.engine.coalesce import ByteSpan, coalesced
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.read.partial import Part, part_of
@@ -180,10 +180,10 @@ class _Fetching:
         act = partial(self._layout.store.get_state, shard.key, sharding.index_range)
         return Ask(_Piece(shard, shard.round, (0, sharding.index_size), []), act, sharding.index_size)
 
-    def _parts(self, shard: _Shard, version: Version, index: Index) -> list[Ask[_Tag, State | None]]:
+    def _parts(self, shard: _Shard, version: Version, index: ShardIndex) -> list[Ask[_Tag, State | None]]:
         """Requests for the inner chunks, of that state of the shard."""
         shard.version = version
-        shard.places = index.places(shard.numbers)
+        shard.places = index.spans(shard.numbers)
         shard.answers = [None] * len(shard.places)
         there = [position for position, place in enumerate(shard.places) if place is not None]
         pieces = coalesced([place for place in shard.places if place is not None], _GAP, _MOST_TOGETHER)

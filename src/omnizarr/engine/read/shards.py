@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain, Sharding
-from omnizarr.codecs.sharding import Index
+from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.engine.buffers import Stage, row_length
 from omnizarr.engine.coalesce import fetched
 from omnizarr.engine.layout import Layout, sharding_of
@@ -120,7 +120,7 @@ class ShardReader:
         if held is None:
             return None
         try:
-            places = self._layout.index_of(sharding, key, held).places(numbers)
+            places = self._layout.index_of(sharding, key, held).spans(numbers)
             return dict(zip(numbers, parts_at(held, places), strict=True))
         finally:
             held.close()
@@ -135,13 +135,15 @@ class ShardReader:
         finally:
             held.close()
 
-    def _gathered(self, sharding: BoundSharding, index: Index, held: Snapshot, wanted: Projection) -> dict[int, Part]:
+    def _gathered(
+        self, sharding: BoundSharding, index: ShardIndex, held: Snapshot, wanted: Projection
+    ) -> dict[int, Part]:
         nested = sharding_of(sharding.inner)
         cells = list(wanted)
         numbers = [sharding.number(cell.chunk) for cell in cells]
         parts: dict[int, Part] = {}
         whole: list[tuple[int, tuple[int, int] | None]] = []
-        for cell, number, place in zip(cells, numbers, index.places(numbers), strict=True):
+        for cell, number, place in zip(cells, numbers, index.spans(numbers), strict=True):
             within = None
             if nested is not None and place is not None and place[1] > _SMALL:
                 within = Projection(cell.inner, wanted.points, inner_axes(nested, nested.spec.shape))
@@ -163,7 +165,7 @@ class ShardReader:
             if found is None:
                 return None
             index = sharding.decode_index(found)
-            places = index.places(numbers)
+            places = index.spans(numbers)
             # The index is asked for once more, behind the chunks: if a writer has replaced the shard meanwhile, its old
             # index would lead to anything in the new one.
             *answers, again = store.get_partial_values(

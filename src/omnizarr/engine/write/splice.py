@@ -53,9 +53,9 @@ def splice(
                 return None  # a shard that was damaged is whole again once it is written
             raise
         numbers = [sharding.number(inner.chunk) for inner in wanted]
-        parts: dict[int, Buffer | None] = dict(zip(numbers, parts_at(held, index.places(numbers)), strict=True))
+        parts: dict[int, Buffer | None] = dict(zip(numbers, parts_at(held, index.spans(numbers)), strict=True))
         update_parts(sharding, parts, wanted, value, clipped, keep_empty, fields, stage)
-        pieces = sharding.rejoined(index, parts)
+        pieces = sharding.updated_pieces(index, parts)
         return None if pieces is None else store.splice(key, pieces, held)
     finally:
         held.close()
