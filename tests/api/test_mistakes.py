@@ -48,7 +48,7 @@ def test_a_field_is_read_into_an_array_of_its_own_type() -> None:
     out = np.zeros(2, "f4")
     assert s.read("y", out=out) is out
     assert out.tolist() == [2.5, 4.5]
-    with pytest.raises(ArgumentError, match="cannot be put into"):
+    with pytest.raises(ArgumentError, match="can be cast to"):
         s.read("y", out=np.zeros(2, s.dtype))
 
 

@@ -95,12 +95,12 @@ def test_lists_say_the_length_of_each_chunk_and_integers_that_of_all(
 @pytest.mark.parametrize(
     ("chunks", "message"),
     [
-        (([10, 20], 5), "the lengths on axis 0 sum up to 30, less than the dimension's 60"),
+        (([10, 20], 5), "the lengths on axis 0 add up to 30, less than the length 60 of the axis"),
         (([], 5), "on axis 0, found \\[\\]"),
         (([60, 0], 5), "integers of at least 1"),
         (([60, 1.5], 5), "integers of at least 1"),
         ((["60"], 5), "integers of at least 1"),
-        (([60, [10, 2, 1]], 5), "how often it is repeated, on axis 0, found \\(10, 2, 1\\)"),
+        (([60, [10, 2, 1]], 5), "pairs of a chunk length and a count, on axis 0, found \\(10, 2, 1\\)"),
         (([60, [10, 0]], 5), "integers of at least 1"),
         (([60], True), "integers of at least 1"),
         (([60], [12], [1]), "expected 2 lengths, found 3"),
@@ -114,7 +114,9 @@ def test_other_lists_are_refused(chunks: Any, message: str) -> None:
 
 
 def test_whoever_forgets_a_bracket_is_told() -> None:
-    with pytest.raises(ArgumentError, match=r"`chunks=\(\(10, 20, 30\),\)` lists all lengths of the one dimension"):
+    with pytest.raises(
+        ArgumentError, match=r"`chunks=\(\(10, 20, 30\),\)` lists all chunk lengths of the only dimension"
+    ):
         omnizarr.create_array(None, shape=60, dtype="i2", chunks=(10, 20, 30))
 
 

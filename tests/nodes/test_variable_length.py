@@ -266,7 +266,7 @@ def test_records_that_version_3_cannot_express() -> None:
 def test_objects_need_a_codec() -> None:
     from omnizarr.dtypes import Objects
 
-    with pytest.raises(ArgumentError, match="codec made for what they are"):
+    with pytest.raises(ArgumentError, match="expected a codec for objects"):
         omnizarr.create_array(MemoryStore(), shape=(3,), dtype=Objects())
 
 

@@ -193,13 +193,13 @@ def test_a_node_that_changes_while_the_copy_is_brought_up_to_date_is_newer_there
     root = omnizarr.consolidate_metadata(store)
     slow, quick = root["a"], omnizarr.open_group(store)["a"]
     known = slow._context.consolidated
-    written = known.written
+    record_nodes = known.record_nodes
 
     def late(nodes: Any) -> None:
         quick.attrs["b"] = 2
-        written(nodes)
+        record_nodes(nodes)
 
-    known.written = late
+    known.record_nodes = late
     slow.attrs["a"] = 1
     assert omnizarr.open_group(store, mode="r")["a"].attrs.asdict() == {"a": 1, "b": 2}
 
@@ -248,7 +248,7 @@ def test_a_thread_that_learnt_an_older_state_does_not_bring_it_back_into_the_han
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     z = omnizarr.create_array(None, shape=3, dtype="u1", chunks=2)
-    fetched, go_on, fetch = threading.Event(), threading.Event(), array.fetch_known
+    fetched, go_on, fetch = threading.Event(), threading.Event(), array.fetch_model
 
     def slowly(*arguments: Any) -> Any:
         found = fetch(*arguments)
@@ -275,7 +275,7 @@ z = omnizarr.open_array(sys.argv[1])
 def stopped(*arguments):
     print("written", flush=True)
     time.sleep(60)
-resize._grown = stopped
+resize._store_shape = stopped
 z.append([7] * 9)
 """
 

@@ -20,7 +20,7 @@ from omnizarr.formats.document_fields import with_dimension_names_attribute
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, takes_array_options
 from omnizarr.nodes.create.chunk_shapes import as_lengths
-from omnizarr.nodes.metadata.enclosing_format import generation_above
+from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.store import Store
 
 __all__ = [
@@ -79,7 +79,8 @@ def from_array(
     if isinstance(data, Array) and options.get("overwrite") and _holds(place, where, data):
         raise ArgumentError("`overwrite` would erase `data` before it is copied", argument="overwrite")
     if isinstance(data, Array) and options.get("zarr_format") is None:
-        options["zarr_format"] = generation_above(place, where) or data.zarr_format
+        around = enclosing_dialect(place, where)
+        options["zarr_format"] = data.zarr_format if around is None else around.zarr_format
     try:
         made = create_array(place, name=where, **{**_like(data, options), **options})
     except ArgumentError as error:

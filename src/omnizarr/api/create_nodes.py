@@ -10,7 +10,7 @@ from omnizarr.api.open_nodes import open_group
 from omnizarr.formats import dialect_for
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, new_array, new_group, takes_array_options
-from omnizarr.nodes.metadata.enclosing_format import generation_above
+from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
 
 __all__ = ["create_array", "create_group", "group"]
@@ -59,7 +59,8 @@ def _context(
 ) -> NodeContext:
     place, where = resolve(store, storage_options, path)
     if zarr_format is None:
-        zarr_format = (generation_above(place, where) if where else None) or 3
+        around = enclosing_dialect(place, where) if where else None
+        zarr_format = 3 if around is None else around.zarr_format
     found = dialect_for(zarr_format)
     place, where = new_place(store, place, where, zarr_format)
     return NodeContext(place, found.normalize_path(where), found)

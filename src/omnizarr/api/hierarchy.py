@@ -11,7 +11,7 @@ from omnizarr.errors import ArgumentError, OmnizarrError, StoreError, warn
 from omnizarr.formats import format_name
 from omnizarr.model import ZarrFormat
 from omnizarr.nodes import Array, Group, Tree, UnreadableNode
-from omnizarr.nodes.metadata.consolidated import gathered, write_consolidated
+from omnizarr.nodes.metadata.consolidated import collect_documents, write_consolidated
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
 
 __all__ = ["consolidate_metadata", "tree"]
@@ -61,14 +61,14 @@ def consolidate_metadata(
 def _all_below(group: Group) -> dict[str, Json]:
     """The documents of all nodes below a group, as they are now."""
     dialect, path = group._context.dialect, group.path
-    documents: dict[str, Json] = gathered(dialect, dialect.consolidated_groups(path))
+    documents: dict[str, Json] = collect_documents(dialect, dialect.consolidated_groups(path))
     if dialect.consolidated_key(path) is not None:  # then the group itself is among them
-        documents |= gathered(dialect, {path: group.refresh().metadata})
+        documents |= collect_documents(dialect, {path: group.refresh().metadata})
     for _, member in group.members(max_depth=None):
         if isinstance(member, UnreadableNode):
             documents |= _as_it_is(group, member)
         else:
-            documents |= gathered(dialect, {member.path: member.metadata})
+            documents |= collect_documents(dialect, {member.path: member.metadata})
     return documents
 
 

@@ -10,7 +10,7 @@ from omnizarr.errors import LocationError, OmnizarrError
 from omnizarr.formats import is_entry_point
 from omnizarr.model import ZarrFormat, join_path, normal_path
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
-from omnizarr.nodes.metadata.enclosing_format import generations
+from omnizarr.nodes.metadata.enclosing_dialect import dialects_along
 from omnizarr.store import LocalStore, MemoryStore, Store
 from omnizarr.store.address.parse import Location, locate
 
@@ -121,6 +121,6 @@ def new_place(place: StoreLike, store: Store, path: str, zarr_format: ZarrFormat
     """Where something new is created that a user asks for at `path` of the `store` that `place` means: in the hierarchy
     of a draft around it, where what is opened by that name would be found. Only what was given as text may lead above
     its own root: whoever made a store chose where it ends. Who names another generation begins something else."""
-    if not isinstance(place, (str, os.PathLike)) or zarr_format in (1, 2, 3) or generations(store, path):
+    if not isinstance(place, (str, os.PathLike)) or zarr_format in (1, 2, 3) or dialects_along(store, path):
         return store, path
     return hierarchy_above(store, path) or (store, path)

@@ -11,7 +11,7 @@ from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import ReadOptions, dialect_for
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
-from omnizarr.nodes.metadata.enclosing_format import generation_above
+from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store, as_read_only
 
@@ -51,7 +51,7 @@ def open(
     the error and gives what stands for the elements, or None for the fill value.
     """
     read_options, kept = _read_options(options), _kept(options)
-    check_names(options, beside=_arguments())
+    check_names(options, arguments=_arguments())
     kind: _Kind | None = "array" if "shape" in options or "data" in options else None
     return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options)
 
@@ -69,7 +69,7 @@ def open_array(
     """Opens an array. The modes that create take the `options` of `create_array`; all take those of `open` that say
     what is allowed."""
     read_options, kept = _read_options(options), _kept(options)
-    check_names(options, beside=_arguments())
+    check_names(options, arguments=_arguments())
     found = _open(
         store, "array", path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options
     )
@@ -91,7 +91,7 @@ def open_group(
     """Opens a group; a new one, if there is none and the mode allows it, as the usual one does. The `options` are those
     of `open` that say what is allowed, and what a handle keeps, for all that is reached through it."""
     read_options, kept = _read_options(options), _kept(options)
-    check_names(options, ("storage_transformers",), beside=("attributes", *_arguments()))
+    check_names(options, ("storage_transformers",), arguments=("attributes", *_arguments()))
     if attributes is not None:
         options["attributes"] = attributes
     found = _open(
@@ -154,8 +154,8 @@ def _open(
 
     def created(store: Store, where: str, *, overwrite: bool = False) -> Array | Group:
         # All nodes of a hierarchy are of one generation: who names none gets that of what lies above.
-        around = generation_above(store, where) if zarr_format is None and where else None
-        spoken = dialect_for(zarr_format or around or 3, read_options)
+        around = enclosing_dialect(store, where) if zarr_format is None and where else None
+        spoken = dialect_for(zarr_format or (3 if around is None else around.zarr_format), read_options)
         context = NodeContext(
             store, spoken.normalize_path(where), spoken, transformers=transformers, cache=cache, on_corrupt=on_corrupt
         )

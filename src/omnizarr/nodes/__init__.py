@@ -1,4 +1,4 @@
-"""Nodes: what the user holds."""
+"""Handles of nodes: `Array`, `Group` and their attributes."""
 
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes

@@ -1,4 +1,4 @@
-"""The array that a user holds: NumPy's brackets in front, chunks in a store behind."""
+"""`Array`, the handle of an array: NumPy-style indexing of chunks in a store."""
 
 from __future__ import annotations
 
@@ -44,65 +44,72 @@ __all__ = ["Array"]
 class Array(ArrayProperties):
     """A chunked, compressed, N-dimensional array in a store.
 
-    `z[key]` gives what NumPy gives for the same key, `z[key] = value` likewise. Use `omnizarr.create_array` and
-    `omnizarr.open_array` to get one.
+    `z[key]` reads and `z[key] = value` writes, with the indexing rules of NumPy. Only the chunks that the key selects
+    are read or written. `omnizarr.create_array` creates an array, `omnizarr.open_array` opens one.
+
+    A handle loads the metadata when it is opened; `refresh` loads it again, with the changes of other writers.
+
+    Example:
+        >>> z = omnizarr.create_array("data.zarr", shape=(1000, 1000), chunks=(100, 100), dtype="f4")
+        >>> z[:10, 5] = 1.5
+        >>> z[8:12, 5]
+        array([1.5, 1.5, 0. , 0. ], dtype=float32)
     """
 
     def __init__(self, context: NodeContext, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
-        self._context = context
-        self._model = model
-        self._keys: ChunkKeys | None = None
-        """Where the chunks lie, once that is found out of an array whose document does not say it."""
+        super().__init__(context, model)
+        self._guessed_keys: ChunkKeys | None = None
+        """The chunk keys of an array whose document does not record them, once they are known."""
         self._write_empty_chunks = write_empty_chunks
         if model.storage_transformers or context.transformers:
-            _ = self._layout  # what is wrong with them is said at once
+            _ = self._layout  # report errors in the transformers at once
 
     @cached_property
     def _layout(self) -> Layout:
-        """Made when it is first needed: whoever lists a group reads few of its arrays."""
-        return self._layout_of(self._model)
+        """Made on first use, because a program that lists a group reads few of its arrays."""
+        return self._make_layout(self._model)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The length of each dimension. Assigning to it resizes."""
+        """The length of each dimension. Assigning to it resizes the array."""
         return self._model.shape
 
     @shape.setter
     def shape(self, shape: int | tuple[int, ...]) -> None:
         self.resize(shape)
 
-    # -- what is stored
+    # -- stored data
 
     @property
     def nchunks_initialized(self) -> int:
-        """How many chunks are stored. Costs a listing, and for a sharded array the index of each shard."""
+        """The number of stored chunks. Costs a listing and, for a sharded array, a read of each shard index."""
         if self._model.guessed_keys:
-            self._find_chunks()
+            self._guess_keys()
         return stored_chunks.chunk_count(self._layout)
 
     def nbytes_stored(self) -> int:
-        """How many bytes are stored, metadata included. Costs a listing."""
+        """The number of stored bytes, metadata included. Costs a listing."""
         return stored_chunks.byte_count(self._context)
 
     @property
     def info(self) -> ArrayInfo:
-        """A summary, from the metadata alone."""
+        """A printable summary of the metadata."""
         return self._summary(complete=False)
 
     def info_complete(self) -> ArrayInfo:
-        """The summary with what is stored, which costs a listing."""
+        """`info` with the stored size and number of chunks. Costs a listing."""
         return self._summary(complete=True)
 
     def _summary(self, *, complete: bool) -> ArrayInfo:
-        from omnizarr.nodes.info import ArrayInfo  # for people, and they can wait
+        from omnizarr.nodes.info import ArrayInfo  # lazy import: display only
 
         return ArrayInfo.of(self, complete=complete)
 
     # -- reading
 
     def __getitem__(self, key: Any) -> Any:
-        if (found := route.read_key(self._layout, key)) is not None:
-            return found
+        if (value := route.read_key(self._layout, key)) is not None:
+            return value
         selection = plain_selection(key, self._model.shape)
         fields = None
         if selection is None:
@@ -110,11 +117,11 @@ class Array(ArrayProperties):
             selection = numpy_selection(key, self._model.shape)
         result = self._read(selection, None, fields)
         if selection.shape == () and not has_ellipsis(key):
-            return result[()]  # NumPy gives a scalar where every dimension was indexed by an integer
+            return result[()]  # like NumPy, a scalar if integers index all dimensions
         return result
 
     def read(self, selection: Any = ..., *, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """`z[selection]`, always as an array; into `out`, if that is given."""
+        """`z[selection]`, always as an array; written to `out` if given."""
         fields, key = split_fields(selection)
         return self._read(numpy_selection(key, self.shape), out, fields)
 
@@ -122,7 +129,7 @@ class Array(ArrayProperties):
         self, selection: Selection, out: npt.NDArray[Any] | None, fields: str | list[str] | None = None
     ) -> npt.NDArray[Any]:
         if fields is not None:
-            fields = self._checked(fields)
+            self._check_fields(fields)
             if out is not None:
                 self._check_out(out, selection, self.dtype[fields])
             part = self._read(selection, None)[fields]
@@ -135,11 +142,11 @@ class Array(ArrayProperties):
         else:
             self._check_out(out, selection, self.dtype)
             if type(out) is not np.ndarray and not isinstance(out, np.memmap):
-                # There is more to it than its memory, such as a mask, which only its own assignment keeps right.
+                # A subclass such as a masked array has more state than its memory: let its own assignment set it.
                 out[...] = self._read(selection, None)
                 return out
         if self._model.guessed_keys:
-            self._find_chunks(selection)
+            self._guess_keys(selection)
         try:
             route.read(self._layout, selection, out, self._context.on_corrupt)
         except ChunkError as error:
@@ -157,37 +164,38 @@ class Array(ArrayProperties):
             )
         numbers = dtype.kind in "biufc" and out.dtype.kind in "biufc"
         if out.dtype != dtype and not (numbers and np.can_cast(dtype, out.dtype, "same_kind")):
-            raise ArgumentError(f"`out`: elements of type {dtype} cannot be put into {out.dtype}", argument="out")
+            raise ArgumentError(
+                f"`out`: expected a type that {dtype} can be cast to, found {out.dtype}", argument="out"
+            )
 
-    def _checked(self, fields: str | list[str]) -> str | list[str]:
+    def _check_fields(self, fields: str | list[str]) -> None:
         known = self.dtype.names or ()
         for name in [fields] if isinstance(fields, str) else fields:
             if name not in known:
-                have = f"its fields are {', '.join(known)}" if known else f"its type {self.dtype} has no fields"
-                raise SelectionError(f"array `{self.name}` has no field `{name}`: {have}")
-        return fields
+                reason = f"its fields are {', '.join(known)}" if known else f"its type {self.dtype} has no fields"
+                raise SelectionError(f"array `{self.name}` has no field `{name}`: {reason}")
 
     def get_basic_selection(self, selection: Any = ..., *, out: Any = None, fields: Any = None) -> Any:
-        """What integers, slices, `...` and `newaxis` select."""
-        return self._got(numpy_selection(only_basic(selection), self.shape), out, fields)
+        """The elements that integers, slices, `...` and `newaxis` select."""
+        return self._read_selection(numpy_selection(only_basic(selection), self.shape), out, fields)
 
     def get_orthogonal_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
-        """What each dimension selects by itself: an integer, a slice, or an array of indices or booleans."""
-        return self._got(orthogonal_selection(selection, self.shape), out, fields)
+        """Orthogonal selection: each dimension takes an integer, a slice, or an array of indices or booleans."""
+        return self._read_selection(orthogonal_selection(selection, self.shape), out, fields)
 
     def get_coordinate_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
-        """The elements at points, given by an array of indices for each dimension."""
-        return self._got(coordinate_selection(selection, self.shape), out, fields)
+        """The elements at points: one array of indices for each dimension."""
+        return self._read_selection(coordinate_selection(selection, self.shape), out, fields)
 
     def get_mask_selection(self, mask: Any, *, out: Any = None, fields: Any = None) -> Any:
         """The elements where a mask of the array's shape is true."""
-        return self._got(coordinate_selection(as_mask(mask, self.shape), self.shape), out, fields)
+        return self._read_selection(coordinate_selection(as_mask(mask, self.shape), self.shape), out, fields)
 
     def get_block_selection(self, selection: Any, *, out: Any = None, fields: Any = None) -> Any:
-        """Whole chunks (whole shards, if the array is sharded), by their place in the grid."""
-        return self._got(block_selection(selection, self._layout.axes), out, fields)
+        """Whole chunks (whole shards, if the array is sharded), by their coordinates in the chunk grid."""
+        return self._read_selection(block_selection(selection, self._layout.axes), out, fields)
 
-    def _got(self, selection: Selection, out: Any, fields: Any) -> Any:
+    def _read_selection(self, selection: Selection, out: Any, fields: Any) -> Any:
         result = self._read(selection, out, fields)
         return result[()] if selection.shape == () and out is None else result
 
@@ -200,16 +208,17 @@ class Array(ArrayProperties):
     def _write(self, selection: Selection, value: Any, fields: str | list[str] | None = None) -> None:
         self._check_writable()
         if fields is None:
-            ready = as_value(value, self.data_type, selection.shape)
+            elements = as_value(value, self.data_type, selection.shape)
         else:
-            ready, fields = as_field_value(value, self.dtype, self._checked(fields), selection.shape)
+            self._check_fields(fields)
+            elements, fields = as_field_value(value, self.dtype, fields, selection.shape)
         if self._model.guessed_keys:
-            self._find_chunks(selection)
-        route.write(self._layout, selection, ready, keep_empty=self._keep_empty, fields=fields)
+            self._guess_keys(selection)
+        route.write(self._layout, selection, elements, keep_empty=self._keep_empty, fields=fields)
 
     @property
     def _keep_empty(self) -> bool:
-        # Where the fill value is undefined, other readers find anything in a chunk that is not there (V13).
+        # If the fill value is undefined, other readers return arbitrary values for an absent chunk (V13).
         return self._write_empty_chunks or self._model.fill is None
 
     def _check_writable(self) -> None:
@@ -222,23 +231,23 @@ class Array(ArrayProperties):
             raise ReadOnlyError(f"array {describe_location(self.store, self.path)} cannot be written: {reason}")
 
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
-        """Writes where integers, slices and `...` say."""
+        """Writes the elements that integers, slices and `...` select."""
         self._write(numpy_selection(only_basic(selection), self.shape), value, fields)
 
     def set_orthogonal_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
-        """Writes where each dimension selects by itself."""
+        """Writes an orthogonal selection."""
         self._write(orthogonal_selection(selection, self.shape), value, fields)
 
     def set_coordinate_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
-        """Writes at points."""
+        """Writes the elements at points."""
         self._write(coordinate_selection(selection, self.shape), value, fields)
 
     def set_mask_selection(self, mask: Any, value: Any, *, fields: Any = None) -> None:
-        """Writes where a mask of the array's shape is true."""
+        """Writes the elements where a mask of the array's shape is true."""
         self._write(coordinate_selection(as_mask(mask, self.shape), self.shape), value, fields)
 
     def set_block_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
-        """Writes whole chunks, by their place in the grid."""
+        """Writes whole chunks, by their coordinates in the chunk grid."""
         self._write(block_selection(selection, self._layout.axes), value, fields)
 
     @property
@@ -253,40 +262,41 @@ class Array(ArrayProperties):
 
     @property
     def blocks(self) -> Indexer:
-        """Whole chunks by their place in the grid: `z.blocks[0, 1:3]`."""
+        """Whole chunks by their coordinates in the chunk grid: `z.blocks[0, 1:3]`."""
         return Indexer(self.get_block_selection, self.set_block_selection)
 
-    # -- changing it
+    # -- changing the metadata
 
-    def _changed(self, how: Callable[[ArrayModel], ArrayModel]) -> None:
+    def _change(self, edit: Callable[[ArrayModel], ArrayModel]) -> None:
+        """Stores what `edit` makes of the stored model."""
         context = self._context
         with handle_lock(self):
-            self._adopt(change_node(context.store, context.dialect, context.path, how, ArrayModel))
+            self._set_model(change_node(context.store, context.dialect, context.path, edit, ArrayModel))
         if context.consolidated is not None:
-            context.consolidated.written({context.path: self._model})
+            context.consolidated.record_nodes({context.path: self._model})
 
-    def _adopt(self, model: ArrayModel) -> None:
+    def _set_model(self, model: ArrayModel) -> None:
         if _chunking(model) != _chunking(self._model):
-            self._layout = self._layout_of(model)
+            self._layout = self._make_layout(model)
         self._model = model
 
-    def _find_chunks(self, selection: Selection | None = None) -> None:
-        """Finds out under which keys the chunks lie, unless that is known."""
-        if self._keys is None and (selection is None or not selection.empty):
-            from omnizarr.nodes.metadata.guess_chunk_keys import guessed_keys  # few arrays need it
+    def _guess_keys(self, selection: Selection | None = None) -> None:
+        """Finds the key encoding of the stored chunks, unless it is known."""
+        if self._guessed_keys is None and (selection is None or not selection.empty):
+            from omnizarr.nodes.metadata.guess_chunk_keys import guess_chunk_keys  # lazy import: few arrays need it
 
-            self._keys = guessed_keys(self._layout, selection)
-            if self._keys != self._layout.model.chunk_keys:
-                self._layout = self._layout_of(self._model)
+            self._guessed_keys = guess_chunk_keys(self._layout, selection)
+            if self._guessed_keys != self._layout.model.chunk_keys:
+                self._layout = self._make_layout(self._model)
 
-    def _layout_of(self, model: ArrayModel) -> Layout:
+    def _make_layout(self, model: ArrayModel) -> Layout:
         context = self._context
-        if self._keys is not None and model.guessed_keys:
-            model = replace(model, chunk_keys=self._keys)
+        if self._guessed_keys is not None and model.guessed_keys:
+            model = replace(model, chunk_keys=self._guessed_keys)
         prefix = context.dialect.chunk_prefix(context.path)
         store = context.store
         if model.storage_transformers or context.transformers:
-            from omnizarr.transformers import ArrayPlace, array_store  # few arrays have any
+            from omnizarr.transformers import ArrayPlace, array_store  # lazy import: few arrays have any
 
             shape = next(iter(model.grid.chunk_shapes(model.shape)), (1,) * len(model.shape))
             place = ArrayPlace(prefix, model.shape, shape, model.chunk_keys)
@@ -294,25 +304,34 @@ class Array(ArrayProperties):
         return Layout(store, context.path, prefix, model, context.cache)
 
     def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
-        """Gives the array another shape. What lies outside the new shape is gone, also when the array grows again; but
-        an axis that is to be as long as this handle knows it, or longer, keeps what others appended to it. A grid of
-        listed lengths keeps its edges; where they end, more of the last length follow."""
-        wanted = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
-        if len(wanted) != self.ndim:
-            raise ArgumentError(f"`new_shape`: expected {self.ndim} lengths, found {len(wanted)}", argument="new_shape")
-        from omnizarr.nodes import resize  # most arrays keep their shape
+        """Changes the shape, and erases all elements outside the new one for good.
+
+        An axis that is not to become shorter than this handle knows it also keeps what other writers appended to it. A
+        grid with listed chunk lengths keeps them; chunks of the last length are added at its end.
+        """
+        new_lengths = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
+        if len(new_lengths) != self.ndim:
+            raise ArgumentError(
+                f"`new_shape`: expected {self.ndim} lengths, found {len(new_lengths)}", argument="new_shape"
+            )
+        from omnizarr.nodes import resize  # lazy import: most arrays keep their shape
 
         known = self.shape
-        # Who wants an axis to stay as long as it is, or to be longer, does not mean to cut off what others added to it.
         resize.resize(
             self,
             lambda stored: tuple(
-                max(new, there) if new >= old else new for new, old, there in zip(wanted, known, stored, strict=True)
+                max(new, now) if new >= old else new for new, old, now in zip(new_lengths, known, stored, strict=True)
             ),
         )
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
-        """Adds `data` at the end of an axis, and gives the new shape. What other handles appended before is kept."""
+        """Adds `data` at the end of an axis, and returns the new shape. Keeps what other writers appended before.
+
+        Example:
+            >>> z = omnizarr.create_array("log.zarr", shape=(0, 3), chunks=(100, 3), dtype="f8")
+            >>> z.append([[1, 2, 3], [4, 5, 6]])
+            (2, 3)
+        """
         if not self.ndim:
             raise ArgumentError("nothing can be appended to an array without dimensions", argument="axis")
         if not isinstance(axis, (int, np.integer)) or not -self.ndim <= axis < self.ndim:
@@ -322,7 +341,7 @@ class Array(ArrayProperties):
         axis = int(axis) % self.ndim
         data = self.data_type.elements(data)
 
-        def longer(shape: tuple[int, ...]) -> tuple[int, ...]:
+        def grow(shape: tuple[int, ...]) -> tuple[int, ...]:
             if data.shape[:axis] + data.shape[axis + 1 :] != shape[:axis] + shape[axis + 1 :] or not data.ndim:
                 raise ArgumentError(
                     f"`data`: expected a shape like {shape} except on axis {axis}, found {data.shape}", argument="data"
@@ -331,18 +350,18 @@ class Array(ArrayProperties):
 
         from omnizarr.nodes import resize
 
-        return resize.append(self, data, axis, longer)
+        return resize.append(self, data, axis, grow)
 
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes
 
-    def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
+    def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         if self.read_only:
             self._check_writable()
-        self._changed(lambda model: replace(model, attributes=how(model.attributes)))
+        self._change(lambda model: replace(model, attributes=edit(model.attributes)))
 
     def refresh(self) -> Array:
-        """Takes up what others changed: the shape and the attributes as they are stored now."""
+        """Loads the metadata again, such as a shape that another writer changed, and returns the handle."""
         with handle_lock(self):
             model = fetch_model(self.store, self.path, self._context.dialect)
             if model is None:
@@ -351,15 +370,16 @@ class Array(ArrayProperties):
                 raise NodeTypeError(
                     f"{describe_location(self.store, self.path)} is not an array any more", path=self.path
                 )
-            self._adopt(model)
+            self._set_model(model)
         return self
 
-    # -- among Python's objects
+    # -- Python protocols
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False:
             raise ArgumentError(
-                "an omnizarr array is not in memory: it cannot become a NumPy array without a copy", argument="copy"
+                "`copy=False`: an omnizarr array is not in memory, so a NumPy array of it is always a copy",
+                argument="copy",
             )
         array = self.read()
         return array if dtype is None else array.astype(dtype, copy=False)
@@ -376,11 +396,11 @@ class Array(ArrayProperties):
 
     def _rows(self) -> Iterator[Any]:
         axis = self._layout.axes[0]
-        at = 0
-        while at < axis.length:
-            start, size = axis.bounds(axis.locate(at))
-            yield from self[start : start + size]  # a row of chunks at a time, so that each is decoded once
-            at = start + size
+        position = 0
+        while position < axis.length:
+            start, size = axis.bounds(axis.locate(position))
+            yield from self[start : start + size]  # a row of chunks at a time, so that each chunk is decoded once
+            position = start + size
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -391,7 +411,7 @@ class Array(ArrayProperties):
         """Whether both are handles of the same array, with the same metadata; the elements are not compared."""
         if not isinstance(other, Array):
             return NotImplemented
-        # Documents, not models: one that was just created may say more than its document will.
+        # Compare documents: the model of a new array can hold more than its document will.
         return (self.store, self.path) == (other.store, other.path) and same(self._documents(), other._documents())
 
     __hash__ = None  # type: ignore[assignment]
@@ -401,9 +421,9 @@ class Array(ArrayProperties):
 
     def __reduce__(self) -> tuple[Any, ...]:
         context = self._context
-        if context.consolidated is not None:  # a pickle for each task of a large computation must not carry it all
-            context = replace(context, consolidated=context.consolidated.bare())
-        return _unpickled, (context, self._documents(), self._write_empty_chunks)
+        if context.consolidated is not None:  # keep the pickles of a large computation small
+            context = replace(context, consolidated=context.consolidated.without_documents())
+        return _unpickle, (context, self._documents(), self._write_empty_chunks)
 
     def _documents(self) -> dict[str, Json]:
         return self._context.dialect.dump(self._context.path, self._model)
@@ -412,12 +432,12 @@ class Array(ArrayProperties):
         return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
 
 
-def _unpickled(context: NodeContext, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
+def _unpickle(context: NodeContext, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
     model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)
     assert isinstance(model, ArrayModel)
     return Array(context, model, write_empty_chunks=write_empty_chunks)
 
 
 def _chunking(model: ArrayModel) -> ArrayModel:
-    """What of a model decides where its chunks lie and what they are."""
+    """The part of a model that determines the layout."""
     return replace(model, attributes={}, dimension_names=None, extra={}, extensions=(), fallback=None, spelled={})

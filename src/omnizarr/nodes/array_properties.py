@@ -1,4 +1,4 @@
-"""What an array is, as its metadata tells: nothing here asks the store."""
+"""`ArrayProperties`: the properties of an array that follow from its metadata, without access to the store."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import numpy as np
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.model import ArrayModel, ZarrFormat
-from omnizarr.nodes.node import Node
+from omnizarr.nodes.node import Node, NodeContext
 
 __all__ = ["ArrayProperties"]
 
 
 class ArrayProperties(Node):
-    """An array, as far as it can be described."""
+    """Base class of `Array`: a node and its model."""
 
-    _model: ArrayModel
+    def __init__(self, context: NodeContext, model: ArrayModel) -> None:
+        super().__init__(context)
+        self._model = model
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -27,38 +29,40 @@ class ArrayProperties(Node):
 
     @property
     def data_type(self) -> DataType:
-        """The data type as Zarr names it."""
+        """The Zarr data type of the elements."""
         return self._model.data_type
 
     @property
     def ndim(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return len(self._model.shape)
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self._model.size
 
     @property
     def itemsize(self) -> int:
-        """How many bytes an element takes in memory."""
+        """The size of an element in memory, in bytes."""
         return self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the elements take in memory."""
+        """The size of all elements in memory, in bytes."""
         return self._model.nbytes
 
     @property
     def chunks(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
-        """The shape of the pieces that are compressed one by one: the inner chunks, if the array is sharded. On a grid
-        whose chunks may differ: the lengths of all chunks, for each dimension, as dask has them."""
+        """The chunk shape; for a sharded array, that of the inner chunks.
+
+        On a grid whose chunks may differ in length: the lengths of all chunks, for each dimension, as in dask.
+        """
         inner = self._inner_shape()
         return self._model.grid.edges(self._model.shape) if inner is None else inner
 
     def _inner_shape(self) -> tuple[int, ...] | None:
-        """The shape of the inner chunks, if the array is sharded."""
+        """The shape of the inner chunks of a sharded array, else None."""
         sharding = self._model.sharding
         if sharding is None:
             return None
@@ -71,17 +75,17 @@ class ArrayProperties(Node):
 
     @property
     def shards(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...] | None:
-        """The shape of the stored objects, if they hold many chunks each; None if every chunk is stored by itself."""
+        """The shape of the shards, each of which stores many chunks; None if the array is not sharded."""
         return None if self._model.sharding is None else self._model.grid.edges(self._model.shape)
 
     @property
     def fill_value(self) -> Any:
-        """What elements are that nobody wrote."""
+        """The value of elements that were never written; None if it is undefined."""
         return None if self._model.fill is None else self._model.fill[()]
 
     @property
     def order(self) -> str:
-        """The order in which a chunk's elements are stored: `C` (the last index varies fastest) or `F` (the first)."""
+        """The order of the elements in a stored chunk: `C` (the last index varies fastest) or `F` (the first)."""
         orders = [codec.permutation(self.ndim) for codec in self._inner_codecs() if isinstance(codec, Transpose)]
         return "F" if self.ndim > 1 and orders == [tuple(reversed(range(self.ndim)))] else "C"
 
@@ -111,17 +115,17 @@ class ArrayProperties(Node):
 
     @property
     def metadata(self) -> ArrayModel:
-        """Everything that the array's document says."""
+        """The model of the array: all its metadata, in one form for all generations."""
         return self._model
 
     @property
     def zarr_format(self) -> ZarrFormat:
-        """The generation of the format, as `create_array` takes it."""
+        """The generation of the format, as in `create_array`."""
         return self._model.zarr_format
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
-        """How many chunks there are along each dimension."""
+        """The number of chunks along each dimension."""
         inner = self._inner_shape()
         if inner is None:
             return tuple(axis.count for axis in self._model.grid.axes(self._model.shape))
@@ -129,5 +133,5 @@ class ArrayProperties(Node):
 
     @property
     def nchunks(self) -> int:
-        """How many chunks there can be."""
+        """The number of chunks, stored or not."""
         return prod(self.cdata_shape)

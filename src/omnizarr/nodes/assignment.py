@@ -1,4 +1,4 @@
-"""What a user assigns, made ready for the engine."""
+"""Converting assigned values to arrays of the element type."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ __all__ = ["as_field_value", "as_value"]
 
 
 def as_value(value: Any, data_type: DataType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """A value for elements of a type, to be assigned to a selection of that shape; refused before anything is written,
-    if it is no such value."""
+    """`value` as elements of `data_type`, for a selection of this shape. Raises before anything is written."""
     return data_type.elements(value) if shape else data_type.element(value)
 
 
 def as_field_value(
     value: Any, dtype: np.dtype[Any], fields: str | list[str], shape: tuple[int, ...]
 ) -> tuple[npt.NDArray[Any], str | list[str]]:
-    """The same for some fields of elements of `dtype`; and the fields, perhaps in another form."""
+    """`value` as elements of `fields` of `dtype`, and the fields in the form that the engine takes with them."""
     part = dtype[fields]
     if part.subdtype is None or not isinstance(fields, str):
         return as_elements(value, part), fields
-    # A field that is an array: the engine knows only the shape of the selection, so a record is made of it.
-    found = as_elements(value, part.base)
+    # The field is a subarray. The engine broadcasts to the selection's shape only, so wrap the values in records.
+    elements = as_elements(value, part.base)
     record = np.empty(shape, np.dtype([(fields, part)]))
     try:
-        record[fields][...] = found
+        record[fields][...] = elements
     except ValueError:
-        raise BroadcastError(found.shape, (*shape, *part.shape)) from None
+        raise BroadcastError(elements.shape, (*shape, *part.shape)) from None
     return record, [fields]

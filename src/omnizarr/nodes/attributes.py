@@ -1,14 +1,17 @@
-"""The attributes of a node: a mapping whose every change is stored at once."""
+"""`Attributes`: the attributes of a node as a mapping."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
 
 from omnizarr import _json
 from omnizarr._json import Json
 from omnizarr.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.node import Node
 
 __all__ = ["Attributes", "as_attributes"]
 
@@ -16,55 +19,58 @@ _MISSING = object()
 
 
 def as_attributes(value: Any) -> dict[str, Json]:
-    """A copy of what a user gives as attributes, as it will be read back from the document."""
+    """A copy of a user's attributes, in the form in which they will be read back from the document."""
     if value is None:
         return {}
     try:
-        found = dict(value)
+        values = dict(value)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"`attributes`: expected names and values, found {_json.describe(value)}", argument="attributes"
+            f"`attributes`: expected a mapping of names to values, found {_json.describe(value)}", argument="attributes"
         ) from None
-    attributes: dict[str, Json] = _json.plain(found, "attributes")
+    attributes: dict[str, Json] = _json.plain(values, "attributes")
     return attributes
 
 
-class _Owner(Protocol):
-    def _attributes(self) -> dict[str, Json]: ...
-
-    def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None: ...
-
-
 class Attributes(MutableMapping[str, Json]):
-    """What users say about a node: JSON values under names. One `update` is one write, whatever it holds; what
-    another handle changed meanwhile is kept."""
+    """The attributes of a node: a mapping of names to JSON values.
 
-    def __init__(self, owner: _Owner) -> None:
-        self._owner = owner
+    Every change is stored at once and keeps the concurrent changes of other handles; `update` stores all its changes in
+    one write. A value is returned as a copy: assign it again to store a change inside it.
+
+    Example:
+        >>> z.attrs["unit"] = "K"
+        >>> z.attrs.update(source="station 5", height=2.0)
+        >>> z.attrs["unit"]
+        'K'
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
 
     def __getitem__(self, name: str) -> Json:
-        """A copy: what is changed within it is not stored, so it must not look as if it were."""
-        return copy.deepcopy(self._owner._attributes()[name])
+        # A copy, because a change inside the value is not stored.
+        return copy.deepcopy(self._node._attributes()[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._owner._attributes())
+        return iter(self._node._attributes())
 
     def __len__(self) -> int:
-        return len(self._owner._attributes())
+        return len(self._node._attributes())
 
     def __setitem__(self, name: str, value: Json) -> None:
         self.update({name: value})
 
     def __delitem__(self, name: str) -> None:
-        def removed(attributes: dict[str, Json]) -> dict[str, Json]:
+        def remove(attributes: dict[str, Json]) -> dict[str, Json]:
             if name not in attributes:
                 raise KeyError(name)
-            return {known: value for known, value in attributes.items() if known != name}
+            return {other: value for other, value in attributes.items() if other != name}
 
-        self._owner._change_attributes(removed)
+        self._node._change_attributes(remove)
 
     def pop(self, name: str, default: Any = _MISSING) -> Json:
-        """Removes an attribute and gives its value, or `default` if there is none."""
+        """Removes an attribute and returns its value, or `default` if there is none."""
         if name not in self and default is not _MISSING:
             return default
         value = self[name]
@@ -72,10 +78,10 @@ class Attributes(MutableMapping[str, Json]):
         return value
 
     def popitem(self) -> tuple[str, Json]:
-        """Removes the attribute that was added last."""
-        name = next(reversed(self._owner._attributes()), None)
+        """Removes the attribute that was added last, and returns its name and value."""
+        name = next(reversed(self._node._attributes()), None)
         if name is None:
-            raise KeyError("there are no attributes")
+            raise KeyError("the node has no attributes")
         return name, self.pop(name)
 
     def clear(self) -> None:
@@ -85,23 +91,25 @@ class Attributes(MutableMapping[str, Json]):
     def setdefault(self, name: str, default: Json = None) -> Json:
         if name not in self:
             new = as_attributes({name: default})
-            self._owner._change_attributes(lambda attributes: new | attributes)  # somebody else may have been quicker
+            self._node._change_attributes(
+                lambda attributes: new | attributes
+            )  # another writer may have set it meanwhile
         return self[name]
 
     def update(self, other: Any = (), /, **values: Json) -> None:
         """Adds or replaces attributes, in one write."""
         changes = as_attributes(other) | as_attributes(values)
         if changes:
-            self._owner._change_attributes(lambda attributes: attributes | changes)
+            self._node._change_attributes(lambda attributes: attributes | changes)
 
     def put(self, attributes: Mapping[str, Json]) -> None:
         """Replaces all attributes, in one write."""
         new = as_attributes(attributes)
-        self._owner._change_attributes(lambda _: new)
+        self._node._change_attributes(lambda _: new)
 
     def asdict(self) -> dict[str, Json]:
-        """The attributes as a plain dict, which may be changed without changing the node."""
-        return copy.deepcopy(self._owner._attributes())
+        """A copy of the attributes as a dict."""
+        return copy.deepcopy(self._node._attributes())
 
     def __repr__(self) -> str:
-        return repr(self._owner._attributes())
+        return repr(self._node._attributes())

@@ -1,4 +1,4 @@
-"""The group that a user holds: a mapping of names to arrays and groups."""
+"""`Group`, the handle of a group: a mapping of names to arrays and groups."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from omnizarr.errors import (
     OmnizarrError,
     ReadOnlyError,
 )
-from omnizarr.formats import NodeModel, dialect_for, format_name
+from omnizarr.formats import NodeModel, dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.create.node import create_node, erase_node
-from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names, takes_array_options, unfolded
+from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names, split_subarray, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
-from omnizarr.nodes.metadata.children import Names, children, exists, names
+from omnizarr.nodes.metadata.children import NameIterator, list_children, list_members, node_exists
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.metadata.fetch import fetch_children, fetch_model, not_found
 from omnizarr.nodes.node import Node, NodeContext
@@ -43,12 +43,15 @@ Member: TypeAlias = "Array | Group | UnreadableNode"
 
 
 def handle(context: NodeContext, model: NodeModel) -> Array | Group:
-    """The handle of a node."""
+    """The handle of a node, from its model."""
     return Array(context, model) if isinstance(model, ArrayModel) else Group(context, model)
 
 
 def new_array(context: NodeContext, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
-    """Creates an array, with its data if there are any."""
+    """Creates an array and writes its data, if there are any.
+
+    `known_group` is the path of a group above it that is known to exist.
+    """
     check_names(options)
     overwrite = options.pop("overwrite", False)
     write_empty_chunks = options.pop("write_empty_chunks", False)
@@ -59,7 +62,9 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
         raise error.add_context(
             f"cannot create array {describe_location(context.store, context.path)}"
         ) from error.__cause__
-    if any(getattr(codec, "allowed", False) for codec in model.codecs):  # whoever writes pickles trusts them
+    if any(
+        getattr(codec, "allowed", False) for codec in model.codecs
+    ):  # a caller who asks to write pickles may read them
         context = replace(
             context, dialect=context.dialect.with_read_options(replace(context.dialect.read_options, allow_pickle=True))
         )
@@ -79,11 +84,11 @@ def new_group(
     extensions: Any = None,
     metadata_encoding: Any = None,
 ) -> Group:
-    """Creates a group. With it may come a hierarchy, for which the drafts have `extensions` and `metadata_encoding`."""
+    """Creates a group. `extensions` and `metadata_encoding` are options of a new draft hierarchy, at its root."""
     if extensions is not None or metadata_encoding is not None:
         if context.path:
             raise ArgumentError(
-                "`extensions` and `metadata_encoding` belong to a whole hierarchy, so to the group at its root",
+                "`extensions` and `metadata_encoding` are options of a hierarchy: only its root group takes them",
                 argument="extensions" if extensions is not None else "metadata_encoding",
             )
         context = replace(context, dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
@@ -92,63 +97,74 @@ def new_group(
 
 
 class Group(Node, MutableMapping[str, Any]):
-    """A group of arrays and groups.
+    """A group of arrays and groups: a mapping of names to nodes.
 
-    A mapping: `g["a/b"]`, `"a" in g`, `del g["a"]`, `for name in g`. A member that cannot be read is listed all the
-    same, as an `UnreadableNode` that says why. Use `omnizarr.create_group` and `omnizarr.open_group` to get one.
+    Names can be paths: `g["a/b"]`. `members` and the views list a member that cannot be read as an `UnreadableNode`,
+    which holds the error. `omnizarr.create_group` creates a group, `omnizarr.open_group` opens one.
+
+    Example:
+        >>> g = omnizarr.open_group("weather.zarr")
+        >>> temps = g.create_array("daily/temps", shape=(365, 24), dtype="f4")
+        >>> list(g)
+        ['daily']
+        >>> g["daily/temps"].shape
+        (365, 24)
+        >>> del g["daily"]
     """
 
     def __init__(self, context: NodeContext, model: GroupModel) -> None:
-        self._context = context
+        super().__init__(context)
         self._model = model
-        self._listed: weakref.ref[Names] | None = None
+        self._iterator: weakref.ref[NameIterator] | None = None
 
-    # -- what it is
+    # -- properties
 
     @property
     def zarr_format(self) -> ZarrFormat:
-        """The generation of the format, as `create_group` takes it."""
+        """The generation of the format, as in `create_group`."""
         return self._model.zarr_format
 
     @property
     def metadata(self) -> GroupModel:
-        """Everything that the group's document says."""
+        """The model of the group: all its metadata, in one form for all generations."""
         return self._model
 
     @property
     def consolidated(self) -> bool:
-        """Whether the group, or one above it through which it was opened, has consolidated metadata."""
+        """Whether the group, or a group above it through which it was opened, has consolidated metadata."""
         return self._context.consolidated is not None or self._model.consolidated is not None
 
     # -- members
 
-    def __getitem__(self, path: str) -> Any:  # an Array or a Group: a union would make every user of a member cast
-        return self._found(path, exact=False)
+    def __getitem__(self, path: str) -> Any:  # Array | Group, but with a union every caller would need a cast
+        return self._open(path, exact=False)
 
-    def _found(self, path: str, *, exact: bool) -> Any:
-        """The member at `path`; if `exact`, of that very name."""
-        where = self._below(path)
-        known = self._context.consolidated
-        if known is not None and known.trusted:
-            if not known.has(where):
+    def _open(self, path: str, *, exact: bool) -> Any:
+        """The member at `path`; unless `exact`, also one whose writer stored the name in lower case."""
+        full_path = self._full_path(path)
+        context = self._context
+        consolidated = context.consolidated
+        if consolidated is not None and consolidated.trusted:
+            if not consolidated.has(full_path):
                 raise NodeNotFoundError(
-                    f"the consolidated metadata has no array or group at {describe_location(self.store, where)}",
-                    path=where,
+                    f"the consolidated metadata has no array or group at {describe_location(self.store, full_path)}",
+                    path=full_path,
                     hint="open with `use_consolidated=False` to look for it in the store",
                 )
-            return handle(self._context.at(where), known.node(where))
-        context = self._context
-        model = fetch_model(context.store, where, context.dialect)
+            return handle(context.at(full_path), consolidated.node(full_path))
+        model = fetch_model(context.store, full_path, context.dialect)
         if model is None and not exact:
-            from omnizarr.nodes.metadata.lowercase_names import fetch_in_lower_case  # seldom needed
+            from omnizarr.nodes.metadata.lowercase_names import fetch_lowercase  # lazy import: seldom needed
 
-            lower = fetch_in_lower_case(context.store, where, context.dialect.read_options, context.dialect)
-            where, model = (where, None) if lower is None else (lower[0], lower[1].node)
+            lowercase = fetch_lowercase(context.store, full_path, context.dialect.read_options, context.dialect)
+            if lowercase is not None:
+                full_path, model = lowercase[0], lowercase[1].node
         if model is None:
-            raise not_found(context.store, where)
-        return handle(context.at(where), model)
+            raise not_found(context.store, full_path)
+        return handle(context.at(full_path), model)
 
-    def _below(self, path: str) -> str:
+    def _full_path(self, path: str) -> str:
+        """The path in the store of the member at `path`."""
         if not isinstance(path, str):
             raise ArgumentError(f"the name of a member is a string, not {type(path).__name__}", argument="path")
         relative = self._context.dialect.normalize_path(normal_path(path))
@@ -157,17 +173,17 @@ class Group(Node, MutableMapping[str, Any]):
         return join_path(self.path, relative)
 
     def __contains__(self, path: object) -> bool:
-        """Whether a node is there, readable or not."""
+        """Whether a node, readable or not, lies at `path`."""
         if not isinstance(path, str):
             return False
         try:
-            where = self._below(path)
+            full_path = self._full_path(path)
         except ArgumentError:
             return False
-        known = self._context.consolidated
-        if known is not None and known.trusted:
-            return known.has(where)
-        return exists(self.store, self._context.dialect, where)
+        consolidated = self._context.consolidated
+        if consolidated is not None and consolidated.trusted:
+            return consolidated.has(full_path)
+        return node_exists(self.store, self._context.dialect, full_path)
 
     def get(self, path: str, default: Any = None) -> Any:
         """The member at `path`, or `default` if there is none."""
@@ -177,54 +193,60 @@ class Group(Node, MutableMapping[str, Any]):
             return default
 
     def __delitem__(self, path: str) -> None:
-        where = self._below(path)
+        """Erases the member at `path`, with all nodes below it."""
+        full_path = self._full_path(path)
         self._check_writable()
-        if not exists(self.store, self._context.dialect, where):
-            raise NodeNotFoundError(f"there is no array or group at {describe_location(self.store, where)}", path=where)
-        erase_node(self._context.at(where))
+        if not node_exists(self.store, self._context.dialect, full_path):
+            raise NodeNotFoundError(
+                f"there is no array or group at {describe_location(self.store, full_path)}", path=full_path
+            )
+        erase_node(self._context.at(full_path))
 
     def __setitem__(self, path: str, value: Any) -> None:
-        """Stores an array of values under a name; what lies there is replaced."""
+        """Stores `value` as an array at `path`, and replaces a node that lies there."""
         if isinstance(value, Group):
-            raise ArgumentError("a group cannot be assigned to a name; `move` moves one", argument="value")
+            raise ArgumentError("a group cannot be assigned to a name", argument="value", hint="`Group.move` moves one")
         dtype = value.data_type if isinstance(value, Array) else None
         self.create_array(path, data=np.asarray(value), dtype=dtype, overwrite=True)
 
     def __iter__(self) -> Iterator[str]:
-        listed = Names(list(self.keys()))
-        self._listed = weakref.ref(listed)
-        return listed
+        iterator = NameIterator(list(self.keys()))
+        self._iterator = weakref.ref(iterator)
+        return iterator
 
     def __len__(self) -> int:
-        # `list(group)` takes an iterator, asks for the length and only then begins: one listing must do for both.
-        listed = None if self._listed is None else self._listed()
-        return len(listed.all) if listed is not None and not listed.begun else self.nmembers()
+        # `list(group)` creates an iterator, calls `len`, and then iterates: answer both from one listing.
+        iterator = None if self._iterator is None else self._iterator()
+        return len(iterator.names) if iterator is not None and not iterator.begun else self.nmembers()
 
     def _children(self) -> Iterator[tuple[str, Member]]:
-        """The direct members by name, in order: one listing, and all their documents together."""
+        """The direct members, sorted by name. Costs one listing and one batch of requests for all documents."""
         context = self._context
-        known = context.consolidated
-        listed = children(context)
-        if known is None or not known.trusted:
-            for name, there in fetch_children(context.store, context.path, context.dialect, listed):
-                yield name, self._member(name, there)
+        consolidated = context.consolidated
+        children = list_children(context)
+        if consolidated is None or not consolidated.trusted:
+            for name, model in fetch_children(context.store, context.path, context.dialect, children):
+                yield name, self._member(name, model)
             return
-        for child in listed:
+        for child in children:
             path = join_path(context.path, child.name)
             try:
-                yield child.name, handle(context.at(path), known.node(path))
+                yield child.name, handle(context.at(path), consolidated.node(path))
             except OmnizarrError as error:
                 yield child.name, self._member(child.name, error)
 
-    def _member(self, name: str, there: NodeModel | OmnizarrError) -> Member:
+    def _member(self, name: str, model: NodeModel | OmnizarrError) -> Member:
         path = join_path(self.path, name)
-        return (
-            UnreadableNode(path, there) if isinstance(there, OmnizarrError) else handle(self._context.at(path), there)
-        )
+        if isinstance(model, OmnizarrError):
+            return UnreadableNode(path, model)
+        return handle(self._context.at(path), model)
 
     def members(self, max_depth: int | None = 0) -> tuple[tuple[str, Member], ...]:
-        """Names and nodes: the direct members, or also those up to `max_depth` levels further down; None goes all the
-        way. A group comes before its members."""
+        """The names and nodes of the members, each group before its own members.
+
+        `max_depth` is the number of further levels below the direct members; None for all. A member that cannot be read
+        is an `UnreadableNode`.
+        """
         return tuple(self._walk(_depth(max_depth, "max_depth")))
 
     def _walk(self, max_depth: int | None) -> Iterator[tuple[str, Member]]:
@@ -238,9 +260,9 @@ class Group(Node, MutableMapping[str, Any]):
                     pending.append((path, node, depth + 1))
 
     def nmembers(self, max_depth: int | None = 0) -> int:
-        """How many members there are."""
+        """The number of members; `max_depth` as in `members`."""
         depth = _depth(max_depth, "max_depth")
-        return len(names(self._context)) if depth == 0 else sum(1 for _ in self._walk(depth))
+        return len(list_members(self._context)) if depth == 0 else sum(1 for _ in self._walk(depth))
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
         """The arrays among the direct members, by name."""
@@ -252,7 +274,7 @@ class Group(Node, MutableMapping[str, Any]):
 
     def array_keys(self) -> Iterator[str]:
         """The names of the arrays among the direct members."""
-        return (child.name for child in names(self._context) if child.kind == "array")
+        return (child.name for child in list_members(self._context) if child.kind == "array")
 
     def array_values(self) -> Iterator[Array]:
         """The arrays among the direct members."""
@@ -260,110 +282,110 @@ class Group(Node, MutableMapping[str, Any]):
 
     def group_keys(self) -> Iterator[str]:
         """The names of the groups among the direct members."""
-        return (child.name for child in names(self._context) if child.kind == "group")
+        return (child.name for child in list_members(self._context) if child.kind == "group")
 
     def group_values(self) -> Iterator[Group]:
         """The groups among the direct members."""
         return (group for _, group in self.groups())
 
     def items(self) -> Any:
-        """Names and nodes of the direct members; unreadable ones too."""
+        """The names and nodes of the direct members, unreadable ones included."""
         return self.members()
 
     def values(self) -> Any:
-        """The direct members; unreadable ones too."""
+        """The direct members, unreadable ones included."""
         return tuple(node for _, node in self.members())
 
     def keys(self) -> Any:
         """The names of the direct members."""
-        return tuple(child.name for child in names(self._context))
+        return tuple(child.name for child in list_members(self._context))
 
     def clear(self) -> None:
-        """Removes all members, readable or not."""
-        for name in self.keys():  # a tuple of now, not a view that changes meanwhile
+        """Erases all members, readable or not."""
+        for name in self.keys():  # a tuple: it does not change while members are erased
             del self[name]
 
     def tree(self, level: int | None = None) -> Tree:
-        """Everything below, drawn as a tree; `level` is how many levels are shown."""
+        """The hierarchy below the group as a printable tree; `level` is the number of levels, None for all."""
         depth = _depth(level, "level")
         members = self._walk(None if depth is None else depth - 1) if depth != 0 else ()
         return Tree(self.basename or "/", self, members)
 
-    # -- creating
+    # -- creating members
 
     @takes_array_options(without=("zarr_format", "storage_options"))
     def create_array(self, name: str, **options: Unpack[ArrayOptions]) -> Array:
-        """Creates an array below this group; the options are those of `omnizarr.create_array`."""
+        """Creates an array at the path `name` below this group; the options are those of `omnizarr.create_array`."""
         self._check_writable()
-        wanted = options.pop("zarr_format", None)
-        if wanted is not None and dialect_for(wanted).zarr_format != self.zarr_format:
+        zarr_format = options.pop("zarr_format", None)
+        if zarr_format is not None and dialect_for(zarr_format).zarr_format != self.zarr_format:
             raise ArgumentError(
-                f"`zarr_format`: all nodes of a hierarchy are of one generation, and this one is of "
-                f"{format_name(self.zarr_format)}",
+                f"`zarr_format`: expected {self.zarr_format!r}, the generation of the hierarchy, found {zarr_format!r}",
                 argument="zarr_format",
             )
-        return new_array(self._context.at(self._below(name)), known_group=self.path, **options)
+        return new_array(self._context.at(self._full_path(name)), known_group=self.path, **options)
 
     def create_group(self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False) -> Group:
-        """Creates a group below this one."""
+        """Creates a group at the path `name` below this one."""
         self._check_writable()
-        return new_group(self._context.at(self._below(name)), attributes, overwrite=overwrite, known_group=self.path)
+        return new_group(
+            self._context.at(self._full_path(name)), attributes, overwrite=overwrite, known_group=self.path
+        )
 
-    def _if_there(self, path: str) -> Any:
-        """The member of that very name, or None."""
+    def _open_existing(self, path: str) -> Any:
+        """The member at exactly this path, or None."""
         try:
-            return self._found(path, exact=True)
+            return self._open(path, exact=True)
         except NodeNotFoundError:
             return None
 
     def require_group(self, name: str, *, overwrite: bool = False) -> Group:
-        """The group at `name`; a new one if there is none."""
-        found = None if overwrite else self._if_there(name)
-        if found is None:
+        """The group at `name`, which is created if there is none."""
+        node = None if overwrite else self._open_existing(name)
+        if node is None:
             return self.create_group(name, overwrite=overwrite)
-        if not isinstance(found, Group):
-            raise NodeTypeError(
-                f"{describe_location(self.store, found.path)} is an array, not a group", path=found.path
-            )
-        return found
+        if not isinstance(node, Group):
+            raise NodeTypeError(f"{describe_location(self.store, node.path)} is an array, not a group", path=node.path)
+        return node
 
     @takes_array_options(without=("zarr_format", "storage_options"))
     def require_array(self, name: str, *, exact: bool = False, **options: Unpack[ArrayOptions]) -> Array:
-        """The array at `name`, if it has the shape and (a type that can hold) the dtype that are asked for; a new one
-        if there is none. `exact` asks for the very dtype."""
+        """The array at `name`, which is created with `options` if there is none.
+
+        Raises NodeExistsError unless an existing array has the given shape, and a dtype to which the given one can be
+        cast safely; with `exact`, the same dtype.
+        """
         check_names(options)
-        found = None if options.get("overwrite") else self._if_there(name)
-        if found is None:
+        node = None if options.get("overwrite") else self._open_existing(name)
+        if node is None:
             return self.create_array(name, **options)
-        if not isinstance(found, Array):
-            raise NodeTypeError(
-                f"{describe_location(self.store, found.path)} is a group, not an array", path=found.path
-            )
+        if not isinstance(node, Array):
+            raise NodeTypeError(f"{describe_location(self.store, node.path)} is a group, not an array", path=node.path)
         data = options.get("data")
         shape = options.get("shape") if data is None else np.shape(data)
         dtype = options.get("dtype")
         if dtype is None and data is not None:
             dtype = np.asarray(data).dtype
-        dtype, inner = unfolded(dtype)
-        wanted = found.shape if shape is None else (*as_lengths(shape, "shape", least=0), *inner)
-        if wanted != found.shape:
-            raise self._differs(found, f"the shape {found.shape}, not {wanted}")
-        kind = found.dtype if dtype is None else self._context.dialect.data_type(dtype).dtype
-        if kind != found.dtype and (exact or not np.can_cast(kind, found.dtype)):
-            raise self._differs(found, f"the dtype {found.dtype}, not {kind}")
-        return found
+        dtype, subarray_shape = split_subarray(dtype)
+        expected_shape = node.shape if shape is None else (*as_lengths(shape, "shape", least=0), *subarray_shape)
+        if expected_shape != node.shape:
+            raise self._mismatch(node, f"the shape {node.shape}, not {expected_shape}")
+        expected_dtype = node.dtype if dtype is None else self._context.dialect.data_type(dtype).dtype
+        if expected_dtype != node.dtype and (exact or not np.can_cast(expected_dtype, node.dtype)):
+            raise self._mismatch(node, f"the dtype {node.dtype}, not {expected_dtype}")
+        return node
 
-    def _differs(self, array: Array, what: str) -> NodeExistsError:
-        return NodeExistsError(f"array {describe_location(self.store, array.path)} has {what}", path=array.path)
+    def _mismatch(self, array: Array, difference: str) -> NodeExistsError:
+        return NodeExistsError(f"array {describe_location(self.store, array.path)} has {difference}", path=array.path)
 
     def move(self, source: str, dest: str) -> None:
-        """Moves a node, with all that lies below it, to another path of this group."""
+        """Moves the member at `source`, with all nodes below it, to the path `dest` of this group."""
         self._check_writable()
-        from omnizarr.nodes.move import move_node  # seldom needed
+        from omnizarr.nodes.move import move_node  # lazy import: seldom needed
 
-        move_node(self._context, self._below(source), self._below(dest))
+        move_node(self._context, self._full_path(source), self._full_path(dest))
 
-    # -- attributes
+    # -- metadata
 
     def _check_writable(self) -> None:
         if self.read_only:
@@ -374,33 +396,33 @@ class Group(Node, MutableMapping[str, Any]):
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes
 
-    def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
+    def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         self._check_writable()
         context = self._context
 
-        def changed(model: GroupModel) -> GroupModel:
-            return replace(model, attributes=how(model.attributes), implicit=False)
+        def edit_model(model: GroupModel) -> GroupModel:
+            return replace(model, attributes=edit(model.attributes), implicit=False)
 
         with handle_lock(self):
-            self._model = change_node(context.store, context.dialect, context.path, changed, GroupModel)
+            self._model = change_node(context.store, context.dialect, context.path, edit_model, GroupModel)
         if context.consolidated is not None:
-            context.consolidated.written({context.path: self._model})
+            context.consolidated.record_nodes({context.path: self._model})
 
     def refresh(self) -> Group:
-        """Takes up what others changed: the attributes, and consolidated metadata, as they are stored now."""
-        store, path, known = self.store, self.path, self._context.consolidated
-        with handle_lock(self, known):
+        """Loads the attributes and the consolidated metadata again, and returns the handle."""
+        store, path, consolidated = self.store, self.path, self._context.consolidated
+        with handle_lock(self, consolidated):
             model = fetch_model(store, path, self._context.dialect)
             if model is None:
                 raise not_found(store, path)
             if not isinstance(model, GroupModel):
                 raise NodeTypeError(f"{describe_location(store, path)} is not a group any more", path=path)
             self._model = model
-            if known is not None and known.root == path:
-                known.refresh(model)
+            if consolidated is not None and consolidated.root == path:
+                consolidated.refresh(model)
         return self
 
-    # -- among Python's objects
+    # -- Python protocols
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Group):
@@ -414,7 +436,7 @@ class Group(Node, MutableMapping[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         documents = None if self._model.implicit else self._context.dialect.dump(self.path, self._model)
-        return _unpickled, (self._context, documents)
+        return _unpickle, (self._context, documents)
 
 
 def _depth(value: Any, argument: str) -> int | None:
@@ -423,7 +445,7 @@ def _depth(value: Any, argument: str) -> int | None:
     raise ArgumentError(f"`{argument}`: expected an integer of at least 0 or None, found {value!r}", argument=argument)
 
 
-def _unpickled(context: NodeContext, documents: dict[str, Json] | None) -> Group:
+def _unpickle(context: NodeContext, documents: dict[str, Json] | None) -> Group:
     if documents is None:
         return Group(context, GroupModel(zarr_format=context.dialect.zarr_format, implicit=True))
     model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)

@@ -1,4 +1,4 @@
-"""A lock per handle, for threads that share it."""
+"""Locks for handles that are shared by threads."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _HANDLES = Stripes()
 
 
 def handle_lock(*handles: object | None) -> AbstractContextManager[Any]:
-    """Locks what these handles remember of the store, while the caller asks the store and takes up the answer.
+    """A lock on the cached metadata of these handles; hold it while reading the store and updating the cache.
 
-    Without the lock an older answer that arrives later would undo what this thread has just changed. A thread that
-    holds it takes no second one and waits for no turn.
+    Without the lock, a slow thread could replace newer metadata by the older state that it read. A thread that holds
+    the lock must not take another handle lock or wait for a task lock.
     """
     return _HANDLES.of(*[f"{id(handle)}" for handle in handles if handle is not None])

@@ -1,4 +1,4 @@
-"""The square brackets of `oindex`, `vindex` and `blocks`, and what may stand between an array's own."""
+"""`Indexer`, the type of `oindex`, `vindex` and `blocks`, and checks of selections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Indexer", "as_mask", "has_ellipsis", "only_basic"]
 
 
 class Indexer:
-    """Brackets for another kind of selection."""
+    """Square brackets for one kind of selection."""
 
     __slots__ = ("_get", "_set")
 
@@ -32,23 +32,23 @@ class Indexer:
 
 
 def has_ellipsis(key: Any) -> bool:
-    """Whether `...` is in a key, after which NumPy gives an array even of a single element."""
+    """Whether a key contains `...`, for which NumPy returns an array even of a single element."""
     return key is Ellipsis or (isinstance(key, tuple) and any(item is Ellipsis for item in key))
 
 
 def only_basic(selection: Any) -> Any:
-    """The selection itself, if it holds no arrays of indices."""
+    """The selection itself. Raises SelectionError if it contains arrays of indices."""
     for item in selection if isinstance(selection, tuple) else (selection,):
         if not (item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer))):
             raise SelectionError(
-                "a basic selection takes integers, slices, `...` and `newaxis`",
+                f"basic selection: expected integers, slices, `...` and `newaxis`, found {type(item).__name__}",
                 hint="for arrays of indices use `z[...]`, `z.oindex` or `z.vindex`",
             )
     return selection
 
 
 def as_mask(mask: Any, shape: tuple[int, ...]) -> Any:
-    """A mask for all elements of an array of this shape."""
+    """The mask as a boolean array. Raises SelectionError if its shape is not `shape`."""
     if isinstance(mask, tuple) and len(mask) == 1:
         mask = mask[0]
     array = np.asarray(mask)

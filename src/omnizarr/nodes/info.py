@@ -1,4 +1,4 @@
-"""A summary of an array, for people."""
+"""`ArrayInfo`: the printable summary of an array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["ArrayInfo", "human_bytes"]
 
 
-_MOST_LENGTHS = 12  # of a dimension, that are shown
+_MOST_LENGTHS = 12  # listed chunk lengths to show per dimension
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -20,19 +20,21 @@ def human_bytes(count: int) -> str:
     unit = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
     if unit == 0:
         return f"{count} B"
-    tenths = (10 * count + 2 ** (10 * unit - 1)) >> 10 * unit  # in integers: metadata can claim more than a float holds
+    tenths = (
+        10 * count + 2 ** (10 * unit - 1)
+    ) >> 10 * unit  # integers, because sizes in metadata can exceed the range of floats
     return f"{tenths // 10}.{tenths % 10} {_UNITS[unit]}"
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayInfo:
-    """Names and values, in the order in which they are shown."""
+    """The names and values of a summary, in display order."""
 
     items: tuple[tuple[str, Any], ...]
 
     @classmethod
     def of(cls, array: Array, *, complete: bool = False) -> ArrayInfo:
-        """The summary of an array; `complete` adds what is stored."""
+        """The summary of an array; `complete` adds the stored size and number of chunks."""
         sharded = array.metadata.sharding is not None
         stored_shape = _shape_text(array.metadata.grid.chunks)
         items: list[tuple[str, Any]] = [
@@ -73,7 +75,7 @@ class ArrayInfo:
 
 
 def _shape_text(chunks: tuple[Any, ...]) -> Any:
-    """The lengths of chunks, with `3×10` for three of length 10, and not all of them where there are very many."""
+    """The chunk lengths, with `3×10` for three chunks of length 10, and `…` after the first 12 of a dimension."""
     if all(isinstance(lengths, int) for lengths in chunks):
         return chunks
     return f"({', '.join(map(_lengths_text, chunks))}{',' * (len(chunks) == 1)})"

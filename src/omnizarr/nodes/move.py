@@ -1,4 +1,4 @@
-"""Moving a node, with all that lies below it, to another path of its hierarchy."""
+"""Moving a node, with all nodes below it, to another path of its hierarchy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from omnizarr.errors import ArgumentError, NodeNotFoundError
 from omnizarr.formats import Dialect
-from omnizarr.nodes.create.node import erase_node, prepare
-from omnizarr.nodes.metadata.children import exists
+from omnizarr.nodes.create.node import erase_node, make_room
+from omnizarr.nodes.metadata.children import node_exists
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
@@ -18,35 +18,40 @@ __all__ = ["move_node"]
 
 
 def move_node(group: NodeContext, old: str, new: str) -> None:
-    """Moves what lies at `old`, readable or not, to `new`; both are paths below the group."""
+    """Moves the node at `old`, readable or not, to `new`; both are paths below the group.
+
+    If copying fails, erases the copies again.
+    """
     store, dialect = group.store, group.dialect
     store.check_writable()
     if new == old or new.startswith(f"{old}/"):
         raise ArgumentError(f"`{old}` cannot be moved into itself", argument="dest")
     dialect.check_path(new, "group")
-    if not exists(store, dialect, old):
+    if not node_exists(store, dialect, old):
         raise NodeNotFoundError(f"there is no array or group at {describe_location(store, old)}", path=old)
-    context, groups = prepare(group.at(new), overwrite=False, known_group=group.path)
+    context, groups = make_room(group.at(new), overwrite=False, known_group=group.path)
     copied: list[str] = []
     try:
-        for before, after in _steps(store, dialect, old, new):
+        for before, after in _renames(store, dialect, old, new):
             if (value := store.get(before)) is not None:
                 copied.append(after)
                 store.set(after, value)
     except BaseException:
-        for key in copied:  # else it would show again when something is created there
+        for key in copied:  # otherwise they would reappear in a node created there
             with suppress(Exception):
                 store.erase(key)
         raise
     erase_node(replace(group.at(old), consolidated=None))
     if context.consolidated is not None:
-        context.consolidated.moved(old, new)
-        context.consolidated.written(groups)
+        context.consolidated.record_move(old, new)
+        context.consolidated.record_nodes(groups)
 
 
-def _steps(store: Store, dialect: Dialect, old: str, new: str) -> Iterator[tuple[str, str]]:
-    """The keys to copy, and what they become: chunks first and the documents of the node last, so that of a move that
-    is broken off nothing is listed at the new place."""
+def _renames(store: Store, dialect: Dialect, old: str, new: str) -> Iterator[tuple[str, str]]:
+    """The keys to copy and their new names.
+
+    Chunks come first and the documents of the node last, so that after a crash no node is listed at `new`.
+    """
     documents = dict(zip(dialect.keys(old), dialect.keys(new), strict=True))
     for before, after in reversed(list(zip(dialect.prefixes(old), dialect.prefixes(new), strict=True))):
         for key in list(store.list_prefix(before)):

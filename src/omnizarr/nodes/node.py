@@ -1,4 +1,4 @@
-"""What arrays and groups have in common: where they lie, and what users say about them."""
+"""`Node`, the base class of `Array` and `Group`, and `NodeContext`, the location and options of a handle."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ __all__ = ["Node", "NodeContext"]
 
 
 class Node(ABC):
-    """A node at a site."""
+    """A handle of a node: its location and its attributes."""
 
-    _context: NodeContext
+    def __init__(self, context: NodeContext) -> None:
+        self._context = context
 
     @property
     def store(self) -> Store:
-        """Where its bytes lie."""
+        """The store that holds the node."""
         return self._context.store
 
     @property
     def path(self) -> str:
-        """Where it lies in its store, without a leading slash."""
+        """The path in the store, without a leading slash."""
         return self._context.path
 
     @property
     def name(self) -> str:
-        """Where it lies in its store, with a leading slash."""
+        """The path in the store, with a leading slash."""
         return f"/{self._context.path}"
 
     @property
     def basename(self) -> str:
-        """The last part of its path."""
+        """The last part of the path."""
         return self._context.path.rpartition("/")[2]
 
     @property
@@ -52,37 +53,39 @@ class Node(ABC):
 
     @property
     def attrs(self) -> Attributes:
-        """What users say about the node; every change is stored at once."""
+        """The attributes: a mapping of names to JSON values. Every change is stored at once."""
         return Attributes(self)
 
     def update_attributes(self, new_attributes: dict[str, Json]) -> Self:
-        """Adds or replaces attributes, in one write."""
+        """Adds or replaces attributes in one write, and returns the handle."""
         self.attrs.update(new_attributes)
         return self
 
     @abstractmethod
-    def _attributes(self) -> dict[str, Json]: ...
+    def _attributes(self) -> dict[str, Json]:
+        """The attributes of the model; treat as read-only."""
 
     @abstractmethod
-    def _change_attributes(self, how: Callable[[dict[str, Json]], dict[str, Json]]) -> None: ...
+    def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
+        """Stores what `edit` makes of the stored attributes."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
-    """A store, a path in it, the dialect spoken there, the consolidated metadata that the handle came through, and, for
-    as long as the handle lives, the storage transformers that stand between arrays and the store, a cache of their
-    chunks, and what to do with those that are damaged."""
+    """A location, its dialect, and the options of the handle, which also hold for nodes opened through it."""
 
     store: Store
     path: str
     dialect: Dialect
     consolidated: Consolidated | None = None
+    """The consolidated metadata through which the handle was opened."""
     transformers: tuple[StorageTransformer, ...] = ()
+    """Storage transformers between each array and the store, in addition to those of the array's document."""
     cache: ChunkCache | None = None
     on_corrupt: OnCorrupt = "raise"
 
     def at(self, path: str) -> NodeContext:
-        """Another path of the same hierarchy."""
+        """The same for another path of the hierarchy."""
         return NodeContext(
             self.store, path, self.dialect, self.consolidated, self.transformers, self.cache, self.on_corrupt
         )

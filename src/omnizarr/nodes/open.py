@@ -1,4 +1,4 @@
-"""Opening a node: from a place in a store to the handle of what lies there."""
+"""Opening the node at a location."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnizarr.formats import DEFAULT_READ_OPTIONS, Kind, ReadOptions
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group, handle
-from omnizarr.nodes.metadata.consolidated import consolidated_of, wanted
+from omnizarr.nodes.metadata.consolidated import consolidated_range, open_consolidated
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.metadata.fetch import fetch_node
 from omnizarr.nodes.node import NodeContext
@@ -35,27 +35,29 @@ def open_node(
     cache: ChunkCache | None = None,
     on_corrupt: OnCorrupt = "raise",
 ) -> Array | Group:
-    """What lies at `path`, of whatever kind or of the one that is asked for. If `exact`, the name must be the very one,
-    for something else would be created under it."""
-    look = False if kind == "array" else wanted(store, use_consolidated)
-    try:
-        fetched = fetch_node(store, path, read_options, zarr_format, consolidated=look)
-    except NodeNotFoundError:
-        lower = None
-        if not exact and zarr_format in (None, 2):
-            from omnizarr.nodes.metadata.lowercase_names import fetch_in_lower_case  # seldom needed
+    """The handle of the node at `path`. Raises NodeNotFoundError, or NodeTypeError if it is not of this `kind`.
 
-            lower = fetch_in_lower_case(store, path, read_options, consolidated=look)
-        if lower is None:
+    Unless `exact`, also opens a node whose writer stored the name in lower case. Pass `exact` before creating a node.
+    """
+    consolidated = False if kind == "array" else consolidated_range(store, use_consolidated)
+    try:
+        fetched = fetch_node(store, path, read_options, zarr_format, consolidated=consolidated)
+    except NodeNotFoundError:
+        lowercase = None
+        if not exact and zarr_format in (None, 2):
+            from omnizarr.nodes.metadata.lowercase_names import fetch_lowercase  # lazy import: seldom needed
+
+            lowercase = fetch_lowercase(store, path, read_options, consolidated=consolidated)
+        if lowercase is None:
             raise
-        path, fetched = lower
-    found = "array" if isinstance(fetched.node, ArrayModel) else "group"
-    if kind is not None and kind != found:
-        what = "an array, not a group" if found == "array" else "a group, not an array"
+        path, fetched = lowercase
+    actual = "array" if isinstance(fetched.node, ArrayModel) else "group"
+    if kind is not None and kind != actual:
+        what = "an array, not a group" if actual == "array" else "a group, not an array"
         raise NodeTypeError(
             f"{describe_location(store, path)} is {what}",
             path=path,
-            hint=f"use `open_{found}`, or `open`, which takes both",
+            hint=f"use `open_{actual}`, or `open`, which opens both",
         )
-    gathered = None if found == "array" else consolidated_of(store, path, fetched, use_consolidated)
-    return handle(NodeContext(store, path, fetched.dialect, gathered, transformers, cache, on_corrupt), fetched.node)
+    metadata = None if actual == "array" else open_consolidated(store, path, fetched, use_consolidated)
+    return handle(NodeContext(store, path, fetched.dialect, metadata, transformers, cache, on_corrupt), fetched.node)

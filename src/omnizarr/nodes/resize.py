@@ -1,5 +1,8 @@
-"""Arrays that change their shape: one at a time takes its turn, so that what one adds no other overwrites, and who dies
-over it leaves the array as it was."""
+"""Changing the shape of an array.
+
+A task lock serializes writers that change the shape, so that none overwrites what another appends. After a crash the
+array still has its old shape, and the next writer erases the elements outside it.
+"""
 
 from __future__ import annotations
 
@@ -24,50 +27,57 @@ if TYPE_CHECKING:
 __all__ = ["append", "resize"]
 
 _Shape: TypeAlias = tuple[int, ...]
-_How: TypeAlias = Callable[[_Shape], _Shape]
+_NewShape: TypeAlias = Callable[[_Shape], _Shape]
 
-_TRIES = 10  # to add to an array that somebody resizes who waits for no turn
+_MOST_TRIES = 10  # an append starts again if a writer without the task lock changes the shape
 
 
-def resize(array: Array, how: _How) -> tuple[_Shape, ArrayModel]:
-    """Gives the array the shape that `how` makes of the stored one, which another handle may have changed; the shape it
-    had, and what it is now: the handle may already say something else, if it is shared with other threads. What lies
-    outside is gone when it is done."""
-    with _turn(array) as task_lock:
-        _repair(array, task_lock)
+def resize(array: Array, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]:
+    """Stores the shape that `new_shape` returns for the stored one, and erases the elements outside it.
+
+    Returns the shape before and the model after. Use these, because another thread may have changed the handle already.
+    """
+    with _task_lock(array) as task_lock:
+        _clean_up(array, task_lock)
         before = after = array._model
 
-        def resized(model: ArrayModel) -> ArrayModel:
+        def edit(model: ArrayModel) -> ArrayModel:
             nonlocal before, after
             before = model
-            shape = how(model.shape)
+            shape = new_shape(model.shape)
             if any(new < old for new, old in zip(shape, model.shape, strict=True)):
                 task_lock.begin()
-            after = _reshaped(model, shape)
+            after = _with_shape(model, shape)
             return after
 
-        array._changed(resized)
-        stored_chunks.trim(array._layout_of(before), after.shape)
+        array._change(edit)
+        stored_chunks.trim(array._make_layout(before), after.shape)
         return before.shape, after
 
 
-def append(array: Array, data: npt.NDArray[Any], axis: int, longer: _How) -> _Shape:
-    """Adds `data` to an axis, and gives the shape after it, which `longer` makes of the one before. Where whoever adds
-    something can keep others from it, the elements are stored first, and then the shape that lets them be seen.
-    Elsewhere the shape comes first, so that everybody gets a place of their own."""
+def append(array: Array, data: npt.NDArray[Any], axis: int, grow: _NewShape) -> _Shape:
+    """Adds `data` to an axis, and returns the new shape, which `grow` computes from the stored one.
+
+    In a store that can lock, the elements are stored first and the shape that makes them visible second. Elsewhere the
+    shape comes first, so that concurrent appends get different rows.
+    """
     if not array.store.locking:
-        before, after = resize(array, longer)
+        before, after = resize(array, grow)
         _write_end(array, data, axis, before, after)
         return after.shape
-    with _turn(array) as task_lock:
-        _repair(array, task_lock)
-        for _ in range(_TRIES):
+    with _task_lock(array) as task_lock:
+        _clean_up(array, task_lock)
+        for _ in range(_MOST_TRIES):
             model = array.refresh()._model
-            after = _reshaped(model, longer(model.shape))
+            after = _with_shape(model, grow(model.shape))
             _write_end(array, data, axis, model.shape, after, task_lock)
-            if _grown(array, model.shape, after.shape):
+            if _store_shape(array, model.shape, after.shape):
                 return after.shape
-    raise StoreError(f"array `{array.name}` is resized by others all the time", store=repr(array.store))
+    raise StoreError(
+        f"cannot append to array `{array.name}`: gave up after {_MOST_TRIES} attempts, because other writers keep "
+        "changing its shape",
+        store=repr(array.store),
+    )
 
 
 def _write_end(
@@ -78,36 +88,38 @@ def _write_end(
     after: ArrayModel,
     task_lock: TaskLock | None = None,
 ) -> None:
-    """Stores `data` where the array, as it will be or is `after` it grew, has more than it had `before`. Whatever else
-    the handle says by now does not matter: others have rows of their own behind these."""
+    """Stores `data` in the part of an axis that `after` has and the shape `before` has not.
+
+    Ignores the current shape of the handle: other writers may have appended rows after these.
+    """
     selection = numpy_selection((*[slice(None)] * axis, slice(before[axis], after.shape[axis])), after.shape)
     value = as_value(data, array.data_type, selection.shape)
     if task_lock is not None:
         task_lock.begin()
-    route.write(array._layout_of(after), selection, value, keep_empty=array._keep_empty)
+    route.write(array._make_layout(after), selection, value, keep_empty=array._keep_empty)
 
 
-def _grown(array: Array, before: _Shape, shape: _Shape) -> bool:
-    """Makes what was added visible, unless the array is not any more what it was."""
-    expected = False
+def _store_shape(array: Array, before: _Shape, shape: _Shape) -> bool:
+    """Stores the new shape if the stored one is still `before`; whether it did."""
+    unchanged = False
 
-    def resized(model: ArrayModel) -> ArrayModel:
-        nonlocal expected
+    def edit(model: ArrayModel) -> ArrayModel:
+        nonlocal unchanged
         if model.shape == before:
-            expected = True
-        elif model.shape != shape:  # else it was stored and the answer was lost: nobody else has the turn
-            expected = False
-        return _reshaped(model, shape) if expected else model
+            unchanged = True
+        elif model.shape != shape:  # if equal, an earlier attempt stored it and only the response was lost
+            unchanged = False
+        return _with_shape(model, shape) if unchanged else model
 
-    array._changed(resized)
-    return expected
+    array._change(edit)
+    return unchanged
 
 
-def _reshaped(model: ArrayModel, shape: _Shape) -> ArrayModel:
+def _with_shape(model: ArrayModel, shape: _Shape) -> ArrayModel:
     return replace(model, shape=shape, grid=model.grid.fitting(shape))
 
 
-def _turn(array: Array) -> AbstractContextManager[TaskLock]:
+def _task_lock(array: Array) -> AbstractContextManager[TaskLock]:
     array._check_writable()
     context = array._context
     documents = array._documents()
@@ -116,12 +128,12 @@ def _turn(array: Array) -> AbstractContextManager[TaskLock]:
     )
 
 
-def _repair(array: Array, task_lock: TaskLock) -> None:
-    """Clears away what somebody left outside the array who died while changing its shape."""
+def _clean_up(array: Array, task_lock: TaskLock) -> None:
+    """Erases the elements outside the array if the previous holder of the task lock crashed."""
     if array._model.guessed_keys:
-        array._find_chunks()
+        array._guess_keys()
     if task_lock.broken:
         array.refresh()
         model = array._model
         shape = stored_chunks.covering_shape(array._layout)
-        stored_chunks.trim(array._layout_of(_reshaped(model, shape)), model.shape)
+        stored_chunks.trim(array._make_layout(_with_shape(model, shape)), model.shape)

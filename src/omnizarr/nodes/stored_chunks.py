@@ -1,5 +1,7 @@
-"""What of an array is really stored: counting it, and erasing what a smaller shape leaves behind. The cost is that of
-what is stored, not of what could be."""
+"""The stored chunks of an array: counting them, and erasing those outside a smaller shape.
+
+The cost depends on the number of stored chunks, not on the size of the chunk grid.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ __all__ = ["byte_count", "chunk_count", "covering_shape", "trim"]
 
 
 def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The stored chunks: their keys and coordinates."""
+    """The keys and coordinates of the stored chunks."""
     coordinates = layout.model.chunk_keys.coordinates
     skip, rank = len(layout.prefix), len(layout.axes)
     for key in layout.store.list_prefix(layout.prefix):
@@ -27,8 +29,10 @@ def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def chunk_count(layout: Layout) -> int:
-    """How many chunks are stored that lie inside the array; in shards, inner chunks. Shards that are compressed as a
-    whole are counted as one, for what is in them is not known without decoding them."""
+    """The number of stored chunks inside the array; for a sharded array, of inner chunks.
+
+    A shard that is compressed as a whole counts as one chunk, because its index cannot be read without decoding it.
+    """
     total = 0
     for key, chunk in _chunks(layout):
         if any(index >= axis.count for index, axis in zip(chunk, layout.axes, strict=True)):
@@ -38,15 +42,15 @@ def chunk_count(layout: Layout) -> int:
             total += 1
             continue
         sharding = chain.serializer
-        found = layout.store.get(key, sharding.index_range)
-        if found is not None:
-            full = [place is not None for place in sharding.decode_index(found)]
-            total += int(np.reshape(full, sharding.grid)[_inside(layout, chunk, chain, sharding)].sum())
+        index = layout.store.get(key, sharding.index_range)
+        if index is not None:
+            stored = [extent is not None for extent in sharding.decode_index(index)]
+            total += int(np.reshape(stored, sharding.grid)[_inside(layout, chunk, chain, sharding)].sum())
     return total
 
 
 def _inside(layout: Layout, chunk: tuple[int, ...], chain: Chain, sharding: BoundSharding) -> tuple[slice, ...]:
-    """The part of a shard's grid that lies inside the array; writers may store what lies outside, too."""
+    """The part of a shard's grid that lies inside the array. Other writers may also store chunks outside it."""
     starts = [axis.bounds(index)[0] for axis, index in zip(layout.axes, chunk, strict=True)]
     lengths = [axis.length - start for axis, start in zip(layout.axes, starts, strict=True)]
     for codec in chain.arrays:
@@ -57,7 +61,7 @@ def _inside(layout: Layout, chunk: tuple[int, ...], chain: Chain, sharding: Boun
 
 
 def byte_count(context: NodeContext) -> int:
-    """How many bytes the node takes in its store, documents included."""
+    """The number of stored bytes of the node, documents included."""
     store = context.store
     prefixes = context.dialect.prefixes(context.path)
     documents = [key for key in context.dialect.keys(context.path) if not key.startswith(tuple(prefixes))]
@@ -66,7 +70,7 @@ def byte_count(context: NodeContext) -> int:
 
 
 def covering_shape(layout: Layout) -> tuple[int, ...]:
-    """A shape that reaches to the end of the last stored chunk of each dimension, inside the array or not."""
+    """A shape that covers all stored chunks, inside the array or not."""
     lengths = list(layout.model.shape)
     last = [axis.count - 1 for axis in layout.axes]
     for _, chunk in _chunks(layout):
@@ -78,13 +82,17 @@ def covering_shape(layout: Layout) -> tuple[int, ...]:
             lengths[dimension] = start + size
             if index < axis.count:
                 break
-            lengths[dimension] += max(1, size * (index - axis.count + 1))  # what follows is as long as the last one
+            lengths[dimension] += max(
+                1, size * (index - axis.count + 1)
+            )  # further chunks have the length of the last one
     return tuple(lengths)
 
 
 def trim(layout: Layout, shape: tuple[int, ...]) -> None:
-    """Removes what lies outside `shape`: chunks outside are erased, and of those on the border the part outside is set
-    to the fill value, so that it does not come back when the array grows again."""
+    """Erases all elements outside `shape`, so that they do not reappear when the array grows again.
+
+    Chunks outside are erased; in chunks on the border, the part outside is set to the fill value.
+    """
     shrunk = [axis for axis, length in enumerate(shape) if length < layout.axes[axis].length]
     if not shrunk:
         return

@@ -1,4 +1,4 @@
-"""A hierarchy drawn as a tree."""
+"""`Tree`: the printable tree of a hierarchy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Tree", "label"]
 
 
 def label(name: str, node: Any) -> str:
-    """One line about a node."""
+    """The line of a node in a tree."""
     if isinstance(node, Array):
         return f"{name} {node.shape} {node.data_type.name}"
     if isinstance(node, UnreadableNode):
@@ -21,7 +21,7 @@ def label(name: str, node: Any) -> str:
 
 
 class Tree:
-    """What `Group.tree()` gives; print it."""
+    """The result of `Group.tree()`. Its text is the drawn tree."""
 
     def __init__(self, name: str, root: Any, members: Iterable[tuple[str, Any]]) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class Tree:
         self.members = tuple(sorted(members, key=lambda member: member[0].split("/")))
 
     def __str__(self) -> str:
-        last = {path.rpartition("/")[0]: path for path, _ in self.members}  # of each group, the member drawn last
+        last = {path.rpartition("/")[0]: path for path, _ in self.members}  # the last member of each group
         lines = [label(self.name, self.root)]
         indents = {"": ""}
         for path, node in self.members:  # a group comes before its members

@@ -1,4 +1,4 @@
-"""A member that cannot be read: it is listed all the same, with the reason, and never hides its group."""
+"""`UnreadableNode`: a member of a group that cannot be read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["UnreadableNode"]
 
 
 class UnreadableNode:
-    """Stands where an array or a group would; `error` says why it is not one."""
+    """Takes the place of a member that cannot be read in the listing of its group; `error` is the reason."""
 
     def __init__(self, path: str, error: OmnizarrError) -> None:
         self.path = path
@@ -24,7 +24,7 @@ class UnreadableNode:
 
     @property
     def reason(self) -> str:
-        """Why it cannot be read, in one line; where it lies is not said again."""
+        """The message of the error in one line, without the location."""
         if isinstance(self.error, MetadataError) and self.error.problems:
             return "; ".join(f"{problem.path}: {problem.message}" for problem in self.error.problems)
         return "; ".join(line.strip() for line in self.error.message.splitlines())

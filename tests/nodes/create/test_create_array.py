@@ -118,7 +118,7 @@ def test_data_may_be_another_array_of_ours_and_be_converted() -> None:
 
 
 def test_data_must_have_the_shape() -> None:
-    with pytest.raises(ArgumentError, match="`data` has the shape"):
+    with pytest.raises(ArgumentError, match="the shape of `data`"):
         create(data=np.zeros((2, 2)))
 
 

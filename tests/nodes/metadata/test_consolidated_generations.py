@@ -71,7 +71,7 @@ def test_a_group_without_a_document_gets_one_with_its_attributes(zarr_format: An
 def test_A58_what_is_damaged_is_left_aside_with_a_warning(zarr_format: Any, value: bytes) -> None:
     store = made(zarr_format)
     store.set(KEYS[zarr_format], value)
-    with pytest.warns(OmnizarrWarning, match="documents of the nodes are read instead"):
+    with pytest.warns(OmnizarrWarning, match="reading the documents of the nodes instead"):
         reader = omnizarr.open_group(store, mode="r")
     assert {"g", "x", "g/y"} <= set(paths(reader))
     with pytest.raises(MetadataError):

@@ -1,1 +1,1 @@
-"""Creating arrays and groups: from the options a user gives to stored documents."""
+"""Creating arrays and groups: from a user's options to stored documents."""

@@ -1,4 +1,4 @@
-"""Shapes of arrays, chunks and shards, as users give them."""
+"""Parsing the shapes of arrays, chunks and shards that users give."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["as_lengths", "chunk_grid"]
 
 
 def as_lengths(value: Any, argument: str, *, least: int) -> tuple[int, ...]:
-    """The lengths of a shape that a user gives as integers, or as one integer for one dimension."""
+    """A user's shape, given as integers or as one integer for a single dimension. Raises ArgumentError."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         value = (value,)
     try:
@@ -36,15 +36,15 @@ def as_lengths(value: Any, argument: str, *, least: int) -> tuple[int, ...]:
 
 
 def chunk_grid(chunks: Any, shards: Any, shape: tuple[int, ...], itemsize: int) -> tuple[Grid, tuple[int, ...] | None]:
-    """The grid of what is stored, and the shape of the inner chunks if there are shards."""
+    """The chunk grid, and the shape of the inner chunks if `shards` are given."""
     given = _given_chunks(chunks, shape)
     if shards is None or shards is False:
         return (Regular(auto_chunks(shape, itemsize)) if given is None else given), None
     if given is not None and not isinstance(given, Regular):
         raise ArgumentError(
-            "`chunks`: the chunks in a shard are equally long",
+            "`chunks`: expected one length per dimension, because the chunks in a shard are equally long",
             argument="chunks",
-            hint="list the lengths of shards, in `shards`, and give `chunks` that divide them",
+            hint="list the lengths of the shards in `shards`, and give `chunks` that divide them",
         )
     inner = None if given is None else given.chunk_shape
     if isinstance(shards, str) or shards is True:
@@ -56,20 +56,20 @@ def chunk_grid(chunks: Any, shards: Any, shape: tuple[int, ...], itemsize: int) 
     by_axis = list(zip(*grid.chunk_shapes(shape), strict=True))
     if inner is None:
         common = tuple(gcd(*lengths) for lengths in by_axis)
-        wanted = auto_chunks(common, itemsize)
-        inner = tuple(_largest_divisor(length, limit) for length, limit in zip(common, wanted, strict=True))
-    for axis, (lengths, piece) in enumerate(zip(by_axis, inner, strict=True)):
+        limits = auto_chunks(common, itemsize)
+        inner = tuple(_largest_divisor(length, limit) for length, limit in zip(common, limits, strict=True))
+    for axis, (lengths, divisor) in enumerate(zip(by_axis, inner, strict=True)):
         for length in lengths:
-            if length % piece:
+            if length % divisor:
                 raise ArgumentError(
-                    f"`shards`: the length {length} of axis {axis} is not a multiple of the chunk length {piece}",
+                    f"`shards`: the length {length} of axis {axis} is not a multiple of the chunk length {divisor}",
                     argument="shards",
                 )
     return grid, inner
 
 
 def _given_chunks(chunks: Any, shape: tuple[int, ...]) -> Grid | None:
-    """The chunk lengths that the user gave; None if they are to be chosen."""
+    """The grid of the user's `chunks`; None for automatic chunks."""
     if chunks is True or (isinstance(chunks, str) and chunks == "auto"):
         return None
     if chunks is False or chunks is None:
@@ -78,15 +78,18 @@ def _given_chunks(chunks: Any, shape: tuple[int, ...]) -> Grid | None:
 
 
 def _per_dimension(value: Any, shape: tuple[int, ...], argument: str) -> Grid:
-    """Lengths as a user gives them: one for each dimension, or one for all; -1 or None is the whole dimension. In place
-    of one, all lengths of a dimension can be listed. The grid of another array is made to fit."""
+    """The grid of a user's lengths: one per dimension, or one for all.
+
+    -1 or None stands for the whole dimension, a list for all chunk lengths of a dimension. The grid of another array is
+    fitted to `shape`.
+    """
     grid = value if isinstance(value, Grid) else None
     if is_integer(value) or isinstance(value, np.integer):
         value = (value,) * len(shape)
     elif grid is not None or _is_list(value):
         value = tuple(value if grid is None else grid.chunks)
         if len(value) != len(shape):
-            hint = f"`{argument}=({value},)` lists all lengths of the one dimension" if len(shape) == 1 else None
+            hint = f"`{argument}=({value},)` lists all chunk lengths of the only dimension" if len(shape) == 1 else None
             raise ArgumentError(
                 f"`{argument}`: expected {len(shape)} lengths, found {len(value)}", argument=argument, hint=hint
             )
@@ -114,20 +117,20 @@ def _is_list(value: Any) -> TypeGuard[Iterable[Any]]:
 
 
 def _runs(edges: Iterable[Any], axis: int, length: int, argument: str) -> Runs:
-    """All chunk lengths of a dimension, as a user lists them: each by itself, or in a pair with how often it comes."""
-    found = [as_lengths(edge, argument, least=1) for edge in edges]
-    wrong = next((edge for edge in found if len(edge) > 2 or not edge), None)
-    if wrong is not None or not found:
+    """A user's list of all chunk lengths of a dimension; each item is a length, or a pair of a length and a count."""
+    items = [as_lengths(edge, argument, least=1) for edge in edges]
+    wrong = next((item for item in items if len(item) > 2 or not item), None)
+    if wrong is not None or not items:
         raise ArgumentError(
-            f"`{argument}`: expected lengths of chunks, or pairs of a length and how often it is repeated, on axis "
-            f"{axis}, found {wrong or found}",
+            f"`{argument}`: expected chunk lengths, or pairs of a chunk length and a count, on axis {axis}, found "
+            f"{wrong or items}",
             argument=argument,
         )
-    runs = as_runs((edge[0], edge[1] if len(edge) == 2 else 1) for edge in found)
-    total = sum(edge * count for edge, count in runs)
+    runs = as_runs((item[0], item[1] if len(item) == 2 else 1) for item in items)
+    total = sum(chunk * count for chunk, count in runs)
     if total < length:
         raise ArgumentError(
-            f"`{argument}`: the lengths on axis {axis} sum up to {total}, less than the dimension's {length}",
+            f"`{argument}`: the lengths on axis {axis} add up to {total}, less than the length {length} of the axis",
             argument=argument,
         )
     return runs

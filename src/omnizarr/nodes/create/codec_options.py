@@ -1,5 +1,4 @@
-"""The codecs of a new array: from what a user gives, as names, objects or not at all, to a list that leaves nothing to
-be chosen."""
+"""The codecs of a new array: from a user's names and objects, or none, to a complete list with all parameters set."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ from omnizarr.formats.numpy_dtype import byte_orders, stored_dtype
 __all__ = ["CodecLike", "Codecs", "chunk_codecs", "default_serializer"]
 
 CodecLike: TypeAlias = Codec | str | dict[str, Json] | Any
-"""A codec, its name, the object of a document, or an object of numcodecs."""
+"""A codec, its name, its JSON object in a document, or a numcodecs object."""
 Codecs: TypeAlias = CodecLike | Sequence[CodecLike] | Literal["auto"] | None
 
 
@@ -46,76 +45,80 @@ def chunk_codecs(
     data_type: DataType,
     dtype: Any,
 ) -> tuple[Codec, ...]:
-    """The codecs of a chunk, as its document records them. `dtype` is how the user spelt the data type."""
+    """The codecs of a chunk, as the document records them. `dtype` is the data type as the user gave it."""
     if order not in ("C", "F"):
         raise ArgumentError(f'`order`: expected "C" or "F", found {order!r}', argument="order")
     kinds: tuple[type[Codec], ...] = (
         (ArrayCodec, Serializer, BytesCodec) if dialect.allows_any_filter else (ArrayCodec,)
     )
     given = _codecs(dialect, filters, "filters", kinds, "array → array", ())
-    arrays: list[ArrayCodec] = [Transpose(tuple(reversed(range(rank))))] if _records(dialect, order, rank) else []
-    among: list[Codec] = []
-    before: list[BytesCodec] = []
+    arrays: list[ArrayCodec] = [Transpose(tuple(reversed(range(rank))))] if _transposes(dialect, order, rank) else []
+    serializers: list[Codec] = []
+    bytes_filters: list[BytesCodec] = []
     for codec in given:
-        if isinstance(codec, ArrayCodec) and not among and not before:
+        if isinstance(codec, ArrayCodec) and not serializers and not bytes_filters:
             arrays.append(codec)
-        elif isinstance(codec, ArrayCodec):  # in a list that does not tell kinds apart, it takes what comes as bytes
-            from omnizarr.codecs.numcodecs_ import OverBytes  # hardly ever needed
+        elif isinstance(codec, ArrayCodec):  # in a v2 list it may follow a bytes codec, and then takes bytes
+            from omnizarr.codecs.numcodecs_ import OverBytes  # lazy import: rarely needed
 
-            before.append(OverBytes(codec))
-        elif isinstance(codec, Serializer) and not before:
-            among.append(codec)
+            bytes_filters.append(OverBytes(codec))
+        elif isinstance(codec, Serializer) and not bytes_filters:
+            serializers.append(codec)
         elif isinstance(codec, BytesCodec):
-            before.append(codec)
+            bytes_filters.append(codec)
         else:
             raise ArgumentError(
-                f"`filters`: `{codec.name}` takes arrays and cannot stand behind bytes", argument="filters"
+                f"`filters`: `{codec.name}` takes arrays and cannot follow a codec that produces bytes",
+                argument="filters",
             )
     if not (isinstance(serializer, str) and serializer == "auto"):
-        among.append(codec_of(serializer, "serializer"))
-    if len(among) > 1 or not all(isinstance(codec, Serializer) for codec in among):
-        given_last = among[-1]
+        serializers.append(codec_of(serializer, "serializer"))
+    if len(serializers) > 1 or not all(isinstance(codec, Serializer) for codec in serializers):
+        last = serializers[-1]
         raise ArgumentError(
-            f"`serializer`: `{given_last.name}` is not the array → bytes codec",
+            f"`serializer`: `{last.name}` is not the array → bytes codec",
             argument="serializer",
-            hint=None if isinstance(given_last, Serializer) else f"give it as `{_argument_of(given_last)}`",
+            hint=None if isinstance(last, Serializer) else f"give it as `{_argument_of(last)}`",
         )
-    # Whoever gives the sharding codec gives what compresses its chunks, too: a shard is not compressed once more.
-    default = () if among and isinstance(among[0], Sharding) else dialect.default_compressors(data_type)
+    # A user who gives the sharding codec also gives its compressors: do not compress whole shards by default.
+    default = () if serializers and isinstance(serializers[0], Sharding) else dialect.default_compressors(data_type)
     kinds = (Serializer, BytesCodec) if dialect.allows_any_filter else (BytesCodec,)
-    steps = [*before, *_codecs(dialect, compressors, "compressors", kinds, "bytes → bytes", default)]
-    if dialect.allows_any_filter and not among and steps:
-        direct = _behind_array(steps[0], dialect, data_type, dtype)
+    bytes_codecs = [*bytes_filters, *_codecs(dialect, compressors, "compressors", kinds, "bytes → bytes", default)]
+    if dialect.allows_any_filter and not serializers and bytes_codecs:
+        direct = _array_compressor(bytes_codecs[0], dialect, data_type, dtype)
         if direct is not None:
-            among, steps = [direct], steps[1:]
-    wrong = next((codec for codec in steps if isinstance(codec, Serializer)), None)
+            serializers, bytes_codecs = [direct], bytes_codecs[1:]
+    wrong = next((codec for codec in bytes_codecs if isinstance(codec, Serializer)), None)
     if wrong is not None:
         raise ArgumentError(
-            f"`compressors`: `{wrong.name}` takes arrays and cannot stand behind bytes", argument="compressors"
+            f"`compressors`: `{wrong.name}` takes arrays and cannot follow a codec that produces bytes",
+            argument="compressors",
         )
-    middle: Codec = among[0] if among else _serializer(dialect, arrays, data_type, dtype)
-    return _resolved((*arrays, middle, *steps), rank, data_type.dtype, _endian(dtype))
+    chosen: Codec = serializers[0] if serializers else _serializer(dialect, arrays, data_type, dtype)
+    return _resolve((*arrays, chosen, *bytes_codecs), rank, data_type.dtype, _endian(dtype))
 
 
-def _behind_array(codec: Codec, dialect: Dialect, data_type: DataType, dtype: Any) -> Serializer | None:
-    """The codec that turns the array into bytes, if that is what this one does in a generation that does not tell kinds
-    apart: `zfpy` compresses arrays, and what others registered with numcodecs may do so."""
+def _array_compressor(codec: Codec, dialect: Dialect, data_type: DataType, dtype: Any) -> Serializer | None:
+    """The codec as a serializer, if it compresses arrays and not bytes; for a generation with one list for all kinds.
+
+    `zfpy` does so, and so may codecs that other packages registered with numcodecs.
+    """
     if isinstance(codec, Serializer):
         return codec
-    from omnizarr.codecs.numcodecs_.foreign import Foreign  # hardly ever needed
+    from omnizarr.codecs.numcodecs_.foreign import Foreign  # lazy import: rarely needed
 
     if not isinstance(codec, Foreign):
         return None
     return codec.behind_array(stored_dtype(data_type.dtype, dialect.serializer(dtype) or Bytes(_endian(dtype))))
 
 
-def _records(dialect: Dialect, order: str, rank: int) -> bool:
-    """Whether a document says that elements are in F order."""
+def _transposes(dialect: Dialect, order: str, rank: int) -> bool:
+    """Whether the document records F order."""
     return order == "F" and (rank > 1 or dialect.has_order_member)
 
 
 def _serializer(dialect: Dialect, arrays: Sequence[ArrayCodec], data_type: DataType, dtype: Any) -> Codec:
-    """The array → bytes codec of elements of a type, unless the user names one."""
+    """The array → bytes codec, if the user names none."""
     filtered = any(not isinstance(codec, Transpose) for codec in arrays)
     if filtered and _becomes_numbers(data_type.dtype, arrays):
         return Bytes()
@@ -123,21 +126,21 @@ def _serializer(dialect: Dialect, arrays: Sequence[ArrayCodec], data_type: DataT
 
 
 def _becomes_numbers(dtype: np.dtype[Any], arrays: Sequence[ArrayCodec]) -> bool:
-    """Whether filters turn objects, or text of any length, into numbers."""
+    """Whether filters convert objects, or text of variable length, to numbers."""
     objects = dtype.hasobject
     for codec in arrays:
         dtype = codec.becomes(dtype)
     return objects and not dtype.hasobject
 
 
-def _resolved(
+def _resolve(
     codecs: Iterable[Codec], rank: int, dtype: np.dtype[Any], endian: Literal["little", "big"]
 ) -> tuple[Codec, ...]:
-    """The same codecs with nothing left to be chosen, as the document records them (R91)."""
+    """The codecs with all parameters set, as the document records them (R91)."""
     resolved: list[Codec] = []
     for codec in codecs:
         if codec.needs is not None:
-            codec_library(type(codec))  # without it, not even the first chunk could be written
+            codec_library(type(codec))  # raise now if the library is missing, not at the first chunk
         if isinstance(codec, ArrayCodec):
             codec = codec.resolved(rank).completed(dtype)
             dtype = codec.becomes(dtype)
@@ -149,30 +152,30 @@ def _resolved(
             index = INDEX_CODECS if codec.index_codecs is None else codec.index_codecs
             codec = replace(
                 codec,
-                codecs=_resolved(codec.codecs, rank, dtype, endian),
-                index_codecs=_resolved(index, rank + 1, np.dtype(np.uint64), "little"),
+                codecs=_resolve(codec.codecs, rank, dtype, endian),
+                index_codecs=_resolve(index, rank + 1, np.dtype(np.uint64), "little"),
             )
         elif isinstance(codec, Skipped):  # A29
-            raise ArgumentError(f"an array cannot be given a codec that is unknown: {describe(codec.original)}")
+            raise ArgumentError(f"a new array cannot have an unknown codec: {describe(codec.original)}")
         resolved.append(codec)
     return tuple(resolved)
 
 
 def default_serializer(data_type: DataType) -> Serializer:
-    """What stores elements of a type, if nothing else is said."""
-    usual = None if data_type.serializer is None else codecs.get(data_type.serializer)
-    if usual is None:
+    """The default array → bytes codec of a data type. Raises ArgumentError for objects, which have none."""
+    default = None if data_type.serializer is None else codecs.get(data_type.serializer)
+    if default is None:
         raise ArgumentError(
-            "`serializer`: objects are stored by a codec made for what they are, such as `json2`; none was given",
+            "`serializer`: expected a codec for objects, such as `json2`, found none",
             argument="serializer",
         )
-    found: Any = usual()
-    assert isinstance(found, Serializer)
-    return found
+    serializer: Any = default()
+    assert isinstance(serializer, Serializer)
+    return serializer
 
 
 def _endian(dtype: Any) -> Literal["little", "big"]:
-    """Big if the user's dtype says so; else little, which is what nearly every machine has."""
+    """Big if all parts of the user's dtype are big-endian, else little, the order of nearly every machine."""
     try:
         orders = set(byte_orders(np.dtype(dtype)))
     except (TypeError, ValueError, SyntaxError):  # a name that NumPy does not know
@@ -180,9 +183,9 @@ def _endian(dtype: Any) -> Literal["little", "big"]:
     return "big" if orders == {">"} else "little"
 
 
-def _meant(item: CodecLike) -> CodecLike:
-    """What a generation that names codecs as numcodecs does means by a name."""
-    from omnizarr.codecs.numcodecs_.v2_ids import is_own  # which loads several codecs
+def _numcodecs_item(item: CodecLike) -> CodecLike:
+    """A codec name as its numcodecs configuration, for a generation that names codecs as numcodecs does."""
+    from omnizarr.codecs.numcodecs_.v2_ids import is_own  # lazy import: it loads several codecs
 
     return {"id": item} if isinstance(item, str) and is_own(item) else item
 
@@ -204,7 +207,7 @@ def _codecs(
     )
     codecs: list[Codec] = []
     for item in items:
-        codec = codec_of(_meant(item) if dialect.allows_any_filter else item, argument)
+        codec = codec_of(_numcodecs_item(item) if dialect.allows_any_filter else item, argument)
         if not isinstance(codec, kinds):
             raise ArgumentError(
                 f"`{argument}`: `{codec.name}` is not a codec of the kind {what}",
@@ -216,7 +219,7 @@ def _codecs(
 
 
 def _argument_of(codec: Codec) -> str:
-    """Where a codec of its kind belongs."""
+    """The argument for codecs of this kind."""
     if isinstance(codec, ArrayCodec):
         return "filters"
     return "serializer" if isinstance(codec, Serializer) else "compressors"

@@ -1,4 +1,4 @@
-"""What a new array shall be: from the options that a user gives to a model."""
+"""The options of a new array, and the model that they describe."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.chunk_shapes import as_lengths, chunk_grid
 from omnizarr.nodes.create.codec_options import CodecLike, Codecs, chunk_codecs
 
-__all__ = ["ArrayOptions", "array_model", "check_names", "longer", "takes_array_options", "unfolded"]
+__all__ = ["ArrayOptions", "array_model", "check_names", "split_subarray", "takes_array_options"]
 
 
 class ArrayOptions(TypedDict, total=False):
-    """The options of a new array, as every function that creates one takes them."""
+    """The options of all functions that create an array; `omnizarr.create_array` explains them."""
 
     shape: int | Sequence[int] | None
     dtype: Any
@@ -53,7 +53,7 @@ class ArrayOptions(TypedDict, total=False):
 
 
 class _NotGiven:
-    """Tells what is left out from None, which may be a value."""
+    """The type of `_NOT_GIVEN`, which marks an option that was left out, because None may be a value."""
 
     def __repr__(self) -> str:
         return "<default>"
@@ -69,8 +69,10 @@ def takes_array_options(function: F) -> F: ...
 @overload
 def takes_array_options(*, without: Collection[str]) -> Callable[[F], F]: ...
 def takes_array_options(function: Any = None, *, without: Collection[str] = ()) -> Any:
-    """Shows the options of a new array in `help(function)`, with their defaults, in place of `**options`; but not those
-    `without` which it does."""
+    """Decorator: shows the array options and their defaults in `help(function)` instead of `**options`.
+
+    `without` names options that the function does not take.
+    """
     if function is None:
         return partial(_with_options, without=without)
     return _with_options(function, without)
@@ -111,12 +113,12 @@ def _with_options(function: F, without: Collection[str]) -> F:
 
 
 def check_names(
-    options: Iterable[str], known: Collection[str] = ArrayOptions.__annotations__, *, beside: Iterable[str] = ()
+    options: Iterable[str], known: Collection[str] = ArrayOptions.__annotations__, *, arguments: Iterable[str] = ()
 ) -> None:
-    """Refuses what is not an option, and says which one may be meant: one of these, or of those that stand beside."""
+    """Raises ArgumentError for an unknown option, with the most similar name among the options and `arguments`."""
     for name in options:
         if name not in known:
-            raise ArgumentError(f"there is no option `{name}`", argument=name, hint=nearest(name, [*known, *beside]))
+            raise ArgumentError(f"there is no option `{name}`", argument=name, hint=nearest(name, [*known, *arguments]))
 
 
 def array_model(
@@ -140,36 +142,39 @@ def array_model(
     fallback: Json = None,
     storage_options: dict[str, Any] | None = None,
 ) -> tuple[ArrayModel, npt.NDArray[Any] | None]:
-    """The model of a new array, and its data if there are any. All is checked before anything is stored."""
+    """The model of a new array, and its data if there are any. Raises ArgumentError or MetadataError."""
     if storage_options:
-        raise ArgumentError("`storage_options` belong to the function that opens a URL", argument="storage_options")
-    dtype, inner = unfolded(dtype)
-    if inner and (shape is not None or data is not None):
-        data = None if data is None else np.asarray(data, np.dtype((dtype, inner)))
-        shape = data.shape[: -len(inner)] if shape is None else as_lengths(shape, "shape", least=0)
-        chunks, shards = longer(chunks, len(shape), inner), longer(shards, len(shape), inner)
-        dimension_names = longer(dimension_names, len(shape), (None,) * len(inner))
-        shape = (*shape, *inner)
+        raise ArgumentError(
+            "`storage_options`: expected by the functions that open a URL, not by a group", argument="storage_options"
+        )
+    dtype, subarray_shape = split_subarray(dtype)
+    if subarray_shape and (shape is not None or data is not None):
+        data = None if data is None else np.asarray(data, np.dtype((dtype, subarray_shape)))
+        shape = data.shape[: -len(subarray_shape)] if shape is None else as_lengths(shape, "shape", least=0)
+        chunks = _extend_lengths(chunks, len(shape), subarray_shape)
+        shards = _extend_lengths(shards, len(shape), subarray_shape)
+        dimension_names = _extend_lengths(dimension_names, len(shape), (None,) * len(subarray_shape))
+        shape = (*shape, *subarray_shape)
     if data is not None:
         data = np.asarray(data) if dtype is None else dialect.data_type(dtype).elements(data)
         shape = data.shape if shape is None else shape
         dtype = data.dtype if dtype is None else dtype
     if shape is None:
-        raise ArgumentError("`shape` is missing; or give `data`, which has one", argument="shape")
+        raise ArgumentError("`shape` is missing: give it, or `data`", argument="shape")
     if dtype is None:
-        raise ArgumentError("`dtype` is missing; or give `data`, which has one", argument="dtype")
+        raise ArgumentError("`dtype` is missing: give it, or `data`", argument="dtype")
     lengths = as_lengths(shape, "shape", least=0)
     if len(lengths) > MOST_DIMENSIONS:
         raise ArgumentError(
             f"`shape`: expected at most {MOST_DIMENSIONS} dimensions, found {len(lengths)}", argument="shape"
         )
     if data is not None and data.shape != lengths:
-        raise ArgumentError(f"`data` has the shape {data.shape}, but `shape` is {lengths}", argument="shape")
+        raise ArgumentError(f"`shape`: expected {data.shape}, the shape of `data`, found {lengths}", argument="shape")
     data_type = dialect.data_type(dtype)
-    grid, in_shard = chunk_grid(chunks, shards, lengths, data_type.dtype.itemsize)
+    grid, inner_shape = chunk_grid(chunks, shards, lengths, data_type.dtype.itemsize)
     codecs = chunk_codecs(dialect, filters, serializer, compressors, order or "C", len(lengths), data_type, dtype)
-    if in_shard is not None:
-        codecs = (Sharding(in_shard, codecs, dialect.index_codecs or INDEX_CODECS),)
+    if inner_shape is not None:
+        codecs = (Sharding(inner_shape, codecs, dialect.index_codecs or INDEX_CODECS),)
     model = ArrayModel(
         shape=lengths,
         data_type=data_type,
@@ -179,12 +184,12 @@ def array_model(
         codecs=codecs,
         attributes=as_attributes(attributes),
         dimension_names=_dimension_names(dimension_names, len(lengths)),
-        storage_transformers=_listed(storage_transformers, "storage_transformers"),
+        storage_transformers=_as_tuple(storage_transformers, "storage_transformers"),
         zarr_format=dialect.zarr_format,
-        extensions=_listed(extensions, "extensions"),
+        extensions=_as_tuple(extensions, "extensions"),
         fallback=fallback,
     )
-    _check_draft_only(dialect, model)
+    _check_hierarchy_options(dialect, model)
     model = dialect.adapt_new_array(model)
     problems = Problems()
     limit = config.current.max_chunk_bytes
@@ -192,30 +197,30 @@ def array_model(
         chain = model.chain(chunk_shape, "$.codecs", problems)
         if chain is None:
             raise MetadataError("the codecs do not fit the array", problems.found)
-        if data is not None and chain.spec.nbytes > limit:  # it could not be written
+        if data is not None and chain.spec.nbytes > limit:  # the data could not be written
             raise ArgumentError(
-                f"`chunks`: one of shape {chunk_shape} has {chain.spec.nbytes} bytes, more than the limit of {limit}",
+                f"`chunks`: a chunk of shape {chunk_shape} has {chain.spec.nbytes} bytes, the limit is {limit}",
                 argument="chunks",
-                hint="choose smaller ones, or raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
+                hint="choose smaller chunks, or raise the limit with `omnizarr.config.set(max_chunk_bytes=...)`",
             )
     return model, data
 
 
 def _chunk_keys(dialect: Dialect, given: Any, codecs: Sequence[Codec]) -> ChunkKeys:
-    """How chunks are named: as the user says, and as a codec says that knows only one way."""
+    """The chunk key encoding that the user gives, or the only one that a codec allows."""
     for codec in codecs:
         if isinstance(codec, Serializer) and codec.chunk_keys is not None:
-            wanted = dialect.chunk_keys(codec.chunk_keys)
-            if given is not None and dialect.chunk_keys(given) != wanted:
+            required = dialect.chunk_keys(codec.chunk_keys)
+            if given is not None and dialect.chunk_keys(given) != required:
                 raise ArgumentError(
-                    f"`chunk_key_encoding`: with codec `{codec.name}` it is {describe(codec.chunk_keys)}",
+                    f"`chunk_key_encoding`: codec `{codec.name}` needs {describe(codec.chunk_keys)}, found {given!r}",
                     argument="chunk_key_encoding",
                 )
-            return wanted
+            return required
     return dialect.chunk_keys(given)
 
 
-def _listed(value: Any, argument: str) -> tuple[Any, ...]:
+def _as_tuple(value: Any, argument: str) -> tuple[Any, ...]:
     if value is None:
         return ()
     if not isinstance(value, (list, tuple)):
@@ -223,18 +228,18 @@ def _listed(value: Any, argument: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _check_draft_only(dialect: Dialect, model: ArrayModel) -> None:
-    """Refuses what only a hierarchy with an entry point has."""
+def _check_hierarchy_options(dialect: Dialect, model: ArrayModel) -> None:
+    """Raises ArgumentError for options that only the drafts have, in another generation."""
     if dialect.hierarchy_documents():
         return
     for argument, given in (("extensions", model.extensions), ("fallback", model.fallback)):
         if given:
             raise ArgumentError(
-                f"{format_name(dialect.zarr_format)} has no extensions: `{argument}` is for the drafts of v3",
+                f"`{argument}`: only the drafts of v3 have extensions, {format_name(dialect.zarr_format)} has none",
                 argument=argument,
             )
     if model.storage_transformers:
-        from omnizarr.transformers import StorageTransformer  # few arrays have any
+        from omnizarr.transformers import StorageTransformer  # lazy import: few arrays have any
 
         if not all(isinstance(item, StorageTransformer) for item in model.storage_transformers):
             raise ArgumentError(
@@ -259,29 +264,31 @@ def _fill(data_type: DataType, value: Any) -> Scalar:
 def _dimension_names(names: Sequence[str | None] | None, rank: int) -> tuple[str | None, ...] | None:
     if names is None:
         return None
-    found = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (names,)
-    if len(found) != rank or not all(name is None or isinstance(name, str) for name in found):
+    items = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (names,)
+    if len(items) != rank or not all(name is None or isinstance(name, str) for name in items):
         raise ArgumentError(
             f"`dimension_names`: expected {rank} names, each a string or None, found {names!r}",
             argument="dimension_names",
         )
-    return found
+    return items
 
 
-def unfolded(dtype: Any) -> tuple[Any, tuple[int, ...]]:
-    """What a user gives as dtype, without the array that its elements are, and the shape of that array."""
+def split_subarray(dtype: Any) -> tuple[Any, tuple[int, ...]]:
+    """The base type and the shape of a subarray dtype; any other dtype, and an empty shape."""
     if not isinstance(dtype, (np.dtype, tuple, str)):
         return dtype, ()
     try:
-        found = np.dtype(dtype)
+        parsed = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         return dtype, ()
-    return (dtype, ()) if found.subdtype is None else (found.base, found.shape)
+    return (dtype, ()) if parsed.subdtype is None else (parsed.base, parsed.shape)
 
 
-def longer(lengths: Any, rank: int, more: tuple[Any, ...]) -> Any:
-    """Lengths, or names, of `rank` dimensions, with those of further dimensions behind them. What is given for all of
-    them, or is no list of lengths, stays as it is."""
+def _extend_lengths(lengths: Any, rank: int, more: tuple[Any, ...]) -> Any:
+    """A user's lengths, or names, for `rank` dimensions, extended by those of further dimensions.
+
+    A value for all dimensions, such as "auto", stays as it is.
+    """
     if not more or isinstance(lengths, (str, bool)) or lengths is None:
         return lengths
     given = tuple(lengths) if isinstance(lengths, Iterable) else (lengths,) * rank

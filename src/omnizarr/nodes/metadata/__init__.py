@@ -1,1 +1,1 @@
-"""The metadata documents of nodes in a store: fetching, changing, consolidating."""
+"""Metadata documents of nodes in a store: fetch, parse, change, consolidate."""

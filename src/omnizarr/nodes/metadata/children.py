@@ -1,5 +1,4 @@
-"""What lies below a group, and whether something lies at a path: by names and kinds, with as few requests as the
-generation allows."""
+"""The members of a group by name and kind, and whether a node exists, with as few requests as possible."""
 
 from __future__ import annotations
 
@@ -12,11 +11,11 @@ from omnizarr.nodes.metadata.documents import document_values, parse_documents
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
-__all__ = ["Names", "children", "exists", "names"]
+__all__ = ["NameIterator", "list_children", "list_members", "node_exists"]
 
 
-def exists(store: Store, dialect: Dialect, path: str) -> bool:
-    """Whether a node is at `path`, readable or not."""
+def node_exists(store: Store, dialect: Dialect, path: str) -> bool:
+    """Whether a node lies at `path`, readable or not."""
     if any(store.exists(key) for key in dialect.identifying_keys(path)):
         return True
     if not dialect.implicit_groups:
@@ -24,52 +23,55 @@ def exists(store: Store, dialect: Dialect, path: str) -> bool:
     return bool(dialect.children(path, store.list_dir(dialect.listing_prefix(path))))
 
 
-def children(context: NodeContext) -> list[Child]:
-    """What the listing of a group shows, in order; some of it may turn out to be no node."""
-    known = context.consolidated
-    if known is not None and known.trusted:
-        return sorted(known.children(context.path))
+def list_children(context: NodeContext) -> list[Child]:
+    """The children that the listing of a group shows, sorted by name. Some may turn out not to be nodes."""
+    consolidated = context.consolidated
+    if consolidated is not None and consolidated.trusted:
+        return sorted(consolidated.children(context.path))
     dialect = context.dialect
     return sorted(dialect.children(context.path, context.store.list_dir(dialect.listing_prefix(context.path))))
 
 
-def names(context: NodeContext) -> list[Child]:
-    """The members by name, each with its kind; None is the kind of what cannot be read. Where the listing tells, that
-    is all it costs; else one request for each document that tells."""
-    found = children(context)
-    unclear = [child for child in found if child.kind is None]
-    if not unclear:
-        return found
-    known, store, dialect = context.consolidated, context.store, context.dialect
-    paths = {child.name: join_path(context.path, child.name) for child in unclear}
+def list_members(context: NodeContext) -> list[Child]:
+    """The members of a group with their kinds, sorted by name; the kind is None if a member cannot be read.
+
+    Costs one listing if that shows the kinds, else also one request for each document that does.
+    """
+    children = list_children(context)
+    unknown = [child for child in children if child.kind is None]
+    if not unknown:
+        return children
+    consolidated, store, dialect = context.consolidated, context.store, context.dialect
+    paths = {child.name: join_path(context.path, child.name) for child in unknown}
     keys = [key for path in paths.values() for key in dialect.identifying_keys(path)]
-    values = None if known is not None and known.trusted else document_values(store, keys, each=True)
-    clear: list[Child] = []
-    for child in found:
+    trusted = consolidated is not None and consolidated.trusted
+    values = None if trusted else document_values(store, keys, each=True)
+    members: list[Child] = []
+    for child in children:
         if child.kind is not None:
-            clear.append(child)
+            members.append(child)
             continue
-        telling = dialect.identifying_keys(paths[child.name])
+        own_keys = dialect.identifying_keys(paths[child.name])
         try:
             if values is None:
-                assert known is not None
-                documents = {key: known.documents[key] for key in telling if key in known.documents}
+                assert consolidated is not None
+                documents = {key: consolidated.documents[key] for key in own_keys if key in consolidated.documents}
             else:
-                own = {key: values[key] for key in telling}
+                own = {key: values[key] for key in own_keys}
                 if all(value is None for value in own.values()):
                     continue
                 documents = parse_documents(store, own, dialect.encoding)
-            clear.append(Child(child.name, dialect.node_type(paths[child.name], documents)))
+            members.append(Child(child.name, dialect.node_type(paths[child.name], documents)))
         except OmnizarrError:
-            clear.append(Child(child.name))
-    return clear
+            members.append(Child(child.name))
+    return members
 
 
-class Names(Iterator[str]):
-    """Names that are known, and whether anybody has taken one."""
+class NameIterator(Iterator[str]):
+    """An iterator over names that are all known, and that tells whether iteration has begun."""
 
     def __init__(self, names: list[str]) -> None:
-        self.all = names
+        self.names = names
         self.begun = False
         self._rest = iter(names)
 

@@ -1,5 +1,7 @@
-"""Consolidated metadata: the documents of all nodes below a group, gathered in one place, read instead of them or kept
-up to date with them."""
+"""Consolidated metadata: copies of the documents of all nodes below a group, in one document.
+
+A handle either reads nodes from the copies or only keeps the copies up to date.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,16 @@ from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_model
 from omnizarr.store import Buffer, ByteRange, Store, check_key
 from omnizarr.store.retry import attempts
 
-__all__ = ["Consolidated", "consolidated_of", "gathered", "wanted", "write_consolidated"]
+__all__ = ["Consolidated", "collect_documents", "consolidated_range", "open_consolidated", "write_consolidated"]
 
-_Change: TypeAlias = Callable[[Mapping[str, Json]], dict[str, Json]]
+_Edit: TypeAlias = Callable[[Mapping[str, Json]], dict[str, Json]]
 
 
 class Consolidated:
-    """The consolidated metadata that a handle came through: that of the group at `root`, with documents by key.
+    """The consolidated metadata of the group at `root`, through which a handle was opened.
 
-    A handle that reads from it (`trusted`) asks for no other document; a handle that does not only keeps it up to date.
+    If `trusted`, the handle reads nodes from `documents`, by key, and fetches no others. If not, it only keeps the
+    stored copies up to date.
     """
 
     def __init__(
@@ -45,39 +48,38 @@ class Consolidated:
         self.trusted = trusted
         self._store = store
         self._dialect = dialect
-        self._take(documents)
+        self._set_documents(documents)
 
-    def _take(self, documents: Mapping[str, Json]) -> None:
-        """Holds these documents; but not what lies under keys that no store has, by which a path could lead anywhere,
-        even back to itself."""
+    def _set_documents(self, documents: Mapping[str, Json]) -> None:
+        # An invalid key, such as one with `..`, could make a path lead to any other node, or back to itself.
         self.documents = {key: document for key, document in documents.items() if _is_key(key)}
         self._ordered: list[str] | None = None
 
-    def bare(self) -> Consolidated:
-        """The same for a handle that only keeps it up to date, which needs none of the documents."""
+    def without_documents(self) -> Consolidated:
+        """The same for a handle that only keeps the stored copies up to date."""
         return Consolidated(self._store, self._dialect, self.root, {}, trusted=False)
 
     def has(self, path: str) -> bool:
-        """Whether there is a node at `path`."""
+        """Whether a node lies at `path`."""
         if any(key in self.documents for key in self._dialect.identifying_keys(path)):
             return True
         return self._dialect.implicit_groups and bool(self.children(path))
 
     def node(self, path: str) -> NodeModel:
-        """The node at `path`, from its gathered documents."""
+        """The model of the node at `path`, from the copies of its documents."""
         documents = {key: self.documents[key] for key in self._dialect.keys(path) if key in self.documents}
         if not documents:
             return GroupModel(zarr_format=self._dialect.zarr_format, implicit=True)
         return parse_node(self._dialect, self._store, path, documents)
 
     def children(self, path: str) -> list[Child]:
-        """What lies directly below `path`."""
+        """The nodes directly below `path`."""
         children = self._dialect.children(path, self._listing(self._dialect.listing_prefix(path)))
         start = f"{path}/" if path else ""
         return [child for child in children if child.kind is not None or self.has(start + child.name)]
 
     def _listing(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        """What the store would list below a prefix, if it held only these documents."""
+        """The listing of a prefix in a store that holds only these documents."""
         if self._ordered is None:
             self._ordered = sorted(self.documents)
         ordered = self._ordered
@@ -88,25 +90,25 @@ class Consolidated:
             name, slash, _ = ordered[at][len(prefix) :].partition("/")
             if slash:
                 prefixes.append(f"{prefix}{name}/")
-                at = bisect_left(ordered, f"{prefix}{name}0", at)  # past all that lies below: `0` comes right after `/`
+                at = bisect_left(ordered, f"{prefix}{name}0", at)  # skip all keys below: `0` follows `/` in order
             else:
                 keys.append(ordered[at])
                 at += 1
         return keys, prefixes
 
     def refresh(self, group: GroupModel) -> None:
-        """Takes up what is gathered now; `group` is the one at the root, as it is now."""
+        """Loads the stored copies again; `group` is the current model of the group at the root."""
         key = self._dialect.consolidated_key(self.root)
         if key is None:
-            self._take(self.documents if group.consolidated is None else group.consolidated)
+            self._set_documents(self.documents if group.consolidated is None else group.consolidated)
         elif self.trusted:
             for document in parse_documents(self._store, document_values(self._store, [key]), LENIENT_JSON).values():
-                self._take(_understood(self._store, self._dialect, self.root, document))
+                self._set_documents(_parse_consolidated(self._store, self._dialect, self.root, document))
 
-    # -- keeping it up to date
+    # -- keeping the stored copies up to date
 
-    def written(self, nodes: Mapping[str, NodeModel]) -> None:
-        """Brings the stored copy up to date after nodes were written, given by their path."""
+    def record_nodes(self, nodes: Mapping[str, NodeModel]) -> None:
+        """Updates the stored copies after `nodes`, by path, were written."""
         dialect = self._dialect
         inline = dialect.consolidated_key(self.root) is None
         below = {path: node for path, node in nodes.items() if not (inline and path == self.root)}
@@ -114,15 +116,16 @@ class Consolidated:
             return
         old = {key for path in below for key in dialect.keys(path)}
 
-        def updated(documents: Mapping[str, Json], new: Mapping[str, NodeModel] = below) -> dict[str, Json]:
-            return {key: value for key, value in documents.items() if key not in old} | gathered(dialect, new)
+        def update(documents: Mapping[str, Json], new: Mapping[str, NodeModel] = below) -> dict[str, Json]:
+            return {key: value for key, value in documents.items() if key not in old} | collect_documents(dialect, new)
 
-        # As they are now, not as this handle wrote them: another writer may have changed one since, and have brought
-        # this up to date already. Looked at after the copy was: who changes one later finds the copy changed.
-        self._change(lambda documents: updated(documents, self._stored(below)), updated)
+        # Copy the nodes as they are stored now, not as this handle wrote them: another writer may have changed one
+        # since, and may have recorded it already. They are fetched after the copies were, so a writer that changes one
+        # later finds the copies changed and retries.
+        self._change(lambda documents: update(documents, self._fetch_nodes(below)), update)
 
-    def _stored(self, paths: Iterable[str]) -> dict[str, NodeModel]:
-        """Those nodes that are there, as their own documents say it."""
+    def _fetch_nodes(self, paths: Iterable[str]) -> dict[str, NodeModel]:
+        """The nodes that exist at `paths`, from their own documents."""
         dialect, store = self._dialect, self._store
         keys = {path: dialect.keys(path) for path in paths}
         values = document_values(store, [key for own in keys.values() for key in own])
@@ -133,18 +136,17 @@ class Consolidated:
                 nodes[path] = parse_node(dialect, store, path, documents, quiet=True)
         return nodes
 
-    def moved(self, old: str, new: str | None) -> None:
-        """Brings the stored copy up to date after a node was moved, with all below it; or erased, if `new` is None."""
+    def record_move(self, old: str, new: str | None) -> None:
+        """Updates the stored copies after a node, with all below it, was moved; or erased, if `new` is None."""
         dialect = self._dialect
-        steps: list[tuple[str, str | None]] = []
         befores = [*dialect.keys(old), *dialect.prefixes(old)]
         afters = [None] * len(befores) if new is None else [*dialect.keys(new), *dialect.prefixes(new)]
-        steps.extend(zip(befores, afters, strict=True))
+        renames: list[tuple[str, str | None]] = list(zip(befores, afters, strict=True))
 
-        def renamed(documents: Mapping[str, Json]) -> dict[str, Json]:
+        def rename(documents: Mapping[str, Json]) -> dict[str, Json]:
             kept = {}
             for key, document in documents.items():
-                for before, after in steps:
+                for before, after in renames:
                     if key == before or (before.endswith("/") and key.startswith(before)):
                         if after is not None:
                             kept[after + key[len(before) :]] = document
@@ -153,31 +155,33 @@ class Consolidated:
                     kept[key] = document
             return kept
 
-        self._change(renamed, renamed)
+        self._change(rename, rename)
 
-    def _change(self, how: _Change, own: _Change) -> None:
-        """Changes the stored copy, and in its `own` way the one that this handle has: last, lest another thread that
-        takes up the stored one meanwhile undoes it."""
+    def _change(self, edit: _Edit, edit_own: _Edit) -> None:
+        """Changes the stored copies with `edit`, then those in this object with `edit_own`.
+
+        In this order a thread that refreshes this object meanwhile cannot undo the change.
+        """
         try:
-            self._change_stored(how)
+            self._change_stored(edit)
         finally:
             with handle_lock(self):
-                self._take(own(self.documents))
+                self._set_documents(edit_own(self.documents))
 
-    def _change_stored(self, how: _Change) -> None:
+    def _change_stored(self, edit: _Edit) -> None:
         store, dialect, root = self._store, self._dialect, self.root
         try:
             if dialect.consolidated_key(root) is None:
-                change_node(store, dialect, root, lambda group: _renewed(group, how), GroupModel)
+                change_node(store, dialect, root, lambda group: _edit_inline(group, edit), GroupModel)
             else:
-                _change_separate(store, dialect, root, how)
+                _edit_separate(store, dialect, root, edit)
         except (NodeNotFoundError, NodeTypeError):
-            pass  # the group is gone, and with it what was to be kept up to date
-        except MetadataError as error:  # what the user asked for is done, and this is not what it was about
-            warn(f"{error.message}\n  so it could not be brought up to date; `consolidate_metadata` writes it anew")
+            pass  # the group was erased, with its consolidated metadata
+        except MetadataError as error:  # the user's own change is done: do not fail it
+            warn(f"{error.message}\n  it could not be updated; `consolidate_metadata` writes it anew")
 
 
-_LONGEST_KEY = 4096  # no file system and no object store has longer ones, and each level of one may be a group
+_LONGEST_KEY = 4096  # no file system or object store has longer keys, and each level of a key may be a group
 
 
 def _is_key(key: str) -> bool:
@@ -188,67 +192,69 @@ def _is_key(key: str) -> bool:
     return len(key) <= _LONGEST_KEY
 
 
-def _renewed(group: GroupModel, how: _Change) -> GroupModel:
-    if group.consolidated is None:  # somebody removed it; then there is nothing to keep up to date
-        return group
-    return replace(group, consolidated=how(group.consolidated))
+def _edit_inline(group: GroupModel, edit: _Edit) -> GroupModel:
+    """Edits consolidated metadata inside the group's own document, unless another writer removed it."""
+    return group if group.consolidated is None else replace(group, consolidated=edit(group.consolidated))
 
 
-def _change_separate(store: Store, dialect: Dialect, root: str, how: _Change) -> None:
+def _edit_separate(store: Store, dialect: Dialect, root: str, edit: _Edit) -> None:
+    """Edits consolidated metadata under a key of its own, unless another writer removed it."""
     key = dialect.consolidated_key(root)
     assert key is not None
 
-    def changed(documents: dict[str, Json]) -> tuple[None, dict[str, bytes]]:
+    def edit_document(documents: dict[str, Json]) -> tuple[None, dict[str, bytes]]:
         if key not in documents:
             return None, {}
-        found = _understood(store, dialect, root, documents[key])
-        return None, {key: encode_document(key, dialect.dump_consolidated(root, how(found)), LENIENT_JSON)}
+        copies = _parse_consolidated(store, dialect, root, documents[key])
+        return None, {key: encode_document(key, dialect.dump_consolidated(root, edit(copies)), LENIENT_JSON)}
 
-    change_documents(store, [key], LENIENT_JSON, changed)
+    change_documents(store, [key], LENIENT_JSON, edit_document)
 
 
-def _parsed(store: Store, dialect: Dialect, root: str, value: Buffer) -> dict[str, Json]:
+def _parse_value(store: Store, dialect: Dialect, root: str, value: Buffer) -> dict[str, Json]:
     key = dialect.consolidated_key(root)
     assert key is not None
-    return _understood(store, dialect, root, parse_documents(store, {key: value}, LENIENT_JSON)[key])
+    return _parse_consolidated(store, dialect, root, parse_documents(store, {key: value}, LENIENT_JSON)[key])
 
 
-def _understood(store: Store, dialect: Dialect, root: str, document: Json) -> dict[str, Json]:
+def _parse_consolidated(store: Store, dialect: Dialect, root: str, document: Json) -> dict[str, Json]:
     problems = Problems()
-    found = dialect.parse_consolidated(root, document, problems)
-    if found is None:
+    documents = dialect.parse_consolidated(root, document, problems)
+    if documents is None:
         raise MetadataError(
-            f"the consolidated metadata of {describe_location(store, root)} is not usable",
+            f"the consolidated metadata of {describe_location(store, root)} is invalid",
             problems.found,
             path=root,
-            hint="`use_consolidated=False` looks at the documents themselves",
+            hint="`use_consolidated=False` reads the documents of the nodes instead",
         )
-    return found
+    return documents
 
 
-def wanted(store: Store, use: bool | None) -> ByteRange | Literal[False] | None:
-    """How much of a group's consolidated metadata is asked for when it is opened: all, if it will be trusted, which it
-    is if that is asked for, or if nothing is said and the store cannot be written: what only reads may not need the
-    newest. Who writes asks whether there is any, to keep it up to date."""
+def consolidated_range(store: Store, use: bool | None) -> ByteRange | Literal[False] | None:
+    """Which bytes of a group's consolidated metadata to fetch when opening it: None for all, False for none.
+
+    All of them if the handle will trust them: if `use` is true, or by default for a read-only store, where the newest
+    state matters less. A writer fetches zero bytes, which shows whether there are copies to keep up to date.
+    """
     if store.read_only if use is None else use:
         return None
     return False if store.read_only else (0, 0)
 
 
-def consolidated_of(store: Store, path: str, found: FetchedNode, use: bool | None) -> Consolidated | None:
-    """The consolidated metadata of a group that was fetched with what is `wanted`."""
-    dialect, group = found.dialect, found.node
+def open_consolidated(store: Store, path: str, fetched: FetchedNode, use: bool | None) -> Consolidated | None:
+    """The consolidated metadata of a group that was fetched with `consolidated_range`."""
+    dialect, group = fetched.dialect, fetched.node
     assert isinstance(group, GroupModel)
     trusted = store.read_only if use is None else use
     documents: Mapping[str, Json] | None = group.consolidated
     key = dialect.consolidated_key(path)
-    if key is not None and found.consolidated is not None:
+    if key is not None and fetched.consolidated is not None:
         try:
-            documents = _parsed(store, dialect, path, found.consolidated) if trusted else {}
+            documents = _parse_value(store, dialect, path, fetched.consolidated) if trusted else {}
         except MetadataError as error:
             if use:
                 raise
-            warn(f"{error.message}\n  so the documents of the nodes are read instead")
+            warn(f"{error.message}\n  reading the documents of the nodes instead")
     if documents is None:
         if use:
             raise MetadataError(
@@ -260,8 +266,8 @@ def consolidated_of(store: Store, path: str, found: FetchedNode, use: bool | Non
     return Consolidated(store, dialect, path, documents, trusted=trusted)
 
 
-def gathered(dialect: Dialect, nodes: Mapping[str, NodeModel]) -> dict[str, Json]:
-    """The documents of nodes, by key, as they stand in consolidated metadata."""
+def collect_documents(dialect: Dialect, nodes: Mapping[str, NodeModel]) -> dict[str, Json]:
+    """The documents of `nodes`, by key, in the form of consolidated metadata."""
     documents: dict[str, Json] = {}
     for path, node in nodes.items():
         if isinstance(node, GroupModel):
@@ -272,35 +278,37 @@ def gathered(dialect: Dialect, nodes: Mapping[str, NodeModel]) -> dict[str, Json
     return documents
 
 
-def write_consolidated(store: Store, dialect: Dialect, root: str, gather: Callable[[], dict[str, Json]]) -> None:
-    """Stores consolidated metadata for the group at `root`: what `gather` gives, which is asked again if somebody else
-    brought the copy up to date meanwhile."""
+def write_consolidated(store: Store, dialect: Dialect, root: str, collect: Callable[[], dict[str, Json]]) -> None:
+    """Stores the documents that `collect` returns as consolidated metadata of the group at `root`.
+
+    Calls `collect` again if another writer changes the consolidated metadata meanwhile.
+    """
     key = dialect.consolidated_key(root)
     if key is None:
-        change_node(store, dialect, root, lambda group: _gathering(group, gather()), GroupModel)
+        change_node(store, dialect, root, lambda group: _with_consolidated(group, collect()), GroupModel)
         return
     store.check_writable()
     groups = dialect.consolidated_groups(root)
     for path in groups:
         if isinstance(fetch_model(store, path, dialect), ArrayModel):
             raise NodeTypeError(
-                f"consolidated metadata cannot be written: it is kept in a group at `{path}`, and "
+                f"consolidated metadata cannot be written: it is stored in a group at `{path}`, but "
                 f"{describe_location(store, path)} is an array",
                 path=path,
             )
     for path, node in groups.items():
-        for place, data in dump_node(dialect, path, node).items():
-            store.set_if(place, data, None)
+        for node_key, data in dump_node(dialect, path, node).items():
+            store.set_if(node_key, data, None)
     for attempt in attempts(store, [key]):
         with attempt:
-            _, version = store.get_versioned(key)  # what is there may well be damaged, and is not looked at
+            _, version = store.get_versioned(key)  # the old value is not read: it may be damaged
             if store.set_if(
-                key, encode_document(key, dialect.dump_consolidated(root, gather()), LENIENT_JSON), version
+                key, encode_document(key, dialect.dump_consolidated(root, collect()), LENIENT_JSON), version
             ):
                 return
 
 
-def _gathering(group: GroupModel, documents: dict[str, Json]) -> GroupModel:
-    """The group with these documents, in place of what another writer may have gathered in a way of its own (A34)."""
+def _with_consolidated(group: GroupModel, documents: dict[str, Json]) -> GroupModel:
+    """The group with these documents, without consolidated metadata in the form of another writer (A34)."""
     extra = {member: value for member, value in group.extra.items() if member != "consolidated_metadata"}
     return replace(group, consolidated=documents, extra=extra)

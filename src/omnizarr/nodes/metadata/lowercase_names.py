@@ -1,7 +1,8 @@
-"""Names in lower case: some releases of zarr-python 2 wrote all keys of version 2 so, whatever names the user gave.
+"""Nodes whose names were stored in lower case: some releases of zarr-python 2 lowercased all keys of v2.
 
-What is not found by its name is looked for by that name in lower case, which costs nothing for a name that is all in
-lower case, and the user is told. Nothing is ever created there, and no other name is taken for it."""
+If a name is not found, its lowercase form is looked up, and a warning names it. A name without capitals costs no
+extra request. Nothing is ever created under the lowercase form, and no other spelling is tried.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_node
 from omnizarr.store import ByteRange, Store
 
-__all__ = ["fetch_in_lower_case"]
+__all__ = ["fetch_lowercase"]
 
 
-def fetch_in_lower_case(
+def fetch_lowercase(
     store: Store,
     path: str,
     read_options: ReadOptions,
@@ -24,15 +25,13 @@ def fetch_in_lower_case(
     *,
     consolidated: ByteRange | Literal[False] | None = False,
 ) -> tuple[str, FetchedNode] | None:
-    """The node of version 2 whose path is `path` in lower case, with that path; None if there is none."""
+    """The lowercase form of `path` and the v2 node that lies there; None if there is none."""
     lower = path.lower()
     if lower == path or (known is not None and known.zarr_format != 2):
         return None
     try:
-        found = fetch_node(store, lower, read_options, 2, consolidated=consolidated)
+        fetched = fetch_node(store, lower, read_options, 2, consolidated=consolidated)
     except NodeNotFoundError:
         return None
-    warn(
-        f"{describe_location(store, path)} is not there: `{lower}` is opened, for its writer wrote names in lower case"
-    )
-    return lower, found
+    warn(f"{describe_location(store, path)} does not exist: opened `{lower}`, whose writer stored names in lower case")
+    return lower, fetched
