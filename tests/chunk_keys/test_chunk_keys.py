@@ -53,7 +53,7 @@ def test_coordinates_is_the_inverse_of_key(keys: ChunkKeys, coordinates: tuple[i
 
 @encodings
 @given(key=st.text("c0123/.-+_ ²", max_size=6), ndim=st.integers(0, 3))
-def test_what_has_coordinates_is_their_key(keys: ChunkKeys, key: str, ndim: int) -> None:
+def test_a_key_with_coordinates_is_the_key_of_these(keys: ChunkKeys, key: str, ndim: int) -> None:
     found = keys.coordinates(key, ndim)
     assert found is None or (len(found) == ndim and keys.key(found) == key)
 
@@ -134,7 +134,7 @@ def test_R37_unknown_encodings_are_refused() -> None:
 
 
 @encodings
-def test_A32_written_as_an_object_with_its_separator(keys: ChunkKeys) -> None:
+def test_A32_an_encoding_is_written_as_an_object_with_its_separator(keys: ChunkKeys) -> None:
     assert keys.to_json() == {"name": keys.name, "configuration": {"separator": keys.separator}}  # type: ignore[attr-defined]
     assert read(keys.to_json())[0] == keys
 
@@ -146,7 +146,7 @@ def test_encodings_are_values(keys: ChunkKeys) -> None:
 
 
 @pytest.mark.parametrize("encoding", [DefaultKeys, V2Keys])
-def test_a_program_cannot_give_another_separator(encoding: Any) -> None:
+def test_other_separators_are_argument_errors(encoding: Any) -> None:
     with pytest.raises(ArgumentError, match="separator"):
         encoding("-")
 
@@ -157,7 +157,7 @@ def test_R75_new_arrays_do_not_get_the_encoding_of_v2() -> None:
 
 @encodings
 @given(st.data())
-def test_prefixes_pick_chunks_by_their_first_coordinates(keys: ChunkKeys, data: st.DataObject) -> None:
+def test_prefixes_select_chunks_by_their_first_coordinates(keys: ChunkKeys, data: st.DataObject) -> None:
     ndim = data.draw(st.integers(0, 4))
     at = tuple(data.draw(st.lists(st.integers(0, 12), min_size=ndim, max_size=ndim)))
     key = keys.key(at)
@@ -174,16 +174,16 @@ def test_prefixes_pick_chunks_by_their_first_coordinates(keys: ChunkKeys, data: 
 
 
 @encodings
-def test_prefixes_that_no_chunk_has(keys: ChunkKeys) -> None:
+def test_prefixes_without_chunks(keys: ChunkKeys) -> None:
     for prefix in ("d/", "c/x/", "c0/0/", "c/01/", "c/0/0/", "0/0/", "c/c/", "-1/"):
         assert keys.leading(prefix, 2) is None, prefix
     assert keys.leading("1/", 1) is keys.leading("c/", 0) is None
 
 
-def test_an_encoding_need_not_say_anything_about_prefixes() -> None:
-    class Silent(V2Keys):
+def test_the_fallbacks_for_prefixes() -> None:
+    class Minimal(V2Keys):
         leading = ChunkKeys.leading
         directory = ChunkKeys.directory
 
-    assert Silent().leading("any/", 2) == ()
-    assert Silent().directory((1,), 2) == ""
+    assert Minimal().leading("any/", 2) == ()
+    assert Minimal().directory((1,), 2) == ""

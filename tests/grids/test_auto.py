@@ -1,4 +1,4 @@
-"""Chunk and shard lengths chosen for the user: bounded work, about the target size, near cubic, no slivers."""
+"""Automatic chunk and shard lengths: fast, close to the target size, nearly cubic, without slivers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZES = st.integers(1, 64)
 @example([2**62] * 32, 8)
 @example([10] * 32, 8)
 @example([0, 0], 4)
-def test_every_length_is_from_1_to_the_dimensions_own(shape: list[int], itemsize: int) -> None:
+def test_every_length_is_from_1_to_that_of_the_dimension(shape: list[int], itemsize: int) -> None:
     chunks = auto_chunks(shape, itemsize)
     assert len(chunks) == len(shape)
     assert all(1 <= size <= max(1, length) for size, length in zip(chunks, shape, strict=True))
@@ -73,7 +73,7 @@ def test_equal_dimensions_give_a_near_cube() -> None:
         assert max(chunks) <= 2 * min(chunks)
 
 
-def test_short_dimensions_are_kept_whole() -> None:
+def test_short_dimensions_are_not_divided() -> None:
     assert auto_chunks((5, 10_000, 10_000), 4)[0] == 5
     assert auto_chunks((10_000, 10_000, 4), 4)[2] == 4
 
@@ -99,6 +99,6 @@ def test_a_shard_is_a_whole_number_of_chunks_and_no_more_than_there_are(shape: l
         assert shard < length + chunk or shard == chunk
 
 
-def test_a_shard_grows_to_32_mib_where_there_is_enough_to_hold() -> None:
+def test_a_shard_grows_to_32_mib_if_the_array_is_large_enough() -> None:
     assert auto_shards((4096, 4096, 4096), (64, 64, 64), 4) == (256, 256, 128)
     assert auto_shards((100,), (100,), 8) == (100,)

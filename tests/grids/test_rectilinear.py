@@ -1,4 +1,4 @@
-"""The rectilinear grid: edges as documents spell them, and where every index lies."""
+"""The rectilinear grid: edges in documents, and the chunk of every index."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def axis_of(edges: Any, length: int) -> Any:
     return grid_of(edges, shape=(length,)).axes((length,))[0]
 
 
-def places(value: Any, shape: tuple[int, ...]) -> list[str]:
+def problem_paths(value: Any, shape: tuple[int, ...]) -> list[str]:
     found, problems = read(value, shape)
     assert found is None
     return [problem.path.removeprefix("$.chunk_grid.configuration.") for problem in problems.found]
@@ -59,21 +59,21 @@ def test_the_example_of_the_registry() -> None:
 
 
 def test_R67_kind_is_inline_and_nothing_else() -> None:
-    assert places(document([4], kind="reference"), (6,)) == ["kind"]
-    assert places({"name": "rectilinear", "configuration": {"chunk_shapes": [4]}}, (6,)) == ["kind"]
-    assert places(document([4], chunk_shape=[4]), (6,)) == ["chunk_shape"]
-    assert places("rectilinear", (6,)) == ["kind", "chunk_shapes"]
+    assert problem_paths(document([4], kind="reference"), (6,)) == ["kind"]
+    assert problem_paths({"name": "rectilinear", "configuration": {"chunk_shapes": [4]}}, (6,)) == ["kind"]
+    assert problem_paths(document([4], chunk_shape=[4]), (6,)) == ["chunk_shape"]
+    assert problem_paths("rectilinear", (6,)) == ["kind", "chunk_shapes"]
 
 
 @pytest.mark.parametrize("found", [None, 4, {}, "4", [4], [4, 4, 4]])
 def test_R67_one_entry_for_each_dimension(found: Any) -> None:
-    assert places(document(found), (6, 6)) == ["chunk_shapes"]
+    assert problem_paths(document(found), (6, 6)) == ["chunk_shapes"]
     assert grid_of(shape=()) == Rectilinear(())
 
 
 @pytest.mark.parametrize("entry", [0, -1, 2**63, 4.0, True, None, "4", {}])
 def test_R68_an_entry_is_a_positive_integer_or_a_list(entry: Any) -> None:
-    assert places(document([6, entry]), (6, 6)) == ["chunk_shapes[1]"]
+    assert problem_paths(document([6, entry]), (6, 6)) == ["chunk_shapes[1]"]
 
 
 @pytest.mark.parametrize(
@@ -99,26 +99,26 @@ def test_R68_an_entry_is_a_positive_integer_or_a_list(entry: Any) -> None:
     ],
 )
 def test_R68_a_list_holds_positive_integers_and_pairs(item: Any) -> None:
-    assert places(document([6, [6, item, "x"]]), (6, 6)) == ["chunk_shapes[1][1]"]
+    assert problem_paths(document([6, [6, item, "x"]]), (6, 6)) == ["chunk_shapes[1][1]"]
 
 
-def test_R68_pairs_repeat_a_length_and_integers_go_on_until_the_end() -> None:
+def test_R68_pairs_repeat_a_length_and_integers_repeat_until_the_end() -> None:
     assert grid_of([[4, 2], 1], 4, shape=(9, 9)).edges((9, 9)) == ((4, 4, 1), (4, 4, 1))
 
 
 @given(EDGES)
-def test_R68_what_is_written_is_the_shortest_form_of_the_same_edges(edges: list[int]) -> None:
+def test_R68_edges_are_written_in_the_shortest_form(edges: list[int]) -> None:
     grid = grid_of(edges, shape=(sum(edges),))
     written = grid.to_json()
     assert read(written, (sum(edges),))[0] == grid
     items = written["configuration"]["chunk_shapes"][0]
-    spelled: list[int] = []
+    expanded: list[int] = []
     for item in items:
         length, count = item if isinstance(item, list) else (item, 1)
         assert not isinstance(item, list) or count > 1
-        assert not spelled or spelled[-1] != length
-        spelled += [length] * count
-    assert spelled == edges
+        assert not expanded or expanded[-1] != length
+        expanded += [length] * count
+    assert expanded == edges
     assert grid_of([[edge, 1] for edge in edges], shape=(sum(edges),)) == grid
 
 
@@ -126,7 +126,7 @@ def test_R69_edges_that_end_before_the_dimension_are_refused() -> None:
     found, problems = read(document([4, [4, [1, 3]]]), (100, 8))
     assert found is None
     assert [problem.path for problem in problems.found] == ["$.chunk_grid.configuration.chunk_shapes[1]"]
-    assert problems.found[0].message == "the edges sum up to 7, less than the dimension's length 8"
+    assert problems.found[0].message == "the sum of the edges is 7, less than the dimension's length 8"
 
 
 def test_R69_edges_may_reach_beyond_by_whole_chunks() -> None:
@@ -138,7 +138,7 @@ def test_R69_edges_may_reach_beyond_by_whole_chunks() -> None:
     assert axis_of([], 0).count == 0
 
 
-def test_R72_a_regular_grid_can_be_said_as_a_rectilinear_one() -> None:
+def test_R72_a_rectilinear_grid_can_express_a_regular_one() -> None:
     regular = Regular((4, 3))
     grid = grid_of(4, 3, shape=(10, 9))
     assert grid.axes((10, 9)) == regular.axes((10, 9))
@@ -153,7 +153,7 @@ def test_equal_edges_make_a_regular_axis() -> None:
     assert isinstance(axis_of([4, 4, 4, 9], 13), RectilinearAxis)
 
 
-# -- where indices lie
+# -- indices and chunks
 
 
 def test_R70_the_example_of_the_registry() -> None:
@@ -164,23 +164,23 @@ def test_R70_the_example_of_the_registry() -> None:
     assert [index - start for index, start in zip((20, 15), starts, strict=True)] == [4, 15]
 
 
-def test_A25_the_lengths_of_a_chunk_come_in_the_order_of_the_dimensions() -> None:
+def test_A25_the_lengths_of_a_chunk_are_in_the_order_of_the_dimensions() -> None:
     axes = grid_of([16, 10], [24, 14], shape=(26, 38)).axes((26, 38))
     assert [axis.bounds(index)[1] for axis, index in zip(axes, (0, 1), strict=True)] == [16, 14]
 
 
 @given(EDGES, st.integers(0, 60))
-def test_R70_an_index_lies_in_the_first_chunk_that_ends_beyond_it(edges: list[int], length: int) -> None:
+def test_R70_an_index_is_in_the_first_chunk_that_ends_beyond_it(edges: list[int], length: int) -> None:
     length = min(length, sum(edges))
     axis = axis_of(edges, length)
     ends = list(accumulate(edges))
-    wanted = [next(chunk for chunk, end in enumerate(ends) if end > index) for index in range(length)]
-    assert [axis.locate(index) for index in range(length)] == wanted
-    assert axis.count == (wanted[-1] + 1 if wanted else 0)
+    expected = [next(chunk for chunk, end in enumerate(ends) if end > index) for index in range(length)]
+    assert [axis.locate(index) for index in range(length)] == expected
+    assert axis.count == (expected[-1] + 1 if expected else 0)
     indices = np.arange(length)[::-1]
     chunks = axis.locate_many(indices)
-    assert chunks.tolist() == wanted[::-1]
-    assert axis.starts(chunks).tolist() == [ends[chunk] - edges[chunk] for chunk in wanted[::-1]]
+    assert chunks.tolist() == expected[::-1]
+    assert axis.starts(chunks).tolist() == [ends[chunk] - edges[chunk] for chunk in expected[::-1]]
     assert [axis.bounds(chunk) for chunk in range(axis.count)] == [
         (end - edge, edge) for end, edge in zip(ends[: axis.count], edges, strict=False)
     ]
@@ -190,13 +190,13 @@ def test_R70_an_index_lies_in_the_first_chunk_that_ends_beyond_it(edges: list[in
 def test_the_number_of_chunks_that_a_slice_touches(edges: list[int], data: Any) -> None:
     axis = axis_of(edges, sum(edges))
     start, stop = sorted(data.draw(st.tuples(st.integers(0, sum(edges)), st.integers(0, sum(edges)))))
-    taken = range(start, stop, data.draw(st.integers(1, 12)))
-    assert axis.touched(taken) == len({axis.locate(index) for index in taken})
+    indices = range(start, stop, data.draw(st.integers(1, 12)))
+    assert axis.touched(indices) == len({axis.locate(index) for index in indices})
 
 
 @given(EDGES, st.integers(1, 40))
-def test_R71_chunks_beyond_the_array_have_their_declared_place(edges: list[int], beyond: int) -> None:
-    """Other writers may store them, and whoever erases what lies outside must know where that is."""
+def test_R71_chunks_beyond_the_array_start_where_declared(edges: list[int], beyond: int) -> None:
+    """Other writers may store them, and erasing chunks outside the array needs their position."""
     axis = RectilinearAxis(1, as_runs((edge, 1) for edge in [*edges, 50]))
     starts = [0, *accumulate([*edges, 50])]
     assert [axis.bounds(chunk)[0] for chunk in range(len(starts))] == starts
@@ -208,19 +208,19 @@ def test_R71_chunks_beyond_the_array_have_their_declared_place(edges: list[int],
 
 @given(st.lists(EDGES, min_size=1, max_size=3))
 @example([[6, 10, 15]])
-def test_R71_a_few_shapes_answer_for_all(dimensions: list[list[int]]) -> None:
+def test_R71_a_few_shapes_represent_all(dimensions: list[list[int]]) -> None:
     shape = tuple(sum(edges) for edges in dimensions)
     shapes = list(grid_of(*dimensions, shape=shape).chunk_shapes(shape))
     assert len(set(shapes)) == len(shapes)
     assert tuple(map(min, dimensions)) in shapes
     assert tuple(map(max, dimensions)) in shapes
-    for edges, answering in zip(dimensions, zip(*shapes, strict=True), strict=True):
-        assert set(answering) <= set(edges)
-        assert gcd(*answering) == gcd(*edges)
+    for edges, representative in zip(dimensions, zip(*shapes, strict=True), strict=True):
+        assert set(representative) <= set(edges)
+        assert gcd(*representative) == gcd(*edges)
     assert gcd(*map(prod, shapes)) == prod(gcd(*edges) for edges in dimensions)
 
 
-def test_R71_there_are_never_many_of_them() -> None:
+def test_R71_there_are_never_many_representative_shapes() -> None:
     halved = [2**power * 3 ** (40 - power) for power in range(38, 0, -1)]
     edges = [*range(10**6, 10**6 + 10**4), *halved]
     shapes = list(grid_of(edges, edges, shape=(1, 1)).chunk_shapes((1, 1)))
@@ -243,18 +243,18 @@ def test_growing_beyond_the_edges_adds_more_of_the_last_length() -> None:
     assert grid.fitting((10**15, 6)).chunks == ((4, 3, (5, 2 * 10**14 - 1)), 7)
 
 
-def test_without_any_edge_nothing_says_how_to_grow() -> None:
+def test_a_dimension_without_edges_cannot_grow() -> None:
     with pytest.raises(ArgumentError, match="cannot grow"):
         grid_of([], shape=(0,)).fitting((1,))
 
 
-# -- documents that declare more than anybody can hold
+# -- documents that declare more chunks than fit in memory
 
 
 @pytest.mark.parametrize(
     "entry", [[[1, 10**15]], [2, [1, 10**15]], [[1, 10**15], 3], [[1, 2**63 - 1], [2, 2**63 - 1]], 1]
 )
-def test_very_many_chunks_take_no_room(entry: Any) -> None:
+def test_very_many_chunks_take_no_memory(entry: Any) -> None:
     length = 10**15
     grid = grid_of(entry, shape=(length,))
     axis = grid.axes((length,))[0]
@@ -268,7 +268,7 @@ def test_very_many_chunks_take_no_room(entry: Any) -> None:
         grid.edges((length,))
 
 
-def test_edges_that_no_64_bit_integer_can_add_up() -> None:
+def test_edges_whose_sum_exceeds_64_bits() -> None:
     huge = 2**63 - 1
     axis = axis_of([5, [huge, huge]], huge)
     assert axis.count == 2

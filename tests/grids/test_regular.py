@@ -1,4 +1,4 @@
-"""The regular grid, and the chunk grids of documents."""
+"""The regular grid, and parsing of chunk grids."""
 
 from __future__ import annotations
 

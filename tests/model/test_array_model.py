@@ -1,4 +1,4 @@
-"""The model of an array: equality bit for bit, and what keeps it from being written."""
+"""The model of an array: bitwise equality, bound codecs, and reasons not to write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def model(**options: Any) -> ArrayModel:
     return omnizarr.create_array(None, **{"shape": (4, 6), "dtype": "float32", "chunks": (2, 3), **options}).metadata
 
 
-def test_what_follows_from_the_fields() -> None:
+def test_derived_properties() -> None:
     found = model()
     assert (found.size, found.nbytes, found.dtype) == (24, 96, np.dtype("float32"))
     assert found.sharding is None
@@ -27,7 +27,7 @@ def test_what_follows_from_the_fields() -> None:
     assert sharded.chunk_shape == (2, 3)
 
 
-def test_equality_looks_at_the_bits_of_the_fill_value() -> None:
+def test_equality_compares_the_bits_of_the_fill_value() -> None:
     assert model(fill_value=np.nan) == model(fill_value=np.nan)
     assert model(fill_value=0.0) != model(fill_value=-0.0)
     assert model(fill_value="0x7fc00001") != model(fill_value=np.nan)
@@ -46,7 +46,7 @@ def test_equality_looks_at_the_bits_of_the_fill_value() -> None:
         {"ignored_transformers": ({"name": "x"},)},
     ],
 )
-def test_equality_looks_at_everything_else(change: dict[str, Any]) -> None:
+def test_equality_compares_all_other_fields(change: dict[str, Any]) -> None:
     assert replace(model(), **change) != model()
     assert replace(model(), **change) == replace(model(), **change)
     assert model() != "model"
@@ -54,7 +54,7 @@ def test_equality_looks_at_everything_else(change: dict[str, Any]) -> None:
         hash(model())
 
 
-def test_chains_are_bound_once_and_compared_by_nobody() -> None:
+def test_chains_are_bound_once_and_not_compared() -> None:
     found = model()
     problems = Problems()
     chain = found.chain((2, 3), "$.codecs", problems)
@@ -71,20 +71,20 @@ SKIPPED = Skipped({"name": "mystery", "must_understand": False})
     [
         ({}, None),
         ({"codecs": (Bytes("little"), Gzip(1))}, None),
-        ({"codecs": (Bytes("little"), SKIPPED)}, "unknown here"),
-        ({"codecs": (Sharding((1, 1), (Bytes("little"), SKIPPED)),)}, "unknown here"),
-        ({"codecs": (Sharding((1, 1), (Sharding((1, 1), (Bytes("little"), SKIPPED)),)),)}, "unknown here"),
-        ({"codecs": (Sharding((1, 1), index_codecs=(Bytes("little"), SKIPPED)),)}, "unknown here"),
+        ({"codecs": (Bytes("little"), SKIPPED)}, "names unknown codecs"),
+        ({"codecs": (Sharding((1, 1), (Bytes("little"), SKIPPED)),)}, "names unknown codecs"),
+        ({"codecs": (Sharding((1, 1), (Sharding((1, 1), (Bytes("little"), SKIPPED)),)),)}, "names unknown codecs"),
+        ({"codecs": (Sharding((1, 1), index_codecs=(Bytes("little"), SKIPPED)),)}, "names unknown codecs"),
         ({"codecs": (Sharding((1, 1), index_codecs=None),)}, "index"),
-        ({"ignored_transformers": ({"name": "mystery", "must_understand": False},)}, "unknown here"),
+        ({"ignored_transformers": ({"name": "mystery", "must_understand": False},)}, "names unknown codecs"),
     ],
 )
-def test_R38_what_keeps_an_array_from_being_written(change: dict[str, Any], reason: str | None) -> None:
+def test_R38_reasons_not_to_write_an_array(change: dict[str, Any], reason: str | None) -> None:
     found = replace(model(), **change).read_only_reason
     assert (found is None) if reason is None else (found is not None and reason in found)
 
 
-def test_problems_with_codecs_are_told_by_their_place_in_the_document() -> None:
+def test_problems_with_codecs_have_their_path_in_the_document() -> None:
     problems = Problems()
     found = replace(model(), codecs=(SKIPPED, Bytes()))
     assert found.chain((2, 3), "$.codecs", problems) is None

@@ -30,7 +30,7 @@ def test_R6_one_normal_form(path: str | None, expected: str) -> None:
 
 
 @pytest.mark.parametrize("path", [".", "..", "a/..", "./a", "a\0b", "a/\ud800", 3, b"a", ["a"]])
-def test_what_is_no_path_is_refused(path: Any) -> None:
+def test_invalid_paths_are_refused(path: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         normal_path(path, "name")
     assert caught.value.argument == "name"
@@ -43,7 +43,7 @@ def test_joining_and_parents() -> None:
 
 
 @given(st.lists(st.text("ab.é", min_size=1).filter(lambda name: name.strip(".")), min_size=1))
-def test_a_path_is_its_parent_and_its_name(names: list[str]) -> None:
+def test_a_path_consists_of_its_parent_and_its_name(names: list[str]) -> None:
     path = normal_path("/".join(names))
     assert path == "/".join(names)
     assert join_path(parent_path(path), names[-1]) == path

@@ -1,4 +1,4 @@
-"""Chunk key encodings: under which key a chunk lies, and back; one file per registered name."""
+"""Chunk key encodings: from a chunk's coordinates to its key and back. One module per registered name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from omnizarr.chunk_keys.v2 import V2Keys
 
 __all__ = ["ChunkKeys", "DefaultKeys", "DraftKeys", "V2Keys", "chunk_key_encodings", "parse_chunk_keys"]
 
-# The names that version 0.1 documented.
+# Names that version 0.1 documented.
 Default, Draft, V2 = DefaultKeys, DraftKeys, V2Keys
 
 
 def parse_chunk_keys(value: Json, path: str, problems: Problems) -> ChunkKeys | None:
-    """Reads a `chunk_key_encoding` member, as a name or as an object (R14, R77); adds to `problems` if it is wrong."""
+    """The encoding of a `chunk_key_encoding` member, a name or an object (R14, R77); adds to `problems` if it is
+    invalid."""
     extension = parse_extension(value, path, problems, kind="chunk key encoding", ignorable=False)
     encoding = extension and find_registered(extension, chunk_key_encodings, problems)
     if not extension or not encoding:

@@ -1,4 +1,5 @@
-"""What a chunk key encoding is: a one-to-one map between the coordinates of chunks and the ends of their keys."""
+"""The contract of a chunk key encoding: a one-to-one map between coordinates of chunks and keys below the array's
+prefix."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["ChunkKeys", "chunk_key_encodings"]
 
 
 class ChunkKeys(ABC):
-    """A chunk key encoding and its configuration: a value that compares equal, hashes, pickles and never changes."""
+    """A chunk key encoding and its configuration: an immutable value with equality and a hash, which can be pickled."""
 
     __slots__ = ()
     name: ClassVar[str]
@@ -21,7 +22,7 @@ class ChunkKeys(ABC):
     @classmethod
     @abstractmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> ChunkKeys | None:
-        """Reads the configuration of the encoding at `path`; adds to `problems` and gives None if it is wrong."""
+        """The encoding with the configuration at `path`; adds to `problems` and returns None if that is invalid."""
 
     @abstractmethod
     def to_json(self) -> Json:
@@ -29,7 +30,7 @@ class ChunkKeys(ABC):
 
     @abstractmethod
     def join(self, parts: Sequence[str]) -> str:
-        """The key of a chunk whose coordinates are text already. Called once per chunk: it must be quick."""
+        """The key of a chunk from its coordinates as text. Called once per chunk, so it must be fast."""
 
     def key(self, coordinates: Sequence[int]) -> str:
         """The key of a chunk, below the prefix of its array."""
@@ -37,20 +38,19 @@ class ChunkKeys(ABC):
 
     @abstractmethod
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
-        """The coordinates for which `key` gives this very text, in an array of `ndim` dimensions; None if there are
-        none."""
+        """The inverse of `key()` for an array of `ndim` dimensions; None if `key` is not exactly the key of a chunk."""
 
     def alternative(self) -> ChunkKeys | None:
-        """The keys that may be there instead, where a document does not say which ones are."""
+        """The other encoding that may have been used, if the document does not say which."""
         return None
 
     def leading(self, prefix: str, ndim: int) -> tuple[int, ...] | None:
-        """What is sure about all chunks whose keys start with `prefix`, which is empty or ends in `/`: their first
-        coordinates. None if no chunk has such a key; nothing is sure unless an encoding says more."""
+        """The first coordinates that all chunks with keys below `prefix` share. `prefix` is empty or ends in `/`. None
+        if no chunk has such a key. The fallback, (), is always correct."""
         return ()
 
     def directory(self, leading: Sequence[int], ndim: int) -> str:
-        """A prefix, empty or ending in `/`, of the keys of all chunks that have these first coordinates."""
+        """A prefix, empty or ending in `/`, of the keys of all chunks with these first coordinates."""
         return ""
 
 

@@ -14,7 +14,7 @@ __all__ = ["DefaultKeys"]
 
 @dataclass(frozen=True, slots=True)
 class DefaultKeys(Separated):
-    """The prefix `c` keeps chunks apart from metadata and from other nodes."""
+    """The prefix `c` separates chunks from metadata and other nodes."""
 
     name: ClassVar[str] = "default"
     default_separator: ClassVar[str] = "/"

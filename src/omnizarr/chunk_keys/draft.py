@@ -13,14 +13,14 @@ __all__ = ["DraftKeys"]
 
 @dataclass(frozen=True, slots=True)
 class DraftKeys(Separated):
-    """Between the `c` and the first coordinate is nothing."""
+    """No separator between the `c` and the first coordinate."""
 
     name: ClassVar[str] = "draft"
     default_separator: ClassVar[str] = "/"
 
     separator: str = "/"
     scalar: str = "c"
-    """The key without dimensions; zarr-python 2 wrote `c0` (A13)."""
+    """The key of an array without dimensions. zarr-python 2 wrote `c0` (A13)."""
 
     def join(self, parts: Sequence[str]) -> str:
         return "c" + self.separator.join(parts) if parts else self.scalar

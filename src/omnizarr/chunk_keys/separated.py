@@ -1,4 +1,4 @@
-"""What the encodings of the core have in common: decimal coordinates with a separator between them (R73–R77)."""
+"""The base class of encodings with decimal coordinates and a separator between them (R73–R77)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T", bound="Separated")
 
 @dataclass(frozen=True, slots=True)
 class Separated(ChunkKeys):
-    """Coordinates joined by `/`, which makes directories of them, or by `.`, which does not."""
+    """Coordinates joined by `/`, which creates directories in a file system, or by `.`, which does not."""
 
     default_separator: ClassVar[str]
 
@@ -29,7 +29,7 @@ class Separated(ChunkKeys):
     def __post_init__(self) -> None:
         if self.separator not in ("/", "."):
             raise ArgumentError(
-                f"separator of chunk keys: expected `/` or `.`, found {self.separator!r}", argument="separator"
+                f"chunk key separator: expected `/` or `.`, found {self.separator!r}", argument="separator"
             )
 
     @classmethod
@@ -47,9 +47,9 @@ class Separated(ChunkKeys):
     def leading(self, prefix: str, ndim: int) -> tuple[int, ...] | None:
         if self.separator == "/":
             for more in range(1, ndim + 1):
-                found = self.coordinates(prefix + self.separator.join(["0"] * more), ndim)
-                if found is not None:
-                    return found[: ndim - more]
+                coordinates = self.coordinates(prefix + self.separator.join(["0"] * more), ndim)
+                if coordinates is not None:
+                    return coordinates[: ndim - more]
         return () if self.join(["0"] * ndim).startswith(prefix) else None
 
     def directory(self, leading: Sequence[int], ndim: int) -> str:
@@ -62,6 +62,5 @@ class Separated(ChunkKeys):
 
 @lru_cache(maxsize=64)
 def decimal_key(start: str, separator: str, ndim: int) -> re.Pattern[str]:
-    """Matches `start` and `ndim` numbers as Python writes them: no sign, no leading zero, and no more digits than the
-    largest index of 64 bits has."""
+    """A pattern for `start` and `ndim` decimal numbers: no sign, no leading zero, at most 19 digits (64 bits)."""
     return re.compile(re.escape(start) + re.escape(separator).join(["(?:0|[1-9][0-9]{0,18})"] * ndim))

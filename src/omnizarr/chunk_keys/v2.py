@@ -1,4 +1,4 @@
-"""The encoding `v2`, which arrays keep that came from Zarr v2: `1.23`, or `1/23`; `0` without dimensions (R74)."""
+"""The encoding `v2`, for arrays converted from Zarr v2: `1.23`, or `1/23`; `0` without dimensions (R74)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["V2Keys"]
 
 @dataclass(frozen=True, slots=True)
 class V2Keys(Separated):
-    """Nothing but the coordinates; not recommended for new arrays (R75)."""
+    """Coordinates without a prefix. Not recommended for new arrays (R75)."""
 
     name: ClassVar[str] = "v2"
     default_separator: ClassVar[str] = "."

@@ -171,7 +171,7 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         extra=extra,
         spelled={name: document.get(name) for name in _SPELLED} if has_zarr_python_name(document["data_type"]) else {},
     )
-    model.bound_before(shared.chains)
+    model.share_chains(shared.chains)
     # Check the codecs even if another member is invalid, so that one report has all problems.
     for chunk_shape in grid.chunk_shapes(shape):
         if model.chain(chunk_shape, "$.codecs", problems) is None:

@@ -1,4 +1,4 @@
-"""Chunk grids: how an array is cut into chunks; one file per registered name."""
+"""Chunk grids: how an array is divided into chunks. One module per registered name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ chunk_grids.register(Rectilinear.name, Rectilinear)
 
 
 def parse_grid(value: Json, shape: Sequence[int] | None, path: str, problems: Problems) -> Grid | None:
-    """Reads a `chunk_grid` member, as a name or as an object (R13); adds to `problems` if it is wrong."""
+    """The grid of a `chunk_grid` member, a name or an object (R13); adds to `problems` if it is invalid."""
     extension = parse_extension(value, path, problems, kind="chunk grid", ignorable=False)
     grid = extension and find_registered(extension, chunk_grids, problems)
     if not extension or not grid:

@@ -1,4 +1,4 @@
-"""What a chunk grid is: one axis of chunk edges per dimension, without gaps or overlaps."""
+"""The contract of a chunk grid: one axis per dimension, divided into chunks without gaps or overlaps."""
 
 from __future__ import annotations
 
@@ -15,38 +15,40 @@ __all__ = ["Axis", "Grid"]
 
 
 class Axis(ABC):
-    """How one dimension is divided: chunks 0 … count-1 cover 0 … length, the last one may overhang."""
+    """The chunks of one dimension: chunks 0 … count-1 cover the indices 0 … length-1. The last one may overhang."""
 
     length: int
     count: int
     size: int | None
-    """The length of every chunk, if all are equally long."""
+    """The length of every chunk, if all have the same; otherwise None."""
 
     @abstractmethod
     def bounds(self, chunk: int) -> tuple[int, int]:
-        """Where a chunk starts, and its full length (which may overhang)."""
+        """The start of a chunk, and its full length including any overhang."""
 
     @abstractmethod
     def locate(self, index: int) -> int:
-        """The chunk that holds an index of 0 … length-1."""
+        """The chunk that contains an index of 0 … length-1."""
 
     @abstractmethod
     def locate_many(self, indices: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """`locate` for many."""
+        """`locate` for an array of indices."""
 
     @abstractmethod
     def starts(self, chunks: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """Where each of `chunks` starts."""
+        """The start of each of `chunks`."""
 
-    def touched(self, taken: range) -> int:
-        """How many chunks hold at least one of these indices, which ascend. Whose `size` is None must say it."""
-        if not taken or (self.size is not None and taken.step > self.size):  # at most one in a chunk
-            return len(taken)
-        return self.locate(taken[-1]) - self.locate(taken[0]) + 1
+    def touched(self, indices: range) -> int:
+        """The number of chunks that contain at least one of `indices`, which ascend.
+
+        An axis whose `size` is None must override it, because this fallback also counts chunks that a step skips."""
+        if not indices or (self.size is not None and indices.step > self.size):  # at most one index per chunk
+            return len(indices)
+        return self.locate(indices[-1]) - self.locate(indices[0]) + 1
 
 
 class Grid(ABC):
-    """A kind of chunk grid with its configuration: a value that compares equal, hashes and never changes."""
+    """A chunk grid and its configuration: an immutable value with equality and a hash."""
 
     name: ClassVar[str]
 
@@ -55,8 +57,8 @@ class Grid(ABC):
     def parse(
         cls, configuration: dict[str, Json], shape: Sequence[int] | None, path: str, problems: Problems
     ) -> Grid | None:
-        """Reads the configuration of the grid at `path`; adds to `problems` and gives None if it is wrong. Without a
-        shape, because that is wrong too, everything else is checked all the same."""
+        """The grid with the configuration at `path`; adds to `problems` and returns None if that is invalid. `shape` is
+        None if the document's shape is invalid; then everything else is checked."""
 
     @abstractmethod
     def to_json(self) -> Json:
@@ -68,21 +70,21 @@ class Grid(ABC):
 
     @abstractmethod
     def chunk_shapes(self, shape: Sequence[int]) -> Iterable[tuple[int, ...]]:
-        """Shapes of chunks that answer for all others: the smallest and the largest are among them, and what divides
-        all of these, or all their sizes, divides every chunk. One, if there is no chunk yet; none, if there can be
-        none."""
+        """A few chunk shapes that represent all others, for checking codecs: the smallest, the largest, and enough
+        shapes that every divisor of their lengths or sizes divides those of every chunk. One shape if the array has no
+        chunks yet; none if it can have none."""
 
     @property
     @abstractmethod
     def chunks(self) -> tuple[Any, ...]:
-        """What the document says of each dimension, which is short however many chunks there are: their length; or, if
-        that may differ, a tuple of lengths and of pairs of a length and how often it is repeated."""
+        """The chunk lengths of each dimension in the short form of a document: one length or, if lengths differ, a
+        tuple of lengths and of pairs (length, repetitions)."""
 
     @abstractmethod
     def edges(self, shape: Sequence[int]) -> tuple[int, ...] | tuple[tuple[int, ...], ...]:
-        """As users see it: a length per dimension; or, if that may differ, the lengths of all chunks per dimension,
-        which sum up to that of the array."""
+        """The chunk lengths for users: one length per dimension or, if lengths differ, the lengths of all chunks per
+        dimension, whose sum is the array's length."""
 
     def fitting(self, shape: Sequence[int]) -> Grid:
-        """The grid of the same array once it is given another shape: the same chunks, and more if they are needed."""
+        """The grid for another shape of the array: the same chunks, and more if they are needed."""
         return self

@@ -1,7 +1,7 @@
-"""The rectilinear grid: each dimension says by itself how long its chunks are, one after the other (R67–R72).
+"""The rectilinear grid: each dimension lists the lengths of its chunks (R67–R72).
 
-Edges are kept as runs of equal ones, as documents may spell them, and all arithmetic is over runs: a document of a few
-bytes can declare more chunks than any list holds.
+Chunk lengths ("edges") are stored as runs of equal ones, as in documents, and all arithmetic works on runs, because a
+document of a few bytes can declare more chunks than fit in memory.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from omnizarr.grids.regular import RegularAxis
 __all__ = ["Rectilinear", "RectilinearAxis", "Runs", "as_runs"]
 
 Runs: TypeAlias = tuple[tuple[int, int], ...]
-"""Edges and how often each is repeated, from the first chunk of a dimension to the last; neighbours differ."""
+"""Pairs (edge, repetitions), from the first chunk of a dimension to the last. Neighbouring edges differ."""
 
 _MOST_SHOWN = 2**20  # chunks of a dimension whose lengths are listed for users
-_MOST_SHAPES = 2**8  # of chunks that answer for others; a document of many dimensions could name any number
+_MOST_SHAPES = 2**8  # representative chunk shapes; a document of many dimensions could produce any number
 
 
 def as_runs(edges: Iterable[tuple[int, int]]) -> Runs:
-    """Edges with their repetitions, brought into the shortest form."""
+    """Pairs (edge, repetitions) with equal neighbours merged."""
     runs: list[tuple[int, int]] = []
     for edge, count in edges:
         if runs and runs[-1][0] == edge:
@@ -42,7 +42,7 @@ def as_runs(edges: Iterable[tuple[int, int]]) -> Runs:
 
 
 class RectilinearAxis(Axis):
-    """Chunks whose edges are `runs`, along a dimension of `length`. Those beyond it are not counted."""
+    """Chunks with the edges `runs` along a dimension of `length`. Chunks beyond the end are not counted."""
 
     __slots__ = ("_arrays", "_edges", "_firsts", "_starts", "count", "length")
 
@@ -52,9 +52,9 @@ class RectilinearAxis(Axis):
         self.length = length
         self._edges = [edge for edge, _ in runs]
         self._starts: list[int] = []
-        """Where each run starts,"""
+        """The index at which each run starts."""
         self._firsts: list[int] = []
-        """and which chunk is its first. Only Python's integers hold what a document may declare beyond the array."""
+        """The first chunk of each run. Python integers, because values beyond the array may exceed 64 bits."""
         start = first = 0
         for edge, count in runs:
             self._starts.append(start)
@@ -67,7 +67,7 @@ class RectilinearAxis(Axis):
 
     def bounds(self, chunk: int) -> tuple[int, int]:
         run = bisect_right(self._firsts, chunk) - 1
-        if run < 0:  # no edge is declared, so nothing but a stray key can speak of a chunk
+        if run < 0:  # no edge is declared: only a stray key can name a chunk
             return 0, 0
         edge = self._edges[run]
         return self._starts[run] + (chunk - self._firsts[run]) * edge, edge
@@ -86,17 +86,17 @@ class RectilinearAxis(Axis):
         run = np.searchsorted(firsts, chunks, "right") - 1
         return starts[run] + (chunks - firsts[run]) * edges[run]
 
-    def touched(self, taken: range) -> int:
+    def touched(self, indices: range) -> int:
         total = 0
-        while taken and taken.step > 1:  # each run is regular
-            run = bisect_right(self._starts, taken[0]) - 1
+        while indices and indices.step > 1:  # count run by run, because each run is regular
+            run = bisect_right(self._starts, indices[0]) - 1
             end = self._starts[run + 1] if run + 1 < len(self._starts) else self.length
-            here = -(-(min(end, taken.stop) - taken.start) // taken.step)
+            count = -(-(min(end, indices.stop) - indices.start) // indices.step)
             total += RegularAxis(self.length, self._edges[run]).touched(
-                range(taken.start - self._starts[run], taken[here - 1] - self._starts[run] + 1, taken.step)
+                range(indices.start - self._starts[run], indices[count - 1] - self._starts[run] + 1, indices.step)
             )
-            taken = taken[here:]
-        return total + super().touched(taken)
+            indices = indices[count:]
+        return total + super().touched(indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Rectilinear(Grid):
 
     name: ClassVar[str] = "rectilinear"
     dimensions: tuple[int | Runs, ...]
-    """For each dimension one length of all its chunks, or the length of each."""
+    """For each dimension one length for all chunks, or the runs of all lengths."""
 
     @property
     def chunks(self) -> tuple[Any, ...]:
@@ -121,13 +121,13 @@ class Rectilinear(Grid):
         return tuple(map(_axis, shape, self.dimensions))
 
     def chunk_shapes(self, shape: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-        telling = [[runs] if isinstance(runs, int) else _telling(runs) for runs in self.dimensions]
-        if not all(telling):
+        edges = [[runs] if isinstance(runs, int) else _representative_edges(runs) for runs in self.dimensions]
+        if not all(edges):
             return ()
-        most = max(map(len, telling), default=1)
-        together = (tuple(edges[min(turn, len(edges) - 1)] for edges in telling) for turn in range(most))
-        # A codec may ask for what only the product of all lengths must be, such as a multiple of six.
-        return tuple(dict.fromkeys([*together, *islice(product(*telling), _MOST_SHAPES)]))
+        most = max(map(len, edges), default=1)
+        diagonal = (tuple(axis[min(turn, len(axis) - 1)] for axis in edges) for turn in range(most))
+        # Combinations too, because a codec may restrict the product of all lengths, for example to multiples of six.
+        return tuple(dict.fromkeys([*diagonal, *islice(product(*edges), _MOST_SHAPES)]))
 
     def edges(self, shape: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         axes = self.axes(shape)
@@ -136,12 +136,12 @@ class Rectilinear(Grid):
                 f"a dimension has more than {_MOST_SHOWN} chunks, too many to list their lengths",
                 hint="`array.metadata.grid.chunks` has them in the short form of the document",
             )
-        return tuple(map(_inside, axes))
+        return tuple(map(_clipped_lengths, axes))
 
     def fitting(self, shape: Sequence[int]) -> Rectilinear:
-        """What grows beyond the edges gets more of the last length. (One edge for all that is new would make a chunk of
-        each row that is appended, or one of any size, which no inner chunk might divide.)"""
-        return Rectilinear(tuple(_longer(runs, length) for runs, length in zip(self.dimensions, shape, strict=True)))
+        """A dimension that grows beyond its edges gets more chunks of the last length. (A single new edge for the whole
+        growth could be one row long for each append, or have a length that no inner chunk divides.)"""
+        return Rectilinear(tuple(_extend(runs, length) for runs, length in zip(self.dimensions, shape, strict=True)))
 
     @classmethod
     def parse(
@@ -167,7 +167,7 @@ class Rectilinear(Grid):
 
     @staticmethod
     def _parse_dimension(found: Json, place: str, problems: Problems) -> int | Runs | None:
-        """One length, or a list of lengths and of pairs of a length and how often it is repeated."""
+        """One length, or a list of lengths and of pairs [length, repetitions]."""
         if _is_length(found):
             return found
         if not isinstance(found, list):
@@ -175,7 +175,7 @@ class Rectilinear(Grid):
             return None
         for index, item in enumerate(found):
             if not _is_length(item) and not (isinstance(item, list) and len(item) == 2 and all(map(_is_length, item))):
-                problems.add(  # one is enough: a list may be long
+                problems.add(  # report one problem only, because a list may be long
                     f"{place}[{index}]",
                     f"expected an integer from 1 to 2^63-1, or a pair [length, count] of such, found {describe(item)}",
                 )
@@ -184,10 +184,10 @@ class Rectilinear(Grid):
 
 
 def _check_sum(runs: int | Runs, length: int, place: str, problems: Problems) -> None:
-    """Adds to `problems` if edges do not reach the end of a dimension."""
+    """Add a problem if the edges do not reach the end of a dimension."""
     total = length if isinstance(runs, int) else _sum(runs)
     if total < length:
-        problems.add(place, f"the edges sum up to {total}, less than the dimension's length {length}")
+        problems.add(place, f"the sum of the edges is {total}, less than the dimension's length {length}")
 
 
 def _as_lists(chunks: Any) -> Json:
@@ -195,7 +195,7 @@ def _as_lists(chunks: Any) -> Json:
 
 
 def _is_length(value: Json) -> TypeGuard[int]:
-    return is_integer(value) and 1 <= value < 2**63  # no index is longer than 64 bits
+    return is_integer(value) and 1 <= value < 2**63  # indices have 64 bits
 
 
 def _sum(runs: Runs) -> int:
@@ -203,7 +203,7 @@ def _sum(runs: Runs) -> int:
 
 
 def _axis(length: int, runs: int | Runs) -> Axis:
-    """The axis of a dimension; a regular one if all chunks that there are have the same length."""
+    """The axis of a dimension: a regular one if all chunks inside the array have one length."""
     if isinstance(runs, int):
         return RegularAxis(length, runs)
     if runs and runs[0][0] * runs[0][1] >= length:
@@ -211,9 +211,9 @@ def _axis(length: int, runs: int | Runs) -> Axis:
     return RectilinearAxis(length, runs)
 
 
-def _telling(runs: Runs) -> list[int]:
-    """Edges that answer for all: the smallest, the largest, and those each of which lowers the greatest common divisor
-    of those before it. There are at most 64 of those, for each halves it at least."""
+def _representative_edges(runs: Runs) -> list[int]:
+    """The smallest edge, the largest, and each edge that lowers the greatest common divisor of the edges before it.
+    Each of the latter at least halves the divisor, so there are at most 64."""
     edges = dict.fromkeys(edge for edge, _ in runs)
     if not edges:
         return []
@@ -225,17 +225,17 @@ def _telling(runs: Runs) -> list[int]:
     return list(dict.fromkeys([min(edges), max(edges), *lowering]))
 
 
-def _inside(axis: Axis) -> tuple[int, ...]:
-    """The lengths of all chunks, each no longer than what lies in the array."""
+def _clipped_lengths(axis: Axis) -> tuple[int, ...]:
+    """The lengths of all chunks, clipped to the array."""
     bounds = map(axis.bounds, range(axis.count))
     return tuple(min(size, axis.length - start) for start, size in bounds)
 
 
-def _longer(runs: int | Runs, length: int) -> int | Runs:
+def _extend(runs: int | Runs, length: int) -> int | Runs:
     missing = 0 if isinstance(runs, int) else length - _sum(runs)
     if isinstance(runs, int) or missing <= 0:
         return runs
     if not runs:
-        raise ArgumentError("the grid of the array says of no chunk how long it is, so it cannot grow")
+        raise ArgumentError("the array cannot grow: its grid declares no chunk length in this dimension")
     edge = runs[-1][0]
     return as_runs([*runs, (edge, -(-missing // edge))])

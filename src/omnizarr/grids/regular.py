@@ -1,4 +1,4 @@
-"""The regular grid: every chunk has the same shape, and the last of each dimension may overhang (R62–R66)."""
+"""The regular grid: all chunks have one shape. The last chunk of a dimension may overhang (R62–R66)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Regular(Grid):
     def parse_lengths(
         found: Json, shape: Sequence[int] | None, place: str, problems: Problems
     ) -> tuple[int, ...] | None:
-        """The chunk lengths at `place`; one of 0 is read as 1 where the dimension's length is 0 (A35)."""
+        """The chunk lengths at `place`. A length of 0 is read as 1 if the dimension's length is 0 (A35)."""
         before = len(problems.found)
         if not isinstance(found, list) or not all(is_integer(size) for size in found):
             problems.expected(place, "a list of integers", found)
@@ -89,7 +89,7 @@ class Regular(Grid):
             if size == 0 and shape is not None and shape[axis] == 0:
                 problems.warn(f"{place}[{axis}]", "a chunk length of 0 is read as 1")
                 size = 1
-            if not 1 <= size < 2**63:  # no index is longer than 64 bits
+            if not 1 <= size < 2**63:  # indices have 64 bits
                 problems.expected(f"{place}[{axis}]", "an integer from 1 to 2^63-1", size)
             sizes.append(size)
         return tuple(sizes) if len(problems.found) == before else None

@@ -1,4 +1,4 @@
-"""The one model that all generations are translated to and from."""
+"""The model of arrays and groups: one form for the documents of all generations."""
 
 from omnizarr.model.array import MOST_DIMENSIONS, ArrayModel, ZarrFormat, every_codec
 from omnizarr.model.group import GroupModel

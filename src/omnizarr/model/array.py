@@ -1,4 +1,4 @@
-"""An array, as every generation can describe one: shaped like v3.1, with everything parsed and checked."""
+"""The model of an array for all generations: the structure of v3.1, parsed and checked."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_DIMENSIONS", "ArrayModel", "ZarrFormat", "every_codec"]
 
-MOST_DIMENSIONS = 63  # NumPy holds 64; rows of chunks and indexes of shards have one more than the array
-"""What NumPy can hold."""
+MOST_DIMENSIONS = 63
+"""NumPy supports 64, and rows of chunks and shard indexes need one more dimension than the array."""
 
 ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022"]
-"""The generations, as users name them."""
+"""The generations as users name them."""
 
 
 _MOST_CHAINS = 256  # chunk shapes whose bound codecs are kept; a grid may have very many
@@ -33,33 +33,33 @@ _JSON = ("attributes", "extra", "extensions", "fallback", "spelled")
 
 @dataclass(frozen=True, eq=False)
 class ArrayModel:
-    """What an array is: everything that its document says, and nothing about where it lies."""
+    """Everything that an array's document says, and nothing about its location."""
 
     shape: tuple[int, ...]
     data_type: DataType
     fill: Scalar | None
-    """None is an undefined fill value, which v3 cannot express: a state of its own, not zero."""
+    """None means an undefined fill value, which differs from zero and which v3 cannot express."""
     grid: Grid
     chunk_keys: ChunkKeys
     codecs: tuple[Codec, ...]
     attributes: dict[str, Json] = field(default_factory=dict)
     dimension_names: tuple[str | None, ...] | None = None
     storage_transformers: tuple[StorageTransformer, ...] = ()
-    """What stands between the array and its store; a leading sharding transformer is a codec here instead."""
+    """The transformers between the array and its store. A leading sharding transformer is in `codecs` instead."""
     ignored_transformers: tuple[Json, ...] = ()
-    """Entries that we do not know and may ignore (R123)."""
+    """Unknown entries that may be ignored (R123)."""
     zarr_format: ZarrFormat = 3
     extra: dict[str, Json] = field(default_factory=dict)
-    """Members that we do not know and may ignore; they are written back as they were (R32)."""
+    """Unknown members that may be ignored. They are written back unchanged (R32)."""
     extensions: tuple[Json, ...] = ()
-    """What a draft's document says it needs besides the core (S26)."""
+    """The extensions that a draft's document requires (S26)."""
     fallback: Json = None
-    """The data type that readers may use who do not know this one, where a draft's document names one (S18)."""
+    """The fallback data type of a draft's document, for readers that do not know `data_type` (S18)."""
     spelled: dict[str, Json] = field(default_factory=dict)
-    """Members that the model says in its own way, as the document spelt them. They never change, so they are written
-    back as they were: whoever wrote them so reads them so."""
+    """Members in the document's own notation, where the model's differs. They never change and are written back as they
+    were, so that the original writer can still read them."""
     guessed_keys: bool = False
-    """Whether the document does not say how chunk keys are separated, so that what is stored must tell (V28)."""
+    """Whether the document does not name the chunk key separator, so that stored keys must show it (V28)."""
 
     _chains: dict[tuple[int, ...], Chain] = field(default_factory=dict, init=False, repr=False)
 
@@ -69,7 +69,7 @@ class ArrayModel:
 
     @property
     def filler(self) -> Scalar:
-        """What elements are that nobody wrote, even where the fill value is undefined: then it may be anything."""
+        """The value of unwritten elements: the fill value or, if that is undefined, a default."""
         if self.fill is not None:
             return self.fill
         return np.zeros((), self.dtype) if self.data_type.fixed_size else self.data_type.default_fill()
@@ -89,20 +89,21 @@ class ArrayModel:
 
     @property
     def read_only_reason(self) -> str | None:
-        """Why the array can be read but not written, if that is so: parts of its metadata were ignored (R38)."""
+        """Why the array cannot be written although it can be read: parts of its metadata were ignored (R38). None if it
+        can be written."""
         every = tuple(every_codec(self.codecs))
         if any(isinstance(codec, Skipped) for codec in every) or self.ignored_transformers:
-            return "its metadata names codecs or storage transformers that are unknown here; it can only be read"
+            return "its metadata names unknown codecs or storage transformers; it can only be read"
         if any(isinstance(codec, Sharding) and codec.index_codecs is None for codec in every):
             return "its metadata does not say how the index of a shard is encoded; it can only be read"
         return None
 
-    def bound_before(self, chains: dict[tuple[int, ...], Chain]) -> None:
-        """Takes, and adds to, what was bound for arrays of the same codecs, data type and fill value."""
+    def share_chains(self, chains: dict[tuple[int, ...], Chain]) -> None:
+        """Use and extend `chains`, the chains of arrays with the same codecs, data type and fill value."""
         object.__setattr__(self, "_chains", chains)
 
     def chain(self, chunk_shape: tuple[int, ...], path: str, problems: Problems) -> Chain | None:
-        """The codecs, bound to chunks of that shape, which are kept for the next chunk."""
+        """The codecs bound to chunks of that shape. Cached."""
         chain = self._chains.get(chunk_shape)
         if chain is None:
             spec = ChunkSpec(chunk_shape, self.dtype, self.filler)
@@ -129,7 +130,7 @@ class ArrayModel:
 
 
 def every_codec(codecs: Iterable[Codec]) -> Iterator[Codec]:
-    """Codecs, and those within them."""
+    """`codecs` and the codecs inside them."""
     for codec in codecs:
         yield codec
         if isinstance(codec, Sharding):

@@ -1,4 +1,4 @@
-"""A group, as every generation can describe one."""
+"""The model of a group for all generations."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["GroupModel"]
 
 @dataclass(frozen=True, eq=False)
 class GroupModel:
-    """Attributes, and what a writer gathered of the nodes below."""
+    """The attributes of a group and its consolidated metadata."""
 
     attributes: dict[str, Json] = field(default_factory=dict)
     consolidated: dict[str, Json] | None = None
-    """Documents of the nodes below by their keys, if the group's own document carries them (R28, R29)."""
+    """The documents of the nodes below by key, if the group's own document contains them (R28, R29)."""
     zarr_format: ZarrFormat = 3
     extra: dict[str, Json] = field(default_factory=dict)
-    """Members that we do not know and may ignore; they are written back as they were (R32)."""
+    """Unknown members that may be ignored. They are written back unchanged (R32)."""
     implicit: bool = False
-    """Whether the group has no document and is there only because something lies below it (S4)."""
+    """Whether the group has no document and exists only because there are nodes below it (S4)."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupModel):

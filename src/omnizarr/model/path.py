@@ -1,4 +1,4 @@
-"""Paths of nodes: `a/b/c` without slashes at the ends, and the empty string for the root."""
+"""Paths of nodes: `a/b/c` without leading or trailing slash. The root has the empty path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["join_path", "normal_path", "parent_path"]
 
 
 def normal_path(path: str | None, argument: str = "path") -> str:
-    """A user's spelling of a path in its one normal form; `.` and `..` are refused."""
+    """A user's path in normal form. ArgumentError for `.` and `..`."""
     if path is None:
         return ""
     if not isinstance(path, str):
@@ -20,7 +20,7 @@ def normal_path(path: str | None, argument: str = "path") -> str:
 
 
 def _is_text(path: str) -> bool:
-    """Whether keys can hold it: half a surrogate pair has no bytes in UTF-8 (R50)."""
+    """Whether `path` can be encoded in UTF-8: a lone surrogate cannot (R50)."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -34,5 +34,5 @@ def join_path(parent: str, child: str) -> str:
 
 
 def parent_path(path: str) -> str:
-    """The path of the group that holds `path`; the root is its own parent."""
+    """The path of the group that contains `path`. The root is its own parent."""
     return path.rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""Storage transformers: what may stand between an array and its store, and what the drafts of 2022 defined of it."""
+"""Storage transformers between an array and its store: the contract, the stack, and those of the drafts of 2022."""
 
 from __future__ import annotations
 

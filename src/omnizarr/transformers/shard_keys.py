@@ -1,4 +1,4 @@
-"""Between the keys of chunks and those of the shards that hold them (S65–S67): no bytes, only names and numbers."""
+"""The map between keys of chunks and keys of the shards that contain them (S65–S67)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from omnizarr.transformers.contract import ArrayPlace
 
 __all__ = ["ShardKeys"]
 
-_MOST_PREFIXES = 10_000  # that are made up for a shard: beyond that it is cheaper to look into it
+_MOST_PREFIXES = 10_000  # generated prefixes per shard; beyond that, reading its index is cheaper
 
 
 class ShardKeys:
-    """Where chunks go, and what a shard or a prefix of shards may hold."""
+    """The shard of each chunk, and the chunks that a shard or a prefix of shards may contain."""
 
     def __init__(self, place: ArrayPlace, chunks_per_shard: Sequence[int]) -> None:
         self._prefix = place.prefix
@@ -23,17 +23,17 @@ class ShardKeys:
     # -- keys
 
     def _coordinates(self, key: str) -> tuple[int, ...] | None:
-        """Those of the chunk, or of the shard, that has this key; None if it is neither's (S66)."""
+        """The coordinates of the chunk or shard with this key; None if it is no such key (S66)."""
         if not key.startswith(self._prefix):
             return None
         return self._encoding.coordinates(key[len(self._prefix) :], self._rank)
 
     def is_shard(self, key: str) -> bool:
-        """Whether what is stored under `key` is a shard."""
+        """Whether `key` is the key of a shard."""
         return self._coordinates(key) is not None
 
     def locate(self, key: str) -> tuple[str, int] | None:
-        """The key of the shard that holds the chunk, and the chunk's number in it; None if `key` is no chunk's."""
+        """The key of the chunk's shard, and the chunk's number in it; None if `key` is not the key of a chunk."""
         coordinates = self._coordinates(key)
         if coordinates is None:
             return None
@@ -45,7 +45,7 @@ class ShardKeys:
         return self._prefix + self._encoding.join(shard), number
 
     def chunks(self, shard: str, numbers: Iterable[int]) -> Iterator[str]:
-        """The keys of the chunks that have these numbers in a shard."""
+        """The keys of the chunks with these numbers in a shard."""
         coordinates = self._coordinates(shard)
         assert coordinates is not None
         first = [index * count for index, count in zip(coordinates, self._grid, strict=True)]
@@ -59,7 +59,7 @@ class ShardKeys:
     # -- prefixes
 
     def outside(self, prefix: str) -> bool:
-        """Whether `prefix` says nothing about chunks: all of them lie below it, or none does."""
+        """Whether `prefix` does not divide the chunks: all of them are below it, or none."""
         if not prefix.startswith(self._prefix):
             return True
         return self._leading(prefix) is None or prefix == self._prefix
@@ -71,25 +71,25 @@ class ShardKeys:
         return self._prefix + self._encoding.directory(leading, self._rank)
 
     def shards_below(self, prefix: str) -> str:
-        """A prefix under which all shards lie whose chunks may have keys that start with `prefix`."""
+        """A prefix of all shards that may contain chunks with keys below `prefix`."""
         leading = self._leading(prefix) or ()
         return self._directory([index // count for index, count in zip(leading, self._grid, strict=False)])
 
     def is_exact(self, prefix: str) -> bool:
-        """Whether `prefix` picks chunks by their first coordinates and by nothing else."""
+        """Whether `prefix` selects exactly the chunks with certain first coordinates."""
         leading = self._leading(prefix)
         return leading is not None and self._directory(leading) == prefix
 
     def cuts(self, prefix: str) -> bool:
-        """Whether there may be shards of which only some chunks lie below `prefix`."""
+        """Whether some shards may have only some of their chunks below `prefix`."""
         leading = self._leading(prefix)
         if leading is None:
             return False
         return not self.is_exact(prefix) or any(count > 1 for count in self._grid[: len(leading)])
 
     def chunk_prefixes(self, prefix: str, below: str) -> list[str] | None:
-        """What `below`, a prefix of shards that was found directly under `shards_below(prefix)`, is for chunks directly
-        under `prefix`: the prefixes of all chunks that these shards may hold (S76). None if that cannot be said."""
+        """The prefixes, directly under `prefix`, of all chunks that the shards below `below` may contain (S76). `below`
+        is a prefix of shards directly under `shards_below(prefix)`. None if the prefixes cannot be determined."""
         leading = self._leading(below)
         if leading is None:
             return [below] if below.startswith(prefix) else []
@@ -97,7 +97,7 @@ class ShardKeys:
             return None
         known = self._leading(prefix) or ()
         if len(leading) <= len(known):
-            return [below]  # a directory that all chunks share
+            return [below]  # all chunks share this directory
         count = self._grid[len(known)]
         if count > _MOST_PREFIXES:
             return None

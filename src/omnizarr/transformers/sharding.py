@@ -1,5 +1,5 @@
-"""The sharding transformer of the drafts: chunks are kept many to a shard, and the array need not know (S64–S77). It
-became the codec `sharding_indexed`, whose shards have the same form."""
+"""The sharding transformer of the drafts: it stores many chunks in one shard (S64–S77). The codec `sharding_indexed`
+replaced it; shards have the same format."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SHARDING_URIS = (
     "https://purl.org/zarr/spec/extensions/storage_transformers/sharding/1.0",
     "https://purl.org/zarr/spec/storage_transformers/sharding/1.0",
 )
-"""How documents spell it: the specification's title, its example, and the writers of its time (A3). All are read."""
+"""The URIs in documents: of the specification's title, of its example, and of writers of that time (A3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardingTransformer(StorageTransformer):
-    """As many chunks as `chunks_per_shard` says for each dimension lie together in one shard, with an index that has no
-    checksum at its end (S65, S68)."""
+    """A shard contains `chunks_per_shard` chunks along each dimension, followed by an index without a checksum (S65,
+    S68)."""
 
     name: ClassVar[str] = SHARDING_URIS[0]
     type: ClassVar[str | None] = "indexed"
@@ -77,8 +77,8 @@ class ShardingTransformer(StorageTransformer):
         return ShardedStore(store, place, self.chunks_per_shard)
 
     def as_codec(self, chunk_shape: Sequence[int], codecs: Sequence[Codec]) -> tuple[tuple[int, ...], Sharding]:
-        """The same array in the words of version 3: the shape of its shards, which become its chunks, and the codec for
-        them. What is stored is the same to the byte, and so are the keys."""
+        """The equivalent in version 3: the shape of the shards, which become the chunks, and their codec. Keys and
+        stored bytes are identical."""
         shape = self._shard_shape(chunk_shape)
         return shape, Sharding(tuple(chunk_shape), tuple(codecs), index_codecs=(Bytes("little"),))
 
