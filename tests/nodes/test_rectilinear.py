@@ -190,7 +190,7 @@ def test_R71_codecs_that_fit_some_combinations_of_edges_and_not_others() -> None
         with pytest.raises(MetadataError, match="do not fit the array"):
             omnizarr.create_array(None, shape=(5, 7), chunks=edges, **{"dtype": "int16", **misfit})
     codecs = [Reshape([-1, 6]).to_json(), {"name": "bytes", "configuration": {"endian": "little"}}]
-    with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]\.configuration\.shape: chunks of shape \[2, 4\]"):
+    with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]\.configuration\.shape: .* elements of chunks \[2, 4\]"):
         omnizarr.open_array(with_grid(rectilinear(*edges), (5, 7), codecs))
 
 
