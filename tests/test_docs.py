@@ -1,5 +1,4 @@
-"""The documentation tells the truth: its examples run and print what they say, its commands too, and its links lead
-somewhere."""
+"""Tests of the documentation: examples and commands print the shown output, links and file names are valid."""
 
 from __future__ import annotations
 
@@ -16,6 +15,7 @@ from typing import Any
 import numcodecs
 import pytest
 
+import omnizarr.engine.route
 from omnizarr.chunk_keys import DefaultKeys
 from omnizarr.extending import register_data_type
 from omnizarr.store import MemoryStore, Store
@@ -25,7 +25,7 @@ from tests.pages import ROOT, blocks, classes, read, run_console, run_python
 from tests.registries import all_as_they_were
 
 PAGES = sorted(str(path.relative_to(ROOT).as_posix()) for path in ROOT.glob("docs/*.md"))
-PROSE = ["README.md", "ARCHITECTURE.md", *PAGES]
+PROSE = [*sorted(path.name for path in ROOT.glob("*.md")), *PAGES]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.kind == "python" for block in blocks(page))])
@@ -39,7 +39,7 @@ def test_python_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.kind == "console" for block in blocks(page))])
 def test_commands(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They look at what the example of the project writes."""
+    """The commands read the dataset of examples/weather.py."""
     specification = importlib.util.spec_from_file_location("weather", ROOT / "examples" / "weather.py")
     assert specification is not None
     assert specification.loader is not None
@@ -58,7 +58,7 @@ def test_the_table_of_extensions_is_up_to_date() -> None:
 
 
 def anchors(page: str) -> set[str]:
-    """The names by which the headings of a page can be linked to."""
+    """The link targets of the headings of a page."""
     titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", read(page), flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
@@ -81,11 +81,11 @@ def test_the_index_names_every_page() -> None:
 
 
 class TestTheStoreOfTheDocs(classes("docs/stores.md").TestMappingStore):  # type: ignore[misc]
-    """The store that the page tells how to write passes the suite, by the very class that the page shows."""
+    """The store and the test class on the page pass the suite."""
 
 
 class TestTheTransformerOfTheDocs(StoreSuite):
-    """And so does what the transformer of the page makes of a store, when some keys of the suite are chunks."""
+    """A store wrapped by the transformer of the page passes the suite; some keys of the suite are chunks."""
 
     pickled_is_equal = False
 
@@ -95,12 +95,12 @@ class TestTheTransformerOfTheDocs(StoreSuite):
         return store
 
 
-with all_as_they_were():  # what the page registers is not there for all tests
+with all_as_they_were():  # undo the registrations of the page
     EXTENSIONS = classes("docs/extensions.md")
 
 
 class TestTheCodecOfTheDocs(EXTENSIONS.TestBzip):  # type: ignore[misc, name-defined]
-    """And the extensions that another page tells how to write."""
+    """The extensions on docs/extensions.md pass their suites."""
 
 
 class TestTheDataTypeOfTheDocs(EXTENSIONS.TestColour):  # type: ignore[misc, name-defined]
@@ -125,25 +125,46 @@ class TestTheStoreOfTheTutorial(EXTENSIONS.TestSqliteStore):  # type: ignore[mis
         monkeypatch.setattr(sqlite3, "connect", quick)
 
 
-def test_the_picture_of_the_architecture_shows_the_storeys_that_are_checked() -> None:
-    """But for the entrance, and for those that are kept for later and have no code yet."""
+def test_the_picture_of_the_architecture_shows_the_checked_layers() -> None:
+    """The module `__main__` and layers without code are not in the picture."""
     (picture,) = (block.text for block in blocks("ARCHITECTURE.md"))
     contracts = tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     source = ROOT / "src" / "omnizarr"
-    storeys = [
+    modules = [
         {name for name in re.findall(r"\w+", layer) if (source / name / "__init__.py").exists()}
         | {name for name in re.findall(r"\w+", layer) if (source / f"{name}.py").exists()}
         for layer in layers
     ]
-    expected = [storey for storey in storeys if storey - {"__main__"}]
+    expected = [names for names in modules if names - {"__main__"}]
     lines = picture.splitlines()
     assert len(lines) == len(expected)
-    for line, storey in zip(lines, expected, strict=True):
-        assert set(re.findall(r"\w+", line)[: len(storey)]) == storey, line
+    for line, names in zip(lines, expected, strict=True):
+        assert set(re.findall(r"\w+", line)[: len(names)]) == names, line
 
 
-def test_the_files_that_the_architecture_names_exist() -> None:
-    named = set(re.findall(r"`([a-z_]+/[a-z_0-9]+)(?:\.\w+)?`", read("ARCHITECTURE.md")))
-    assert len(named) > 8
-    assert {name for name in named if not (ROOT / "src" / "omnizarr" / f"{name}.py").exists()} == set()
+def test_the_architecture_repeats_the_route_tables() -> None:
+    def cells(text: str) -> list[list[str]]:
+        rows = (line.strip().strip("|").split("|") for line in text.splitlines() if line.strip().startswith("|"))
+        return [[cell.strip() for cell in row] for row in rows if "---" not in row[0]]
+
+    assert omnizarr.engine.route.__doc__ is not None
+    expected = cells(omnizarr.engine.route.__doc__)
+    assert len(expected) > 8
+    shown = cells(read("ARCHITECTURE.md"))
+    assert [row for row in expected if row not in shown] == []
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CORRECTNESS.md", "docs/decisions.md"])
+def test_named_files_exist(page: str) -> None:
+    """A name such as `engine/route` may leave out the suffix `.py` and the folders above it."""
+    named = set(re.findall(r"`((?:[a-z_0-9]+/)+(?:\w+(?:\.\w+)?)?)`", read(page)))
+    assert named
+    folders = (ROOT / folder for folder in ("src", "tests", "docs", "benchmarks", "examples"))
+    files = [path.as_posix() for folder in folders for path in folder.rglob("*.*")]
+    missing = {
+        name
+        for name in named
+        if not any(file.endswith((f"/{name}", f"/{name}.py")) or f"/{name.rstrip('/')}/" in file for file in files)
+    }
+    assert missing == set()
