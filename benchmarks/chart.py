@@ -1,4 +1,4 @@
-"""Draws a chart of results as SVG: for each row how long every library takes, relative to ours."""
+"""Draws the results as an SVG chart: for each row, the time of every library relative to omnizarr's."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 LEFT, WIDTH, ROW, RIGHT = 290, 560, 15, 30
-LEAST, MOST = 0.1, 100.0  # where the axis ends; what lies beyond is drawn at its end
+LEAST, MOST = 0.1, 100.0  # the ends of the axis; values beyond are drawn there
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-COLOURS = ("#d95f02", "#7570b3", "#e7298a", "#66a61e", "#a6761d", "#666666")  # told apart by most eyes
+COLOURS = (
+    "#d95f02",
+    "#7570b3",
+    "#e7298a",
+    "#66a61e",
+    "#a6761d",
+    "#666666",
+)  # distinguishable with most colour vision deficiencies
 
 Cells = Mapping[str, Mapping[str, float | None]]
 
 
 def svg(tables: Mapping[str, Cells], own: str, bounds: Sequence[str]) -> str:
-    """A panel for each table. `own` is the vertical line at 1: to its right a library takes longer. `bounds` are
-    columns that are no libraries and are left out."""
+    """One panel per table. `own` is the vertical line at 1; a library to its right takes longer. `bounds` are columns
+    that are not libraries; the chart omits them."""
     rows = [row for cells in tables.values() for row in cells.values()]
     peers = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in (own, *bounds)]
     colours = dict(zip(peers, COLOURS, strict=False))
@@ -55,7 +62,7 @@ def svg(tables: Mapping[str, Cells], own: str, bounds: Sequence[str]) -> str:
 
 
 def _x(ratio: float) -> float:
-    """Where a ratio lies on the axis, whose steps are factors."""
+    """The horizontal position of a ratio on the logarithmic axis."""
     share = math.log(min(max(ratio, LEAST), MOST) / LEAST) / math.log(MOST / LEAST)
     return round(LEFT + WIDTH * share, 1)
 

@@ -24,7 +24,7 @@ import numpy as np
 from numcodecs import GZip, Zstd, blosc
 
 from benchmarks.environment import THREADS
-from benchmarks.samples import KINDS, Array, microscopy
+from benchmarks.sample_data import KINDS, Array, microscopy
 
 LINKS = {"2 GB/s": 2000.0, "300 MB/s": 300.0, "50 MB/s": 50.0}  # an SSD, a disk or local network, the internet
 MiB = 2**20

@@ -1,7 +1,4 @@
-"""Where the measurements run: the interpreters, the machine, and the variables that give every library two threads.
-
-Only the standard library is imported here: the program that keeps the time needs nothing else.
-"""
+"""The environment of the measurements: interpreters, the machine, and variables that give every library two threads."""
 
 from __future__ import annotations
 
@@ -15,8 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 THREADS = 2
-# Read by the libraries when they are loaded, so the worker's process has them from the start.
-THREADS_OF = {
+THREAD_VARIABLES = {  # the libraries read them when they are loaded
     "OMNIZARR_THREADS": str(THREADS),
     "RAYON_NUM_THREADS": str(THREADS),  # zarrs and zarrista
     "OMP_NUM_THREADS": "1",
@@ -24,16 +20,16 @@ THREADS_OF = {
 
 
 def own_python() -> str:
-    """The interpreter that has omnizarr: the project's environment, or whatever runs this."""
-    return _first(ROOT / ".venv") or sys.executable
+    """The interpreter that has omnizarr: the one of the project's environment, or the current one."""
+    return _python_of(ROOT / ".venv") or sys.executable
 
 
 def peer_python() -> str | None:
-    """The interpreter that has the peers, where `make peers` put it."""
-    return _first(Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers")) / "zarr3")
+    """The interpreter of the environment that `make peers` creates; None if there is none."""
+    return _python_of(Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers")) / "zarr3")
 
 
-def _first(environment: Path) -> str | None:
+def _python_of(environment: Path) -> str | None:
     for place in ("bin/python", "Scripts/python.exe"):
         if (environment / place).exists():
             return str(environment / place)
@@ -41,7 +37,7 @@ def _first(environment: Path) -> str | None:
 
 
 def machine() -> dict[str, str]:
-    """The machine, as far as it matters to a reader."""
+    """The processor, the number of cores and the system, for the report."""
     return {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
@@ -51,14 +47,14 @@ def machine() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-        return found.group(1).strip() if found else platform.machine()
+        match = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        return match.group(1).strip() if match else platform.machine()
     except OSError:
         return platform.processor() or platform.machine()
 
 
 def compile_limit(folder: Path) -> tuple[Path | None, str]:
-    """The native limit program, compiled into a folder; or None, and why not."""
+    """Compiles limit.c into a folder. Returns the program, or None and the reason."""
     program = folder / "limit"
     source = str(Path(__file__).with_name("limit.c"))
     command = ["cc", "-O3", "-march=native", source, "-o", str(program), "-lblosc", "-lzstd", "-ldeflate", "-lpthread"]
@@ -68,5 +64,5 @@ def compile_limit(folder: Path) -> tuple[Path | None, str]:
         return None, f"no C compiler: {error.strerror}"
     if result.returncode != 0:
         errors = [line for line in result.stderr.splitlines() if "error" in line]
-        return None, (errors or ["it cannot be compiled"])[0].rpartition("error: ")[2]
+        return None, (errors or ["limit.c does not compile"])[0].rpartition("error: ")[2]
     return program, ""

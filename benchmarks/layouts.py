@@ -1,7 +1,7 @@
-"""The nine layouts that are measured, and the data in them.
+"""The nine layouts of the benchmarks, and their data.
 
-A name says it all: `codec_chunk` or `shard_codec_chunk_shard`, with sides of cubes in elements. zstd and gzip are at
-level 1, blosc is lz4 at level 5 with byte shuffle.
+The name of a layout is `codec_chunk` or `shard_codec_chunk_shard`, with sides of cubes in elements. zstd and gzip have
+level 1; blosc is lz4 at level 5 with byte shuffle.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CODECS: dict[str, list[dict[str, Any]]] = {
         }
     ],
 }
-_LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
+_LITTLE_ENDIAN: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A way to store a cube of uint16 in cubic chunks."""
+    """Codec, chunk side and shard side of an array of uint16; a shard side of 0 means no shards."""
 
     codec: str
     chunk: int
@@ -39,11 +39,11 @@ class Layout:
         return f"shard_{self.codec}_{self.chunk}_{self.shard}" if self.shard else f"{self.codec}_{self.chunk}"
 
     def document(self, shape: tuple[int, ...]) -> dict[str, Any]:
-        """The `zarr.json` of an array of that shape, the same for every library."""
-        codecs = [_LITTLE, *CODECS[self.codec]]
+        """The `zarr.json` of an array of this shape, the same for every library."""
+        codecs = [_LITTLE_ENDIAN, *CODECS[self.codec]]
         if self.shard:
             inside = {"chunk_shape": [self.chunk] * len(shape), "codecs": codecs}
-            index = {"index_codecs": [_LITTLE, {"name": "crc32c"}], "index_location": "end"}
+            index = {"index_codecs": [_LITTLE_ENDIAN, {"name": "crc32c"}], "index_location": "end"}
             codecs = [{"name": "sharding_indexed", "configuration": {**inside, **index}}]
         chunk_shape = [self.shard or self.chunk] * len(shape)
         return {
@@ -76,7 +76,7 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def cube(side: int, *, seed: int = 1) -> npt.NDArray[np.uint16]:
-    """Waves of several lengths in all directions, and a little noise: compresses to about half, as images do."""
+    """Waves of several lengths in all directions with a little noise, which compress to about half, as images do."""
     random = np.random.default_rng(seed)
     steps = np.arange(side, dtype=np.float32)
     data = np.full((side, side, side), 2000, np.float32)
@@ -89,11 +89,11 @@ def cube(side: int, *, seed: int = 1) -> npt.NDArray[np.uint16]:
 
 
 def checksum(array: npt.NDArray[Any]) -> int:
-    """The sum of the array's 64-bit words, each times an odd number that grows with its place; limit.c has the same."""
+    """The sum of all 64-bit words, each times an odd number that grows with its position, as in limit.c."""
     words = np.ascontiguousarray(array).reshape(-1).view(np.uint64)
     total = 0
     for start in range(0, len(words), 2**20):
         part = words[start : start + 2**20]
-        places = np.arange(start, start + len(part), dtype=np.uint64)
-        total += int((part * (2 * places + np.uint64(1))).sum(dtype=np.uint64))
+        positions = np.arange(start, start + len(part), dtype=np.uint64)
+        total += int((part * (2 * positions + np.uint64(1))).sum(dtype=np.uint64))
     return total % 2**64

@@ -1,6 +1,6 @@
-"""How each library is asked to open, read and write, with two threads: nothing but its own public calls.
+"""Adapters that open, read and write with each library, with two threads and only its public calls.
 
-Each adapter imports its library when it is made, so that a worker loads only the one it measures.
+An adapter imports its library when it is created, so that a process loads only the library that it measures.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ Selection: TypeAlias = tuple[slice, ...]
 
 
 class Adapter:
-    """A library whose arrays are indexed as NumPy's are."""
+    """The calls that the benchmarks need. The default implementations index arrays as NumPy does. A method raises
+    NotImplementedError if the library does not support it."""
 
     module: ClassVar[str]
-    """What is imported; what its import costs is measured too."""
+    """The module to import; the cost of this import is measured too."""
     packages: ClassVar[tuple[str, ...]]
-    """The distributions whose versions belong to the result."""
+    """The distributions whose versions the report names."""
 
     def __init__(self) -> None:
         self.library: Any = importlib.import_module(self.module)
@@ -41,22 +42,22 @@ class Adapter:
         raise NotImplementedError
 
     def find(self, path: str, generation: str) -> Any:
-        """A handle on whatever lies in a folder, which the library has to find out as far as it can;
-        NotImplementedError if it knows no such generation."""
+        """A handle on the node in a folder. The library detects its kind and generation, as far as it can."""
         raise NotImplementedError
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
-        """A handle on an array whose keys and values are in memory; NotImplementedError if the library has none."""
+        """A handle on an array whose keys and values are in memory."""
         raise NotImplementedError
 
     def read(self, array: Any, selection: Selection) -> npt.NDArray[Any]:
         return np.asarray(array[selection])
 
-    def take(self, array: Any, brackets: str, key: Any) -> npt.NDArray[Any]:
-        """What `array[key]`, or `array.oindex[key]`, or `array.vindex[key]` gives; `brackets` says which."""
-        return np.asarray((array if brackets == "[]" else getattr(array, brackets))[key])
+    def take(self, array: Any, indexer: str, key: Any) -> npt.NDArray[Any]:
+        """`array[key]` if `indexer` is `[]`; otherwise `array.oindex[key]` or `array.vindex[key]`."""
+        return np.asarray((array if indexer == "[]" else getattr(array, indexer))[key])
 
     def write(self, array: Any, data: npt.NDArray[Any]) -> None:
+        """Writes the whole array."""
         array[...] = data
 
     def assign(self, array: Any, selection: Selection, data: npt.NDArray[Any]) -> None:
@@ -64,19 +65,19 @@ class Adapter:
         array[selection] = data
 
     def stored_chunks(self, array: Any) -> int:
-        """How many chunks are stored."""
+        """The number of stored chunks."""
         raise NotImplementedError
 
     def resize(self, array: Any, length: int) -> None:
-        """Makes an array of one dimension longer or shorter."""
+        """Changes the length of an array of one dimension."""
         raise NotImplementedError
 
     def members(self, path: str, names: list[str]) -> Iterator[Any]:
-        """Handles on arrays of a group, each made when it is asked for."""
+        """Handles on arrays of a group, each opened lazily."""
         raise NotImplementedError
 
     def create_members(self, path: str, names: list[str], length: int) -> None:
-        """Creates a group with arrays of uint16 that have one, uncompressed chunk each."""
+        """Creates a group with arrays of uint16, each in one uncompressed chunk."""
         raise NotImplementedError
 
     def keys(self, path: str) -> list[str]:
@@ -84,12 +85,12 @@ class Adapter:
         raise NotImplementedError
 
     def items(self, path: str) -> int:
-        """Opens all members of a group; how many there are."""
+        """Opens all members of a group; returns their number."""
         raise NotImplementedError
 
 
 class NumPyLike(Adapter):
-    """omnizarr and zarr-python have the same names for most things."""
+    """Calls that omnizarr and zarr-python share."""
 
     def open(self, path: str, *, write: bool = False) -> Any:
         return self.library.open_array(path, mode="r+" if write else "r")
@@ -122,19 +123,20 @@ class Omnizarr(NumPyLike):
     packages = ("numpy", "numcodecs")
 
     def versions(self) -> dict[str, str]:
-        return {"omnizarr": self.library.__version__, **super().versions()}  # itself, it need not be installed
+        return {
+            "omnizarr": self.library.__version__,
+            **super().versions(),
+        }  # works for a source tree that is not installed
 
     def find(self, path: str, generation: str) -> Any:
         return self.library.open(path, mode="r")
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
-        from omnizarr.store.memory import MemoryStore
-
-        return self.library.open_array(MemoryStore(values))
+        return self.library.open_array(self.library.MemoryStore(values))
 
 
 class Zarr(NumPyLike):
-    """zarr-python with the pipeline that it takes by itself."""
+    """zarr-python with its default pipeline."""
 
     module = "zarr"
     packages: ClassVar[tuple[str, ...]] = ("zarr", "numpy", "numcodecs")
@@ -144,8 +146,8 @@ class Zarr(NumPyLike):
         super().__init__()
         self.library.config.set({"threading.max_workers": THREADS})
         if self.pipeline is not None:
-            place, _, name = self.pipeline.rpartition(".")
-            getattr(importlib.import_module(place), name)  # fails here, with the reason, where it does not exist
+            module, _, name = self.pipeline.rpartition(".")
+            getattr(importlib.import_module(module), name)  # raises here if this version does not have it
             self.library.config.set({"codec_pipeline.path": self.pipeline, "codec_pipeline.max_workers": THREADS})
 
     def find(self, path: str, generation: str) -> Any:
@@ -168,7 +170,7 @@ class Zarrs(Zarr):
     pipeline = "zarrs.ZarrsCodecPipeline"
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
-        raise NotImplementedError  # its own stores are files and HTTP; in memory it is zarr-python's pipeline
+        raise NotImplementedError  # it reads files and HTTP; for other stores zarr-python's pipeline takes over
 
 
 class TensorStore(Adapter):
@@ -177,7 +179,7 @@ class TensorStore(Adapter):
     limits: ClassVar[dict[str, Any]] = {
         "data_copy_concurrency": {"limit": THREADS},
         "file_io_concurrency": {"limit": THREADS},
-        "file_io_sync": False,  # nobody else waits for the disk after each file
+        "file_io_sync": False,  # no other library waits for the disk after each file
     }
 
     def open(self, path: str, *, write: bool = False) -> Any:
@@ -185,7 +187,7 @@ class TensorStore(Adapter):
         return self.library.open(spec, read=True, write=write, open=True).result()
 
     def find(self, path: str, generation: str) -> Any:
-        drivers = {"v2": "zarr", "v3": "zarr3"}  # it has to be told
+        drivers = {"v2": "zarr", "v3": "zarr3"}  # it does not detect the generation
         if generation not in drivers:
             raise NotImplementedError
         spec = {"driver": drivers[generation], "kvstore": {"driver": "file", "path": path}}
@@ -202,8 +204,8 @@ class TensorStore(Adapter):
         data: npt.NDArray[Any] = array[selection].read().result()
         return data
 
-    def take(self, array: Any, brackets: str, key: Any) -> npt.NDArray[Any]:
-        part = (array if brackets == "[]" else getattr(array, brackets))[key]
+    def take(self, array: Any, indexer: str, key: Any) -> npt.NDArray[Any]:
+        part = (array if indexer == "[]" else getattr(array, indexer))[key]
         data: npt.NDArray[Any] = part.read().result()
         return data
 
@@ -217,7 +219,7 @@ class TensorStore(Adapter):
         array.resize(exclusive_max=[length]).result()
 
     def members(self, path: str, names: list[str]) -> Iterator[Any]:
-        context = self.library.Context(self.limits)  # it has no groups, and one context serves all arrays
+        context = self.library.Context(self.limits)  # it has no groups; all arrays share one context
         for name in names:
             spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": f"{path}/{name}"}}
             yield self.library.open(spec, context=context, read=True, open=True).result()
@@ -244,8 +246,8 @@ class Zarrista(Adapter):
         data: npt.NDArray[Any] = array.retrieve_array_subset(selection).to_numpy()
         return data
 
-    def take(self, array: Any, brackets: str, key: Any) -> npt.NDArray[Any]:
-        if brackets != "[]" or not isinstance(key, slice):
+    def take(self, array: Any, indexer: str, key: Any) -> npt.NDArray[Any]:
+        if indexer != "[]" or not isinstance(key, slice):
             raise NotImplementedError  # it has basic indexing only
         return self.read(array, (key,))
 
@@ -279,6 +281,6 @@ ADAPTERS: dict[str, type[Adapter]] = {
 
 
 def stored_values(folder: str) -> dict[str, bytes]:
-    """Every key and value of an array in a folder."""
+    """All keys and values of an array in a folder."""
     root = Path(folder)
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}

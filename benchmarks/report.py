@@ -1,4 +1,4 @@
-"""Turns results into Markdown: for the terminal, and for the pages in docs/."""
+"""Formats results as Markdown, for the terminal and for docs/."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any, NamedTuple, TypeAlias
 from benchmarks.chart import svg
 
 Cells: TypeAlias = dict[str, dict[str, float | None]]
-"""A table: row, library, and seconds (or bytes); None where a library has no result."""
+"""A table: by row and library, seconds (or bytes); None if a library has no result."""
 Results: TypeAlias = dict[str, Any]
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BEGIN, END = "<!-- results: written by `python -m benchmarks --write-docs` -->", "<!-- end of results -->"
 OWN, REFERENCE = "omnizarr", "zarr"
-LIMIT, PROMISE = "limit", "promise"  # columns that are no libraries
+LIMIT, PROMISE = "limit", "promise"  # columns that are not libraries
 
 
 class Title(NamedTuple):
-    """What stands over a table, and how its figures are written."""
+    """The title of a table, and the unit of its figures."""
 
     text: str
     unit: str
     factor: float
     reference: bool = False
-    """Whether the ratio to zarr-python alone is of interest, too."""
+    """Whether the table also has a column for the ratio to zarr-python."""
 
 
 TITLES = {
@@ -45,7 +45,7 @@ TITLES = {
 
 
 def markdown(results: Results) -> str:
-    """All tables, under a paragraph that says where they come from."""
+    """A paragraph on machine, settings and versions, then all tables."""
     machine, settings, versions = results["machine"], results["settings"], results["versions"]
     own, peers = (", ".join(f"{name} {version}" for name, version in versions[side].items()) for side in versions)
     head = (
@@ -54,16 +54,16 @@ def markdown(results: Results) -> str:
         f"{settings['rounds']} rounds.\n"
         f"Here: {own or 'not measured'}. Peers: {peers or 'none'}."
     )
-    return "\n\n".join([head, *(table(what, cells) for what, cells in results["cells"].items())])
+    return "\n\n".join([head, *(table(name, cells) for name, cells in results["cells"].items())])
 
 
-def table(what: str, cells: Cells) -> str:
-    """One measurement: a row per layout, a column per library, then the ratios that matter."""
-    title = TITLES[what]
+def table(name: str, cells: Cells) -> str:
+    """One table: a column per library, then the ratios."""
+    title = TITLES[name]
     libraries = list(dict.fromkeys(library for row in cells.values() for library in row))
     peers = [library for library in libraries if library not in (OWN, LIMIT, PROMISE)]
     columns = [library for library in (OWN, *peers, LIMIT, PROMISE) if library in libraries]
-    # above the line, below it, and whose best counts
+    # name, numerators, denominators; the best of each counts
     ratios: list[tuple[str, list[str], list[str]]] = []
     if OWN in libraries:
         if peers:
@@ -71,18 +71,18 @@ def table(what: str, cells: Cells) -> str:
         if title.reference and REFERENCE in libraries:
             ratios.append((f"{REFERENCE} / omnizarr", [REFERENCE], [OWN]))
         ratios += [(f"omnizarr / {bound}", [OWN], [bound]) for bound in (LIMIT, PROMISE) if bound in libraries]
-    names = ["", *columns, *(name for name, _, _ in ratios)]
+    header = ["", *columns, *(heading for heading, _, _ in ratios)]
     lines = [f"### {title.text} ({title.unit})", ""]
-    lines += ["| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 1)]
-    for row, found in cells.items():
-        values = [_number(found.get(column), title.factor) for column in columns]
-        values += [_ratio(found, above, below) for _, above, below in ratios]
+    lines += ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+    for row, times in cells.items():
+        values = [_number(times.get(column), title.factor) for column in columns]
+        values += [_ratio(times, above, below) for _, above, below in ratios]
         lines.append("| " + " | ".join([row, *values]) + " |")
     return "\n".join(lines)
 
 
-def _ratio(found: dict[str, float | None], above: list[str], below: list[str]) -> str:
-    best = [min((v for name in names if (v := found.get(name))), default=None) for names in (above, below)]
+def _ratio(times: dict[str, float | None], above: list[str], below: list[str]) -> str:
+    best = [min((v for name in names if (v := times.get(name))), default=None) for names in (above, below)]
     return f"{best[0] / best[1]:.2f}" if best[0] and best[1] else "–"
 
 
@@ -94,11 +94,11 @@ def _number(value: float | None, factor: float) -> str:
 
 
 def write_docs(results: Results, *, quick: bool) -> None:
-    """Replaces the tables of the page about benchmarks, and its chart. A quick run has a page of its own, which is not
-    kept: its figures are for whoever asked for them."""
+    """Replaces the tables and the chart of docs/benchmarks.md. A quick run writes to docs/quick/ instead, which is not
+    under version control."""
     page = DOCS / ("quick/benchmarks.md" if quick else "benchmarks.md")
     page.parent.mkdir(exist_ok=True)
-    times = {TITLES[what].text: cells for what, cells in results["cells"].items() if what != "memory"}
+    times = {TITLES[name].text: cells for name, cells in results["cells"].items() if name != "memory"}
     page.with_suffix(".svg").write_text(svg(times, OWN, (LIMIT, PROMISE)), encoding="utf-8")
     shown = f"![times of all libraries, relative to omnizarr's](benchmarks.svg)\n\n{markdown(results)}"
     text = f"# A quick look\n\n{BEGIN}\n{END}\n" if quick else page.read_text(encoding="utf-8")

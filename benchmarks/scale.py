@@ -1,10 +1,10 @@
-"""How large the measurements are: in full, quick, and as small as a test of the harness itself needs them."""
+"""The sizes of the measurements: full, quick, and tiny for tests of the benchmarks themselves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-ALL = (
+LAYOUT_NAMES = (
     "raw_128",
     "raw_32",
     "zstd_128",
@@ -19,10 +19,10 @@ ALL = (
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Sizes and counts of everything that is measured."""
+    """Sizes and counts of all measurements."""
 
     side: int
-    """Of the cube of uint16 that the nine layouts hold."""
+    """Side of the cube of uint16 in the nine layouts."""
     rounds: int
     """How often each cell is measured."""
     budget: float
@@ -30,21 +30,21 @@ class Scale:
     line: int
     """Elements of the 1-d arrays."""
     line_codecs: tuple[str, ...]
-    """How they are compressed."""
+    """Their codecs."""
     indices: int
-    """How many elements are taken from a line by their indices."""
+    """How many elements of a line are read by their indices."""
     arrays: int
     """How many small arrays are created, opened and read."""
     members: int
     """How many members of a group are listed."""
     possible: int
-    """How many chunks the large and nearly empty array could have."""
+    """How many chunks are possible in the large and nearly empty array."""
     large: tuple[int, int, int]
-    """How many blocks of 32 MiB the array for the measurements of memory has along each side."""
+    """How many blocks of 32 MiB the array of the memory measurements has along each side."""
     shards: tuple[int, ...]
-    """Sides of the shards of which a part is rewritten, to see how much memory that takes."""
-    parts: tuple[str, ...] = ALL
-    """The layouts of which parts are read; parts of large compressed chunks take long."""
+    """Sides of the shards of which a part is rewritten to measure memory."""
+    parts: tuple[str, ...] = LAYOUT_NAMES
+    """The layouts of which parts are read; parts of large compressed chunks are slow."""
 
 
 FULL = Scale(

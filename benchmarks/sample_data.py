@@ -1,4 +1,4 @@
-"""The kinds of data that the studies compress: made from a fixed seed, each like something people really store."""
+"""The kinds of data that the studies compress: synthetic, from fixed seeds, each similar to data in real use."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def field(shape: tuple[int, ...], *, seed: int, slope: float = 3.0) -> Array:
-    """A smooth random field of mean 0 and deviation 1: noise whose waves weaken with their frequency as a power law,
-    as those of clouds, terrain and temperature do."""
+    """A smooth random field of mean 0 and deviation 1: noise whose spectrum follows a power law, as that of clouds,
+    terrain and temperature does."""
     noise = np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
     waves = np.fft.rfftn(noise)
     frequencies = [np.fft.fftfreq(length) for length in shape[:-1]] + [np.fft.rfftfreq(shape[-1])]
@@ -24,7 +24,7 @@ def field(shape: tuple[int, ...], *, seed: int, slope: float = 3.0) -> Array:
 
 
 def microscopy(shape: tuple[int, ...], *, seed: int) -> npt.NDArray[np.uint16]:
-    """Bright and dark regions as a camera counts them: an offset, and noise that grows with the light."""
+    """Camera counts of bright and dark regions: an offset, and noise that grows with the light."""
     light = 80 * np.exp(1.2 * field(shape, seed=seed))
     noise = np.random.default_rng(seed + 1).standard_normal(shape, dtype=np.float32)
     counts: npt.NDArray[np.uint16] = np.clip(100 + light + noise * np.sqrt(light), 0, 65535).astype(np.uint16)
@@ -32,19 +32,19 @@ def microscopy(shape: tuple[int, ...], *, seed: int) -> npt.NDArray[np.uint16]:
 
 
 def temperature(shape: tuple[int, ...], dtype: str) -> Array:
-    """Kelvin as a model computes it: smooth, yet with every bit of the mantissa in use."""
+    """Temperatures of a model in kelvin: smooth, but with every bit of the mantissa in use."""
     weather = 285 + 12 * field(shape, seed=11)
     return (weather + 0.02 * np.random.default_rng(12).standard_normal(shape)).astype(dtype)
 
 
 def image(shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
-    """Grey values with some grain."""
+    """Grey values with noise."""
     grain = np.random.default_rng(22).standard_normal(shape)
     return np.clip(128 + 45 * field(shape, seed=21, slope=2.2) + 1.5 * grain, 0, 255).astype(np.uint8)
 
 
 def colours(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """A photograph: three channels that mostly follow one another, interleaved."""
+    """A photograph: three correlated channels, interleaved."""
     light = 45 * field(shape, seed=23, slope=2.2)
     tints = [12 * field(shape, seed=seed) for seed in (24, 25, 26)]
     grain = 1.5 * np.random.default_rng(27).standard_normal((*shape, 3))
@@ -53,7 +53,7 @@ def colours(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
 
 
 def prose(length: int) -> npt.NDArray[np.uint8]:
-    """The bytes of a text: words of a vocabulary of 5,000, the frequent ones far more often than the rare."""
+    """The bytes of a text with a vocabulary of 5,000 words, whose frequencies follow Zipf's law."""
     random = np.random.default_rng(28)
     letters = np.frombuffer(b"etaoinshrdlucmwfgypbvk", "u1")
     lengths = random.integers(2, 11, 5000)
@@ -63,14 +63,14 @@ def prose(length: int) -> npt.NDArray[np.uint8]:
 
 
 def regions(shape: tuple[int, ...], dtype: str, count: int) -> Array:
-    """Patches of equal labels, as in a land-cover map or a segmentation."""
+    """Regions of equal labels, as in a land-cover map or a segmentation."""
     rank = np.round(field(shape, seed=31) * count / 6 + count / 2)
     labels = np.random.default_rng(32).permutation(count)
     return labels[np.clip(rank, 0, count - 1).astype(np.intp)].astype(dtype)
 
 
 def sorted_ids(shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
-    """Growing identifiers with gaps, as record numbers or time stamps have."""
+    """Increasing identifiers with gaps, similar to record numbers or time stamps."""
     steps = np.random.default_rng(41).geometric(0.05, int(np.prod(shape)))
     return (1_700_000_000_000 + np.cumsum(steps)).reshape(shape)
 

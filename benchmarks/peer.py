@@ -1,4 +1,4 @@
-"""A library that takes part: its worker process, started when it is first asked and again after a crash."""
+"""One library under test: a handle on its process, which starts with the first request and again after a crash."""
 
 from __future__ import annotations
 
@@ -6,33 +6,36 @@ import json
 import os
 import subprocess
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.environment import THREADS_OF
+from benchmarks.environment import THREAD_VARIABLES
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE = 600  # seconds; the slowest cell known takes 20
+TIMEOUT = 600  # seconds for one request; the slowest known cell takes 20
 
 
-class Failed(Exception):
-    """The library could not do what it was asked; the text says why."""
+class PeerError(Exception):
+    """The library cannot do what a request asks for; the text says why."""
 
 
-class Contestant:
+class Peer:
     """A library, and the interpreter that has it."""
 
-    def __init__(self, name: str, python: str) -> None:
-        self.name = name
+    def __init__(self, library: str, python: str, variables: Mapping[str, str] | None = None) -> None:
+        """`variables` are added to the environment variables of the process."""
+        self.library = library
         self.python = python
+        self.variables = {**THREAD_VARIABLES, **(variables or {})}
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, action: str, **arguments: Any) -> Any:
-        """The worker's answer; `Failed` with its reason if it has none."""
+        """The answer of the process to one request; raises `PeerError` if it fails."""
         process = self._process or self._start()
         if process.stdin is None or process.stdout is None:
-            raise Failed("the worker has no pipes")
-        watchdog = threading.Timer(PATIENCE, process.kill)
+            raise PeerError("the process has no pipes")
+        watchdog = threading.Timer(TIMEOUT, process.kill)
         watchdog.start()
         try:
             process.stdin.write(json.dumps({"action": action, **arguments}) + "\n")
@@ -44,19 +47,23 @@ class Contestant:
             watchdog.cancel()
         if not line:
             self.close()
-            raise Failed("its process ended")
+            raise PeerError("its process ended")
         reply = json.loads(line)
         if "error" in reply:
-            raise Failed(reply["error"])
+            raise PeerError(reply["error"])
         return reply["answer"]
 
+    def fresh(self) -> Peer:
+        """A handle on a new process of the same library."""
+        return Peer(self.library, self.python, self.variables)
+
     def _start(self) -> subprocess.Popen[str]:
-        # -s: nothing that the user installed beside the environment may stand in for what is in it
-        command = [self.python, "-s", "-m", "benchmarks.worker", self.name]
+        # -s: packages of the user site must not replace those of the environment
+        command = [self.python, "-s", "-m", "benchmarks.peer_process", self.library]
         self._process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, **THREADS_OF},
+            env={**os.environ, **self.variables},
             text=True,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -65,7 +72,7 @@ class Contestant:
         return self._process
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
+        """Ends the process, if it runs."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()

@@ -1,0 +1,103 @@
+"""Compares two source trees of omnizarr: `python -m benchmarks.compare PATH_A PATH_B [--quick]`.
+
+Both trees read the same files with the same interpreter, in processes of their own, and take turns. The table shows the
+best time of each cell and the ratio B / A; below 1, B is faster. Each tree needs its compiled kernel in
+`src/omnizarr/native`, if it is to be measured with one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks.options import add_shared, stop_on_signals
+from benchmarks.peer import Peer
+from benchmarks.report import OWN, TITLES, Cells
+from benchmarks.runner import Runner, log
+from benchmarks.scale import FULL, LAYOUT_NAMES, QUICK, TINY, Scale
+from benchmarks.subjects import measure
+
+DEFAULT = ("read", "windows", "points", "plane", "small", "many", "open", "import")
+A, B = "A", "B"
+
+
+def scale_of(*, quick: bool, tiny: bool) -> Scale:
+    """More rounds than `python -m benchmarks`, because differences between two trees are small."""
+    if tiny:
+        return TINY
+    return replace(QUICK, rounds=5, parts=LAYOUT_NAMES) if quick else replace(FULL, rounds=9)
+
+
+def compare(trees: Mapping[str, Path], folder: Path, scale: Scale, tables: list[str], layouts: list[str]) -> Runner:
+    """Measures both trees; the results are in the runner, whose processes are ended."""
+    peers = {name: Peer(OWN, sys.executable, {"PYTHONPATH": str(tree / "src")}) for name, tree in trees.items()}
+    runner = Runner(folder, scale, peers)
+    try:
+        for name, tree in trees.items():
+            source = Path(peers[name].ask("source")) if name in runner.peers else None
+            if source is None or not source.resolve().is_relative_to(tree.resolve()):
+                raise SystemExit(f"{tree} does not provide omnizarr; imported {source}")
+        runner.limit = None
+        measure(runner, tables, layouts)
+    finally:
+        runner.close()
+    return runner
+
+
+def table(name: str, cells: Cells) -> tuple[str, list[float]]:
+    """The Markdown table of one measurement, and its ratios."""
+    title = TITLES[name]
+    lines = [f"### {title.text} ({title.unit})", "", "|  | A | B | B / A |", "|---|---:|---:|---:|"]
+    ratios: list[float] = []
+    for row, times in cells.items():
+        a, b = times.get(A), times.get(B)
+        if not a or not b:
+            lines.append(f"| {row} | {'–' if not a else '+'} | {'–' if not b else '+'} | – |")
+            continue
+        ratios.append(b / a)
+        lines.append(f"| {row} | {a * title.factor:.4g} | {b * title.factor:.4g} | {b / a:.2f} |")
+    return "\n".join(lines), ratios
+
+
+def report(cells: Mapping[str, Cells]) -> str:
+    """All tables, then the geometric mean and the range of the ratios of each."""
+    parts = []
+    summary = ["| table | B / A (geometric mean) | lowest | highest |", "|---|---:|---:|---:|"]
+    for name, rows in cells.items():
+        text, ratios = table(name, rows)
+        parts.append(text)
+        if ratios:
+            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+            summary.append(f"| {name} | {mean:.2f} | {min(ratios):.2f} | {max(ratios):.2f} |")
+    return "\n\n".join([*parts, "\n".join(["### Summary", "", *summary])])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
+    parser.add_argument("a", type=Path, metavar="PATH_A", help="a source tree: the folder that has `src/omnizarr`")
+    parser.add_argument("b", type=Path, metavar="PATH_B", help="another one")
+    add_shared(parser, DEFAULT)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = _arguments()
+    stop_on_signals()
+    scale = scale_of(quick=options.quick, tiny=options.tiny)
+    if options.rounds:
+        scale = replace(scale, rounds=options.rounds)
+    trees = {A: options.a, B: options.b}
+    for name, tree in trees.items():
+        log(f"{name} is {tree.resolve()}")
+    with tempfile.TemporaryDirectory(prefix="omnizarr-compare-", dir=options.folder) as folder:
+        runner = compare(trees, Path(folder), scale, options.what, options.only)
+    print(report(runner.results["cells"]))
+
+
+if __name__ == "__main__":
+    main()
