@@ -1,7 +1,7 @@
-"""`python -m benchmarks.archives`: what reading takes from a ZIP archive beside a folder, by omnizarr, in one run.
+"""Compares reading from a ZIP archive with reading from a folder: `python -m benchmarks.archives`.
 
-The two take turns, so that a machine that is busy with other things slows down both; the best round of each counts.
-`--cpu` measures the time of the processor, of all threads together, which others disturb less.
+Both take turns, so that other programs on the machine slow down both; the best round of each counts. `--cpu` measures
+the CPU time of all threads, which other programs disturb less.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ POINTS = 200
 
 
 def best(actions: list[Callable[[], Any]], rounds: int, clock: Callable[[], float]) -> list[float]:
-    """The shortest time that each of the actions took, in seconds."""
+    """The shortest time of each action, in seconds."""
     times: list[list[float]] = [[] for _ in actions]
     for _ in range(rounds):
-        for action, taken in zip(actions, times, strict=True):
+        for action, known in zip(actions, times, strict=True):
             start = clock()
             action()
-            taken.append(clock() - start)
-    return [min(taken) for taken in times]
+            known.append(clock() - start)
+    return [min(known) for known in times]
 
 
 def points(array: omnizarr.Array) -> Callable[[], Any]:
@@ -44,27 +44,27 @@ def points(array: omnizarr.Array) -> Callable[[], Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.archives", description=__doc__)
-    parser.add_argument("--side", type=int, default=256, help="of the cube of uint16 that is read")
+    parser.add_argument("--side", type=int, default=256, help="side of the cube of uint16")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--cpu", action="store_true", help="the time of the processor, not of the clock")
+    parser.add_argument("--cpu", action="store_true", help="CPU time instead of elapsed time")
     options = parser.parse_args()
     clock = time.process_time if options.cpu else time.perf_counter
     data = np.random.default_rng(0).integers(0, 1000, (options.side,) * 3).astype("uint16")
     print("| what | folder | archive | ratio |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="omnizarr-bench-") as folder:
         for name, layout in LAYOUTS.items():
-            places = [Path(folder) / "x.zarr", Path(folder) / "x.zarr.zip"]
-            for place in places:
-                omnizarr.save_array(place, data, **layout)
-            arrays = [omnizarr.open_array(place, mode="r") for place in places]
+            paths = [Path(folder) / "x.zarr", Path(folder) / "x.zarr.zip"]
+            for path in paths:
+                omnizarr.save_array(path, data, **layout)
+            arrays = [omnizarr.open_array(path, mode="r") for path in paths]
             for array in arrays:
                 assert np.array_equal(array[...], data)
-            rows = {
+            rows: dict[str, list[Callable[[], Any]]] = {
                 "all": [lambda array=array: array[...] for array in arrays],
                 "a point": [points(array) for array in arrays],
                 "open": [
-                    lambda place=place: [omnizarr.open_array(place, mode="r") for _ in range(POINTS)]
-                    for place in places
+                    lambda path=path: [omnizarr.open_array(path, mode="r") for _ in range(POINTS)]  # type: ignore[misc]
+                    for path in paths
                 ],
             }
             for what, actions in rows.items():

@@ -1,7 +1,7 @@
-"""A web server on a loopback port that answers every request after a while.
+"""A web server on a loopback port that delays every answer.
 
-`python -m benchmarks.slow_server FOLDER SECONDS` prints its port. It keeps what it shows in memory and does no more
-than it must, so that it is not what is measured.
+`python -m benchmarks.slow_server FOLDER SECONDS` prints its port. It serves the files from memory and does little else,
+so that a benchmark does not measure the server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _RANGE = re.compile(rb"\r\nrange: bytes=(\d*)-(\d*)", re.IGNORECASE)
 
 
 class Connection(asyncio.Protocol):
-    """One client's connection; its requests are answered in order."""
+    """The connection of one client; answers its requests in order."""
 
     def __init__(self, values: dict[bytes, bytes], seconds: float) -> None:
         self._values = values
@@ -39,14 +39,16 @@ class Connection(asyncio.Protocol):
         if request is None or value is None:
             self._transport.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
             return
-        size, wanted = len(value), _RANGE.search(head)
+        size, requested = len(value), _RANGE.search(head)
         start, stop = 0, size
-        if wanted is not None:
-            first, last = wanted.groups()
+        if requested is not None:
+            first, last = requested.groups()
             start = int(first) if first else max(0, size - int(last))
             stop = min(size, int(last) + 1) if first and last else size
         status = (
-            b"200 OK" if wanted is None else b"206 Partial\r\nContent-Range: bytes %d-%d/%d" % (start, stop - 1, size)
+            b"200 OK"
+            if requested is None
+            else b"206 Partial\r\nContent-Range: bytes %d-%d/%d" % (start, stop - 1, size)
         )
         lines = (
             b'HTTP/1.1 %s\r\nContent-Length: %d\r\nETag: "%x"\r\nLast-Modified: Tue, 01 Jan 2030 00:00:00 GMT\r\n\r\n'
@@ -56,7 +58,7 @@ class Connection(asyncio.Protocol):
 
 
 async def serve(folder: Path, seconds: float) -> None:
-    """Until the process ends."""
+    """Serves until the process ends."""
     files = (path for path in folder.rglob("*") if path.is_file())
     values = {path.relative_to(folder).as_posix().encode(): path.read_bytes() for path in files}
     loop = asyncio.get_running_loop()

@@ -31,9 +31,9 @@ class Actions:
 
     def store(self, path: str, layout: Layout, data: Any) -> None:
         """Creates an array that holds `data`."""
-        self.adapter.write(self.create(path, layout, data.shape), data)
+        self.adapter.write(self.create_array(path, layout, data.shape), data)
 
-    def create(self, path: str, layout: Layout, shape: tuple[int, ...]) -> Any:
+    def create_array(self, path: str, layout: Layout, shape: tuple[int, ...]) -> Any:
         """A handle for writing to a new, empty array, whose document is the same for every library."""
         write_document(path, layout.document(shape))
         return self.adapter.open(path, write=True)

@@ -64,7 +64,7 @@ class CubeActions(Actions):
         if data not in self._data:
             self._data[data] = np.load(data)
         values = self._data[data]
-        array = self.create(path, LAYOUTS[layout], values.shape)
+        array = self.create_array(path, LAYOUTS[layout], values.shape)
         return timed(lambda: self.adapter.write(array, values))
 
 

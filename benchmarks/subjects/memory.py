@@ -81,7 +81,7 @@ class MemoryActions(Actions):
     def write(self, path: str, codec: str, chunk: int, shard: int, times: list[int]) -> int:
         """Memory added by writing an array that is already in memory."""
         data = _cubes(path, times)
-        array = self.create(path, Layout(codec, chunk, shard), data.shape)
+        array = self.create_array(path, Layout(codec, chunk, shard), data.shape)
         return peak_added(lambda: self.adapter.write(array, data))
 
     def rewrite(self, path: str) -> int:
