@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from omnizarr._json import Problems
 from omnizarr.codecs import Blosc, BytesCodec, Gzip, Zstd
-from omnizarr.codecs.bytes_to_bytes.blosc_frames import HEADER, joined
+from omnizarr.codecs.bytes_to_bytes.blosc_frames import HEADER, join_frames
 from omnizarr.codecs.contract import BoundBytesCodec, ByteSpec
 from omnizarr.errors import CodecError
 
@@ -114,9 +114,9 @@ def test_a_blosc_frame_that_reaches_into_the_next_is_refused() -> None:
     bound = bound_to(CODECS["lz4"])
     frames = [bytearray(bound.encode(content(seed))) for seed in (0, 1, 2)]
     second = 24 + struct.unpack_from("<I", frames[0], 20)[0]
-    assert joined(frames, SIZE) is not None
+    assert join_frames(frames, SIZE) is not None
     struct.pack_into("<I", frames[0], second, SIZE // 2)
-    assert joined(frames, SIZE) is None
+    assert join_frames(frames, SIZE) is None
     assert isinstance(one_by_one(bound, frames), str)
     assert many(bound, frames) == one_by_one(bound, frames)
 
@@ -133,16 +133,16 @@ def test_frames_of_two_sizes_that_add_up_are_refused() -> None:
 def test_blosc_frames_are_joined_only_if_they_are_alike() -> None:
     bound = bound_to(CODECS["lz4"])
     frames = [bytes(bound.encode(content(seed))) for seed in (0, 1)]
-    together = joined(frames, SIZE)
+    together = join_frames(frames, SIZE)
     assert together is not None
     assert len(together) == sum(map(len, frames)) + HEADER.size + 8
     other = bytes(bound_to(Blosc("zstd", 1, "shuffle", 2)).encode(content(0)))
     stored = bytes(bound.encode(content(3)))
     moved = frames[0][:16] + struct.pack("<I", 21) + frames[0][20:]
     for second in (other, stored, moved, b"", frames[1] + b"\0"):
-        assert joined([frames[0], second], SIZE) is None
-        assert joined([second, frames[0]], SIZE) is None
-    assert joined(frames, SIZE + 2) is None
+        assert join_frames([frames[0], second], SIZE) is None
+        assert join_frames([second, frames[0]], SIZE) is None
+    assert join_frames(frames, SIZE + 2) is None
 
 
 @pytest.mark.parametrize("name", [name for name, codec in CODECS.items() if bound_to(codec).parts])

@@ -18,7 +18,7 @@ GROUPS = list(all_stored("v2", kind="group"))
 
 # What we do not read, and what we say about it.
 REFUSED = {
-    "codecs/blosc-snappy": "compressor `snappy` is not in the installed library",
+    "codecs/blosc-snappy": "does not support compressor `snappy`",
 }
 # Zero was the fill value of every type that got none; releases differ in what that makes of text. Later ones, and we,
 # take it for nothing.

@@ -131,7 +131,7 @@ def test_R93_too_long_for_a_frame() -> None:
         def __len__(self) -> int:
             return 2**31 - 16
 
-    with pytest.raises(CodecError, match="a frame holds at most 2147483631 bytes, found 2147483632"):
+    with pytest.raises(CodecError, match="at most 2147483631 bytes for a frame, found 2147483632"):
         bound(Blosc(), None).encode(Long())
 
 
@@ -139,11 +139,11 @@ def test_a_compressor_that_the_library_lacks() -> None:
     available = module._library().list_compressors()
     if "snappy" in available:
         pytest.skip("the installed library has all compressors")
-    with pytest.raises(CodecError, match=r"`snappy` is not in the installed library, which has .*lz4"):
+    with pytest.raises(CodecError, match=r"does not support compressor `snappy`, only .*lz4"):
         bound(Blosc(cname="snappy"), 4).encode(b"abcd")
     snappy = bytearray(LZ4)
     snappy[2] = 2 << 5 | 1
-    with pytest.raises(CodecError, match="`snappy` is not in the installed library"):
+    with pytest.raises(CodecError, match="does not support compressor `snappy`"):
         bound(Blosc(), 256).decode(snappy)
 
 
@@ -169,7 +169,7 @@ def test_another_length_than_expected() -> None:
 @pytest.mark.parametrize("size", [2**31 - 1, 2**31, 2**32 - 1])
 def test_R93_a_frame_that_states_more_than_a_frame_holds(size: int) -> None:
     stated = STORED[:4] + size.to_bytes(4, "little") + STORED[8:]
-    with pytest.raises(CodecError, match="a frame holds at most"):
+    with pytest.raises(CodecError, match="a frame of at most"):
         bound(Blosc(), None, limit=2**33).decode(stated)
 
 
@@ -185,7 +185,7 @@ def test_blocks_that_the_library_would_not_fill_are_refused() -> None:
     data = bytearray(frame(content, cname="blosclz", typesize=1))
     assert not data[2] & 0x10
     data[3] = 3  # 1010 is no multiple of it
-    with pytest.raises(CodecError, match="split"):
+    with pytest.raises(CodecError, match="expected a block size"):
         bound(Blosc(), 1010).decode(data)
 
 
@@ -244,6 +244,6 @@ def test_snappy_is_refused_when_an_array_is_created_if_the_library_lacks_it() ->
     """What cannot be written is refused at once, and not at the first chunk; what exists is opened all the same."""
     if "snappy" in import_module("numcodecs.blosc").list_compressors():
         pytest.skip("this build of the library has snappy")
-    with pytest.raises(ArgumentError, match="without snappy"):
+    with pytest.raises(ArgumentError, match="does not support `snappy`"):
         Blosc("snappy").resolved(4)
     assert Blosc("snappy").bind(ByteSpec(8, 8, 4), "$", Problems()) is not None

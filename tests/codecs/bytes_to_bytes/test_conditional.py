@@ -69,7 +69,7 @@ def test_R137_a_longer_header_leaves_room_for_more_codecs() -> None:
 
 @pytest.mark.parametrize("mask", [2, 0x80, 0xFF])
 def test_R137_bits_of_codecs_that_are_not_there(mask: int) -> None:
-    with pytest.raises(CodecError, match="names codecs beyond the 1 that there are"):
+    with pytest.raises(CodecError, match="expected a mask for 1 codecs"):
         codec(Gzip()).decode(bytes([mask]) + DULL)
 
 
@@ -234,7 +234,7 @@ def test_errors_name_the_array_and_the_chunk() -> None:
     store = omnizarr.MemoryStore()
     array = omnizarr.create_array(store, data=np.ones(9, "u1"), compressors=[Conditional((Gzip(),))])
     store.set("c/0", b"\x08" + bytes(9))
-    with pytest.raises(ChunkError, match=r"chunk \(0,\) of array `/` .*codec `conditional`: the mask 0x8 names"):
+    with pytest.raises(ChunkError, match=r"chunk \(0,\) of array `/` .*codec `conditional`: expected a mask for 1"):
         array[...]
 
 

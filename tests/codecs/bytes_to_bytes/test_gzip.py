@@ -144,7 +144,7 @@ def test_a_bomb_takes_no_memory(size: int | None, members: int) -> None:
     codec.encode(b"")
     tracemalloc.start()
     try:
-        with pytest.raises(CodecError, match="more than the 1000 bytes expected"):
+        with pytest.raises(CodecError, match="expected 1000 bytes, found more"):
             codec.decode(bomb)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:

@@ -1,4 +1,4 @@
-"""The `blosc` codec: shuffled blocks in one of several compressors, as frames of Blosc 1 (R90 to R93)."""
+"""The `blosc` codec: frames of Blosc 1, with optional shuffling and one of several compressors (R90 to R93)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import numpy as np
 
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.bytes_to_bytes.blosc_frames import HEADER, LONGEST, MEMCPYED, Header, excerpt, joined, parse_header
+from omnizarr.codecs.bytes_to_bytes.blosc_frames import (
+    HEADER,
+    MAX_BYTES,
+    MEMCPYED,
+    Header,
+    extract_blocks,
+    join_frames,
+    parse_header,
+)
 from omnizarr.codecs.config_fields import check, choice, integer, read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs, compressed
 from omnizarr.errors import ArgumentError, CodecError
@@ -20,15 +28,15 @@ __all__ = ["Blosc", "BoundBlosc"]
 
 _SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")  # in the order of the library's numbers
 
-_LOOK = 1024  # bytes that tell where up to 252 blocks are, and are read as fast as 16
+_FIRST_READ = 1024  # bytes; enough for the table of 252 blocks, and as fast to read as 16 bytes
 _COMPRESSORS = ("blosclz", "lz4", "snappy", "zlib", "zstd")  # in the order of the three highest bits of the flags
 
 
 @cache
 def _library() -> Any:
     blosc: Any = import_library("numcodecs.blosc")
-    # With its own threads the library serves one call at a time and divides it over all cores; chunks are decoded in
-    # many threads here already, which would wait for each other.
+    # With its own threads the library processes one call at a time. omnizarr decodes chunks in several threads already,
+    # and these would wait for each other.
     blosc.use_threads = False
     return blosc
 
@@ -38,8 +46,8 @@ class Blosc(BytesCodec):
     """`{"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 4,
     "blocksize": 0}}`
 
-    `shuffle` and `typesize` left None are chosen from the size of the elements; `resolved` makes the choice, which a
-    new array records (R91). A `blocksize` of 0 leaves the size to the library.
+    If `shuffle` or `typesize` is None, `resolved` derives it from the element size; a new array records the result
+    (R91). With a `blocksize` of 0 the library chooses the size.
     """
 
     name: ClassVar[str] = "blosc"
@@ -58,21 +66,23 @@ class Blosc(BytesCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Blosc | None:
-        """No member has to be there (A27); the numbers that drafts and numcodecs use for `shuffle` are understood."""
+        """Accepts missing members (A27), and for `shuffle` also the numbers that drafts and numcodecs use."""
         members = {"shuffle": "noshuffle", **configuration}
         shuffle = members["shuffle"]
         if is_integer(shuffle) and -1 <= shuffle <= 2:
-            problems.warn(f"{path}.configuration.shuffle", f"{shuffle} is read as the number of a draft, not a name")
+            problems.warn(
+                f"{path}.configuration.shuffle", f"expected a name, found {shuffle}, read as the number of older drafts"
+            )
             del members["shuffle"]
             if shuffle >= 0:  # -1 is automatic
                 members["shuffle"] = _SHUFFLES[shuffle]
         if members.get("shuffle") == "noshuffle" and members.get("typesize") == 0:
-            del members["typesize"]  # it means nothing then (R90)
-        found = read(cls, members, path, problems)
-        return None if found is None else cls(**found)
+            del members["typesize"]  # without shuffle it has no meaning (R90)
+        arguments = read(cls, members, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
-        """All five members; less only what is still to be chosen."""
+        """All five members, except `shuffle` and `typesize` while they are None."""
         members = {
             "cname": self.cname,
             "clevel": self.clevel,
@@ -83,23 +93,23 @@ class Blosc(BytesCodec):
         return {name: value for name, value in members.items() if value is not None}
 
     def resolved(self, itemsize: int) -> Blosc:
-        """The same codec with nothing left to choose, for elements of `itemsize` bytes: bits are shuffled where bytes
-        would stay where they are, at a type size of 1."""
+        """The codec with `shuffle` and `typesize` for elements of `itemsize` bytes. For a type size of 1 it shuffles
+        bits, because shuffling bytes would change nothing."""
         if self.cname == "snappy" and "snappy" not in _library().list_compressors():
-            raise ArgumentError("the blosc library here is built without snappy", argument="cname")
-        return self._completed(itemsize)
+            raise ArgumentError("codec `blosc`: the installed library does not support `snappy`", argument="cname")
+        return self._with_defaults(itemsize)
 
-    def _completed(self, itemsize: int) -> Blosc:
+    def _with_defaults(self, itemsize: int) -> Blosc:
         typesize = self.typesize or max(1, itemsize)
         return replace(self, typesize=typesize, shuffle=self.shuffle or ("bitshuffle" if typesize == 1 else "shuffle"))
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBlosc:
-        return BoundBlosc(spec, self._completed(spec.itemsize))
+        return BoundBlosc(spec, self._with_defaults(spec.itemsize))
 
 
 class BoundBlosc(BoundBytesCodec):
-    """Decoding looks at the frame alone, never at the configuration (R92). The library believes a frame's header and
-    is not told how long the data are, so the header is checked before it is called."""
+    """A bound `Blosc`. `decode` depends only on the frame, not on the configuration (R92). The library trusts the
+    header and does not know the length of the data, so `decode` checks the header first."""
 
     pace = 3000
     batches = True
@@ -116,26 +126,26 @@ class BoundBlosc(BoundBytesCodec):
         self.encoded = compressed(spec)
 
     def encode(self, data: Buffer) -> Buffer:
-        if len(data) > LONGEST:
-            raise CodecError("blosc", f"a frame holds at most {LONGEST} bytes, found {len(data)}")
+        if len(data) > MAX_BYTES:
+            raise CodecError("blosc", f"expected at most {MAX_BYTES} bytes for a frame, found {len(data)}")
         try:
             frame: bytes = _library().compress(data, *self.native_options)
         except (RuntimeError, ValueError) as error:
-            raise _explained(self._codec.cname, error) from None
+            raise _codec_error(self._codec.cname, error) from None
         return frame
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         header = parse_header(data, len(data))
         check_size("blosc", self._spec, header.size)
         if not header.size:
-            return b""  # the library takes an empty frame for an error
+            return b""  # the library raises for an empty frame
         try:
             if out is not None and len(out) == header.size:
                 _library().decompress(data, np.frombuffer(out, np.uint8))
                 return out
             decoded: bytes = _library().decompress(data)
         except (RuntimeError, ValueError, MemoryError) as error:
-            raise _refused(header, error) from None
+            raise _decoding_error(header, error) from None
         return decoded
 
     def decode_many(
@@ -146,45 +156,47 @@ class BoundBlosc(BoundBytesCodec):
     ) -> Sequence[Buffer | None]:
         size = self._spec.size
         if size and room is not None and len(values) > 1 and None not in values:
-            frame = joined(values, size)  # type: ignore[arg-type]  # none of them is None
+            frame = join_frames(values, size)  # type: ignore[arg-type]  # none of them is None
             if frame is not None:
                 try:
                     _library().decompress(frame, np.frombuffer(room[: size * len(values)], np.uint8))
                     return outs
                 except (RuntimeError, ValueError, MemoryError):
-                    pass  # `decode` says which one is damaged
+                    pass  # `decode` reports which one is damaged
         return super().decode_many(values, outs)
 
     def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
-        head = read(0, min(encoded, _LOOK))
+        head = read(0, min(encoded, _FIRST_READ))
         header = parse_header(head, encoded)
         check_size("blosc", self._spec, header.size)
         if header.flags & MEMCPYED:
             if encoded != HEADER.size + header.size:
-                found = encoded - HEADER.size
-                raise CodecError("blosc", f"expected {header.size} bytes behind the header, found {found}")
+                size = encoded - HEADER.size
+                raise CodecError("blosc", f"expected {header.size} bytes after the header, found {size}")
             return read(HEADER.size + start, length)
         if not 0 < header.block <= header.size or header.start > encoded:
-            raise CodecError("blosc", f"a frame of {encoded} bytes cannot have blocks of {header.block} bytes")
+            raise CodecError("blosc", f"invalid block size {header.block} for a frame of {encoded} bytes")
         table = head if header.start <= len(head) else read(0, header.start)
-        frame, skipped = excerpt(read, table, header, start, length)
+        frame, skipped = extract_blocks(read, table, header, start, length)
         try:
             decoded: bytes = _library().decompress(frame)
         except (RuntimeError, ValueError, MemoryError) as error:
-            raise _refused(header, error) from None
+            raise _decoding_error(header, error) from None
         return memoryview(decoded)[start - skipped : start - skipped + length]
 
 
-def _refused(header: Header, error: Exception) -> CodecError:
+def _decoding_error(header: Header, error: Exception) -> CodecError:
     compressor = header.flags >> 5
-    return _explained(_COMPRESSORS[compressor] if compressor < len(_COMPRESSORS) else f"{compressor}", error)
+    return _codec_error(_COMPRESSORS[compressor] if compressor < len(_COMPRESSORS) else f"{compressor}", error)
 
 
-def _explained(compressor: str, error: Exception) -> CodecError:
+def _codec_error(compressor: str, error: Exception) -> CodecError:
+    """The CodecError for an exception of the library, which does not report an unsupported compressor as such."""
     available = _library().list_compressors()
     if compressor not in available:
         return CodecError(
-            "blosc", f"compressor `{compressor}` is not in the installed library, which has {', '.join(available)}"
+            "blosc",
+            f"the installed library does not support compressor `{compressor}`, only {', '.join(available)}",
         )
     if isinstance(error, RuntimeError):
         return CodecError("blosc", f"the frame is damaged ({error})")

@@ -1,9 +1,8 @@
-"""Frames of Blosc 1 put together and taken apart, without touching what is compressed in them.
+"""Joining and splitting of Blosc 1 frames without decompressing them.
 
-A frame is a header, a table that says where each block starts, and the blocks, in any order. All blocks but the last
-decode to the same length, so frames that are alike become one frame by a table of their own: the library then decodes
-many chunks in one call, in which it needs nothing of Python. The same table, made shorter, leaves only a few blocks of
-a large frame to be decoded.
+A frame consists of a header, a table of the position of each block, and the blocks in any order. All blocks but the
+last decode to the same length, so similar frames can be joined into one frame with a new table. The library then
+decodes many chunks in one call, without the interpreter's lock. A shorter table selects a few blocks of a large frame.
 """
 
 from __future__ import annotations
@@ -16,61 +15,65 @@ from typing import NamedTuple
 from omnizarr.codecs.contract import Buffer
 from omnizarr.errors import CodecError
 
-__all__ = ["HEADER", "LONGEST", "MEMCPYED", "Header", "excerpt", "joined", "parse_header"]
+__all__ = ["HEADER", "MAX_BYTES", "MEMCPYED", "Header", "extract_blocks", "join_frames", "parse_header"]
 
 HEADER = struct.Struct("<BBBBIII")
-LONGEST = 2**31 - 1 - HEADER.size  # R93
+MAX_BYTES = 2**31 - 1 - HEADER.size  # R93
 MEMCPYED, _UNSPLIT = 0x02, 0x10
 _FORMAT = 2
-_ALIKE = struct.Struct("<QIII")  # a header, with one number before the size of blocks; and where the first block starts
-_LENGTH = struct.Struct("<I")  # in front of each stream of a block
-_FIRST = HEADER.size + 4  # the only place for it, where there is no other
+# Five fields of the header as one number, the block size, the length of the frame, and the position of the first block.
+_JOINABLE = struct.Struct("<QIII")
+_LENGTH = struct.Struct("<I")  # precedes each stream of a block
+_FIRST = HEADER.size + 4  # position of the block in a frame with a single one
 
 
 class Header(NamedTuple):
-    """What a frame says of itself; sizes are in bytes."""
+    """The header of a frame; sizes are in bytes."""
 
     format: int
     compressor_format: int
     flags: int
     typesize: int
     size: int
-    """Of what it decodes to."""
+    """Size of the decoded content."""
     block: int
+    """Decoded size of a block."""
     length: int
-    """Of the frame."""
+    """Size of the frame."""
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are; none if the content is stored as it is."""
+        """The number of blocks; 0 if the content is stored uncompressed."""
         return 0 if self.flags & MEMCPYED or not self.block else -(-self.size // self.block)
 
     @property
     def start(self) -> int:
-        """Where the first block can start, behind the table."""
+        """The end of the table, where the first block can start."""
         return HEADER.size + 4 * self.blocks
 
 
 def parse_header(data: Buffer, length: int) -> Header:
-    """The header of a frame that has `length` bytes, of which `data` are the first; refused if the library must not be
-    given such a frame. What it decodes to is not compared with anything yet."""
+    """The header of a frame of `length` bytes that begins with `data`. Raises CodecError if the library cannot decode
+    such a frame safely. The caller checks the decoded size."""
     if length < HEADER.size:
         raise CodecError("blosc", f"expected at least {HEADER.size} bytes, found {length}")
     header = Header._make(HEADER.unpack_from(data))
     if header.format != _FORMAT:
         raise CodecError("blosc", f"expected a frame of Blosc 1 (format {_FORMAT}), found format {header.format}")
     if header.length != length:
-        raise CodecError("blosc", f"expected a frame of {header.length} bytes, as its header says, found {length}")
-    if header.size > LONGEST:  # the library would take it for a negative number
-        raise CodecError("blosc", f"a frame holds at most {LONGEST} bytes, and this one states {header.size}")
-    if not _is_even(header.flags, header.typesize, header.block):
-        raise CodecError("blosc", f"blocks of {header.block} bytes are split by elements of {header.typesize} bytes")
+        raise CodecError("blosc", f"expected a frame of {header.length} bytes (from its header), found {length}")
+    if header.size > MAX_BYTES:  # the library would read it as a negative number
+        raise CodecError("blosc", f"expected a frame of at most {MAX_BYTES} decoded bytes, found {header.size}")
+    if not _splits_evenly(header.flags, header.typesize, header.block):
+        raise CodecError(
+            "blosc", f"expected a block size that is a multiple of {header.typesize} bytes, found {header.block}"
+        )
     return header
 
 
-def _is_even(flags: int, typesize: int, block: int) -> bool:
-    """Whether blocks can be split as the library will split them, into one stream per byte of an element. No writer
-    makes others, and the library would leave their ends as they were in memory."""
+def _splits_evenly(flags: int, typesize: int, block: int) -> bool:
+    """Whether a block divides evenly into the streams of the library, one per byte of an element. No writer creates
+    other blocks, and the library would leave the end of their memory uninitialized."""
     return not _splits(flags, typesize, block) or block % typesize == 0
 
 
@@ -78,20 +81,22 @@ def _splits(flags: int, typesize: int, block: int) -> bool:
     return not flags & (MEMCPYED | _UNSPLIT) and 0 < typesize <= 16 and block // typesize >= 128
 
 
-def joined(frames: Sequence[Buffer], size: int) -> bytes | None:
-    """One frame that decodes to what all of these do, one after the other; None if they do not all decode to `size`
-    bytes, are not alike, or have several blocks, or if one does not end where its last stream does and might so reach
-    into the next: then each has to be decoded by itself."""
+def join_frames(frames: Sequence[Buffer], size: int) -> bytes | None:
+    """One frame with the content of all `frames`, which each decode to `size` bytes; None if they cannot be joined.
+
+    The frames must have equal headers and a single block each, and each must end with its last stream, because
+    otherwise a damaged frame could read from the next one.
+    """
     lengths = []
     try:
-        kind, block, _, _ = _ALIKE.unpack_from(frames[0])
+        kind, block, _, _ = _JOINABLE.unpack_from(frames[0])
         version, flags, typesize = kind & 0xFF, kind >> 16 & 0xFF, kind >> 24 & 0xFF
-        if version != _FORMAT or kind >> 32 != size or flags & MEMCPYED or not _is_even(flags, typesize, block):
+        if version != _FORMAT or kind >> 32 != size or flags & MEMCPYED or not _splits_evenly(flags, typesize, block):
             return None
         streams = range(typesize if _splits(flags, typesize, block) else 1)
         for frame in frames:
             length = len(frame)
-            if _ALIKE.unpack_from(frame) != (kind, size, length, _FIRST):
+            if _JOINABLE.unpack_from(frame) != (kind, size, length, _FIRST):
                 return None
             end = _FIRST
             for _ in streams:
@@ -103,33 +108,35 @@ def joined(frames: Sequence[Buffer], size: int) -> bytes | None:
         return None  # too short
     count = len(lengths)
     *starts, end = accumulate(lengths, initial=HEADER.size + 4 * count)
-    if end > LONGEST or size * count > LONGEST:
+    if end > MAX_BYTES or size * count > MAX_BYTES:
         return None
     header = HEADER.pack(version, kind >> 8 & 0xFF, flags, typesize, size * count, block, end)
     table = struct.pack(f"<{count}I", *[start + _FIRST for start in starts])
     return b"".join([header, table, *frames])
 
 
-def excerpt(
+def extract_blocks(
     read: Callable[[int, int], Buffer], table: Buffer, header: Header, start: int, length: int
 ) -> tuple[bytes, int]:
-    """A frame of no more blocks of another one than hold `length` of its decoded bytes from `start` on, and how many
-    decoded bytes come before the first of those blocks. `read` gives bytes of that frame, from a position on, so many;
-    `table` are the first, as many as come before the blocks."""
+    """A frame of only the blocks with the decoded bytes from `start` to `start + length`, and the decoded position of
+    the first of these blocks. `read(position, count)` returns bytes of the original frame, and `table` is its beginning
+    up to the blocks."""
     block = header.block
-    # A shorter block at the end is never alone: only behind others does the library know it for one.
+    # Do not extract a shorter last block alone: the library recognizes it only after a full block.
     first = min(start // block, max(0, header.size // block - 1))
     last = (start + length - 1) // block
-    starts = struct.unpack_from(f"<{header.blocks}I", table, HEADER.size)
-    wanted = starts[first : last + 1]
-    begin, beyond = min(wanted), max(wanted)
-    if begin < header.start or beyond >= header.length:
-        wrong = begin if begin < header.start else beyond
-        raise CodecError("blosc", f"a block starts at {wrong}, where none can start")
-    # Blocks may lie in any order: the last of them that is wanted ends where the next one starts.
-    end = min((start for start in starts if start > beyond), default=header.length)
-    shift = HEADER.size + 4 * len(wanted) - begin
+    positions = struct.unpack_from(f"<{header.blocks}I", table, HEADER.size)
+    selected = positions[first : last + 1]
+    lowest, highest = min(selected), max(selected)
+    if lowest < header.start or highest >= header.length:
+        wrong = lowest if lowest < header.start else highest
+        raise CodecError(
+            "blosc", f"expected blocks from byte {header.start} to {header.length}, found one at byte {wrong}"
+        )
+    # Blocks may have any order, so the last selected one ends where the next one of the frame starts.
+    end = min((position for position in positions if position > highest), default=header.length)
+    shift = HEADER.size + 4 * len(selected) - lowest
     size = min(header.size, (last + 1) * block) - first * block
-    head = HEADER.pack(*header[:4], size, block, end + shift)
-    places = struct.pack(f"<{len(wanted)}I", *[start + shift for start in wanted])
-    return b"".join([head, places, read(begin, end - begin)]), first * block
+    new_header = HEADER.pack(*header[:4], size, block, end + shift)
+    new_table = struct.pack(f"<{len(selected)}I", *[position + shift for position in selected])
+    return b"".join([new_header, new_table, read(lowest, end - lowest)]), first * block

@@ -1,4 +1,4 @@
-"""The `conditional` codec: other codecs, which a chunk went through or not, as a mask before its bytes says (R137)."""
+"""The `conditional` codec: applies other codecs to some chunks; a mask before the bytes says which (R137)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["BoundConditional", "Conditional", "Decision"]
 Decision = Literal["compress_if_smaller", "always_apply", "never_apply"]
 _DECISIONS = ("compress_if_smaller", "always_apply", "never_apply")
 _MEMBERS = ("codecs", "header_bits")
-_MOST_BITS = 2**16
+_MAX_BITS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional(BytesCodec):
     """`{"name": "conditional", "configuration": {"codecs": [{"name": "zstd", …}], "header_bits": 8}}`
 
-    `header_bits` left None is the smallest multiple of 8 that has a bit for each codec. A `decision` is how chunks are
-    written, and stands in no document: all codecs for chunks that become smaller by them and none for the others,
-    which is the usual thing, or all for all, or none.
+    A `header_bits` of None means the smallest multiple of 8 with a bit for each codec. `decision` controls how chunks
+    are written, and is not part of documents: apply all codecs if they make the chunk smaller (the default), always, or
+    never.
     """
 
     name: ClassVar[str] = "conditional"
@@ -41,7 +41,7 @@ class Conditional(BytesCodec):
         object.__setattr__(self, "codecs", tuple(codec_of(codec, "codecs") for codec in self.codecs))
         for codec in self.codecs:
             if not isinstance(codec, BytesCodec) or codec.private:
-                raise _wrong("codecs", "codecs of version 3 that take bytes and give bytes", codec.name)
+                raise _wrong("codecs", "bytes → bytes codecs of Zarr v3", codec.name)
         if self.header_bits is not None and not _is_header(self.header_bits, len(self.codecs)):
             raise _wrong("header_bits", _header_rule(len(self.codecs)), self.header_bits)
         if self.decision not in _DECISIONS:
@@ -59,7 +59,7 @@ class Conditional(BytesCodec):
         codecs = [parse_codec(item, f"{where}.codecs[{index}]", problems) for index, item in enumerate(listed)]
         for index, codec in enumerate(codecs):
             if codec is not None and not isinstance(codec, BytesCodec):
-                problems.add(f"{where}.codecs[{index}]", "is no bytes → bytes codec that is known here")
+                problems.add(f"{where}.codecs[{index}]", f"expected a bytes → bytes codec, found `{codec.name}`")
         header = configuration.get("header_bits")
         if "header_bits" in configuration and not _is_header(header, len(codecs)):
             problems.expected(f"{where}.header_bits", _header_rule(len(codecs)), header)
@@ -76,28 +76,29 @@ class Conditional(BytesCodec):
         return Conditional(tuple(steps), self.header_bits, self.decision)
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundConditional | None:
-        flow = spec
+        byte_spec = spec
         steps = []
         for index, codec in enumerate(self.codecs):
             assert isinstance(codec, BytesCodec)
             where = f"{path}.configuration.codecs[{index}]"
-            step = call_extension("codec", codec.name, where, problems, codec.bind, flow)
+            step = call_extension("codec", codec.name, where, problems, codec.bind, byte_spec)
             if step is None:
                 return None
-            steps.append(wrap_third_party(codec.name, step, flow))
-            # What the next one meets went through this one or not.
+            steps.append(wrap_third_party(codec.name, step, byte_spec))
+            # The input of the next codec may or may not have passed through this one.
             after = step.encoded
-            flow = ByteSpec(flow.size if after.size == flow.size else None, max(flow.limit, after.limit), flow.itemsize)
+            size = byte_spec.size if after.size == byte_spec.size else None
+            byte_spec = ByteSpec(size, max(byte_spec.limit, after.limit), byte_spec.itemsize)
         header = -(-len(steps) // 8) if self.header_bits is None else self.header_bits // 8
-        return BoundConditional(spec, flow, steps, header, self.decision)
+        return BoundConditional(spec, byte_spec, steps, header, self.decision)
 
 
 def _is_header(value: Json, codecs: int) -> bool:
-    return is_integer(value) and value % 8 == 0 and codecs <= value <= _MOST_BITS
+    return is_integer(value) and value % 8 == 0 and codecs <= value <= _MAX_BITS
 
 
 def _header_rule(codecs: int) -> str:
-    return f"a multiple of 8 from {-(-codecs // 8) * 8} to {_MOST_BITS}"
+    return f"a multiple of 8 from {-(-codecs // 8) * 8} to {_MAX_BITS}"
 
 
 def _wrong(argument: str, expected: str, found: Any) -> ArgumentError:
@@ -107,15 +108,15 @@ def _wrong(argument: str, expected: str, found: Any) -> ArgumentError:
 
 
 class BoundConditional(BoundBytesCodec):
-    """A mask, whose bit i (the least significant one of the first byte is bit 0) says whether codec i was applied, and
-    the bytes after those that were."""
+    """A bound `Conditional`. A chunk is stored as a mask and the encoded bytes. Bit i of the mask says whether codec i
+    was applied; bit 0 is the least significant bit of the first byte."""
 
     __slots__ = ("_decision", "_header", "_spec", "_steps", "encoded", "pace")
 
     def __init__(
         self, spec: ByteSpec, payload: ByteSpec, steps: list[BoundBytesCodec], header: int, decision: Decision
     ) -> None:
-        """`payload` is what comes behind the `header` bytes of the mask."""
+        """`payload` describes the bytes after the mask, which has `header` bytes."""
         self._spec = spec
         self._steps = tuple(steps)
         self._header = header
@@ -141,9 +142,7 @@ class BoundConditional(BoundBytesCodec):
             raise CodecError("conditional", f"expected a mask of {self._header} bytes, found {len(view)}")
         mask = int.from_bytes(view[: self._header], "little")
         if mask >> len(self._steps):
-            raise CodecError(
-                "conditional", f"the mask {mask:#x} names codecs beyond the {len(self._steps)} that there are"
-            )
+            raise CodecError("conditional", f"expected a mask for {len(self._steps)} codecs, found {mask:#x}")
         applied = [step for index, step in enumerate(self._steps) if mask >> index & 1]
         decoded: Buffer = view[self._header :]
         for step in applied[:0:-1]:

@@ -1,4 +1,4 @@
-"""The `crc32c` codec: a check sum of four bytes after the data (R94)."""
+"""The `crc32c` codec: appends a checksum of four bytes (R94)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _LENGTH = 4
 
 @cache
 def checksum() -> Callable[[Buffer], int]:
-    found: Callable[[Buffer], int] = import_library("fastcrc").crc32.iscsi  # the catalogue's name for CRC-32C
-    return found
+    """The function that computes a CRC-32C."""
+    function: Callable[[Buffer], int] = import_library("fastcrc").crc32.iscsi  # another name of CRC-32C
+    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Crc32c(BytesCodec):
 
 
 class BoundCrc32c(BoundBytesCodec):
-    """Copies once to encode, and never to decode."""
+    """A bound `Crc32c`. `encode` copies the data once, `decode` does not copy."""
 
     pace = 10000
 
@@ -64,12 +65,12 @@ class BoundCrc32c(BoundBytesCodec):
         if size != self._spec.size:
             check_size("crc32c", self._spec, size)
         content = view[:size]
-        stored, found = int.from_bytes(view[size:], "little"), checksum()(content)
-        if stored != found:
+        stored, computed = int.from_bytes(view[size:], "little"), checksum()(content)
+        if stored != computed:
             raise CodecError(
                 "crc32c",
-                f"the data are damaged: check sum {found:#010x}, stored was {stored:#010x}",
-                hint="zarrs before 0.11.5 stored wrong check sums",
+                f"the data are damaged: expected checksum {stored:#010x}, found {computed:#010x}",
+                hint="zarrs before 0.11.5 stored wrong checksums",
             )
         return content
 

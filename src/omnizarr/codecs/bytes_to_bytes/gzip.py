@@ -1,4 +1,4 @@
-"""The `gzip` codec: DEFLATE in gzip's container (R89)."""
+"""The `gzip` codec: DEFLATE in the gzip container (R89)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from omnizarr.errors import CodecError
 
 __all__ = ["BoundDeflate", "BoundGzip", "Gzip"]
 
-_GZIP, _ZLIB = 31, 15  # what the library calls the two containers of DEFLATE
+_GZIP, _ZLIB = 31, 15  # `wbits` of the two containers of DEFLATE
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -26,12 +26,12 @@ def _decoder() -> Any:
 
 @cache
 def _encoder() -> Any:
-    return import_library("deflate")  # libdeflate: 2.4 times as fast as zlib, and smaller
+    return import_library("deflate")  # libdeflate: 2.4 times as fast as zlib, with smaller output
 
 
 @dataclass(frozen=True, slots=True)
 class Gzip(BytesCodec):
-    """`{"name": "gzip", "configuration": {"level": 5}}`: 0 stores, 1 is fastest, 9 is smallest."""
+    """`{"name": "gzip", "configuration": {"level": 5}}`: level 0 does not compress, 1 is fastest, 9 is smallest."""
 
     name: ClassVar[str] = "gzip"
     level: int = field(default=5, metadata=integer(0, 9))
@@ -41,8 +41,8 @@ class Gzip(BytesCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Gzip | None:
-        found = read(cls, configuration, path, problems)
-        return None if found is None else cls(**found)
+        arguments = read(cls, configuration, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         return {"level": self.level}
@@ -52,10 +52,11 @@ class Gzip(BytesCodec):
 
 
 class BoundDeflate(BoundBytesCodec):
-    """DEFLATE in one of its two containers, told apart by their first bytes, whatever the codec is called: zarr 2.0
-    wrote the one of zlib under the name of gzip (A49).
+    """Base for the two containers of DEFLATE, gzip and zlib.
 
-    Any number of streams is read, and zeros after the last one, as `gzip` itself does; any other rest is an error.
+    `decode` detects the container from the first bytes, because zarr 2.0 wrote zlib streams under the name gzip (A49).
+    Like the `gzip` tool, it accepts several streams, and zeros after the last one; any other trailing data are an
+    error.
     """
 
     pace = 300
@@ -89,7 +90,7 @@ class BoundDeflate(BoundBytesCodec):
 
 
 class BoundGzip(BoundDeflate):
-    """The same, writing gzip's container."""
+    """A bound `Gzip`."""
 
     native = "gzip"
 
@@ -101,5 +102,5 @@ class BoundGzip(BoundDeflate):
 
 
 def _is_zlib(data: Buffer) -> bool:
-    """Whether the data begin as RFC 1950 wants it."""
+    """Whether the data begin with a zlib header (RFC 1950)."""
     return len(data) >= 2 and data[0] & 15 == 8 and (data[0] << 8 | data[1]) % 31 == 0

@@ -1,7 +1,7 @@
-"""Decoding compressed streams that stand one behind the other, never to more bytes than are expected.
+"""Decoding of consecutive compressed streams, with a limit for the decoded bytes.
 
-The decompressors of the standard library, and those that are made like them, stop when they have given as many bytes as
-they may; one more than is expected is enough to know that there are too many.
+Decompressors with the interface of the standard library stop at a given number of bytes. The limit is one byte more
+than expected, which is enough to detect data that are too long.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from omnizarr.errors import CodecError
 __all__ = ["decode_streams"]
 
 _STEP = 2**16
-"""How much input further streams are fed at a time: the libraries copy what a stream leaves over, and with all of the
-rest at each of many tiny streams that would take quadratic time."""
+"""Bytes of input passed to each further stream at a time. The libraries copy the input that a stream leaves over, so
+passing all of it would take quadratic time if there are many tiny streams."""
 
 
 def decode_streams(
@@ -26,28 +26,28 @@ def decode_streams(
     new: Callable[[], Any],
     damaged: type[Exception] | tuple[type[Exception], ...],
 ) -> bytes:
-    """What all streams in `data` hold together. `new` makes a decompressor for one stream, and `damaged` are the errors
-    that it raises. Zeros may follow the last stream; any other rest is an error."""
-    room = (spec.limit if spec.size is None else spec.size) + 1  # one more, to notice what is too long
+    """The decoded content of all streams in `data`. `new` creates a decompressor for one stream, which raises the
+    errors `damaged`. Zeros may follow the last stream; any other trailing data are an error."""
+    room = (spec.limit if spec.size is None else spec.size) + 1  # one more, to detect data that are too long
     try:
         stream = new()
-        piece: bytes = stream.decompress(data, room)
+        decoded: bytes = stream.decompress(data, room)
         if not stream.eof or stream.unused_data:
-            piece = _rest(codec, data, room, new, stream, piece)
+            decoded = _decode_rest(codec, data, room, new, stream, decoded)
     except CodecError:
-        raise  # it is a ValueError, too, which some libraries raise
+        raise  # it is also a ValueError, which may be among `damaged`
     except damaged as error:
         raise CodecError(codec, str(error)) from None
-    check_size(codec, spec, len(piece))
-    return piece
+    check_size(codec, spec, len(decoded))
+    return decoded
 
 
-def _rest(codec: str, data: Buffer, room: int, new: Callable[[], Any], stream: Any, piece: bytes) -> bytes:
-    """Everything, after a first `piece` that was not."""
+def _decode_rest(codec: str, data: Buffer, room: int, new: Callable[[], Any], stream: Any, decoded: bytes) -> bytes:
+    """All decoded bytes, after a first call of `stream` gave only `decoded`."""
     view = memoryview(data)
-    pieces = [piece]
-    most = room - 1
-    room -= len(piece)
+    pieces = [decoded]
+    limit = room - 1
+    room -= len(decoded)
     at = len(view) - len(stream.unused_data)
     while room:
         if not stream.eof:
@@ -57,15 +57,15 @@ def _rest(codec: str, data: Buffer, room: int, new: Callable[[], Any], stream: A
             break
         elif not view[at]:
             if bytes(view[at:]).strip(b"\0"):
-                raise CodecError(codec, f"neither a stream nor only zeros from byte {at} on")
+                raise CodecError(codec, f"expected another stream or only zeros from byte {at} on, found other data")
             break
         else:
             stream = new()
         window = view[at : at + _STEP]
-        piece = stream.decompress(window, room)
+        decoded = stream.decompress(window, room)
         at += len(window) - len(stream.unused_data)
-        room -= len(piece)
-        pieces.append(piece)
+        room -= len(decoded)
+        pieces.append(decoded)
     if not room:
-        raise CodecError(codec, f"decodes to more than the {most} bytes expected")
+        raise CodecError(codec, f"expected {limit} bytes, found more")
     return b"".join(pieces)

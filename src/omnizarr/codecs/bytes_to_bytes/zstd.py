@@ -19,30 +19,31 @@ __all__ = ["BoundZstd", "Zstd"]
 
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte of 0x50 to 0x5f
-_LONGEST_BLOCK = 2**17
-_LONGEST_HEADER = 18
-_CHECKSUM = 4  # among the flags of a frame
+_MAX_BLOCK = 2**17  # bytes
+_MAX_HEADER = 18  # bytes
+_CHECKSUM_FLAG = 4
 _HARMLESS = 2**20
-"""How much a stream of unknown length may decode to before its length is compared with the limit."""
+"""Frames without a size may decode to this many bytes before the limit of the spec applies."""
 _SMALL = 2**18
-"""Up to so many bytes it is the making of a context that counts, 10 µs to decode and 80 to encode, and one that is used
-again is better. Beyond, the other library decodes in place, without a copy that leaves the processor's cache."""
+"""For chunks up to this size, creating a context dominates (10 µs to decode, 80 µs to encode), so `zstandard` is used,
+whose contexts can be reused. For larger ones, `numcodecs` decodes in place, without a copy that leaves the CPU
+cache."""
 
 
 @cache
-def _library() -> Any:
+def _numcodecs() -> Any:
     return import_library("numcodecs.zstd")
 
 
 @cache
-def _quick() -> Any:
+def _zstandard() -> Any:
     return import_library("zstandard")
 
 
 @dataclass(frozen=True, slots=True)
 class Zstd(BytesCodec):
-    """`{"name": "zstd", "configuration": {"level": 0, "checksum": false}}`: level 0 is the library's choice, negative
-    ones are faster and larger."""
+    """`{"name": "zstd", "configuration": {"level": 0, "checksum": false}}`: level 0 is the library's default; negative
+    levels are faster, with larger output."""
 
     name: ClassVar[str] = "zstd"
     level: int = field(default=0, metadata=integer(-131072, 22))
@@ -53,12 +54,11 @@ class Zstd(BytesCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Zstd | None:
-        found = read(cls, configuration, path, problems)
-        return None if found is None else cls(**found)
+        arguments = read(cls, configuration, path, problems)
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
-        """With `checksum` even where it is false and R124 would leave it out: older zarr-python refuses to read a
-        configuration without it."""
+        """Includes `checksum` even if it is false, which R124 would omit: older versions of zarr-python require it."""
         return {"level": self.level, "checksum": self.checksum}
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundZstd:
@@ -66,13 +66,13 @@ class Zstd(BytesCodec):
 
 
 class BoundZstd(BoundBytesCodec):
-    """Reads any number of frames, with or without a stated size, and skippable ones between them.
+    """A bound `Zstd`. It reads any number of frames, with or without a content size, and skippable frames.
 
-    The library adds up the sizes that the frames state, and asks for as much memory as the sum, whatever it is; if one
-    frame states none it wants to be given exactly as much room as will be filled, or grows until memory ends. So the
-    frames are surveyed before it is called, and it never gets to more bytes than are expected.
+    numcodecs allocates the sum of the content sizes in the frame headers, whatever it is. If a frame has no content
+    size, it needs a buffer of the exact size, or its output grows without limit. So `decode` scans the frame headers
+    first and never lets it decode more bytes than expected.
 
-    Contexts of small chunks are kept. One serves a single thread at a time, which takes it out of its list meanwhile.
+    Contexts for small chunks are reused. A thread removes a context from its list while it uses it.
     """
 
     pace = 1000
@@ -96,49 +96,51 @@ class BoundZstd(BoundBytesCodec):
             compressor = self._compressors.pop()
         except IndexError:
             codec = self._codec
-            compressor = _quick().ZstdCompressor(level=codec.level, write_checksum=codec.checksum)
+            compressor = _zstandard().ZstdCompressor(level=codec.level, write_checksum=codec.checksum)
         try:
             frame: bytes = compressor.compress(data)
-        except (_quick().ZstdError, ValueError) as error:
+        except (_zstandard().ZstdError, ValueError) as error:
             raise CodecError("zstd", str(error)) from None
         if len(data) <= _SMALL:
             self._compressors.append(compressor)
         elif len(frame) < len(data) // 4:
-            # It was cut out of memory for the worst case, the rest of which may be no good to anybody while it lives.
+            # The library allocated memory for the worst case, and may keep all of it as long as `frame` lives.
             frame = bytes(memoryview(frame))
         return frame
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         if self._size:
-            quick = self._decoded_quickly(data)
-            if quick is not None:
+            small = self._decode_small(data)
+            if small is not None:
                 if out is None or len(out) != self._size:
-                    return quick
-                out[:] = quick
+                    return small
+                out[:] = small
                 return out
         size = self._spec.size
-        if size and self._states(data, size) and (out is None or len(out) == size):
-            # The usual case: it can fill no more than it is given, and the library checks that it fills what it states.
-            return self._decoded_into(data, np.empty(size, np.uint8).data if out is None else out)
+        if size and self._has_content_size(data, size) and (out is None or len(out) == size):
+            # The usual case. The library cannot write beyond the buffer, and checks the content size of the header.
+            return self._decode_into(data, np.empty(size, np.uint8).data if out is None else out)
         try:
-            total, most = _survey(data)
+            total, most = _scan_frames(data)
         except IndexError:
             raise CodecError("zstd", "the data end in the middle of a frame") from None
         size = self._spec.size if total is None else total
         if total is not None:
             check_size("zstd", self._spec, total)
             if total > most:
-                raise CodecError("zstd", f"the frames state {total} bytes, but their blocks hold at most {most}")
+                raise CodecError(
+                    "zstd", f"the frame headers declare {total} bytes, but the blocks decode to at most {most}"
+                )
             if not total:
-                return b""  # the library takes it for an error
+                return b""  # the library raises for empty content
         elif size is None and most > max(self._spec.limit, _HARMLESS):
-            raise CodecError("zstd", f"may decode to {most} bytes, more than the limit of {self._spec.limit}")
+            raise CodecError("zstd", f"expected at most {self._spec.limit} bytes, found blocks for up to {most}")
         if size is not None and out is not None and len(out) == size:
-            return self._decoded_into(data, out)
+            return self._decode_into(data, out)
         if size is not None and total is None:
-            return self._decoded_into(data, np.empty(size, np.uint8).data)
+            return self._decode_into(data, np.empty(size, np.uint8).data)
         try:
-            decoded: bytes = _library().decompress(data)
+            decoded: bytes = _numcodecs().decompress(data)
         except (RuntimeError, ValueError) as error:
             raise CodecError("zstd", _reason(error)) from None
         if size is None:
@@ -151,44 +153,49 @@ class BoundZstd(BoundBytesCodec):
         outs: Sequence[memoryview | None],
         room: memoryview | None = None,
     ) -> Sequence[Buffer | None]:
-        """Frames that follow each other are what the library decodes anyway: if each value is one that states the right
-        size, each gives its own. One that reached into the next would leave room that nobody fills."""
+        """Decode all values as consecutive frames in one call, if each is a single frame with the expected content
+        size. A frame that extends into the next would leave a part of `room` unfilled, which the library reports."""
         size = self._size
         if size and room is not None and len(values) > 1 and None not in values:
-            stated = _quick().frame_content_size
+            content_size = _zstandard().frame_content_size
             try:
-                if all(stated(data) == size and _is_single(data) for data in values):  # type: ignore[arg-type]
+                if all(content_size(data) == size and _is_single(data) for data in values):  # type: ignore[arg-type]
                     frames = b"".join(values)  # type: ignore[arg-type]  # none of them is None
-                    self._decoded_into(frames, room[: size * len(values)])
+                    self._decode_into(frames, room[: size * len(values)])
                     return outs
-            except (_quick().ZstdError, CodecError):
-                pass  # `decode` says which one is damaged
+            except (_zstandard().ZstdError, CodecError):
+                pass  # `decode` reports which one is damaged
         return super().decode_many(values, outs)
 
     def decode_part(self, read: Callable[[int, int], Buffer], encoded: int, start: int, length: int) -> Buffer:
-        """Decodes a single frame up to the end of the part, if nothing is missing behind it. One with a checksum is
-        decoded as a whole, which shows that it is right; and so are the rarer kinds of frames."""
+        """Decode a frame up to the end of the part, after checking that its blocks are complete. A frame with a
+        checksum is decoded whole, to verify it, and so are unusual frames."""
         data = read(0, encoded)
         size, stop = self._spec.size, start + length
-        if not size or not self._states(data, size) or data[4] & _CHECKSUM or not _is_whole(data, size):
+        if (
+            not size
+            or not self._has_content_size(data, size)
+            or data[4] & _CHECKSUM_FLAG
+            or not _is_complete(data, size)
+        ):
             return memoryview(self.decode(data))[start:stop]
         decoded = np.empty(stop, np.uint8).data
-        library = _quick()
+        library = _zstandard()
         done = 0
         try:
-            reader = library.ZstdDecompressor(max_window_size=max(size, _LONGEST_BLOCK)).stream_reader(data)
+            reader = library.ZstdDecompressor(max_window_size=max(size, _MAX_BLOCK)).stream_reader(data)
             while done < stop:
                 count = reader.readinto(decoded[done:])
                 if not count:
-                    raise CodecError("zstd", f"the data end after {done} of {size} bytes")
+                    raise CodecError("zstd", f"expected {size} bytes, found {done}")
                 done += count
         except library.ZstdError as error:
             raise CodecError("zstd", str(error)) from None
         return decoded[start:]
 
-    def _decoded_quickly(self, data: Buffer) -> bytes | None:
-        """The usual case, a single frame that states the right size; None leaves all others to the long way."""
-        library = _quick()
+    def _decode_small(self, data: Buffer) -> bytes | None:
+        """Decode a single frame with the expected content size; None for everything else."""
+        library = _zstandard()
         try:
             if library.frame_content_size(data) != self._size:
                 return None
@@ -203,31 +210,31 @@ class BoundZstd(BoundBytesCodec):
         return decoded if len(decoded) == self._size else None
 
     @staticmethod
-    def _states(data: Buffer, size: int) -> bool:
-        """Whether the first frame states that it holds `size` bytes."""
-        return len(data) > _LONGEST_HEADER and data[:4] == _MAGIC and _header(data, 0)[0] == size
+    def _has_content_size(data: Buffer, size: int) -> bool:
+        """Whether the header of the first frame has the content size `size`."""
+        return len(data) > _MAX_HEADER and data[:4] == _MAGIC and _header(data, 0)[0] == size
 
-    def _decoded_into(self, data: Buffer, out: memoryview) -> memoryview:
+    def _decode_into(self, data: Buffer, out: memoryview) -> memoryview:
         try:
-            _library().decompress(data, np.frombuffer(out, np.uint8))
+            _numcodecs().decompress(data, np.frombuffer(out, np.uint8))
         except (RuntimeError, ValueError) as error:
             raise CodecError("zstd", _reason(error)) from None
         return out
 
 
 def _reason(error: Exception) -> str:
-    """What the library says, without what it says every time; it shows bytes as Python writes them."""
+    """The message of the library without its fixed prefix and the `b'…'` around it."""
     return str(error).removeprefix("Zstd decompression error: ").removeprefix("b'").removesuffix("'")
 
 
-def _survey(data: Buffer) -> tuple[int | None, int]:
-    """The sum of the sizes that all frames state, None if one states none; and the most that their blocks can hold.
-    Reads only headers. IndexError if the data are cut off."""
+def _scan_frames(data: Buffer) -> tuple[int | None, int]:
+    """The sum of the content sizes of all frames, or None if one has none; and the maximum that their blocks can decode
+    to. Reads only headers. Raises IndexError if the data are truncated."""
     total: int | None = 0
     most = at = 0
     while at < len(data):
         if data[at : at + 4] == _MAGIC:
-            has_checksum = data[at + 4] & _CHECKSUM
+            checksum_size = data[at + 4] & _CHECKSUM_FLAG  # the flag 4 equals the size of the checksum
             size, length = _header(data, at)
             total = None if size is None or total is None else total + size
             at += length
@@ -235,41 +242,41 @@ def _survey(data: Buffer) -> tuple[int | None, int]:
             while not last:
                 block = data[at] | data[at + 1] << 8 | data[at + 2] << 16
                 last, kind, length = block & 1, block >> 1 & 3, block >> 3
-                most += _LONGEST_BLOCK if kind == 2 else length  # 0 is stored as it is, 1 is one repeated byte
+                most += _MAX_BLOCK if kind == 2 else length  # 0: uncompressed, 1: one repeated byte, 2: compressed
                 at += 3 + (1 if kind == 1 else length)
-            at += has_checksum  # four bytes, as it happens
+            at += checksum_size
         elif data[at + 1 : at + 4] == _SKIPPABLE and 0x50 <= data[at] <= 0x5F:
             at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         else:
-            raise CodecError("zstd", f"no Zstandard frame at byte {at}")
+            raise CodecError("zstd", f"expected a Zstandard frame at byte {at}, found other data")
     if at > len(data) or not data:
         raise IndexError
     return total, most
 
 
-def _is_whole(data: Buffer, size: int) -> bool:
-    """Whether the data end where their last frame does, and state `size` bytes."""
+def _is_complete(data: Buffer, size: int) -> bool:
+    """Whether the data are complete frames with a total content size of `size`."""
     try:
-        return _survey(data)[0] == size
+        return _scan_frames(data)[0] == size
     except (IndexError, CodecError):
         return False
 
 
 def _is_single(data: Buffer) -> bool:
-    """Whether the data, which begin with the header of a frame, end where that frame does."""
+    """Whether the data, which begin with the header of a frame, consist of exactly this frame."""
     flags, length = data[4], len(data)
-    at, last = _HEADERS[flags], 0
+    at, last = _HEADER_LENGTHS[flags], 0
     while not last:
         block = int.from_bytes(data[at : at + 3], "little")
         last = block & 1
         at += 3 + (1 if block & 6 == 2 else block >> 3)
         if at > length:
             return False
-    return at + (flags & _CHECKSUM) == length
+    return at + (flags & _CHECKSUM_FLAG) == length
 
 
 def _header(data: Buffer, at: int) -> tuple[int | None, int]:
-    """The content size that the frame at `at` states, and the length of its header."""
+    """The content size in the header of the frame at `at`, and the length of the header."""
     flags = data[at + 4]
     single = flags >> 5 & 1
     width = (single, 2, 4, 8)[flags >> 6]
@@ -278,7 +285,7 @@ def _header(data: Buffer, at: int) -> tuple[int | None, int]:
     return size if width else None, start + width
 
 
-_HEADERS = [_header(bytes((0, 0, 0, 0, flags)), 0)[1] for flags in range(256)]  # their lengths
+_HEADER_LENGTHS = [_header(bytes((0, 0, 0, 0, flags)), 0)[1] for flags in range(256)]
 
 
 codecs.register(Zstd.name, Zstd)

@@ -1,4 +1,4 @@
-"""Sharding: many inner chunks in one stored object, found by an index (R95–R107)."""
+"""Sharding: many inner chunks in one stored value, with an index (R95–R107)."""
 
 from omnizarr.codecs.sharding.codec import INDEX_CODECS, BoundSharding, Sharding
 from omnizarr.codecs.sharding.index import ShardIndex

@@ -1,5 +1,4 @@
-"""The `sharding_indexed` codec. It knows where inner chunks lie in a shard's bytes, once it is given the index, and
-what they decode to; it fetches nothing itself."""
+"""The `sharding_indexed` codec: divides a chunk into inner chunks. It reads nothing from a store itself."""
 
 from __future__ import annotations
 
@@ -35,17 +34,17 @@ from omnizarr.errors import ArgumentError
 __all__ = ["INDEX_CODECS", "BoundSharding", "Sharding"]
 
 INDEX_CODECS: tuple[Codec, ...] = (Bytes("little"), Crc32c())
-"""What the specification recommends for the index (R98)."""
+"""The codecs that the specification recommends for the index (R98)."""
 
 _MEMBERS = ("chunk_shape", "codecs", "index_codecs", "index_location")
 
 
 @dataclass(frozen=True, slots=True)
 class Sharding(Serializer):
-    """Inner chunks of `chunk_shape`, encoded by `codecs`, with an index encoded by `index_codecs` at one end.
+    """Divides a chunk into inner chunks of `chunk_shape`, encoded by `codecs`. The index is encoded by `index_codecs`.
 
-    `index_codecs` is None in documents of before July 2023, which did not name them (§1.7): shards of those can be
-    read, with a checksum behind the index or without.
+    `index_codecs` is None for documents from before July 2023, which do not contain it (§1.7). Their shards can be read
+    whether or not the index has a checksum.
     """
 
     name: ClassVar[str] = "sharding_indexed"
@@ -88,20 +87,20 @@ class Sharding(Serializer):
         if "index_codecs" in configuration:
             index = parse_codecs(configuration["index_codecs"], f"{where}.index_codecs", problems)
         else:
-            problems.warn(f"{where}.index_codecs", "is missing: the index is read with a checksum or without")
+            problems.warn(f"{where}.index_codecs", "is missing: the index may have a checksum or not")
         location = configuration.get("index_location", "end")
         if location not in ("start", "end"):
             problems.expected(f"{where}.index_location", '"start" or "end"', location)
         return cls(tuple(shape), inner, index, location) if len(problems.found) == before else None
 
     def configuration(self) -> dict[str, Json]:
-        found: dict[str, Json] = {
+        members: dict[str, Json] = {
             "chunk_shape": list(self.chunk_shape),
             "codecs": [codec.to_json() for codec in self.codecs],
         }
         if self.index_codecs is not None:
-            found["index_codecs"] = [codec.to_json() for codec in self.index_codecs]
-        return {**found, "index_location": self.index_location}
+            members["index_codecs"] = [codec.to_json() for codec in self.index_codecs]
+        return {**members, "index_location": self.index_location}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSharding | None:
         before = len(problems.found)
@@ -109,19 +108,20 @@ class Sharding(Serializer):
         if len(self.chunk_shape) != len(spec.shape):
             problems.add(
                 f"{where}.chunk_shape",
-                f"has {len(self.chunk_shape)} lengths, but the shard has {len(spec.shape)} dimensions",
+                f"expected {len(spec.shape)} lengths, one for each dimension of the shard, "
+                f"found {len(self.chunk_shape)}",
             )
             return None
         for axis, (inner, outer) in enumerate(zip(self.chunk_shape, spec.shape, strict=True)):
             if outer % inner:
-                problems.add(f"{where}.chunk_shape[{axis}]", f"{inner} does not divide the shard's length {outer}")
+                problems.add(f"{where}.chunk_shape[{axis}]", f"{inner} does not divide the shard length {outer}")
         grid = tuple(outer // inner for inner, outer in zip(self.chunk_shape, spec.shape, strict=True))
         chain = Chain.bind(self.codecs, ChunkSpec(self.chunk_shape, spec.dtype, spec.fill), f"{where}.codecs", problems)
         entries = index_spec(grid)
         index_codecs = INDEX_CODECS if self.index_codecs is None else self.index_codecs
         index = Chain.bind(index_codecs, entries, f"{where}.index_codecs", problems)
         if index is not None and index.encoded.size is None:  # R97
-            problems.add(f"{where}.index_codecs", "the index must have a fixed size, so no codec may compress it")
+            problems.add(f"{where}.index_codecs", "expected codecs with a fixed output size, found a compressor")
         if len(problems.found) > before or chain is None or index is None:
             return None
         bare = Chain.bind(INDEX_CODECS[:1], entries, where, problems) if self.index_codecs is None else None
@@ -129,15 +129,15 @@ class Sharding(Serializer):
 
 
 def _codecs(value: Any, argument: str, ndim: int) -> tuple[Codec, ...]:
-    """Codecs as a user may give them, with nothing left to be chosen that the number of dimensions decides."""
+    """The codecs of an argument, resolved for `ndim` dimensions."""
     if isinstance(value, (Codec, str, dict)) or not isinstance(value, Iterable):
         raise ArgumentError(f"`{argument}`: expected a list of codecs, found {value!r}", argument=argument)
-    found = [codec_of(codec, argument) for codec in value]
-    return tuple(codec.resolved(ndim) if isinstance(codec, ArrayCodec) else codec for codec in found)
+    codecs = [codec_of(codec, argument) for codec in value]
+    return tuple(codec.resolved(ndim) if isinstance(codec, ArrayCodec) else codec for codec in codecs)
 
 
 class BoundSharding(ShardBytes, BoundSerializer):
-    """A sharding codec that knows its shards."""
+    """A bound `Sharding`."""
 
     def __init__(
         self,
@@ -152,13 +152,13 @@ class BoundSharding(ShardBytes, BoundSerializer):
         super().__init__(prod(grid), index, at_start=at_start, largest=inner.encoded.limit, bare_index=bare_index)
         self.spec = spec
         self.grid = grid
-        """How many inner chunks a shard has along each dimension."""
+        """The number of inner chunks along each dimension."""
         self.inner = inner
-        # Twice what a writer without gaps needs: gaps are allowed (R103), but a shard made of them is hostile.
+        # Twice what a writer without gaps needs: gaps are allowed (R103), but a shard with more is malicious.
         self.encoded = ByteSpec(None, 2 * (self.count * inner.encoded.limit + self.index_size))
 
     def cells(self) -> Iterator[tuple[slice, ...]]:
-        """Where each inner chunk lies in the shard's array, in C order."""
+        """The region of each inner chunk in the array of the shard, in C order."""
         shape = self.inner.spec.shape
         return product(
             *([slice(i * size, (i + 1) * size) for i in range(n)] for n, size in zip(self.grid, shape, strict=True))

@@ -1,5 +1,7 @@
-"""The bytes of a shard: encoded inner chunks one after the other, and an index of them at one end. It knows nothing of
-arrays, so that whoever packs chunks into shards, as a codec or as a storage transformer, does it here."""
+"""The byte format of a shard: encoded inner chunks, with an index at one end.
+
+It does not depend on arrays. The sharding codec and the sharding storage transformer share it.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,18 @@ _EMPTY = 2**64 - 1
 
 
 def index_spec(grid: Sequence[int]) -> ChunkSpec:
-    """The index of a shard that has so many inner chunks along each dimension, as the codecs of an index meet it."""
+    """The input of the index codecs, for a shard with a `grid` of inner chunks."""
     return ChunkSpec((*grid, 2), np.dtype(np.uint64), np.array(_EMPTY, np.uint64))
 
 
 class ShardBytes:
-    """Packs `count` inner chunks into a shard, and says where they lie in one."""
+    """Packs `count` encoded inner chunks into a shard, and finds them in it."""
 
     def __init__(
         self, count: int, index: Chain, *, at_start: bool, largest: int, bare_index: Chain | None = None
     ) -> None:
-        """`index` is bound to an `index_spec`, and encodes every index to the same size; `largest` is how long the
-        stored form of an inner chunk can be; `bare_index` is how an index is read that does not fit `index`: without a
-        checksum."""
+        """`index` is a chain with a fixed output size, bound to an `index_spec`. `largest` is the maximum size of an
+        encoded inner chunk. `bare_index` is a chain without checksum, used for an index that `index` cannot decode."""
         self.count = count
         self._index = index
         self._bare_index = bare_index
@@ -43,18 +44,18 @@ class ShardBytes:
 
     @property
     def index_range(self) -> tuple[int, int | None]:
-        """Where the index lies in a shard, as a byte range."""
+        """The byte range of the index in a shard."""
         return (0, self.index_size) if self.at_start else (-self.index_size, None)
 
     def decode_index(self, data: Buffer, shard_size: int | None = None) -> ShardIndex:
-        """The index, from the bytes that lie at `index_range`."""
+        """Decode the index from the bytes at `index_range`."""
         if self._bare_index is not None:
-            return ShardIndex(self._guessed(data).reshape(-1, 2), shard_size, self._largest)
+            return ShardIndex(self._decode_old_index(data).reshape(-1, 2), shard_size, self._largest)
         self._check_length(data, self.index_size)
         return ShardIndex(self._index.decode(data).reshape(-1, 2), shard_size, self._largest)
 
-    def _guessed(self, data: Buffer) -> npt.NDArray[Any]:
-        """The entries of an index that ends in a checksum, or else of one that has none."""
+    def _decode_old_index(self, data: Buffer) -> npt.NDArray[Any]:
+        """The entries of an index with a valid checksum, or else without checksum."""
         assert self._bare_index is not None
         size = self._bare_index.spec.nbytes
         self._check_length(data, size)
@@ -67,31 +68,31 @@ class ShardBytes:
     def _check_length(data: Buffer, size: int) -> None:
         if len(data) < size:
             raise CodecError(
-                "sharding_indexed", f"the shard is too short for its index: expected {size} bytes, found {len(data)}"
+                "sharding_indexed", f"the shard is too short: expected {size} bytes for its index, found {len(data)}"
             )
 
     def split(self, data: Buffer) -> list[Buffer | None]:
-        """A shard's inner chunks as views, in C order; None for the empty ones."""
+        """The encoded inner chunks of a shard as views, in C order; None for the empty ones."""
         view = memoryview(data)
         start, length = self.index_range
         index = self.decode_index(view[start:] if length is None else view[:length], len(view))
-        return [None if place is None else view[place[0] : place[0] + place[1]] for place in index]
+        return [None if span is None else view[span[0] : span[0] + span[1]] for span in index]
 
     def updated_pieces(
         self, index: ShardIndex, changed: Mapping[int, Buffer | None]
     ) -> list[Buffer | tuple[int, int]] | None:
-        """A shard of which some inner chunks were changed, as the pieces that it is made of: bytes, and what stays of
-        the old one, where it lies and how many bytes it has. None if nothing is left in it."""
+        """A shard with some inner chunks `changed`, as a list of pieces: new bytes, or the (offset, size) of bytes to
+        copy from the old shard. None if all inner chunks are empty."""
         offsets, sizes = (column.astype(np.int64) for column in index.entries.T)
-        kept = offsets != -1  # what is empty has the largest number that there is
+        kept = offsets != -1  # the largest uint64 marks an empty inner chunk
         numbers = sorted(changed)
         lengths = np.where(kept, sizes, 0)
-        there = kept.copy()
+        present = kept.copy()
         for number in numbers:
             part = changed[number]
-            there[number] = part is not None
+            present[number] = part is not None
             lengths[number] = 0 if part is None else len(part)
-        if not there.any():
+        if not present.any():
             return None
         kept[numbers] = False
         pieces: list[Buffer | tuple[int, int]] = []
@@ -102,27 +103,27 @@ class ShardBytes:
             if part is not None:
                 pieces.append(part)
             before = number + 1
-        encoded = self._index_of(there, lengths[there])
+        encoded = self._encode_index(present, lengths[present])
         return [encoded, *pieces] if self.at_start else [*pieces, encoded]
 
     def join(self, parts: Sequence[Buffer | None]) -> Buffer:
-        """A shard made of encoded inner chunks, in C order; None for the empty ones."""
-        there = np.array([part is not None for part in parts], bool)
+        """A shard of encoded inner chunks, given in C order; None for the empty ones."""
+        present = np.array([part is not None for part in parts], bool)
         pieces = [part for part in parts if part is not None]
-        index = self._index_of(there, np.array(list(map(len, pieces)), np.int64))
+        index = self._encode_index(present, np.array(list(map(len, pieces)), np.int64))
         return b"".join([index, *pieces] if self.at_start else [*pieces, index])
 
-    def _index_of(self, there: npt.NDArray[np.bool_], lengths: npt.NDArray[np.int64]) -> Buffer:
-        """The index of a shard that has these inner chunks, which are so long, one after the other."""
+    def _encode_index(self, present: npt.NDArray[np.bool_], lengths: npt.NDArray[np.int64]) -> Buffer:
+        """The encoded index of a shard with the `present` inner chunks, of these lengths, without gaps."""
         first = self.index_size if self.at_start else 0
         entries = np.full((self.count, 2), _EMPTY, np.uint64)
-        entries[there, 0] = first + np.cumsum(lengths) - lengths
-        entries[there, 1] = lengths
+        entries[present, 0] = first + np.cumsum(lengths) - lengths
+        entries[present, 1] = lengths
         return self._index.encode(entries.reshape(self._index.spec.shape))
 
 
 def _runs(offsets: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> list[Buffer | tuple[int, int]]:
-    """Chunks that follow each other as they do in the old shard, in as few pieces as they form there."""
+    """The (offset, size) of the given byte ranges, with adjacent ranges merged."""
     if not len(offsets):
         return []
     ends = offsets + sizes
