@@ -186,7 +186,7 @@ def new_data_type(dtype: Any) -> DataType:
 
 
 def new_serializer(dtype: Any) -> Serializer | None:
-    """The serializer for records whose fields differ in byte order; None if `dtype` is not a record."""
+    """The serializer that stores records exactly as `dtype` describes them; None if `dtype` is not a record."""
     given = _as_dtype(dtype)
     return plain_serializer(given) if given is not None and given.names is not None else None
 
