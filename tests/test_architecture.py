@@ -1,0 +1,270 @@
+"""The structure of the package: import cycles, sizes of modules and folders, generation words, and public names.
+
+Each rule has a list of its exceptions with their reasons. An exception that is no longer needed fails the test, too, so
+that the lists stay current.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+PACKAGE = SOURCE / "omnizarr"
+
+MOST_MODULES = 20  # in a folder, without `__init__`
+MOST_LINES = 450  # in a module
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """The files of all modules by dotted name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+# -- imports
+
+ALLOWED_IMPORTS: dict[tuple[str, str], str] = {
+    ("store.contract", "store.requests.window"): "a store has a window, and a window is made for requests of a store",
+    ("store.contract", "store.snapshot"): "a store returns snapshots, and a snapshot reads from its store",
+    ("engine.read.salvage", "engine.route"): "the salvage route wraps the other routes, which the table chooses",
+    ("nodes.node", "nodes.attributes"): "a node has attributes, and attributes are saved through their node",
+    ("nodes.info", "nodes.array"): "typing only: an array creates its own description",
+    ("nodes.resize", "nodes.array"): "typing only: an array calls the functions that resize it",
+}
+"""Imports (importer, imported) that are part of a cycle, and why."""
+
+
+def imports(name: str) -> set[str]:
+    """The modules of the package that a module imports: at its top, for type checkers only, and inside functions."""
+    known = modules()
+    imported = set()
+    for node in ast.walk(tree(known[name])):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                module = f"{node.module}.{alias.name}"
+                imported.add(module if module in known else node.module)
+    return (imported & known.keys()) - {name}
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of nodes that reach each other (strongly connected components of at least two nodes)."""
+    reached = {name: reachable(graph, name) for name in graph}
+    groups = {
+        tuple(sorted(other for other in reached[name] if name in reached[other]))
+        for name in graph
+        if name in reached[name]
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    """The nodes at the end of a path of at least one step from `start`."""
+    found: set[str] = set()
+    left = list(graph[start])
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left.extend(graph[name])
+    return found
+
+
+def test_cycles_are_found() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": set(), "d": {"a"}}) == []
+    assert cycles({"a": {"b"}, "b": {"a", "c"}, "c": {"d"}, "d": {"c"}, "e": {"a"}}) == [["a", "b"], ["c", "d"]]
+
+
+def test_imports_for_type_checkers_and_in_functions_are_found() -> None:
+    assert "omnizarr.transformers" in imports("omnizarr.model.array")  # under `if TYPE_CHECKING`
+    assert "omnizarr.dtypes.record" in imports("omnizarr.dtypes")
+    assert "omnizarr.errors" in imports("omnizarr._json")
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    allowed = {(f"omnizarr.{importer}", f"omnizarr.{imported}") for importer, imported in ALLOWED_IMPORTS}
+    graph = {name: {other for other in imports(name) if (name, other) not in allowed} for name in modules()}
+    assert cycles(graph) == []
+    for importer, imported in sorted(allowed):
+        assert imported in reachable({**graph, importer: imports(importer)}, importer), "remove it from the list"
+        assert importer in reachable(graph, imported), (
+            f"{importer} → {imported} is in no cycle: remove it from the list"
+        )
+
+
+# -- sizes
+
+LONG_MODULES: dict[str, str] = {
+    "nodes/group.py": "all methods of a group that users call, with their documentation",
+    "store/fsspec_.py": "one store",
+    "store/local/store.py": "one store",
+    "store/object/store.py": "one store",
+}
+"""Modules of more than `MOST_LINES` lines, and why."""
+
+
+def test_folders_have_few_modules() -> None:
+    folders = {path.parent for path in modules().values()}
+    counts = {
+        str(folder.relative_to(SOURCE)): sum(path.name != "__init__.py" for path in folder.glob("*.py"))
+        for folder in folders
+    }
+    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
+
+
+def test_modules_are_short() -> None:
+    lengths = {
+        path.relative_to(PACKAGE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in modules().values()
+    }
+    long = {name: length for name, length in lengths.items() if length > MOST_LINES}
+    assert {name: length for name, length in long.items() if name not in LONG_MODULES} == {}
+    assert LONG_MODULES.keys() - long.keys() == set(), "remove them from the list"
+
+
+# -- generations
+
+GENERATION = re.compile(
+    r"(?:^|_)(zarr_(?:format|version)|v[123]|drafts?)(?:_|$)|^(?:V[123]|Draft)(?:[A-Z]|$)", re.IGNORECASE
+)
+"""Identifiers that name a generation: `zarr_format`, `v2_ids`, `DraftKeys`, …"""
+GENERATION_TEXT = re.compile(r"zarr_(?:format|version)|v[123]|draft|3-draft-\d{4}")
+"""String literals that name a generation."""
+
+GENERATION_WORDS: dict[str, set[str]] = {
+    # A user's `zarr_format` is passed on to `formats` and never compared.
+    "api/convenience.py": {"zarr_format"},
+    "api/create_nodes.py": {"zarr_format"},
+    "api/hierarchy.py": {"zarr_format"},
+    "api/location.py": {"zarr_format"},
+    "api/open_nodes.py": {"zarr_format"},
+    "nodes/create/node.py": {"zarr_format"},
+    "nodes/create/options.py": {"zarr_format"},
+    "nodes/group.py": {"zarr_format"},
+    "nodes/metadata/consolidated.py": {"zarr_format"},
+    "nodes/metadata/documents.py": {"zarr_format"},
+    "nodes/metadata/enclosing_dialect.py": {"zarr_format"},
+    "nodes/metadata/fetch.py": {"zarr_format", "v2", "v2_consolidated_key"},
+    "nodes/metadata/lowercase_names.py": {"zarr_format"},
+    "nodes/open.py": {"zarr_format"},
+    # The format of a node is shown to users.
+    "cli/info.py": {"zarr_format"},
+    "cli/info_json.py": {"zarr_format"},
+    "nodes/array_properties.py": {"zarr_format"},
+    "nodes/info.py": {"zarr_format"},
+    # The model says which generation a document has.
+    "model/array.py": {"3-draft-2020", "3-draft-2022", "zarr_format"},
+    "model/group.py": {"zarr_format"},
+    # Chunk key encodings are named after the generation that introduced them; v3 has one called `v2`.
+    "chunk_keys/__init__.py": {"Draft", "DraftKeys", "V2", "V2Keys", "draft", "v2"},
+    "chunk_keys/draft.py": {"DraftKeys", "draft"},
+    "chunk_keys/v2.py": {"V2Keys", "v2"},
+    "engine/layout.py": {"DraftKeys", "V2Keys"},
+    # Codecs of v2 have ids of their own. The codec `n5_default` has a fallback that its specification calls `v2`.
+    "codecs/array_to_bytes/n5_default.py": {"v2"},
+    "codecs/parsing.py": {"v2_ids"},
+    "nodes/create/codec_options.py": {"v2_ids"},
+    # A data type says that older generations cannot store it.
+    "dtypes/contract.py": {"only_v3"},
+    "dtypes/numbers/ml_types.py": {"only_v3"},
+    "dtypes/struct_.py": {"only_v3"},
+    # Extension points of the drafts.
+    "extending/register.py": {"draft"},
+    "transformers/contract.py": {"_DRAFT_URI"},
+    # References in JSON have documents of v2 inside.
+    "store/references/json_.py": {"zarr_format"},
+    # A ZIP archive that is being written, not a generation.
+    "store/zip/archive.py": {"_draft", "draft"},
+    "store/zip/location.py": {"_draft", "draft"},
+}
+"""Modules outside `formats` that name generations. A new entry needs a reason why `formats` cannot answer."""
+
+
+def names(node: ast.AST) -> Iterator[str]:
+    """The identifiers of one node of a syntax tree."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.arg(arg=name) | ast.keyword(arg=str(name)):
+            yield name
+        case ast.Import(names=aliases):
+            yield from (alias.asname or alias.name for alias in aliases)
+        case ast.ImportFrom(module=module, names=aliases):
+            yield from (module or "").split(".")
+            yield from (alias.asname or alias.name for alias in aliases)
+
+
+def generation_words(path: Path) -> set[str]:
+    """The identifiers and string literals of a module that name a generation."""
+    words = set()
+    for node in ast.walk(tree(path)):
+        words.update(name for name in names(node) if GENERATION.search(name) and not name.startswith("test_"))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and GENERATION_TEXT.fullmatch(node.value):
+            words.add(node.value)
+    return words
+
+
+def test_generation_words_are_found(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        'from a.v2 import b\ndef f(zarr_format): return "3-draft-2020", DraftKeys, g.only_v3, view, "v2x"\n'
+    )
+    assert generation_words(module) == {"v2", "zarr_format", "3-draft-2020", "DraftKeys", "only_v3"}
+
+
+def test_only_formats_know_generations() -> None:
+    """All other code asks the dialect."""
+    found = {
+        name: words
+        for path in modules().values()
+        if not (name := path.relative_to(PACKAGE).as_posix()).startswith("formats/")
+        and (words := generation_words(path))
+    }
+    assert {name: new for name, words in found.items() if (new := words - GENERATION_WORDS.get(name, set()))} == {}
+    stale = {name: words - found.get(name, set()) for name, words in GENERATION_WORDS.items()}
+    assert {name: words for name, words in stale.items() if words} == {}, "remove them from the list"
+
+
+# -- public names
+
+PUBLIC = {
+    "codecs": """
+        ArrayCodec BitRound Blosc BoundSharding Buffer ByteSpec Bytes BytesCodec CastValue Chain ChunkSpec Codec
+        Conditional Crc32c Gzip N5Default PackBits Reshape ScaleOffset Serializer Sharding Skipped StoredBytes Transpose
+        VlenBytes VlenUtf8 Zfp Zstd codec_of codecs parse_codecs plain_serializer
+    """,
+    "extending": """
+        ArrayCodec ArrayPlace Axis BoundArrayCodec BoundBytesCodec BoundSerializer Buffer ByteRange ByteSpec BytesCodec
+        ChunkKeys ChunkSpec Codec DataType Encoding Grid Json Problems Scalar Serializer StorageTransformer Store
+        check_key check_members check_prefix check_size compressed cut members register_chunk_grid
+        register_chunk_key_encoding register_chunk_memory_layout register_codec register_data_type register_extension
+        register_metadata_encoding register_storage_transformer register_store
+    """,
+    "testing": "Call CodecSuite DataTypeSuite Fault FaultyStore RecordingStore RequestStore SlowStore StoreSuite",
+}
+"""The public names of packages beside those of `omnizarr` itself, which tests/test_package.py pins."""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_public_names_of_a_package_are_these(name: str) -> None:
+    package = import_module(f"omnizarr.{name}")
+    assert sorted(package.__all__) == sorted(PUBLIC[name].split())
+    for public in package.__all__:
+        assert getattr(package, public) is not None
