@@ -214,7 +214,7 @@ def test_save_and_load_several() -> None:
     assert list(omnizarr.load(store, path="g")) == ["arr_0"]
     assert list(omnizarr.open_group(store)) == ["g", "only"]
     for save in (omnizarr.save, omnizarr.save_group):
-        with pytest.raises(ArgumentError, match="no array to save"):
+        with pytest.raises(ArgumentError, match="at least one array to save"):
             save(store)
 
 

@@ -32,7 +32,7 @@ def test_values_that_are_no_numbers_leave_nothing_behind(tmp_path: Path) -> None
         omnizarr.create_array(tmp_path / "new", data=["a"], dtype="i4")
     with pytest.raises(OverflowError):
         omnizarr.create_array(tmp_path / "new", data=[300], dtype="i1")
-    with pytest.raises(ArgumentError, match="`data` has the shape"):
+    with pytest.raises(ArgumentError, match="the shape of `data`"):
         omnizarr.from_array(tmp_path / "new", data=np.arange(10), shape=(4,), chunks=3)
     assert not (tmp_path / "new").exists()
 

@@ -211,7 +211,7 @@ def test_what_is_created_while_a_hierarchy_is_gathered_is_gathered_too(
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, zarr_format=zarr_format).create_array("a", shape=2, dtype="u1")
     root = omnizarr.consolidate_metadata(store)
-    gather = hierarchy._all_below
+    gather = hierarchy._collect_all
 
     def slow(group: omnizarr.Group) -> Any:
         found = gather(group)
@@ -219,7 +219,7 @@ def test_what_is_created_while_a_hierarchy_is_gathered_is_gathered_too(
             root.create_array("late", shape=2, dtype="u1")
         return found
 
-    monkeypatch.setattr(hierarchy, "_all_below", slow)
+    monkeypatch.setattr(hierarchy, "_collect_all", slow)
     omnizarr.consolidate_metadata(store)
     assert "late" in omnizarr.open_group(store, mode="r", use_consolidated=True)
 

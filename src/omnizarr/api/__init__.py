@@ -1,4 +1,4 @@
-"""The functions that users call first: open, create, save, load, consolidate. A file is loaded when it is needed."""
+"""The functions of the package: open, create, save, load, consolidate. Each module is imported on first use."""
 
 from __future__ import annotations
 
@@ -6,29 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from omnizarr.api.convenience import (
-        array,
-        create,
-        empty,
-        empty_like,
-        from_array,
-        full,
-        full_like,
-        load,
-        ones,
-        ones_like,
-        save,
-        save_array,
-        save_group,
-        zeros,
-        zeros_like,
-    )
+    from omnizarr.api.array_like import empty_like, from_array, full_like, ones_like, zeros_like
     from omnizarr.api.create_nodes import create_array, create_group, group
-    from omnizarr.api.hierarchy import (
-        consolidate_metadata,
-        tree,
-    )
+    from omnizarr.api.hierarchy import consolidate_metadata, tree
+    from omnizarr.api.new_arrays import array, create, empty, full, ones, zeros
     from omnizarr.api.open_nodes import open, open_array, open_group
+    from omnizarr.api.save_load import load, save, save_array, save_group
 
 __all__ = [
     "array",
@@ -56,16 +39,19 @@ __all__ = [
     "zeros_like",
 ]
 
-_HOMES = {
+_MODULES = {
+    "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
     "hierarchy": ("consolidate_metadata", "tree"),
+    "new_arrays": ("array", "create", "empty", "full", "ones", "zeros"),
     "open_nodes": ("open", "open_array", "open_group"),
+    "save_load": ("load", "save", "save_array", "save_group"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module `omnizarr.api` has no attribute `{name}`")
-    home = next((home for home, names in _HOMES.items() if name in names), "convenience")
-    value = globals()[name] = getattr(import_module(f"omnizarr.api.{home}"), name)
+    module = next(module for module, names in _MODULES.items() if name in names)
+    value = globals()[name] = getattr(import_module(f"omnizarr.api.{module}"), name)
     return value

@@ -1,11 +1,11 @@
-"""Creating arrays and groups."""
+"""Creating arrays and groups: `create_array`, `create_group` and `group`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from omnizarr.api.location import StoreLike, new_place, resolve
+from omnizarr.api.location import StoreLike, new_location, resolve
 from omnizarr.api.open_nodes import open_group
 from omnizarr.formats import dialect_for
 from omnizarr.model import ZarrFormat, normal_path
@@ -18,34 +18,41 @@ __all__ = ["create_array", "create_group", "group"]
 
 @takes_array_options
 def create_array(store: StoreLike = None, *, name: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
-    """Creates an array, at the root of a store or under a `name` in it; groups above it are created where missing.
+    """Creates an array at the root of a store, or at the path `name` in it. Creates missing groups above it.
+
+    Example:
+        >>> z = omnizarr.create_array("weather.zarr", name="daily/temps", shape=(365, 24), chunks=(30, 24), dtype="f4")
+        >>> z[0] = 21.5
+        >>> z[0, :3]
+        array([21.5, 21.5, 21.5], dtype=float32)
 
     Args:
-        store: a path, a URL, a store, a dict, or None for memory.
-        name: the path of the array inside the store.
-        shape: the length of each dimension; may be left out if `data` is given.
-        dtype: anything that NumPy takes for a type, or a Zarr name such as `r24`; may be left out with `data`.
-        data: the elements, to be written at once.
-        chunks: the chunk length of each dimension (-1 for all of it), one length for all, or "auto"; a list in place of
-            a length gives each chunk of that dimension its own.
-        shards: the shape of stored objects that hold many chunks each, "auto", or None for one object per chunk.
+        store: a path, a URL, a store, a dict, or None for a new store in memory.
+        name: the path of the array in the store; the root if not given.
+        shape: the length of each dimension. Can be left out if `data` is given.
+        dtype: a NumPy dtype, or the name of a Zarr data type such as "r24". Can be left out if `data` is given.
+        data: the elements, which are written at once.
+        chunks: the chunk length of each dimension, or one length for all; -1 is the whole dimension. A list in place
+            of a length gives each chunk of the dimension its own length. "auto" chooses.
+        shards: the shape of the shards, each of which stores many chunks in one object; "auto" chooses, None stores
+            each chunk as an object of its own.
         filters: array → array codecs.
-        compressors: bytes → bytes codecs; "auto" chooses by the type, None stores uncompressed.
-        serializer: the array → bytes codec; "auto" is `bytes`, in the byte order of `dtype`.
-        fill_value: what elements are that nobody wrote; zero, if not given. None leaves it undefined, where the
-            generation has that (1, 2 and "3-draft-2020").
-        order: "C", or "F" for elements stored with the first index varying fastest.
-        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022" or 3. None is that of the groups
+        compressors: bytes → bytes codecs; "auto" chooses by data type, None stores uncompressed.
+        serializer: the array → bytes codec; "auto" is `bytes` in the byte order of `dtype`.
+        fill_value: the value of elements that were never written; zero by default. None leaves it undefined, in
+            generations that allow that (1, 2 and "3-draft-2020").
+        order: the order of the elements in a chunk: "C" (the last index varies fastest) or "F" (the first).
+        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022" or 3. None takes that of the groups
             above, or 3.
-        attributes: what you want to say about the array; JSON values under names.
-        chunk_key_encoding: `/` or `.`, a name, or a JSON object; the default gives keys like `c/0/1`.
-        dimension_names: a name, or None, for each dimension.
-        storage_transformers: what stands between the array and its store; the drafts of v3 have them.
-        extensions: JSON objects by which a document of a draft of v3 says what else it needs.
-        fallback: the core data type, or a list of them, that readers of a draft of v3 may use who do not know the type.
-        storage_options: for a URL.
-        overwrite: replaces what lies there, with all that lies below it.
-        write_empty_chunks: stores also chunks that hold nothing but the fill value, instead of leaving them out.
+        attributes: the user attributes, JSON values by name.
+        chunk_key_encoding: the separator `/` or `.`, a name, or a JSON object; by default keys are like `c/0/1`.
+        dimension_names: a name or None for each dimension.
+        storage_transformers: storage transformers between the array and its store. Only the drafts of v3 store them.
+        extensions: JSON objects that declare the extensions of a draft array.
+        fallback: the core data type, or a list of them, for readers of a draft array that do not know its data type.
+        storage_options: options of the store that a URL names, such as credentials.
+        overwrite: replace an existing node, with all nodes below it.
+        write_empty_chunks: also store chunks whose elements all have the fill value.
 
     Codecs are given as objects (`omnizarr.codecs.Zstd(level=3)`), names ("zstd") or JSON objects.
     """
@@ -55,15 +62,15 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
 
 
 def _context(
-    store: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None
+    given: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None
 ) -> NodeContext:
-    place, where = resolve(store, storage_options, path)
+    store, path = resolve(given, storage_options, path)
     if zarr_format is None:
-        around = enclosing_dialect(place, where) if where else None
-        zarr_format = 3 if around is None else around.zarr_format
-    found = dialect_for(zarr_format)
-    place, where = new_place(store, place, where, zarr_format)
-    return NodeContext(place, found.normalize_path(where), found)
+        enclosing = enclosing_dialect(store, path) if path else None
+        zarr_format = 3 if enclosing is None else enclosing.zarr_format
+    dialect = dialect_for(zarr_format)
+    store, path = new_location(given, store, path, zarr_format)
+    return NodeContext(store, dialect.normalize_path(path), dialect)
 
 
 def create_group(
@@ -77,10 +84,25 @@ def create_group(
     extensions: Sequence[Any] | None = None,
     metadata_encoding: Any = None,
 ) -> Group:
-    """Creates a group, at the root of a store or under a `path` in it; groups above it are created where missing.
+    """Creates a group at the root of a store, or at `path` in it. Creates missing groups above it.
 
-    In the drafts of v3 a new hierarchy may declare `extensions`, as JSON objects, and be written in another
-    `metadata_encoding` than JSON, given by its URI."""
+    Example:
+        >>> g = omnizarr.create_group("weather.zarr", attributes={"source": "station 5"})
+        >>> temps = g.create_array("temps", shape=(365, 24), dtype="f4")
+        >>> list(g)
+        ['temps']
+
+    Args:
+        store: a path, a URL, a store, a dict, or None for a new store in memory.
+        path: the path of the group in the store; the root if not given.
+        attributes: the user attributes, JSON values by name.
+        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022" or 3. None takes that of the groups
+            above, or 3.
+        storage_options: options of the store that a URL names, such as credentials.
+        overwrite: replace an existing node, with all nodes below it.
+        extensions: JSON objects that declare the extensions of a new draft hierarchy.
+        metadata_encoding: the URI of the encoding of documents in a new draft hierarchy; JSON by default.
+    """
     context = _context(store, storage_options, normal_path(path), zarr_format)
     return new_group(
         context, attributes, overwrite=overwrite, extensions=extensions, metadata_encoding=metadata_encoding
@@ -96,7 +118,7 @@ def group(
     attributes: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Group:
-    """The group at a place; a new one if there is none, or if `overwrite` says so."""
+    """Opens a group, or creates it if there is none; with `overwrite`, replaces an existing node."""
     return open_group(
         store,
         path=path,

@@ -1,4 +1,4 @@
-"""What concerns a whole hierarchy: drawing it, and gathering its metadata in one place."""
+"""Functions on whole hierarchies: `tree` and `consolidate_metadata`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["consolidate_metadata", "tree"]
 
 
 def tree(store: StoreLike | Group | Array, *, path: str | None = None, level: int | None = None) -> Tree:
-    """Everything below a group, drawn as a tree: print it."""
+    """The hierarchy below a group as a printable tree; `level` is the number of levels, None for all."""
     node = store if isinstance(store, (Group, Array)) else open(store, path=path, mode="r")
     if isinstance(node, Array):
         return Tree(node.basename or "/", node, ())
@@ -32,11 +32,11 @@ def consolidate_metadata(
     zarr_format: ZarrFormat | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Group:
-    """Gathers the documents of all nodes below a group in one, so that one request opens them all; v1 and the draft of
-    2022 have no place for it.
+    """Stores copies of the documents of all nodes below a group in one document, so that one request opens them all.
 
-    Handles that come through the group from now on, such as the one that this gives back, keep it up to date when they
-    change a node. Those that were opened before do not know of it, nor may other programs.
+    v1 and the draft of 2022 have no consolidated metadata. Handles that are opened through the group from now on, such
+    as the one that is returned, keep the copies up to date. Handles that were opened before do not, and neither do all
+    other programs: consolidate again after they change a node.
     """
     group = open_group(
         store,
@@ -54,32 +54,32 @@ def consolidate_metadata(
             + (" below its root" if context.dialect.can_consolidate("") else ""),
             argument="zarr_format",
         )
-    write_consolidated(context.store, context.dialect, context.path, lambda: _all_below(group))
+    write_consolidated(context.store, context.dialect, context.path, lambda: _collect_all(group))
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
 
 
-def _all_below(group: Group) -> dict[str, Json]:
-    """The documents of all nodes below a group, as they are now."""
+def _collect_all(group: Group) -> dict[str, Json]:
+    """The current documents of all nodes below a group, by key."""
     dialect, path = group._context.dialect, group.path
     documents: dict[str, Json] = collect_documents(dialect, dialect.consolidated_groups(path))
-    if dialect.consolidated_key(path) is not None:  # then the group itself is among them
+    if dialect.consolidated_key(path) is not None:  # a separate document also holds the group itself
         documents |= collect_documents(dialect, {path: group.refresh().metadata})
     for _, member in group.members(max_depth=None):
         if isinstance(member, UnreadableNode):
-            documents |= _as_it_is(group, member)
+            documents |= _raw_documents(group, member)
         else:
             documents |= collect_documents(dialect, {member.path: member.metadata})
     return documents
 
 
-def _as_it_is(group: Group, member: UnreadableNode) -> dict[str, Json]:
-    """The documents of a member that cannot be read here, which others may understand; none if they are none."""
+def _raw_documents(group: Group, member: UnreadableNode) -> dict[str, Json]:
+    """The documents of an unreadable member, which another reader may understand; none if they are not valid JSON."""
     dialect = group._context.dialect
     if isinstance(member.error, StoreError):
-        raise member.error  # that it cannot be had now does not mean that it is damaged
+        raise member.error  # a failed request does not mean that the document is damaged
     try:
         values = document_values(group.store, dialect.keys(member.path))
         return parse_documents(group.store, values, dialect.encoding)
     except OmnizarrError:
-        warn(f"`{member.path}` is left out of the consolidated metadata, for it cannot be read: {member.reason}")
+        warn(f"`{member.path}` is left out of the consolidated metadata, because it cannot be read: {member.reason}")
         return {}

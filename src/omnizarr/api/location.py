@@ -1,4 +1,4 @@
-"""From what a user gives as a place — a path, a URL, a store, a dict — to a store and a path in it."""
+"""Resolving a user's store argument (a path, a URL, a store, a dict, …) to a location: a store and a path in it."""
 
 from __future__ import annotations
 
@@ -14,52 +14,54 @@ from omnizarr.nodes.metadata.enclosing_dialect import dialects_along
 from omnizarr.store import LocalStore, MemoryStore, Store
 from omnizarr.store.address.parse import Location, locate
 
-__all__ = ["Location", "StoreLike", "file_hint", "hierarchy_above", "new_place", "resolve"]
+__all__ = ["Location", "StoreLike", "file_hint", "hierarchy_above", "new_location", "resolve"]
 
 StoreLike: TypeAlias = Store | str | os.PathLike[str] | Mapping[str, Any] | Any | None
-"""A place: a store, a path, a URL, a dict or another mapping that holds the bytes, a store of zarr-python 3 or obstore,
-or None for memory of its own."""
+"""A store, a path, a URL, a dict or another mapping that holds the bytes, a store of zarr-python 3, fsspec or obstore,
+or None for a new store in memory."""
 
 
-def is_zarr_python_store(place: object) -> bool:
-    """Whether it is one, without a look at a library that may not be installed."""
-    return any((kind.__module__, kind.__name__) == ("zarr.abc.store", "Store") for kind in type(place).__mro__)
+def is_zarr_python_store(store: object) -> bool:
+    """Whether an object is a store of zarr-python, without importing zarr-python, which may not be installed."""
+    return any((kind.__module__, kind.__name__) == ("zarr.abc.store", "Store") for kind in type(store).__mro__)
 
 
-def _of_another_library(place: Any) -> Store | None:
-    """The store that an object of another library is a place for: of zarr-python, fsspec, obstore, the protocol obspec,
-    or any mapping."""
-    kind = type(place)
-    if is_zarr_python_store(place):
+def _wrap_foreign(store: Any) -> Store | None:
+    """The store for an object of zarr-python, fsspec, obstore or the obspec protocol, or any mapping; else None."""
+    kind = type(store)
+    if is_zarr_python_store(store):
         from omnizarr.store import ZarrPythonStore
 
-        return ZarrPythonStore(place)
-    of_obstore = kind.__module__.partition(".")[0] == "obstore" or hasattr(place, "__getnewargs_ex__")
-    if of_obstore and kind.__name__ == "LocalStore" and getattr(place, "prefix", None) is not None:
-        return LocalStore(place.prefix)
+        return ZarrPythonStore(store)
+    of_obstore = kind.__module__.partition(".")[0] == "obstore" or hasattr(store, "__getnewargs_ex__")
+    if of_obstore and kind.__name__ == "LocalStore" and getattr(store, "prefix", None) is not None:
+        return LocalStore(store.prefix)
     if kind.__module__ == "fsspec.mapping":
         from omnizarr.store import FsspecStore
 
-        return FsspecStore(place.fs, place.root)
+        return FsspecStore(store.fs, store.root)
     if all(callable(getattr(kind, name, None)) for name in ("cat_file", "pipe_file", "_strip_protocol")):
         from omnizarr.store import FsspecStore
 
-        return FsspecStore(place)
+        return FsspecStore(store)
     if all(callable(getattr(kind, name, None)) for name in ("get", "head", "list_with_delimiter")):
-        from omnizarr.store import ObjectStore  # which few need
+        from omnizarr.store import ObjectStore  # lazy import: remote stores only
 
-        return ObjectStore(place)
-    if isinstance(place, Mapping):
+        return ObjectStore(store)
+    if isinstance(store, Mapping):
         from omnizarr.store import MappingStore
 
-        return MappingStore(place)
+        return MappingStore(store)
     return None
 
 
 def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, path: str = "") -> Location:
-    """The store that a user means, and where in it: at `path`, below what an address says itself."""
+    """The location of `path` in what the user gives as store, which may be an address with a path of its own."""
     if storage_options and not isinstance(store, str):
-        raise LocationError("`storage_options` belong to a URL", hint="give them to the store itself")
+        raise LocationError(
+            f"`storage_options`: expected a URL to go with them, found {type(store).__name__}",
+            hint="give the options to the store itself",
+        )
     if store is None:
         return Location(MemoryStore(), path)
     if isinstance(store, Store):
@@ -67,22 +69,23 @@ def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, pat
     if isinstance(store, dict):
         return Location(MemoryStore(store), path)
     if isinstance(store, (str, os.PathLike)):
-        found = locate(os.fspath(store), storage_options)
-        return Location(found.store, join_path(normal_path(found.path), path))
-    below = getattr(store, "path", None)
-    if isinstance(below, str) and is_zarr_python_store(theirs := getattr(store, "store", None)):  # their `StorePath`
-        return resolve(theirs, path=join_path(normal_path(below), path))
-    found_elsewhere = _of_another_library(store)
-    if found_elsewhere is not None:
-        return Location(found_elsewhere, path)
+        location = locate(os.fspath(store), storage_options)
+        return Location(location.store, join_path(normal_path(location.path), path))
+    inner_path = getattr(store, "path", None)
+    inner = getattr(store, "store", None)
+    if isinstance(inner_path, str) and is_zarr_python_store(inner):  # a `StorePath` of zarr-python
+        return resolve(inner, path=join_path(normal_path(inner_path), path))
+    wrapped = _wrap_foreign(store)
+    if wrapped is not None:
+        return Location(wrapped, path)
     raise LocationError(
-        f"an object of type `{type(store).__name__}` is not a place for arrays",
+        f"an object of type `{type(store).__name__}` is not a store",
         hint="give a path, a URL such as `file:///data`, a store, or a dict",
     )
 
 
 def file_hint(store: Store) -> str | None:
-    """What to try where a folder was meant and a file is."""
+    """A hint for a user who gives the path of a file where a directory is expected."""
     if not isinstance(store, LocalStore) or not os.path.isfile(store.location):
         return None
     try:
@@ -90,37 +93,42 @@ def file_hint(store: Store) -> str | None:
             start = file.read(16)
     except OSError:
         return None
-    for sign, container in ((b"PK", "zip"), (b"SQLite format 3\0", "sqlite"), (b"{", "reference")):
-        if start.startswith(sign):
-            return f"it is a file; if it is what it looks like, open `{container}::{store.location}`"
-    return "it is a file, and no array or group is kept in a file of this kind"
+    for signature, container in ((b"PK", "zip"), (b"SQLite format 3\0", "sqlite"), (b"{", "reference")):
+        if start.startswith(signature):
+            return f"it is a file, probably of the kind {container}: open `{container}::{store.location}`"
+    return "it is a file, but not an archive of a known kind"
 
 
-_MOST_LEVELS = 16  # upwards; hierarchies are not that deep, and every level costs a look
+_MOST_LEVELS = 16  # to search upwards; hierarchies are not deeper, and every level costs a request
 
 
-def hierarchy_above(store: Store, path: str) -> tuple[Store, str] | None:
-    """The store whose root is the nearest hierarchy of a draft above the root of `store`, and the path in it at which
-    `path` lies; None if there is none, or if the store cannot look above its root."""
+def hierarchy_above(store: Store, path: str) -> Location | None:
+    """The location of `path` in the nearest hierarchy of a draft whose root lies above the root of `store`.
+
+    None if there is none, or if the store cannot be read above its root.
+    """
     for _ in range(_MOST_LEVELS):
-        found = store.parent()
-        if found is None:
+        parent = store.parent()
+        if parent is None:
             return None
-        store, name = found
+        store, name = parent
         path = f"{name}/{path}" if path else name
         try:
             document = parse_documents(store, document_values(store, ["zarr.json"])).get("zarr.json")
             if document is not None:
-                return (store, path) if is_entry_point(document) else None
+                return Location(store, path) if is_entry_point(document) else None
         except OmnizarrError:
             return None
     return None
 
 
-def new_place(place: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> tuple[Store, str]:
-    """Where something new is created that a user asks for at `path` of the `store` that `place` means: in the hierarchy
-    of a draft around it, where what is opened by that name would be found. Only what was given as text may lead above
-    its own root: whoever made a store chose where it ends. Who names another generation begins something else."""
-    if not isinstance(place, (str, os.PathLike)) or zarr_format in (1, 2, 3) or dialects_along(store, path):
-        return store, path
-    return hierarchy_above(store, path) or (store, path)
+def new_location(given: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> Location:
+    """The location for a new node at `path` of `store`, to which `given` was resolved.
+
+    An address inside a hierarchy of a draft leads into that hierarchy, where opening the address would find the node.
+    This holds for text only: the root of a store object is final. It does not hold if the user names another generation
+    or if a node exists already.
+    """
+    if not isinstance(given, (str, os.PathLike)) or zarr_format in (1, 2, 3) or dialects_along(store, path):
+        return Location(store, path)
+    return hierarchy_above(store, path) or Location(store, path)

@@ -1,11 +1,11 @@
-"""Opening what exists, and, in the modes that allow it, creating what does not."""
+"""Opening arrays and groups: `open`, `open_array` and `open_group`."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from omnizarr.api.location import StoreLike, file_hint, hierarchy_above, new_place, resolve
+from omnizarr.api.location import Location, StoreLike, file_hint, hierarchy_above, new_location, resolve
 from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import ReadOptions, dialect_for
@@ -13,7 +13,7 @@ from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
-from omnizarr.store import Store, as_read_only
+from omnizarr.store import as_read_only
 
 if TYPE_CHECKING:
     from omnizarr.transformers import StorageTransformer
@@ -23,7 +23,8 @@ __all__ = ["Mode", "open", "open_array", "open_group"]
 _Kind: TypeAlias = Literal["array", "group"]
 
 Mode: TypeAlias = Literal["r", "r+", "a", "w", "w-"]
-"""`r` reads; `r+` reads and writes what exists; `a` also creates; `w` replaces; `w-` creates what must not exist."""
+"""`r`: read only. `r+`: read and write; the node must exist. `a`: read and write; create the node if it does not exist.
+`w`: create the node; replace one that exists. `w-`: create the node; it must not exist."""
 
 
 def open(
@@ -36,24 +37,44 @@ def open(
     storage_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> Array | Group:
-    """Opens what lies at a place, array or group, of whichever generation.
+    """Opens the array or group at a location, of any generation.
 
-    Without a `mode` what is there is opened for reading and writing, and nothing is ever created. The modes that create
-    make an array if `options` give a `shape` or `data`, and a group otherwise.
+    Example:
+        >>> z = omnizarr.open("weather.zarr", path="daily/temps", mode="r")
+        >>> z[0, :3]
+        array([21.5, 21.5, 21.5], dtype=float32)
 
-    Further options say what is allowed: `allow_pickle=True` reads objects that were pickled, which can run any program;
-    `use_fallback=False` refuses an array of a draft whose data type is unknown, even if it names another one to be used
-    instead; `v1_f_order="document"` takes v1 arrays of order F at their word; `chunks_per_shard` gives back to an array
-    of a draft what its document lost. `storage_transformers` that do not change what is stored, such as a cache, stand
-    between an array, or each array of a group, and its store. `cache` keeps decoded chunks for the next read: a number
-    of bytes, text such as `"256 MiB"`, or a `ChunkCache` that many arrays share. `on_corrupt` says what reading does
-    with chunks that are damaged: `"raise"`, `"fill"`, which takes the fill value for them, or a function that is given
-    the error and gives what stands for the elements, or None for the fill value.
+    Args:
+        store: a path, a URL, a store, a dict, or an object of fsspec, obstore or zarr-python.
+        path: the path of the node in the store; the root if not given.
+        mode: "r" only reads. "r+" reads and writes. "a" also creates a node that does not exist. "w" replaces the node
+            with a new one. "w-" creates a node that must not exist. None is "r" for a read-only store, else "r+".
+        zarr_format: the generation to find or to create. None finds any, and creates that of the groups above, or 3.
+        use_consolidated: True requires consolidated metadata and reads nodes from it. False reads nodes from their own
+            documents. None reads from consolidated metadata if it exists and the store is read-only, as in mode "r".
+        storage_options: options of the store that a URL names, such as credentials.
+
+    Further options:
+        shape, data, …: the options of `create_array`, for the modes that create. They create an array if `shape` or
+            `data` is given, and a group otherwise.
+        cache: keeps decoded chunks for later reads. A number of bytes, text such as "256 MiB", or a `ChunkCache` that
+            several arrays share.
+        on_corrupt: what a read does with a damaged chunk. "raise" raises ChunkError; "fill" uses the fill value. A
+            function is called with the error and returns the elements, or None for the fill value.
+        storage_transformers: transformers that do not change the stored bytes, such as a cache. They apply to the
+            array, or to each array of the group.
+        allow_pickle: True reads pickled objects. A pickle can run any program, so trust its writer.
+        use_fallback: False rejects a draft array of an unknown data type, even if it names a fallback type.
+        v1_f_order: "document" reads v1 arrays of order F in the order that the document states, not in the one that
+            zarr 1.x wrote.
+        chunks_per_shard: the sharding of a draft array whose document lost it.
     """
-    read_options, kept = _read_options(options), _kept(options)
+    read_options, handle_options = _pop_read_options(options), _pop_handle_options(options)
     check_names(options, arguments=_arguments())
     kind: _Kind | None = "array" if "shape" in options or "data" in options else None
-    return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options)
+    return _open(
+        store, kind, path, mode, zarr_format, use_consolidated, storage_options, read_options, handle_options, options
+    )
 
 
 def open_array(
@@ -66,15 +87,29 @@ def open_array(
     storage_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> Array:
-    """Opens an array. The modes that create take the `options` of `create_array`; all take those of `open` that say
-    what is allowed."""
-    read_options, kept = _read_options(options), _kept(options)
+    """Opens an array; `open` explains the arguments and the further options.
+
+    Example:
+        >>> z = omnizarr.open_array("grid.zarr", mode="a", shape=(100, 100), dtype="f4")
+        >>> z.shape
+        (100, 100)
+    """
+    read_options, handle_options = _pop_read_options(options), _pop_handle_options(options)
     check_names(options, arguments=_arguments())
-    found = _open(
-        store, "array", path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options
+    node = _open(
+        store,
+        "array",
+        path,
+        mode,
+        zarr_format,
+        use_consolidated,
+        storage_options,
+        read_options,
+        handle_options,
+        options,
     )
-    assert isinstance(found, Array)
-    return found
+    assert isinstance(node, Array)
+    return node
 
 
 def open_group(
@@ -88,43 +123,57 @@ def open_group(
     attributes: dict[str, Any] | None = None,
     **options: Any,
 ) -> Group:
-    """Opens a group; a new one, if there is none and the mode allows it, as the usual one does. The `options` are those
-    of `open` that say what is allowed, and what a handle keeps, for all that is reached through it."""
-    read_options, kept = _read_options(options), _kept(options)
+    """Opens a group, and in the default mode "a" creates one that does not exist.
+
+    `open` explains the arguments. The further options, such as `cache` and `on_corrupt`, hold for all nodes that are
+    opened through the group.
+
+    Example:
+        >>> g = omnizarr.open_group("weather.zarr", mode="r")
+        >>> for name, array in g.arrays():
+        ...     print(name, array.shape)
+    """
+    read_options, handle_options = _pop_read_options(options), _pop_handle_options(options)
     check_names(options, ("storage_transformers",), arguments=("attributes", *_arguments()))
     if attributes is not None:
         options["attributes"] = attributes
-    found = _open(
-        store, "group", path, mode, zarr_format, use_consolidated, storage_options, read_options, kept, options
+    node = _open(
+        store,
+        "group",
+        path,
+        mode,
+        zarr_format,
+        use_consolidated,
+        storage_options,
+        read_options,
+        handle_options,
+        options,
     )
-    assert isinstance(found, Group)
-    return found
+    assert isinstance(node, Group)
+    return node
 
 
 def _arguments() -> tuple[str, ...]:
-    """What all three take beside the options of a new array, one of which may be meant by a misspelt name."""
+    """The arguments of all three functions besides the array options, to suggest one for a misspelt name."""
     own = ("path", "mode", "zarr_format", "use_consolidated", "storage_options")
     return (*own, "cache", "on_corrupt", *ReadOptions.names())
 
 
-def _read_options(options: dict[str, Any]) -> ReadOptions:
-    """Takes the options that say what is allowed out of all of them."""
+def _pop_read_options(options: dict[str, Any]) -> ReadOptions:
+    """Removes the read options from `options`."""
     return ReadOptions(**{name: options.pop(name) for name in ReadOptions.names() if name in options})
 
 
-def _kept(options: dict[str, Any]) -> tuple[ChunkCache | None, OnCorrupt]:
-    """Takes out of the options what a handle keeps: its cache, and what to do with damaged chunks."""
-    return _cache(options), check_on_corrupt(options.pop("on_corrupt", "raise"))
-
-
-def _cache(options: dict[str, Any]) -> ChunkCache | None:
-    """Takes the cache out of the options."""
-    given = options.pop("cache", None)
-    return given if given is None or isinstance(given, ChunkCache) else ChunkCache(given)
+def _pop_handle_options(options: dict[str, Any]) -> tuple[ChunkCache | None, OnCorrupt]:
+    """Removes `cache` and `on_corrupt` from `options`."""
+    cache = options.pop("cache", None)
+    if cache is not None and not isinstance(cache, ChunkCache):
+        cache = ChunkCache(cache)
+    return cache, check_on_corrupt(options.pop("on_corrupt", "raise"))
 
 
 def _open(
-    place: StoreLike,
+    given: StoreLike,
     kind: _Kind | None,
     path: str | None,
     mode: Mode | None,
@@ -132,47 +181,48 @@ def _open(
     use_consolidated: bool | None,
     storage_options: dict[str, Any] | None,
     read_options: ReadOptions,
-    kept: tuple[ChunkCache | None, OnCorrupt],
+    handle_options: tuple[ChunkCache | None, OnCorrupt],
     options: dict[str, Any],
 ) -> Array | Group:
     if mode not in ("r", "r+", "a", "w", "w-", None):
         raise ArgumentError(f"`mode`: expected one of r, r+, a, w and w-, found {mode!r}", argument="mode")
     if zarr_format is not None:
-        dialect_for(zarr_format)  # says what is wrong with it
+        dialect_for(zarr_format)  # raises ArgumentError if there is none
     if use_consolidated not in (None, True, False):
         raise ArgumentError(
             f"`use_consolidated`: expected True, False or None, found {use_consolidated!r}", argument="use_consolidated"
         )
-    cache, on_corrupt = kept
-    store, where = resolve(place, storage_options, normal_path(path))
+    cache, on_corrupt = handle_options
+    location = resolve(given, storage_options, normal_path(path))
+    store = location.store
     if mode == "r" or (store.read_only and mode in (None, "a")):
         store = as_read_only(store)
+        location = Location(store, location.path)
         mode = "r"
     if mode is not None and mode != "r":
         store.check_writable()
-    transformers, options = _apart(options, new=mode in ("a", "w", "w-"))
+    transformers, options = _split_transformers(options, new=mode in ("a", "w", "w-"))
 
-    def created(store: Store, where: str, *, overwrite: bool = False) -> Array | Group:
-        # All nodes of a hierarchy are of one generation: who names none gets that of what lies above.
-        around = enclosing_dialect(store, where) if zarr_format is None and where else None
-        spoken = dialect_for(zarr_format or (3 if around is None else around.zarr_format), read_options)
+    def create_at(location: Location, *, overwrite: bool = False) -> Array | Group:
+        store, path = location
+        # All nodes of a hierarchy are of one generation: by default, that of the groups above.
+        enclosing = enclosing_dialect(store, path) if zarr_format is None and path else None
+        dialect = dialect_for(zarr_format or (3 if enclosing is None else enclosing.zarr_format), read_options)
         context = NodeContext(
-            store, spoken.normalize_path(where), spoken, transformers=transformers, cache=cache, on_corrupt=on_corrupt
+            store, dialect.normalize_path(path), dialect, transformers=transformers, cache=cache, on_corrupt=on_corrupt
         )
         return _create(context, kind, options, overwrite=overwrite)
 
     if mode in ("w", "w-"):
-        store, where = new_place(place, store, where, zarr_format)
         try:
-            return created(store, where, overwrite=mode == "w")
+            return create_at(new_location(given, *location, zarr_format), overwrite=mode == "w")
         except NodeExistsError as error:
-            error.hint = 'mode="w" replaces it, with all that lies below it'
+            error.hint = 'mode="w" replaces it, with all nodes below it'
             raise
 
-    def opened(store: Store, where: str) -> Array | Group:
+    def open_at(location: Location) -> Array | Group:
         return open_node(
-            store,
-            where,
+            *location,
             zarr_format=zarr_format,
             use_consolidated=use_consolidated,
             read_options=read_options,
@@ -184,46 +234,48 @@ def _open(
         )
 
     try:
-        found = opened(store, where)
+        node = open_at(location)
     except NodeNotFoundError as error:
-        # Only what was given as text may lead above its own root: whoever made a store chose where it ends.
-        above = hierarchy_above(store, where) if isinstance(place, (str, os.PathLike)) else None
+        # Only an address may lead above its own root: the root of a store object is final.
+        above = hierarchy_above(*location) if isinstance(given, (str, os.PathLike)) else None
         if above is None:
             if mode != "a":
                 error.hint = error.hint or file_hint(store)
                 raise
-            return created(store, where)
+            return create_at(location)
         try:
-            found = opened(*above)
+            node = open_at(above)
         except NodeNotFoundError:
             if mode != "a":
                 raise
-            return created(*above)
-    if isinstance(found, Array) and options.get("write_empty_chunks"):
-        found._write_empty_chunks = True  # of the options of a new array, this one is the handle's
-    return found
+            return create_at(above)
+    if isinstance(node, Array) and options.get("write_empty_chunks"):
+        node._write_empty_chunks = True  # the only array option that applies to the handle of an existing array
+    return node
 
 
-def _apart(options: dict[str, Any], *, new: bool) -> tuple[tuple[StorageTransformer, ...], dict[str, Any]]:
-    """The storage transformers that stand before what is opened, and the other options. Those that change what is
-    stored belong to the document of a new array."""
+def _split_transformers(options: dict[str, Any], *, new: bool) -> tuple[tuple[StorageTransformer, ...], dict[str, Any]]:
+    """The storage transformers of the handle, and the other options.
+
+    Transformers that change the stored bytes stay in the options, because the document of a new array records them.
+    """
     given = options.get("storage_transformers")
     if given is None:
         return (), options
-    from omnizarr.transformers import StorageTransformer  # few need any
+    from omnizarr.transformers import StorageTransformer  # lazy import: few callers use any
 
     items = given if isinstance(given, (list, tuple)) else [given]
-    passing = tuple(item for item in items if isinstance(item, StorageTransformer) and not item.layout)
-    stored = [item for item in items if not isinstance(item, StorageTransformer) or item.layout]
-    if stored and not new:
+    of_handle = tuple(item for item in items if isinstance(item, StorageTransformer) and not item.layout)
+    of_document = [item for item in items if not isinstance(item, StorageTransformer) or item.layout]
+    if of_document and not new:
         raise ArgumentError(
-            "`storage_transformers`: expected objects such as `omnizarr.transformers.MemoryCache`, that do not change "
-            f"what is stored, found {stored[0]!r}",
+            "`storage_transformers`: expected objects that do not change the stored bytes, such as "
+            f"`omnizarr.transformers.MemoryCache`, found {of_document[0]!r}",
             argument="storage_transformers",
-            hint="what changes it is named when an array is created",
+            hint="give transformers that change the stored bytes when you create the array",
         )
     others = {name: value for name, value in options.items() if name != "storage_transformers"}
-    return passing, {**others, "storage_transformers": stored} if stored else others
+    return of_handle, {**others, "storage_transformers": of_document} if of_document else others
 
 
 def _create(context: NodeContext, kind: _Kind | None, options: dict[str, Any], *, overwrite: bool) -> Array | Group:
@@ -231,8 +283,8 @@ def _create(context: NodeContext, kind: _Kind | None, options: dict[str, Any], *
         return new_array(context, **{**options, "overwrite": overwrite})
     if options.keys() - {"attributes"}:
         raise ArgumentError(
-            f"a new group takes no {', '.join(sorted(options.keys() - {'attributes'}))}",
+            f"a new group has no option {', '.join(sorted(options.keys() - {'attributes'}))}",
             argument="options",
-            hint="a new array needs a `shape`, or `data`",
+            hint="give `shape` or `data` to create an array",
         )
     return new_group(context, options.get("attributes"), overwrite=overwrite)

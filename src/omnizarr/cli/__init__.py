@@ -1,5 +1,7 @@
-"""The command line, `omnizarr`: one file per subcommand, loaded when it is asked for. The commands call the library and
-print what it says; nothing else in omnizarr imports this package."""
+"""The command line program `omnizarr`: one module per subcommand, imported when the command runs.
+
+The commands call the library and print its results. No other package of omnizarr imports this one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command line with these arguments, or with those of the process, and ends it with an exit code."""
-    from omnizarr.cli.program import program  # click is loaded only by those who use the command line
+    """Runs the program with these arguments, or with those of the process, and exits with its exit code."""
+    from omnizarr.cli.program import program  # lazy import: `import omnizarr` must not load click
 
     program(arguments, prog_name="omnizarr")

@@ -1,4 +1,4 @@
-"""`omnizarr info`: what an array or a group is."""
+"""`omnizarr info`: describes an array or a group."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("location")
-@click.option("--path", help="The array or group inside the location.")
-@click.option("--complete", is_flag=True, help="Say what is stored, too; takes a listing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
-@click.option("--no-consolidated", is_flag=True, help="Look at the documents, not at consolidated metadata.")
+@click.option("--path", help="Path of the array or group in the store.")
+@click.option("--complete", is_flag=True, help="Also show stored sizes and chunks (lists the store).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--no-consolidated", is_flag=True, help="Read each node's own metadata, not consolidated metadata.")
 def command(location: str, path: str | None, complete: bool, as_json: bool, no_consolidated: bool) -> None:
-    """Describes the array or group at LOCATION."""
+    """Describe the array or group at LOCATION.
+
+    For an array: shape, data type, chunks, codecs and attributes. For a group: members and attributes.
+    """
     from omnizarr.api import open
     from omnizarr.cli.info_json import array_facts, group_facts
     from omnizarr.nodes import Array
@@ -32,7 +35,7 @@ def command(location: str, path: str | None, complete: bool, as_json: bool, no_c
     import json
 
     facts = array_facts(node, complete=complete) if isinstance(node, Array) else group_facts(node, complete=complete)
-    # Attributes of other writers may hold bare NaN, which is not JSON: here it is a string.
+    # Attributes of other writers may contain NaN, which is not JSON: print it as a string.
     strict = json.loads(json.dumps(facts), parse_constant=str)
     click.echo(json.dumps(strict, indent=2))
 
@@ -41,7 +44,7 @@ def _array_rows(array: Array, complete: bool) -> Iterator[tuple[str, Any]]:
     for name, value in (array.info_complete() if complete else array.info).items:
         if name == "Store":
             yield name, array.store.location
-        elif name != "Read-only":  # this command never writes, which says nothing about the array
+        elif name != "Read-only":  # always true here, because this command opens read-only
             yield name, value
     yield "Attributes", array.attrs.asdict()
 
@@ -58,10 +61,10 @@ def _group_rows(group: Group, complete: bool) -> Iterator[tuple[str, Any]]:
     yield "Store", group.store.location
     yield "Consolidated", "yes" if facts["consolidated"] else "no"
     counts = [(kinds.count("array"), "array"), (kinds.count("group"), "group")]
-    told = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in counts if count]
+    texts = [f"{count} {kind}{'' if count == 1 else 's'}" for count, kind in counts if count]
     if "unreadable" in kinds:
-        told.append(f"{kinds.count('unreadable')} unreadable")
-    yield "Members", ", ".join(told) or "none"
+        texts.append(f"{kinds.count('unreadable')} unreadable")
+    yield "Members", ", ".join(texts) or "none"
     if complete:
         yield "Arrays below", facts["arrays"]
         for title, count in (("Size", facts["nbytes"]), ("Stored", facts["nbytes_stored"])):
@@ -71,12 +74,12 @@ def _group_rows(group: Group, complete: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _print_rows(rows: Iterator[tuple[str, Any]]) -> None:
-    """A line for each row; a mapping gets a line for each of its members, and none if it is empty."""
+    """Prints one line per row; for a mapping one line per member, and nothing if it is empty."""
     from omnizarr.cli.terminal import printable, row
 
-    listed = [(name, value) for name, value in rows if value != {}]
-    width = max(len(name) for name, _ in listed)
-    for name, value in listed:
+    shown = [(name, value) for name, value in rows if value != {}]
+    width = max(len(name) for name, _ in shown)
+    for name, value in shown:
         if not isinstance(value, dict):
             row(name.ljust(width), str(value))
             continue

@@ -1,4 +1,4 @@
-"""What can be said about a node, as plain JSON values: the answer of `omnizarr info --json`."""
+"""The output of `omnizarr info --json`: the properties of a node as JSON values."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["array_facts", "group_facts"]
 
 
 def array_facts(array: Array, *, complete: bool) -> dict[str, Any]:
-    """What an array's document says, in the spelling of the document; `complete` adds what is stored."""
+    """The properties of an array, spelled as in its document; `complete` adds the stored size and number of chunks."""
     model = array.metadata
     facts: dict[str, Any] = {
-        **_place(array),
+        **_location(array),
         "node_type": "array",
         "zarr_format": array.zarr_format,
         "shape": array.shape,
@@ -37,9 +37,9 @@ def array_facts(array: Array, *, complete: bool) -> dict[str, Any]:
 
 
 def group_facts(group: Group, *, complete: bool) -> dict[str, Any]:
-    """What a group holds directly; `complete` adds the sums over all arrays below it."""
+    """The properties and direct members of a group; `complete` adds the totals of all arrays below it."""
     facts: dict[str, Any] = {
-        **_place(group),
+        **_location(group),
         "node_type": "group",
         "zarr_format": group.zarr_format,
         "attributes": group.attrs.asdict(),
@@ -54,7 +54,7 @@ def group_facts(group: Group, *, complete: bool) -> dict[str, Any]:
     return facts
 
 
-def _place(node: Array | Group) -> dict[str, Any]:
+def _location(node: Array | Group) -> dict[str, Any]:
     return {"store": node.store.location, "path": node.path}
 
 

@@ -1,5 +1,4 @@
-"""The program behind the command `omnizarr`: finds the subcommand that is asked for, and turns an error of the library
-into one message and an exit code."""
+"""The click program of the command `omnizarr`: finds the subcommand, and reports errors and warnings of the library."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from omnizarr.errors import OmnizarrError, OmnizarrWarning
 __all__ = ["program"]
 
 _COMMANDS = ("info", "tree")
-"""Each is a module of this package with a `command`. Such a module imports nothing but click until its command runs, so
-that `omnizarr --help` can ask all of them what they do and still be quick."""
+"""The subcommands: each is a module of this package with a `command`. These modules import only click until the command
+runs, so that `omnizarr --help`, which loads all of them, stays fast."""
 
 
 class _Program(click.Group):
@@ -38,22 +37,23 @@ class _Program(click.Group):
             try:
                 return super().invoke(ctx)
             except OmnizarrError as error:
-                _say("error", str(error))
+                _print_message("error", str(error))
                 ctx.exit(1)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say("warning", str(message))
+    _print_message("warning", str(message))
 
 
-def _say(kind: str, text: str) -> None:
+def _print_message(kind: str, text: str) -> None:
     click.echo(f"{kind}: " + "\n".join(printable(line) for line in text.split("\n")), err=True)
 
 
 @click.command(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="omnizarr %(version)s")
 def program() -> None:
-    """Looks at Zarr arrays and groups.
+    """Inspect Zarr arrays and groups of all format versions.
 
-    LOCATION is a path or a URL such as file:///data/weather.zarr.
+    LOCATION is a path or a URL, such as data/weather.zarr or
+    s3://bucket/weather.zarr.
     """

@@ -1,5 +1,4 @@
-"""Text on its way to a terminal, a pipe or a file: colours only where a person sees them, and nothing that a terminal
-would take for a command."""
+"""Printing text to a terminal, a pipe or a file: colours on terminals only, and no control characters."""
 
 from __future__ import annotations
 
@@ -12,20 +11,23 @@ _ASCII = str.maketrans("│├└─→×…", "||`->x.")
 
 
 def coloured() -> bool:
-    """Whether colours are wanted: on a terminal, unless the user says `NO_COLOR` (https://no-color.org)."""
+    """Whether to print colours: on a terminal, unless `NO_COLOR` is set (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def printable(text: str) -> str:
-    """`text` with control characters spelled out: names and attributes may come from anybody, and must not be able to
-    steer the terminal. Half a surrogate pair, which a file name may hold, cannot be printed either."""
+    """`text` with escapes for control characters and lone surrogates.
+
+    Names and attributes in a file are untrusted: control characters in them could change the state of the terminal. A
+    file name can contain a lone surrogate, which cannot be encoded.
+    """
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def echo(text: str) -> None:
-    """Prints one line; where the output cannot hold its characters, as near to it as ASCII comes."""
+    """Prints one line, with ASCII replacements for characters that the encoding of the output lacks."""
     line = printable(text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -36,7 +38,7 @@ def echo(text: str) -> None:
 
 
 def row(title: str, text: str) -> None:
-    """Prints a title and what belongs to it, the title dimmer where there are colours."""
+    """Prints a title and a text; the title is coloured if colours are on."""
     if not coloured():
         echo(f"{title} : {text}".rstrip())
         return

@@ -1,4 +1,4 @@
-"""`omnizarr tree`: what lies below a group."""
+"""`omnizarr tree`: draws the hierarchy below a group."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ __all__ = ["command", "draw"]
 
 @click.command()
 @click.argument("location")
-@click.option("--path", help="Start at this group inside the location.")
-@click.option("--level", type=click.IntRange(min=0), help="Show this many levels; all, if not given.")
-@click.option("--no-consolidated", is_flag=True, help="Look at the documents, not at consolidated metadata.")
+@click.option("--path", help="Path of the group in the store.")
+@click.option("--level", type=click.IntRange(min=0), help="Number of levels to show (default: all).")
+@click.option("--no-consolidated", is_flag=True, help="Read each node's own metadata, not consolidated metadata.")
 def command(location: str, path: str | None, level: int | None, no_consolidated: bool) -> None:
-    """Draws the arrays and groups below LOCATION.
+    """Draw the arrays and groups below LOCATION as a tree.
 
-    Each array is shown with its shape and its data type. What cannot be read is shown with the reason.
+    Arrays are shown with their shape and data type, unreadable nodes with the reason.
     """
     from omnizarr.api import open, tree
     from omnizarr.cli.terminal import coloured, echo
 
     node = open(location, path=path, mode="r", use_consolidated=False if no_consolidated else None)
-    found = tree(node, level=level)
+    drawing = tree(node, level=level)
     if coloured():
-        draw(found)
+        draw(drawing)
     else:
-        for line in str(found).split("\n"):
+        for line in str(drawing).split("\n"):
             echo(line)
 
 
 def draw(tree: Tree) -> None:
-    """Prints a tree in colours; without them it is the text of the tree."""
+    """Prints a tree in colours."""
     from rich.console import Console
     from rich.tree import Tree as Drawing
 
@@ -44,7 +44,7 @@ def draw(tree: Tree) -> None:
     for path, node in tree.members:  # a group comes before its members
         parent, _, name = path.rpartition("/")
         branches[path] = branches[parent].add(_label(name, node))
-    # Wider than any line: those that do not fit are wrapped by the terminal and not cut off here.
+    # Wider than any line, so that rich does not cut off long lines: the terminal wraps them.
     Console(width=2**16).print(top, no_wrap=True)
 
 
