@@ -16,7 +16,7 @@ from tests.formats.old_documents import array_v2, chunk, messages, model, parse,
 import omnizarr
 from omnizarr.chunk_keys import V2Keys as Keys
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, StoredBytes, Transpose, VlenUtf8, Zstd
-from omnizarr.codecs.numcodecs_ import Delta, OverBytes, Shuffle, Zlib
+from omnizarr.codecs.numcodecs_ import Delta, FilterOnBytes, Shuffle, Zlib
 from omnizarr.errors import MetadataError
 from omnizarr.formats import dialect_for
 
@@ -319,7 +319,7 @@ def test_V15_filters_come_before_the_compressor_in_their_order() -> None:
 def test_V15_an_array_filter_behind_bytes_takes_them_for_elements() -> None:
     filters = [{"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "|u1"}]
     document = array_v2(shape=[4], chunks=[4], filters=filters, compressor=None)
-    assert model(document).codecs == (Bytes("little"), Shuffle(2), OverBytes(Delta("|u1")))
+    assert model(document).codecs == (Bytes("little"), Shuffle(2), FilterOnBytes(Delta("|u1")))
     assert dumped(model(document)) == document
     shuffled = np.frombuffer(chunk(10, 11, 12, 300), "u1").reshape(4, 2).T.reshape(-1)
     stored = np.diff(shuffled, prepend=np.uint8(0)).tobytes()

@@ -106,11 +106,11 @@ def _numcodecs_config(value: Any, argument: str) -> Any:
     """The v2 configuration of an object with the interface of a numcodecs codec. Raises ArgumentError for others."""
     if not isinstance(value, type) and hasattr(value, "codec_id") and hasattr(value, "get_config"):
         # Lazy import: it loads numcodecs.
-        from omnizarr.codecs.numcodecs_.foreign import is_offered
+        from omnizarr.codecs.numcodecs_.foreign import is_in_numcodecs
 
         config = dict(value.get_config())
         id = config.get("id")
-        if isinstance(id, str) and not is_offered(id):
+        if isinstance(id, str) and not is_in_numcodecs(id):
             raise ArgumentError(
                 f"`{argument}`: codec `{id}` is not registered with numcodecs, so the array could not be read again",
                 argument=argument,

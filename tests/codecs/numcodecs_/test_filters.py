@@ -16,7 +16,7 @@ from tests.codecs.numcodecs_.binding import array_codec, bytes_codec, made, obje
 
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import ChunkSpec
-from omnizarr.codecs.numcodecs_.filter_on_bytes import OverBytes
+from omnizarr.codecs.numcodecs_.filter_on_bytes import FilterOnBytes
 from omnizarr.errors import CodecError
 
 INTEGERS = [f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)]
@@ -287,7 +287,7 @@ def test_a_filter_over_bytes_does_what_numcodecs_does_with_bytes(config: dict[st
     written = np.asarray(theirs.encode(data)).tobytes()
     filter = made(config)
     for size in (len(data), None):
-        codec = OverBytes(filter).bind(bytes_spec(size), "$", Problems())
+        codec = FilterOnBytes(filter).bind(bytes_spec(size), "$", Problems())
         assert codec is not None
         assert codec.encoded.size in (None, len(written))
         assert len(written) <= codec.encoded.limit
@@ -308,7 +308,7 @@ def bytes_spec(size: int | None) -> Any:
 @given(data=st.binary(max_size=40))
 def test_any_bytes_behind_bytes(data: bytes) -> None:
     for config in ({"id": "packbits"}, {"id": "delta", "dtype": "<f4", "astype": ">i2"}):
-        codec = OverBytes(made(config)).bind(bytes_spec(None), "$", Problems())
+        codec = FilterOnBytes(made(config)).bind(bytes_spec(None), "$", Problems())
         assert codec is not None
         try:
             codec.decode(data)
@@ -318,8 +318,8 @@ def test_any_bytes_behind_bytes(data: bytes) -> None:
 
 def test_filters_that_cannot_stand_behind_bytes() -> None:
     problems = Problems()
-    assert OverBytes(made({"id": "bitround", "keepbits": 3})).bind(bytes_spec(8), "$", problems) is None
-    assert OverBytes(made({"id": "delta", "dtype": "<i4"})).bind(bytes_spec(7), "$", problems) is None
+    assert FilterOnBytes(made({"id": "bitround", "keepbits": 3})).bind(bytes_spec(8), "$", problems) is None
+    assert FilterOnBytes(made({"id": "delta", "dtype": "<i4"})).bind(bytes_spec(7), "$", problems) is None
     assert [problem.message for problem in problems.found] == [
         "`numcodecs.bitround` takes an array, and cannot stand behind a codec that gives bytes",
         "7 bytes cannot be divided into elements of type <i4",
@@ -333,6 +333,6 @@ def test_what_numcodecs_makes_of_a_chain_in_which_a_filter_follows_upon_bytes() 
     for config in chain:
         theirs = numcodecs.get_codec(config).encode(theirs)
     shuffled = bytes_codec(chain[0], 200).encode(data)
-    over = OverBytes(made(chain[1])).bind(bytes_spec(200), "$", Problems())
+    over = FilterOnBytes(made(chain[1])).bind(bytes_spec(200), "$", Problems())
     assert over is not None
     assert over.encode(shuffled) == bytes_codec(chain[2], 200).decode(theirs)

@@ -19,7 +19,7 @@ from omnizarr._json import Problems
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Transpose, Zstd, codec_of, codecs, parse_codecs
 from omnizarr.codecs import numcodecs_ as family
 from omnizarr.codecs.contract import ByteSpec, Codec
-from omnizarr.codecs.numcodecs_.filter_on_bytes import OverBytes
+from omnizarr.codecs.numcodecs_.filter_on_bytes import FilterOnBytes
 from omnizarr.codecs.numcodecs_.foreign import Foreign, ForeignArray
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of, known_ids
 from omnizarr.errors import ArgumentError, CodecError
@@ -161,10 +161,10 @@ def test_codecs_that_numcodecs_has_not() -> None:
 
 def test_a_filter_over_bytes_is_written_as_the_filter() -> None:
     delta = family.Delta("<i4")
-    assert config_of(OverBytes(delta)) == {"id": "delta", "dtype": "<i4", "astype": "<i4"}
-    assert OverBytes(delta).private
-    assert pickle.loads(pickle.dumps(OverBytes(delta))) == OverBytes(delta)
-    assert hash(OverBytes(delta)) == hash(OverBytes(family.Delta("<i4")))
+    assert config_of(FilterOnBytes(delta)) == {"id": "delta", "dtype": "<i4", "astype": "<i4"}
+    assert FilterOnBytes(delta).private
+    assert pickle.loads(pickle.dumps(FilterOnBytes(delta))) == FilterOnBytes(delta)
+    assert hash(FilterOnBytes(delta)) == hash(FilterOnBytes(family.Delta("<i4")))
 
 
 # -- mistakes

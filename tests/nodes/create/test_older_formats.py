@@ -12,7 +12,7 @@ import pytest
 
 import omnizarr
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Transpose, VlenBytes, VlenUtf8, Zstd
-from omnizarr.codecs.numcodecs_ import Bz2, Delta, Json2, OverBytes, PackBits, Pickle, Shuffle, VlenArray, Zlib
+from omnizarr.codecs.numcodecs_ import Bz2, Delta, FilterOnBytes, Json2, PackBits, Pickle, Shuffle, VlenArray, Zlib
 from omnizarr.errors import ArgumentError, MetadataError, NodeExistsError
 from omnizarr.store import MemoryStore
 
@@ -138,7 +138,7 @@ def test_filters_keep_their_order() -> None:
     data = np.arange(8, dtype="<u2")
     filters = [{"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "|u1"}]
     store, z = made(data=data, filters=filters, compressors=None)
-    assert z.metadata.codecs == (Bytes("little"), Shuffle(2), OverBytes(Delta("|u1")))
+    assert z.metadata.codecs == (Bytes("little"), Shuffle(2), FilterOnBytes(Delta("|u1")))
     assert [one["id"] for one in document(store)["filters"]] == ["shuffle", "delta"]
     assert (omnizarr.open_array(store)[...] == data).all()
     with pytest.raises(ArgumentError, match="cannot follow a codec that produces bytes"):

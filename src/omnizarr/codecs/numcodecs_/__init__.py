@@ -57,7 +57,7 @@ _PLACES = {
         *PRIVATE.values(),
         "foreign:Foreign",
         "foreign:ForeignArray",
-        "filter_on_bytes:OverBytes",
+        "filter_on_bytes:FilterOnBytes",
     )
 }
 

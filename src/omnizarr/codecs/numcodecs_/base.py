@@ -13,7 +13,7 @@ from omnizarr.codecs.config_fields import Rule, members, read, read_config, rule
 from omnizarr.codecs.contract import Codec
 from omnizarr.errors import ArgumentError
 
-__all__ = ["Numcodec", "dtype_name", "spelled"]
+__all__ = ["Numcodec", "dtype_name", "to_typestr"]
 
 
 class Numcodec(Codec):
@@ -24,15 +24,15 @@ class Numcodec(Codec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        return cls._made(read(cls, configuration, path, problems), f"{path}.configuration", problems)
+        return cls._create(read(cls, configuration, path, problems), f"{path}.configuration", problems)
 
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
         """Reads the object of a document of version 2, without its `id`, found at `path`."""
-        return cls._made(read_config(cls, config, path, problems), path, problems)
+        return cls._create(read_config(cls, config, path, problems), path, problems)
 
     @classmethod
-    def _made(cls, arguments: dict[str, Json] | None, path: str, problems: Problems) -> Self | None:
+    def _create(cls, arguments: dict[str, Json] | None, path: str, problems: Problems) -> Self | None:
         if arguments is None:
             return None
         try:
@@ -80,7 +80,7 @@ def dtype_name(kinds: str, what: str, *, optional: bool = False) -> Rule:
     return rule(what, accepts, optional=optional)
 
 
-def spelled(value: Any) -> Any:
+def to_typestr(value: Any) -> Any:
     """What a program gives for a type, as documents spell it; what is no type stays as it is, for the check."""
     if isinstance(value, str):
         value = _dtype(value) or value

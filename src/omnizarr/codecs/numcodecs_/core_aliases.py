@@ -84,7 +84,7 @@ class NumcodecsZstd(Numcodec, BytesCodec):
         checksum = config.get("checksum")
         if checksum in ("YES", "NO"):  # GDAL's words
             config = config | {"checksum": checksum == "YES"}
-        return cls._made(read_config(cls, config, path, problems), path, problems)
+        return cls._create(read_config(cls, config, path, problems), path, problems)
 
     def configuration(self) -> dict[str, Json]:
         """Without a `checksum` that there is not: numcodecs knew none before 0.13, and TensorStore knows none in

@@ -13,11 +13,11 @@ from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSp
 from omnizarr.codecs.numcodecs_.filters.base import Filter, native
 from omnizarr.errors import CodecError
 
-__all__ = ["BoundOverBytes", "OverBytes"]
+__all__ = ["BoundFilterOnBytes", "FilterOnBytes"]
 
 
 @dataclass(frozen=True, slots=True)
-class OverBytes(BytesCodec):
+class FilterOnBytes(BytesCodec):
     """`filter`, taking bytes and giving bytes."""
 
     name: ClassVar[str] = "numcodecs.over_bytes"
@@ -31,7 +31,7 @@ class OverBytes(BytesCodec):
     def configuration(self) -> dict[str, Json]:
         return self.filter.configuration()
 
-    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundOverBytes | None:
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundFilterOnBytes | None:
         filter = self.filter
         decoded, encoded = filter.decoded_dtype, filter.encoded_dtype
         if decoded is None or encoded is None:
@@ -40,14 +40,14 @@ class OverBytes(BytesCodec):
         if spec.size is not None and spec.size % decoded.itemsize:
             problems.add(path, f"{spec.size} bytes cannot be divided into elements of type {decoded.str}")
             return None
-        reason = filter.unfit(native(decoded))
+        reason = filter.unsupported_reason(native(decoded))
         if reason is not None:
             problems.add(path, f"`{filter.name}` cannot be used: {reason}")
             return None
-        return BoundOverBytes(spec, filter, decoded, encoded)
+        return BoundFilterOnBytes(spec, filter, decoded, encoded)
 
 
-class BoundOverBytes(BoundBytesCodec):
+class BoundFilterOnBytes(BoundBytesCodec):
     """Bytes in the byte orders that the filter's configuration names, on both sides."""
 
     __slots__ = ("_decoded", "_encoded", "_filter", "_spec", "encoded")
@@ -65,15 +65,15 @@ class BoundOverBytes(BoundBytesCodec):
         return count * self._encoded.itemsize
 
     def encode(self, data: Buffer) -> Buffer:
-        return self._applied(self._filter.encode_flat, data, self._decoded, self._encoded)
+        return self._apply(self._filter.encode_flat, data, self._decoded, self._encoded)
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         check_size(self._filter.id, self.encoded, len(data))
-        decoded = self._applied(self._filter.decode_flat, data, self._encoded, self._decoded)
+        decoded = self._apply(self._filter.decode_flat, data, self._encoded, self._decoded)
         check_size(self._filter.id, self._spec, len(decoded))
         return decoded
 
-    def _applied(self, function: Any, data: Buffer, before: np.dtype[Any], after: np.dtype[Any]) -> Buffer:
+    def _apply(self, function: Any, data: Buffer, before: np.dtype[Any], after: np.dtype[Any]) -> Buffer:
         if len(data) % before.itemsize:
             raise CodecError(self._filter.id, f"{len(data)} bytes cannot be divided into elements of type {before.str}")
         try:

@@ -29,23 +29,23 @@ from omnizarr.codecs.contract import (
     check_size,
     compressed,
 )
-from omnizarr.codecs.numcodecs_.objects.items import unbounded
+from omnizarr.codecs.numcodecs_.objects.items import object_byte_spec
 from omnizarr.dtypes.record_padding import native_layout, zeroed_padding
 from omnizarr.dtypes.sanitize import Sanitizer
 from omnizarr.errors import CodecError
 
-__all__ = ["Foreign", "ForeignArray", "is_offered", "offered"]
+__all__ = ["Foreign", "ForeignArray", "is_in_numcodecs", "numcodecs_ids"]
 
 
-def offered() -> set[str]:
+def numcodecs_ids() -> set[str]:
     """The ids that numcodecs knows, those that other packages offer to it included."""
     registry = import_library("numcodecs.registry")
     return {name for name in (*registry.codec_registry, *registry.entries) if isinstance(name, str)}
 
 
-def is_offered(id: str) -> bool:
+def is_in_numcodecs(id: str) -> bool:
     """Whether numcodecs knows a codec of that id."""
-    return id in offered()
+    return id in numcodecs_ids()
 
 
 class _Foreign(Codec):
@@ -76,7 +76,7 @@ class _Foreign(Codec):
     def __hash__(self) -> int:
         return hash(json.dumps(self.config, sort_keys=True, default=str))
 
-    def made(self, path: str, problems: Problems) -> Any:
+    def create(self, path: str, problems: Problems) -> Any:
         """numcodecs' own object, or None with a problem."""
         try:
             return import_library("numcodecs.registry").get_codec(dict(self.config))
@@ -98,12 +98,12 @@ class Foreign(_Foreign, BytesCodec):
         """Reads the object of a document of version 2; this one with its `id`."""
         return cls(config)
 
-    def behind_array(self, stored: np.dtype[Any]) -> ForeignArray:
+    def for_array(self, stored: np.dtype[Any]) -> ForeignArray:
         """The same codec where it stands directly behind an array; `stored` is the type that it gets."""
         return ForeignArray(self.config, stored)
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundForeign | None:
-        codec = self.made(path, problems)
+        codec = self.create(path, problems)
         return None if codec is None else BoundForeign(spec, self.id, codec)
 
 
@@ -139,7 +139,7 @@ class ForeignArray(_Foreign, Serializer):
     __hash__ = _Foreign.__hash__
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundForeignArray | BoundForeignObjects | None:
-        codec = self.made(path, problems)
+        codec = self.create(path, problems)
         if codec is None:
             return None
         if spec.dtype == np.dtype(object):
@@ -185,7 +185,7 @@ class BoundForeignObjects(BoundSerializer):
         self._spec = spec
         self._id = id
         self._codec = codec
-        self.encoded = unbounded()
+        self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         return _called(self._id, self._codec.encode, np.ascontiguousarray(array).reshape(array.shape))

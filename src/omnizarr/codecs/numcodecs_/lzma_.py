@@ -87,7 +87,7 @@ class Lzma(Numcodec, BytesCodec):
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
         # GDAL names a filter of its own there, which .xz data tell by themselves.
         known = {name: value for name, value in config.items() if name != "delta"}
-        return cls._made(read_config(cls, known, path, problems), path, problems)
+        return cls._create(read_config(cls, known, path, problems), path, problems)
 
     def configuration(self) -> dict[str, Json]:
         chain = None if self.filters is None else [dict(one) for one in self.filters]
@@ -125,10 +125,10 @@ class BoundLzma(BoundBytesCodec):
         self._spec = spec
         self._codec = codec
         self._most = spec.limit if spec.size is None else spec.size
-        self._filters = None if codec.filters is None else [self._cut(dict(one)) for one in codec.filters]
+        self._filters = None if codec.filters is None else [self._limit_dictionary(dict(one)) for one in codec.filters]
         self.encoded = compressed(spec)
 
-    def _cut(self, one: dict[str, int]) -> dict[str, int]:
+    def _limit_dictionary(self, one: dict[str, int]) -> dict[str, int]:
         if "dict_size" in one:
             one["dict_size"] = min(one["dict_size"], max(self._most, _LEAST_DICTIONARY))
         return one

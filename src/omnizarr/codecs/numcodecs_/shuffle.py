@@ -37,7 +37,7 @@ class Shuffle(Numcodec, BytesCodec):
         config = {"elementsize": 4, **config}
         if config["elementsize"] == 0:  # netCDF writes so where it shuffles elements of the array's type
             config["elementsize"] = None
-        return cls._made(read_config(cls, config, path, problems), path, problems)
+        return cls._create(read_config(cls, config, path, problems), path, problems)
 
     def configuration(self) -> dict[str, Json]:
         return {} if self.elementsize is None else {"elementsize": self.elementsize}
@@ -71,13 +71,13 @@ class BoundShuffle(BoundBytesCodec):
         self.encoded = ByteSpec(spec.size, spec.limit)
 
     def encode(self, data: Buffer) -> Buffer:
-        return self._moved(data, None, forth=True)
+        return self._reorder(data, None, forth=True)
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         check_size("shuffle", self._spec, len(data))
-        return self._moved(data, out, forth=False)
+        return self._reorder(data, out, forth=False)
 
-    def _moved(self, data: Buffer, out: memoryview | None, *, forth: bool) -> Buffer:
+    def _reorder(self, data: Buffer, out: memoryview | None, *, forth: bool) -> Buffer:
         size = self._element
         if len(data) % size:
             raise CodecError("shuffle", f"{len(data)} bytes cannot be divided into elements of {size}")

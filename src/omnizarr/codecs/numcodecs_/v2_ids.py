@@ -14,7 +14,7 @@ from omnizarr.codecs.bytes_to_bytes.zstd import Zstd
 from omnizarr.codecs.contract import Codec, codecs
 from omnizarr.codecs.numcodecs_ import PRIVATE, REGISTERED
 
-__all__ = ["class_of", "codec_from_config", "config_of", "is_own", "known_ids"]
+__all__ = ["class_of", "codec_from_config", "config_of", "is_numcodecs_only", "known_ids"]
 
 _VLEN = ("vlen-utf8", "vlen-bytes")
 """Registered codecs of version 3 that numcodecs has by the same names."""
@@ -25,7 +25,7 @@ def known_ids() -> tuple[str, ...]:
     return tuple(sorted({*REGISTERED, *PRIVATE, *(id for id in _VLEN if codecs.get(id) is not None)}))
 
 
-def is_own(id: str) -> bool:
+def is_numcodecs_only(id: str) -> bool:
     """Whether numcodecs means by it something that no codec of version 3 stores, even one of that name: its `packbits`
     begins at the other end of a byte."""
     return (id in REGISTERED or id in PRIVATE) and id not in _TO_CORE
@@ -72,9 +72,9 @@ _TO_CORE: dict[str, Callable[[Any], Codec]] = {
 
 
 def _foreign(id: str, config: dict[str, Json], path: str, problems: Problems) -> Codec | None:
-    from omnizarr.codecs.numcodecs_.foreign import Foreign, is_offered  # imports numcodecs
+    from omnizarr.codecs.numcodecs_.foreign import Foreign, is_in_numcodecs  # imports numcodecs
 
-    if is_offered(id):
+    if is_in_numcodecs(id):
         return Foreign(config)
     hint = problems.nearest(id, known_ids()) or "a package that registers it with numcodecs would have to be installed"
     problems.add(f"{path}.id", f"unknown codec `{id}`", hint=hint)
@@ -94,7 +94,7 @@ def config_of(codec: Codec) -> dict[str, Json] | None:
         known = NumcodecsGzip.of(codec)
     elif isinstance(codec, Zstd):
         known = NumcodecsZstd.of(codec)
-    elif type(codec).__name__ == "OverBytes":
+    elif type(codec).__name__ == "FilterOnBytes":
         known = known.filter
     if not hasattr(known, "to_config"):
         return None

@@ -47,13 +47,13 @@ class Zfpy(Numcodec, Serializer):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        return cls._made(
+        return cls._create(
             read(cls, _without_arguments(configuration), path, problems), f"{path}.configuration", problems
         )
 
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        return cls._made(read_config(cls, _without_arguments(config), path, problems), path, problems)
+        return cls._create(read_config(cls, _without_arguments(config), path, problems), path, problems)
 
     @property
     def arguments(self) -> dict[str, Json]:

@@ -59,9 +59,9 @@ def chunk_codecs(
         if isinstance(codec, ArrayCodec) and not serializers and not bytes_filters:
             arrays.append(codec)
         elif isinstance(codec, ArrayCodec):  # in a v2 list it may follow a bytes codec, and then takes bytes
-            from omnizarr.codecs.numcodecs_ import OverBytes  # lazy import: rarely needed
+            from omnizarr.codecs.numcodecs_ import FilterOnBytes  # lazy import: rarely needed
 
-            bytes_filters.append(OverBytes(codec))
+            bytes_filters.append(FilterOnBytes(codec))
         elif isinstance(codec, Serializer) and not bytes_filters:
             serializers.append(codec)
         elif isinstance(codec, BytesCodec):
@@ -109,7 +109,7 @@ def _array_compressor(codec: Codec, dialect: Dialect, data_type: DataType, dtype
 
     if not isinstance(codec, Foreign):
         return None
-    return codec.behind_array(stored_dtype(data_type.dtype, dialect.serializer(dtype) or Bytes(_endian(dtype))))
+    return codec.for_array(stored_dtype(data_type.dtype, dialect.serializer(dtype) or Bytes(_endian(dtype))))
 
 
 def _transposes(dialect: Dialect, order: str, rank: int) -> bool:
@@ -185,9 +185,9 @@ def _endian(dtype: Any) -> Literal["little", "big"]:
 
 def _numcodecs_item(item: CodecLike) -> CodecLike:
     """A codec name as its numcodecs configuration, for a generation that names codecs as numcodecs does."""
-    from omnizarr.codecs.numcodecs_.v2_ids import is_own  # lazy import: it loads several codecs
+    from omnizarr.codecs.numcodecs_.v2_ids import is_numcodecs_only  # lazy import: it loads several codecs
 
-    return {"id": item} if isinstance(item, str) and is_own(item) else item
+    return {"id": item} if isinstance(item, str) and is_numcodecs_only(item) else item
 
 
 def _codecs(

@@ -9,7 +9,7 @@ import numpy as np
 
 from omnizarr._json import Json
 from omnizarr.codecs.config_fields import check, or_null
-from omnizarr.codecs.numcodecs_.base import dtype_name, spelled
+from omnizarr.codecs.numcodecs_.base import dtype_name, to_typestr
 from omnizarr.codecs.numcodecs_.filters.base import Elements, Filter, cast, native
 
 __all__ = ["AsType"]
@@ -30,8 +30,8 @@ class AsType(Filter):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "encode_dtype", spelled(self.encode_dtype))
-        object.__setattr__(self, "decode_dtype", spelled(self.decode_dtype))
+        object.__setattr__(self, "encode_dtype", to_typestr(self.encode_dtype))
+        object.__setattr__(self, "decode_dtype", to_typestr(self.decode_dtype))
         check(self)
 
     def configuration(self) -> dict[str, Json]:

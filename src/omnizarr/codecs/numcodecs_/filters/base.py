@@ -18,7 +18,7 @@ import numpy.typing as npt
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import check, members
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
-from omnizarr.codecs.numcodecs_.base import Numcodec, spelled
+from omnizarr.codecs.numcodecs_.base import Numcodec, to_typestr
 from omnizarr.dtypes.contract import native_order
 from omnizarr.errors import ArgumentError, CodecError
 
@@ -40,7 +40,7 @@ def cast(array: Elements, dtype: np.dtype[Any]) -> Elements:
     return array.astype(dtype, copy=False)
 
 
-def _alike(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+def _has_same_layout(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
     """Whether elements of one type can be taken for elements of another: integers, times and truths are all counted in
     whole bits."""
     return one == other or (one.itemsize == other.itemsize and one.kind in "iumM" and other.kind in "iumMb")
@@ -77,7 +77,7 @@ class Filter(Numcodec, ArrayCodec):
         same size: numcodecs looks at bytes alone, and whoever wrote them so reads them so."""
         found = self.with_types(dtype)
         taken = found.decoded_dtype
-        if taken is not None and not _alike(native(taken), native_order(dtype)):
+        if taken is not None and not _has_same_layout(native(taken), native_order(dtype)):
             raise ArgumentError(
                 f"`{self.name}` takes elements of type {native(taken)}, and these are of type {dtype}",
                 argument="filters",
@@ -88,7 +88,7 @@ class Filter(Numcodec, ArrayCodec):
         encoded = self.with_types(dtype).encoded_dtype
         return dtype if encoded is None else native(encoded)
 
-    def unfit(self, dtype: np.dtype[Any]) -> str | None:
+    def unsupported_reason(self, dtype: np.dtype[Any]) -> str | None:
         """Why it cannot take elements of this type at all; some types do not go together, and NumPy knows which."""
         try:
             with np.errstate(all="ignore"):
@@ -113,7 +113,7 @@ class Filter(Numcodec, ArrayCodec):
         if spec.dtype.hasobject or inner.itemsize != spec.dtype.itemsize:
             problems.add(path, f"`{self.name}` takes elements of type {inner}, and these are of type {spec.dtype}")
             return None
-        reason = codec.unfit(inner)
+        reason = codec.unsupported_reason(inner)
         if reason is not None:
             problems.add(path, f"`{self.name}` cannot take elements of type {spec.dtype}: {reason}")
             return None
@@ -128,8 +128,8 @@ class TypedFilter(Filter):
     astype: str | None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", spelled(self.dtype))
-        object.__setattr__(self, "astype", self.dtype if self.astype is None else spelled(self.astype))
+        object.__setattr__(self, "dtype", to_typestr(self.dtype))
+        object.__setattr__(self, "astype", self.dtype if self.astype is None else to_typestr(self.astype))
         check(self)
 
     def configuration(self) -> dict[str, Json]:
@@ -169,17 +169,17 @@ class BoundFilter(BoundArrayCodec):
             if self._inner.kind == "b" and flat.size and flat.view(np.uint8).max() > 1:
                 raise CodecError(self._codec.id, "stores truths: an element is neither 0 nor 1")
             flat = flat.view(self._inner)
-        return self._shaped(self._codec.encode_flat, flat, self.encoded)
+        return self._apply(self._codec.encode_flat, flat, self.encoded)
 
     def decode(self, array: Elements) -> Elements:
-        decoded = self._shaped(self._codec.decode_flat, np.ascontiguousarray(array).reshape(-1), self._spec)
+        decoded = self._apply(self._codec.decode_flat, np.ascontiguousarray(array).reshape(-1), self._spec)
         if decoded.dtype == self._spec.dtype:
             return decoded
         if self._spec.dtype.kind == "b":
             return np.not_equal(decoded, 0)  # NumPy computes nonsense with truths that are neither 0 nor 1
         return decoded.view(self._spec.dtype)
 
-    def _shaped(self, function: Any, flat: Elements, spec: ChunkSpec) -> Elements:
+    def _apply(self, function: Any, flat: Elements, spec: ChunkSpec) -> Elements:
         try:
             with np.errstate(all="ignore"):
                 found: Elements = function(flat)

@@ -11,7 +11,7 @@ import numpy as np
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import check, rule
 from omnizarr.codecs.contract import BoundArrayCodec, ChunkSpec
-from omnizarr.codecs.numcodecs_.base import dtype_name, spelled
+from omnizarr.codecs.numcodecs_.base import dtype_name, to_typestr
 from omnizarr.codecs.numcodecs_.filters.base import BoundFilter, Elements, Filter, native
 from omnizarr.errors import ArgumentError
 
@@ -38,8 +38,8 @@ class Categorize(Filter):
     astype: str = field(default="|u1", metadata=dtype_name("iu", "a type of integers such as `|u1`", optional=True))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", spelled(self.dtype))
-        object.__setattr__(self, "astype", spelled(self.astype))
+        object.__setattr__(self, "dtype", to_typestr(self.dtype))
+        object.__setattr__(self, "astype", to_typestr(self.astype))
         check(self)
         object.__setattr__(self, "labels", tuple(self.labels))
 
@@ -98,6 +98,6 @@ class BoundCategorize(BoundFilter):
     def decode(self, array: Elements) -> Elements:
         codec, dtype = self._codec, self._spec.dtype
         assert isinstance(codec, Categorize)
-        return self._shaped(
+        return self._apply(
             lambda flat: codec.decode_as(flat, dtype), np.ascontiguousarray(array).reshape(-1), self._spec
         )

@@ -14,17 +14,17 @@ from omnizarr.codecs.contract import ByteSpec, ChunkSpec
 from omnizarr.config import config
 from omnizarr.errors import CodecError
 
-__all__ = ["array_of", "can_hold", "items_of", "type_name", "unbounded"]
+__all__ = ["build_array", "check_kind", "nested_items", "object_byte_spec", "type_name"]
 
 _MOST_DIMENSIONS = 64  # NumPy's own limit
 
 
-def unbounded() -> ByteSpec:
+def object_byte_spec() -> ByteSpec:
     """What objects are encoded as: nobody knows how long they are, so there is only the limit for any chunk."""
     return ByteSpec(None, config.current.max_chunk_bytes)
 
 
-def can_hold(name: str, spec: ChunkSpec, path: str, problems: Problems, kinds: str = "OT") -> bool:
+def check_kind(name: str, spec: ChunkSpec, path: str, problems: Problems, kinds: str = "OT") -> bool:
     """Whether a codec can store such elements; a problem if not."""
     if spec.dtype.kind in kinds and spec.dtype.names is None:
         return True
@@ -37,13 +37,13 @@ def type_name(dtype: np.dtype[Any]) -> str:
     return "|O" if dtype.kind in "OT" else dtype.str
 
 
-def items_of(array: npt.NDArray[Any]) -> list[Any]:
+def nested_items(array: npt.NDArray[Any]) -> list[Any]:
     """The items, in lists as deep as there are dimensions."""
     items: list[Any] = np.atleast_1d(array).tolist()
     return items
 
 
-def array_of(codec: str, items: Any, spec: ChunkSpec, *, shape_follows: bool) -> npt.NDArray[Any]:
+def build_array(codec: str, items: Any, spec: ChunkSpec, *, shape_follows: bool) -> npt.NDArray[Any]:
     """The chunk that a list of items, a type and, if `shape_follows`, a shape stands for. The type is not believed, and
     the shape only where it has as many items as the chunk: that of the chunk itself, or one flattened."""
     tail = 2 if shape_follows else 1

@@ -15,7 +15,7 @@ from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.config_fields import boolean, check, members, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.numcodecs_.base import Numcodec
-from omnizarr.codecs.numcodecs_.objects.items import array_of, can_hold, items_of, type_name, unbounded
+from omnizarr.codecs.numcodecs_.objects.items import build_array, check_kind, nested_items, object_byte_spec, type_name
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundJson", "Json2", "LegacyJson"]
@@ -78,7 +78,7 @@ class Json2(Numcodec, Serializer):
         return {**found, "separators": list(self.separators or ())}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundJson | None:
-        return BoundJson(spec, self) if can_hold(self.name, spec, path, problems, "OTbiufU") else None
+        return BoundJson(spec, self) if check_kind(self.name, spec, path, problems, "OTbiufU") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,10 @@ class BoundJson(BoundSerializer):
             default=_plain,
         )
         self._decoder = json.JSONDecoder(strict=codec.strict)
-        self.encoded = unbounded()
+        self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        items = items_of(array)
+        items = nested_items(array)
         items.append(type_name(array.dtype))
         if not self._legacy:
             items.append(list(array.shape))
@@ -129,7 +129,7 @@ class BoundJson(BoundSerializer):
             raise CodecError(self._codec.id, "the text is nested too deeply") from None
         except ValueError as error:
             raise CodecError(self._codec.id, f"not valid JSON: {error}") from None
-        return array_of(self._codec.id, items, self._spec, shape_follows=not self._legacy)
+        return build_array(self._codec.id, items, self._spec, shape_follows=not self._legacy)
 
 
 def _plain(value: object) -> Json:

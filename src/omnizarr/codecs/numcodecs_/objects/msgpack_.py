@@ -14,7 +14,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import boolean, check, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer, codec_library
 from omnizarr.codecs.numcodecs_.base import Numcodec
-from omnizarr.codecs.numcodecs_.objects.items import array_of, can_hold, items_of, type_name, unbounded
+from omnizarr.codecs.numcodecs_.objects.items import build_array, check_kind, nested_items, object_byte_spec, type_name
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundMsgpack", "LegacyMsgpack", "Msgpack2"]
@@ -49,7 +49,7 @@ class Msgpack2(Numcodec, Serializer):
         check(self)
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundMsgpack | None:
-        return BoundMsgpack(spec, self) if can_hold(self.name, spec, path, problems, "OTbiufU") else None
+        return BoundMsgpack(spec, self) if check_kind(self.name, spec, path, problems, "OTbiufU") else None
 
 
 def _is_utf8(value: Json) -> bool:
@@ -71,7 +71,7 @@ class LegacyMsgpack(Numcodec, Serializer):
         check(self)
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundMsgpack | None:
-        return BoundMsgpack(spec, self) if can_hold(self.name, spec, path, problems, "OTbiufU") else None
+        return BoundMsgpack(spec, self) if check_kind(self.name, spec, path, problems, "OTbiufU") else None
 
 
 class BoundMsgpack(BoundSerializer):
@@ -87,11 +87,11 @@ class BoundMsgpack(BoundSerializer):
             self._raw, self._single, self._bin = codec.encoding is None, False, False
         else:
             self._raw, self._single, self._bin = codec.raw, codec.use_single_float, codec.use_bin_type
-        self.encoded = unbounded()
+        self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         library = _library()
-        items = items_of(array)
+        items = nested_items(array)
         items.append(type_name(array.dtype))
         if not self._legacy:
             items.append(list(array.shape or (1,)))  # numcodecs cannot read an array without dimensions
@@ -107,7 +107,7 @@ class BoundMsgpack(BoundSerializer):
             items = library.unpackb(data, raw=self._raw) if _is_sound(data) else self._decode_slowly(data)
         except (TypeError, ValueError, OverflowError, RecursionError, library.UnpackException) as error:
             raise CodecError(self._id, f"not valid MessagePack: {type(error).__name__} {error}") from None
-        return array_of(self._id, items, self._spec, shape_follows=not self._legacy)
+        return build_array(self._id, items, self._spec, shape_follows=not self._legacy)
 
     def _decode_slowly(self, data: Buffer) -> Any:
         """The same by the library's own Python code, where lists grow by what is there and not by what is promised."""

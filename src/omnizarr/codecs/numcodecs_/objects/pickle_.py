@@ -13,7 +13,7 @@ from omnizarr._json import Problems
 from omnizarr.codecs.config_fields import check, integer
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.numcodecs_.base import Numcodec
-from omnizarr.codecs.numcodecs_.objects.items import can_hold, unbounded
+from omnizarr.codecs.numcodecs_.objects.items import check_kind, object_byte_spec
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundPickle", "Pickle"]
@@ -42,7 +42,7 @@ class Pickle(Numcodec, Serializer):
                 "pickle can run any program when it is read; open with allow_pickle=True if you trust whoever wrote it",
             )
             return None
-        return BoundPickle(spec, self.protocol, self.record) if can_hold(self.name, spec, path, problems) else None
+        return BoundPickle(spec, self.protocol, self.record) if check_kind(self.name, spec, path, problems) else None
 
 
 class BoundPickle(BoundSerializer):
@@ -54,7 +54,7 @@ class BoundPickle(BoundSerializer):
         self._spec = spec
         self._record = record
         self._protocol = min(protocol, pickle.HIGHEST_PROTOCOL)
-        self.encoded = unbounded()
+        self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         try:

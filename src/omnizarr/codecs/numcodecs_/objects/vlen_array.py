@@ -12,9 +12,9 @@ import numpy.typing as npt
 from omnizarr._json import Problems
 from omnizarr.codecs.config_fields import check
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
-from omnizarr.codecs.numcodecs_.base import Numcodec, dtype_name, spelled
+from omnizarr.codecs.numcodecs_.base import Numcodec, dtype_name, to_typestr
 from omnizarr.codecs.numcodecs_.filters.base import native
-from omnizarr.codecs.numcodecs_.objects.items import can_hold, unbounded
+from omnizarr.codecs.numcodecs_.objects.items import check_kind, object_byte_spec
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundVlenArray", "VlenArray"]
@@ -34,11 +34,11 @@ class VlenArray(Numcodec, Serializer):
     dtype: str = field(metadata=dtype_name("biufcmMSU", "a type such as `<i4`"))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", spelled(self.dtype))
+        object.__setattr__(self, "dtype", to_typestr(self.dtype))
         check(self)
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundVlenArray | None:
-        return BoundVlenArray(spec, np.dtype(self.dtype)) if can_hold(self.name, spec, path, problems, "O") else None
+        return BoundVlenArray(spec, np.dtype(self.dtype)) if check_kind(self.name, spec, path, problems, "O") else None
 
 
 class BoundVlenArray(BoundSerializer):
@@ -51,7 +51,7 @@ class BoundVlenArray(BoundSerializer):
         self._count = math.prod(spec.shape)
         self._stored = stored
         self._native = native(stored)
-        self.encoded = unbounded()
+        self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         parts: list[bytes] = [self._count.to_bytes(_COUNT, "little")]
