@@ -1,8 +1,8 @@
 """The study behind omnizarr's defaults: which compressor, and how many bytes per chunk.
 
-`python -m benchmarks.defaults` prints both halves; `--codecs` or `--chunks` one of them. It needs NumPy and numcodecs
-only: codecs are called directly and chunks are plain files, so that no Zarr library's own cost stands in the figures.
-docs/defaults.md says what follows from it.
+`python -m benchmarks.defaults` prints both halves; `--codecs` or `--chunks` prints one. It uses only NumPy and
+numcodecs: it calls codecs directly and stores chunks as plain files, so that the figures contain no cost of a Zarr
+library. docs/defaults.md draws the conclusions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _numcodec(codec: Any) -> tuple[Encode, Decode]:
 
 
 def _blosc(cname: str, level: int, shuffle: int, plane: int = 0) -> tuple[Encode, Decode]:
-    """`plane` is how many elements one of blosc's blocks holds; 0 leaves the size of blocks to blosc."""
+    """`plane` is how many elements a Blosc block holds; 0 leaves the block size to Blosc."""
 
     def encode(array: Array) -> bytes:
         block = min(plane * array.itemsize, MiB)
@@ -58,7 +58,7 @@ def _blosc(cname: str, level: int, shuffle: int, plane: int = 0) -> tuple[Encode
 _SHUFFLES = {"shuffle": blosc.SHUFFLE, "bitshuffle": blosc.BITSHUFFLE}
 CANDIDATES: dict[str, tuple[Encode, Decode]] = {
     "none": _uncompressed(),
-    "zstd 0": _numcodec(Zstd(0)),  # 0 asks for the library's default, which is 3 today
+    "zstd 0": _numcodec(Zstd(0)),  # 0 is the default of the library, currently 3
     "zstd 1": _numcodec(Zstd(1)),
     "zstd 3": _numcodec(Zstd(3)),
     "gzip 1": _numcodec(GZip(1)),
@@ -69,8 +69,8 @@ CANDIDATES: dict[str, tuple[Encode, Decode]] = {
         for level in (1, 3, 5)
         for word, mode in _SHUFFLES.items()
     },
-    # zstd gives every 128 KiB an entropy table of its own: in blocks of 128 Ki elements each byte plane that the
-    # shuffle makes gets one, where blosc's own, smaller blocks mix the planes under one table
+    # zstd has one entropy table per 128 KiB. In Blosc blocks of 128 Ki elements, each byte plane of the shuffle gets its
+    # own table. Blosc's default blocks are smaller, and planes share a table.
     **{
         f"blosc zstd {level} {word}, large blocks": _blosc("zstd", level, mode, 2**17)
         for level in (1, 3)
@@ -80,7 +80,7 @@ CANDIDATES: dict[str, tuple[Encode, Decode]] = {
 
 
 def best(repeats: int, run: Callable[[], Any]) -> float:
-    """Seconds of the fastest of a few runs: the others were disturbed."""
+    """Seconds of the fastest run; other programs can only add to a time."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -90,7 +90,7 @@ def best(repeats: int, run: Callable[[], Any]) -> float:
 
 
 def geometric(values: Iterable[float]) -> float:
-    """The mean that does not care in which unit, or from which kind of data, a factor comes."""
+    """The geometric mean."""
     return math.exp(float(np.mean([math.log(value) for value in values])))
 
 
@@ -108,19 +108,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How a codec does on one kind of data: MB are 10⁶ decoded bytes."""
+    """Compression ratio and speeds in MB/s of a codec on one kind of data; 1 MB is 10⁶ decoded bytes."""
 
     ratio: float
     encode: float
     decode: float
 
     def through(self, link: float, speed: float) -> float:
-        """MB/s when a link carries the encoded bytes before or after the codec's work, without overlap."""
+        """MB/s if a link transfers the encoded bytes before or after the codec works, without overlap."""
         return 1 / (1 / speed + 1 / (link * self.ratio))
 
 
 def cut(array: Array, target: int) -> list[Array]:
-    """Contiguous blocks of about `target` bytes: the longest side is halved until they fit."""
+    """Splits an array into contiguous blocks of at most `target` bytes, by halving the longest side."""
     shape = list(array.shape)
     while math.prod(shape) * array.itemsize > target:
         shape[shape.index(max(shape))] //= 2
@@ -130,8 +130,8 @@ def cut(array: Array, target: int) -> list[Array]:
 
 
 def undisturbed(repeats: int, pool: ThreadPoolExecutor, run: Callable[..., Any], *arguments: Sequence[Any]) -> float:
-    """Seconds that the pool needs for one call per set of arguments. Each call counts with its fastest repeat: other
-    programs disturb some of the calls in every round, but seldom the same one each time."""
+    """Seconds that the pool needs for one call per set of arguments. The fastest repeat of each call counts, because
+    other programs rarely disturb the same call in every round."""
 
     def timed(*own: Any) -> float:
         start = time.perf_counter()
@@ -143,14 +143,14 @@ def undisturbed(repeats: int, pool: ThreadPoolExecutor, run: Callable[..., Any],
 
 
 def measure(blocks: Sequence[Array], codec: tuple[Encode, Decode], pool: ThreadPoolExecutor) -> Figures:
-    """One codec on one kind of data; also checks that it gives back what it was given."""
+    """Measures one codec on one kind of data; also checks that decoding returns the original."""
     encode, decode = codec
     megabytes = sum(block.nbytes for block in blocks) / 1e6
     encoded = list(pool.map(encode, blocks))
     outputs = [np.empty_like(block) for block in blocks]
     list(pool.map(decode, encoded, outputs))
     if not all(a.tobytes() == b.tobytes() for a, b in zip(blocks, outputs, strict=True)):
-        raise ValueError("a codec gave back other bytes than it was given")
+        raise ValueError("a codec does not decode to the original bytes")
     return Figures(
         megabytes * 1e6 / sum(map(len, encoded)),
         megabytes / undisturbed(4, pool, encode, blocks),
@@ -159,7 +159,7 @@ def measure(blocks: Sequence[Array], codec: tuple[Encode, Decode], pool: ThreadP
 
 
 def codec_study(target: int, kinds: Sequence[str]) -> None:
-    """Every candidate on every kind of data, then the means that the choice is made by."""
+    """Prints every candidate on every kind of data, then the means that decide the choice."""
     results: dict[str, dict[str, Figures]] = {}
     one_byte = []
     with ThreadPoolExecutor(THREADS) as pool:
@@ -183,7 +183,7 @@ def codec_study(target: int, kinds: Sequence[str]) -> None:
 
 
 def summary(title: str, results: Sequence[dict[str, Figures]]) -> None:
-    """Means over kinds of data; for each link, MB/s of decoded data read and written through it."""
+    """Prints means over kinds of data; for each link, MB/s of decoded data read and written through it."""
     print(f"### Means over {title}; then read / written through a link, MB/s\n")
     rows = []
     for name in CANDIDATES:
@@ -218,7 +218,7 @@ CHUNKS = (
 
 
 class Files:
-    """An array in plain files, one per chunk, written and read by two threads."""
+    """An array in plain files, one per chunk, which two threads write and read."""
 
     def __init__(self, folder: str, chunk: tuple[int, ...], data: Array, codec: tuple[Encode, Decode]) -> None:
         self.folder = folder
@@ -238,7 +238,7 @@ class Files:
         return len(value)
 
     def write(self) -> int:
-        """Writes everything; how many bytes that are."""
+        """Writes everything; returns the number of bytes."""
         return sum(self.pool.map(self._write_one, self.places))
 
     def read(self, box: Box) -> Array:
@@ -253,7 +253,7 @@ class Files:
             while todo:
                 try:
                     place = todo.pop()
-                except IndexError:  # the other thread took the last one
+                except IndexError:  # the other thread took the last chunk
                     return
                 self.decode(Path(f"{self.folder}/{'.'.join(map(str, place))}").read_bytes(), staging)
                 target, source = [], []
@@ -276,8 +276,8 @@ class Files:
 
 
 def chunk_study(codec: str, side: int, rounds: int = 6) -> None:
-    """Whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB. All sizes take
-    turns, so that a disturbance does not fall on one of them alone."""
+    """Prints times of whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB. All
+    sizes take turns, so that a disturbance affects all of them."""
     data = microscopy((side, side, side), seed=51)
     random = np.random.default_rng(71)
     middle = side // 3
@@ -294,7 +294,7 @@ def chunk_study(codec: str, side: int, rounds: int = 6) -> None:
         for files in study:
             study[files] = files.write()
             if not np.array_equal(files.read(parts["read all"][0]), data):
-                raise ValueError("the files do not give back the array")
+                raise ValueError("the files do not decode to the array")
         for _ in range(rounds):
             for files in study:
                 times.setdefault(("write all", files), []).append(best(1, files.write))
@@ -313,17 +313,17 @@ def chunk_study(codec: str, side: int, rounds: int = 6) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--codecs", action="store_true", help="only the compressors")
-    parser.add_argument("--chunks", action="store_true", help="only the sizes of chunks")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="kinds of data, divided by commas")
-    parser.add_argument("--candidates", default=";".join(CANDIDATES), help="codecs, divided by semicolons")
-    parser.add_argument("--sizes", default="1024", help="KiB per chunk for the compressors")
-    parser.add_argument("--codec", default="blosc zstd 1 shuffle, large blocks", help="for the sizes of chunks")
-    parser.add_argument("--side", type=int, default=512, help="of the cube for the sizes of chunks")
+    parser.add_argument("--codecs", action="store_true", help="only the study of compressors")
+    parser.add_argument("--chunks", action="store_true", help="only the study of chunk sizes")
+    parser.add_argument("--kinds", default=",".join(KINDS), help="kinds of data, separated by commas")
+    parser.add_argument("--candidates", default=";".join(CANDIDATES), help="codecs, separated by semicolons")
+    parser.add_argument("--sizes", default="1024", help="KiB per chunk in the study of compressors")
+    parser.add_argument("--codec", default="blosc zstd 1 shuffle, large blocks", help="in the study of chunk sizes")
+    parser.add_argument("--side", type=int, default=512, help="side of the cube in the study of chunk sizes")
     arguments = parser.parse_args()
     for name in set(CANDIDATES) - set(arguments.candidates.split(";")):
         del CANDIDATES[name]
-    blosc.use_threads = False  # chunks are the unit of parallel work
+    blosc.use_threads = False  # the study runs chunks in parallel
     if not arguments.chunks:
         for size in arguments.sizes.split(","):
             codec_study(int(size) * 1024, arguments.kinds.split(","))

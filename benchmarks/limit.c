@@ -1,18 +1,18 @@
-/* The native limit of reading a whole layout: two threads that open, read, decode and place chunks, and nothing else.
+/* The lower bound for reading a whole layout: two threads open, read, decode and place chunks, and do nothing else.
  *
- * No library that stores chunks in these files can be much faster, so its distance from this program is the cost of
- * its own machinery. It knows only what the benchmarks need: cubes of little-endian uint16, cubic chunks, keys as
- * v3 writes them (c/0/0/0), every chunk present, shards whose index (with its checksum, unverified) is at the end.
+ * No library can read these files much faster, so the difference is the overhead of the library. The program supports
+ * only what the benchmarks need: cubes of little-endian uint16, cubic chunks, keys of v3 (c/0/0/0), every chunk present,
+ * shards with the index at the end (it does not verify the checksum).
  *
  * Compile (Debian: apt install libblosc-dev libzstd-dev libdeflate-dev):
  *     cc -O3 -march=native limit.c -o limit -lblosc -lzstd -ldeflate -lpthread
  * Run:
  *     limit FOLDER SIDE CHUNK SHARD CODEC REPEATS
  * where SIDE, CHUNK and SHARD are lengths in elements (SHARD 0: not sharded) and CODEC is raw, zstd, blosc or gzip.
- * Prints the seconds of the fastest repeat, and a checksum of the elements that `layouts.checksum` gives as well.
+ * Prints the seconds of the fastest repeat, and the same checksum of the elements as `layouts.checksum`.
  *     limit FOLDER LENGTH CHUNK line CODEC REPEATS
- * reads and decodes every chunk of an array of one dimension and keeps nothing: the least that has to be done by whoever
- * wants something from all over each of them. The checksum is 0.
+ * reads and decodes every chunk of an array of one dimension and discards it: the minimum for a selection that needs
+ * elements of every chunk. The checksum is 0.
  */
 #define _GNU_SOURCE
 #include <blosc.h>
@@ -35,15 +35,15 @@ enum codec { RAW, ZSTD, BLOSC, GZIP };
 static const char *const CODEC_NAMES[] = {"raw", "zstd", "blosc", "gzip"};
 
 static const char *folder;
-static int line;     /* whether there is one dimension, and not three */
+static int line;     /* whether the array has one dimension instead of three */
 static size_t side;  /* of the array */
-static size_t outer; /* of what a file holds: a shard, or a chunk */
+static size_t outer; /* of the shard or chunk in a file */
 static size_t inner; /* of a chunk */
 static enum codec codec;
 static uint16_t *output;
 static atomic_size_t next_file;
 
-/* What a thread owns. */
+/* Buffers and codec contexts of one thread. */
 struct worker {
     ZSTD_DCtx *zstd;
     struct libdeflate_decompressor *deflate;
@@ -57,7 +57,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-/* Reads a whole file into the worker's buffer; how long it is. */
+/* Reads a whole file into the worker's buffer; returns its length. */
 static size_t load(struct worker *worker, const char *path) {
     struct stat status;
     int file = open(path, O_RDONLY);
@@ -85,7 +85,7 @@ static size_t file_count(void) {
     return line ? (side + outer - 1) / outer : files * files * files;
 }
 
-/* The elements of one encoded chunk. Uncompressed ones need no copy. */
+/* The elements of one encoded chunk; uncompressed chunks are not copied. */
 static const uint16_t *decode(struct worker *worker, const char *data, size_t size) {
     size_t wanted = chunk_size();
     size_t found = 0;
@@ -107,7 +107,7 @@ static const uint16_t *decode(struct worker *worker, const char *data, size_t si
     return worker->chunk;
 }
 
-/* Copies a chunk to where it starts in the output, row by row. */
+/* Copies a chunk to its position in the output, row by row. */
 static void place(const uint16_t *chunk, size_t z, size_t y, size_t x) {
     for (size_t i = 0; i < inner; i++)
         for (size_t j = 0; j < inner; j++)
@@ -135,7 +135,7 @@ static void read_file(struct worker *worker, size_t number) {
     if (size < index_size) fail("a shard is too short for its index");
     const char *index = worker->file + size - index_size;
     for (size_t i = 0; i < many * many * many; i++) {
-        uint64_t entry[2]; /* where the chunk starts and how long it is */
+        uint64_t entry[2]; /* offset and length of the chunk */
         memcpy(entry, index + i * sizeof entry, sizeof entry);
         if (entry[1] > size || entry[0] > size - entry[1]) fail("a shard's index points outside it");
         place(decode(worker, worker->file + entry[0], entry[1]), z * outer + i / (many * many) * inner,
@@ -163,7 +163,7 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* The sum of all 64-bit words, each times an odd number that grows with its place. */
+/* The sum of all 64-bit words, each times an odd number that grows with its position. */
 static uint64_t checksum(size_t size) {
     uint64_t sum = 0;
     for (size_t i = 0; i < size / 8; i++) {
@@ -191,7 +191,7 @@ int main(int count, char **arguments) {
     uint64_t sum = 0;
     double best = 1e9;
     for (long repeat = strtol(arguments[6], NULL, 10); repeat > 0; repeat--) {
-        /* fresh pages each time, as a library's new array has; huge ones, as NumPy asks for */
+        /* new pages each time, as the new array of a library has; huge pages, as NumPy requests them */
         double start = now();
         output = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (output == MAP_FAILED) fail("no memory");
