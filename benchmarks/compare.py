@@ -27,10 +27,10 @@ A, B = "A", "B"
 
 
 def scale_of(*, quick: bool, tiny: bool) -> Scale:
-    """More rounds than `python -m benchmarks`, because differences between two trees are small."""
+    """More rounds and time than `python -m benchmarks`, because the differences between two trees are small."""
     if tiny:
         return TINY
-    return replace(QUICK, rounds=5, parts=LAYOUT_NAMES) if quick else replace(FULL, rounds=9)
+    return replace(QUICK, rounds=7, budget=1.5, parts=LAYOUT_NAMES) if quick else replace(FULL, rounds=11, budget=6.0)
 
 
 def compare(trees: Mapping[str, Path], folder: Path, scale: Scale, tables: list[str], layouts: list[str]) -> Runner:

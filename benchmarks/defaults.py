@@ -69,8 +69,8 @@ CANDIDATES: dict[str, tuple[Encode, Decode]] = {
         for level in (1, 3, 5)
         for word, mode in _SHUFFLES.items()
     },
-    # zstd has one entropy table per 128 KiB. In Blosc blocks of 128 Ki elements, each byte plane of the shuffle gets its
-    # own table. Blosc's default blocks are smaller, and planes share a table.
+    # zstd has one entropy table per 128 KiB. In Blosc blocks of 128 Ki elements, each byte plane of the shuffle gets
+    # its own table. Blosc's default blocks are smaller, and planes share a table.
     **{
         f"blosc zstd {level} {word}, large blocks": _blosc("zstd", level, mode, 2**17)
         for level in (1, 3)
@@ -276,8 +276,8 @@ class Files:
 
 
 def chunk_study(codec: str, side: int, rounds: int = 6) -> None:
-    """Prints times of whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB. All
-    sizes take turns, so that a disturbance affects all of them."""
+    """Prints times of whole reads and writes, windows, planes and single elements, for chunks from 64 KiB to 32 MiB.
+    All sizes take turns, so that a disturbance affects all of them."""
     data = microscopy((side, side, side), seed=51)
     random = np.random.default_rng(71)
     middle = side // 3

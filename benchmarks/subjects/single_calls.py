@@ -85,9 +85,13 @@ def measure_import(runner: Runner) -> None:
     """Measures the import of each library in new processes, without NumPy's share."""
     # Python writes byte code, as it does for users, even if a variable of the shell forbids it.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    warm: set[str] = set()
 
     def measure(row: str, name: str) -> float | None:
         peer = runner.peers[name]
+        if name not in warm:
+            warm.add(name)
+            measure(row, name)  # compiles byte code, and fills the page cache
         result = subprocess.run(
             [peer.python, "-s", "-c", IMPORT_CODE.format(peer.library)],
             cwd=ROOT,

@@ -1,1 +1,1 @@
-"""Fuzzing: bytes that nobody should have written, for everything that reads some."""
+"""Fuzzing: malformed bytes for every parser."""

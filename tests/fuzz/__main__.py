@@ -1,6 +1,6 @@
-"""`make fuzz`: all targets in turn, for as many seconds as are asked for; or one with atheris, if that is there.
+"""`make fuzz`: runs all targets in turn for a number of seconds; or one target with atheris, if it is installed.
 
-What makes a target raise something that is not ours, or take long, is written to a file and told.
+An input for which a target raises a foreign error or is slow is written to a file and reported.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from random import Random
 
 from tests.fuzz.mutations import mutated
 
-_LONG = 5.0  # seconds of work for a few hundred bytes
+_LONG = 5.0  # seconds of CPU time for a few hundred bytes
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=time.time_ns())
-    parser.add_argument("--target", action="append", help="only this one; may be repeated")
-    parser.add_argument("--atheris", action="store_true", help="let atheris look for new paths through one target")
+    parser.add_argument("--target", action="append", help="only this target; may be repeated")
+    parser.add_argument("--atheris", action="store_true", help="let atheris search for new paths in one target")
     arguments = parser.parse_args()
     if arguments.atheris:
         return _with_atheris(arguments.target, arguments.seconds)

@@ -1,4 +1,4 @@
-"""Bytes that are nearly right: what a fuzzer without a look at the program can think of."""
+"""Mutations of valid bytes, chosen without looking at the program."""
 
 from __future__ import annotations
 

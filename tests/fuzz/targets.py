@@ -1,5 +1,4 @@
-"""One target for each parser: a function that takes any bytes, and may raise nothing but our own errors; and bytes that
-are right, for a fuzzer to begin with."""
+"""One target per parser: a function that takes any bytes and may raise only OmnizarrError; and valid bytes as seeds."""
 
 from __future__ import annotations
 
@@ -28,14 +27,14 @@ __all__ = ["TARGETS", "Target", "survives"]
 
 
 class Target(NamedTuple):
-    """What reads bytes, and bytes that it can read."""
+    """A function that reads bytes, and bytes that it can read."""
 
     read: Callable[[bytes], object]
     seeds: list[bytes]
 
 
 def survives(target: Target, data: bytes) -> None:
-    """Has a target read some bytes; any error that is not ours goes on."""
+    """Has a target read some bytes; lets foreign errors through."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -86,7 +85,7 @@ def _documents() -> dict[str, Target]:
     return found
 
 
-# -- files that the compiled loop reads
+# -- files that the kernel reads
 
 
 def _reading_file(codec: dict[str, Any] | None, shards: tuple[int, int] | None) -> Target:
@@ -98,7 +97,7 @@ def _reading_file(codec: dict[str, Any] | None, shards: tuple[int, int] | None) 
     seed = file.read_bytes()
 
     def read(data: bytes) -> None:
-        """What the loop of Python says is what counts, whatever it is."""
+        """The Python path is the reference: the kernel must give the same result or error."""
         file.write_bytes(data)
         outcomes: list[Any] = []
         for native in (1, 0):

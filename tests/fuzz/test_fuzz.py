@@ -1,4 +1,4 @@
-"""A brief run of every target, the same each time; `make fuzz` runs on."""
+"""A short run of every target with fixed seeds; `make fuzz` runs longer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tests.fuzz.targets import TARGETS, survives
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_whatever_it_is_given_it_raises_only_our_errors(name: str) -> None:
+def test_mutated_bytes_raise_only_our_errors(name: str) -> None:
     target = TARGETS[name]
     for seed in target.seeds:
-        target.read(seed)  # which is right
+        target.read(seed)  # the seed itself is valid
     random = Random(name)
     for _ in range(60):
         survives(target, mutated(target.seeds, random))
@@ -24,5 +24,5 @@ def test_whatever_it_is_given_it_raises_only_our_errors(name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(data=st.binary(max_size=200))
-def test_bytes_from_nowhere(name: str, data: bytes) -> None:
+def test_random_bytes_raise_only_our_errors(name: str, data: bytes) -> None:
     survives(TARGETS[name], data)

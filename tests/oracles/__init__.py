@@ -1,1 +1,1 @@
-"""Readers and writers that were written from the text of a specification alone, to compare omnizarr with."""
+"""Readers and writers written from the text of a specification alone, as oracles for omnizarr."""

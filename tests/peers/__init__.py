@@ -1,13 +1,12 @@
-"""Other implementations of Zarr as oracles: each runs in an environment and a process of its own and is asked to write,
-to read or to describe an array.
+"""Other implementations of Zarr as oracles. Each runs in its own environment and process, and writes, reads or
+describes arrays on request.
 
-    def test_others_read_what_we_write(zarr3_peer, tmp_path):
-        ...
-        found = zarr3_peer.read("tensorstore", tmp_path)
+    def test_peers_read_our_arrays(zarr3_peer, tmp_path): ...
+        data = zarr3_peer.read("tensorstore", tmp_path)
 
-What a peer says it cannot do is raised as `Unsupported`, which a test may answer by skipping that one cell. Every other
-failure is a `PeerError` and fails the test: a peer that calls our bytes corrupt must never look like one that was
-not asked. Which words mean "cannot do" is said by each library's file in `tests/peers/libraries`.
+A peer that does not support something raises `Unsupported`, and a test may then skip that case. Every other failure is
+a `PeerError` and fails the test, so that a peer that finds our bytes corrupt cannot look like an unsupported case. The
+files in `tests/peers/libraries` state which messages of a library mean "not supported".
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ __all__ = [
 ]
 
 LIBRARIES = ("zarr", "zarrs", "tensorstore", "zarrista")
-"""What the `zarr3` environment offers: zarr-python 3, the same with the zarrs codecs, TensorStore, and zarrista."""
+"""The libraries of the `zarr3` environment: zarr-python 3, the same with the zarrs codecs, TensorStore, and
+zarrista."""
 
 ENVIRONMENTS = {"zarr3": LIBRARIES, "zarr2": ("zarr2",), "zarr1": ("zarr1",)}
-"""The environments, and the libraries that each may offer."""
+"""The environments, and the libraries that each may have."""

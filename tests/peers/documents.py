@@ -1,4 +1,4 @@
-"""Metadata documents of versions 3, 2 and 1, for the arrays that peers are asked to write."""
+"""Metadata documents of versions 3, 2 and 1, for arrays that peers write."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def array_document(
     separator: str = "/",
     **members: Any,
 ) -> dict[str, Any]:
-    """A `zarr.json` for an array of a core data type; `codecs` are those of the innermost chunks, `members` are added
-    or take the place of others, so that any other document can be made too."""
+    """A `zarr.json` for an array of a core data type. `codecs` are those of the innermost chunks; `members` add to or
+    replace fields of the document."""
     dtype = np.dtype(dtype)
     inner = list(shape if chunks is None else chunks)
     pipeline: list[dict[str, Any]] = list(codecs)
@@ -51,7 +51,7 @@ def array_document(
 def array_document_v2(
     shape: Sequence[int], dtype: Any, *, chunks: Sequence[int] | None = None, separator: str = ".", **members: Any
 ) -> dict[str, Any]:
-    """A `.zarray` for an array, without codecs; `members` are added or take the place of others."""
+    """A `.zarray` for an array, without codecs; `members` add to or replace fields."""
     return {
         "zarr_format": 2,
         "shape": list(shape),
@@ -69,7 +69,7 @@ def array_document_v2(
 def array_document_v1(
     shape: Sequence[int], dtype: Any, *, chunks: Sequence[int] | None = None, **members: Any
 ) -> dict[str, Any]:
-    """A `meta` for an array, without compression; `members` are added or take the place of others."""
+    """A `meta` for an array, without compression; `members` add to or replace fields."""
     return {
         "zarr_format": 1,
         "shape": list(shape),
@@ -84,7 +84,7 @@ def array_document_v1(
 
 
 def _descr(dtype: np.dtype[Any]) -> Any:
-    """A type as versions 1 and 2 write it; structures are lists of names, types and, in version 2, shapes."""
+    """A type as versions 1 and 2 write it. Structures are lists of names, types and, in version 2, shapes."""
     if dtype.names is None:
         return dtype.str
     fields = []

@@ -1,7 +1,7 @@
-"""The environments of other implementations, under `.peers/`: made once, best effort, each package optional.
+"""Creates the environments of other implementations under `.peers/`. Every package is optional.
 
-`python tests/peers/environments.py` makes those that are not there yet; `--again` makes all of them anew. It is run as
-a file, by any Python that is supported, and so imports nothing but the standard library.
+`python tests/peers/environments.py` creates missing environments; `--again` creates all of them anew. It runs as a
+file, with any supported Python, and therefore imports only the standard library.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["RECIPES", "ROOT", "Environment", "Recipe", "find", "make"]
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers"))
 
-# The packages whose source would take minutes and a compiler to build; a wheel or nothing.
+# Building these packages from source takes minutes and a compiler: install a wheel or nothing.
 _ONLY_WHEELS = "--only-binary=" + ",".join(
     (
         *("numpy", "numcodecs", "tensorstore", "zarrs", "zarrista", "ml_dtypes", "rasterio", "netCDF4"),
@@ -34,18 +34,18 @@ _ONLY_WHEELS = "--only-binary=" + ",".join(
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to make an environment."""
+    """How to create an environment."""
 
     name: str
     libraries: dict[str, tuple[str, ...]]
-    """What each library that can be asked needs, as pip understands it."""
+    """The requirements of each library, as pip understands them."""
     pythons: tuple[str, ...]
     """The versions of Python to try, best first."""
     source: str = ""
-    """A release of which only the Python files are taken, into the folder `source`, because it can no longer be built;
-    written `name==version`."""
+    """A release that can no longer be built, as `name==version`: only its Python files are copied, into the folder
+    `source`."""
     extras: tuple[str, ...] = ()
-    """Packages that bring codecs to the libraries, each of which may be missing."""
+    """Packages that add codecs to the libraries; each may be missing."""
 
 
 RECIPES = (
@@ -57,15 +57,15 @@ RECIPES = (
             "zarrs": ("zarr>=3", "zarrs"),
             "zarrista": ("zarrista", "ml_dtypes"),
         },
-        # The newest zarr-python wants 3.12; wheels of all four appear for a new Python only after months.
+        # The newest zarr-python requires 3.12. For a new Python, wheels of all four appear only after months.
         ("3.13", "3.12", "3.14", "3.11"),
-        # For zarr-python: `cast_value`, `n5_default`, `numcodecs.pcodec` and `numcodecs.zfpy`; and web addresses.
+        # For zarr-python: `cast_value`, `n5_default`, `numcodecs.pcodec` and `numcodecs.zfpy`; and HTTP URLs.
         extras=("cast-value-rs>=0.4.2", "zarr-n5", "pcodec", "zfpy", "obstore"),
     ),
-    # MessagePack is there for the object codec of that name, and pytest because zarr-python 2 imports one of its own
-    # tests when it opens an array in shards.
+    # MessagePack is for the object codec of that name. zarr-python 2 needs pytest, because it imports one of its own
+    # tests when it opens an array with shards.
     Recipe("zarr2", {"zarr2": ("zarr==2.18.7", "numcodecs<0.16", "msgpack", "pytest")}, ("3.11", "3.12", "3.13")),
-    # Where omnizarr and zarr-python meet in one process: what omnizarr itself needs, and the tests, is there as well.
+    # omnizarr and zarr-python in one process: the requirements of omnizarr and of the tests are installed as well.
     Recipe(
         "together",
         {
@@ -82,15 +82,15 @@ RECIPES = (
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """An environment that was made."""
+    """An environment that exists."""
 
     name: str
     libraries: tuple[str, ...]
     versions: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
-    """The libraries that could not be had, and why."""
+    """The libraries that could not be installed, and why."""
     recipe: str = ""
-    """What it was made from, to notice when that changes."""
+    """The recipe, to detect changes."""
 
     @property
     def python(self) -> Path:
@@ -99,7 +99,7 @@ class Environment:
 
 
 def find(name: str) -> Environment | None:
-    """The environment of that name, if it was made."""
+    """The environment of this name; None if it does not exist."""
     try:
         stored = json.loads((PLACE / name / "peer.json").read_text())
     except FileNotFoundError:
@@ -108,7 +108,8 @@ def find(name: str) -> Environment | None:
 
 
 def make(recipe: Recipe) -> Environment:
-    """Makes an environment: all libraries together on the first Python that has them, else those that can be had."""
+    """Creates an environment: with all libraries on the first Python that has them, otherwise with as many as
+    possible."""
     place = PLACE / recipe.name
     everything = sorted({package for packages in recipe.libraries.values() for package in packages})
     pythons = list(_pythons(recipe.pythons))
@@ -142,7 +143,7 @@ def _executable(place: Path) -> Path:
 
 
 def _run(*command: str | Path) -> str | None:
-    """Runs a command; None if it went well, else the line that says best why not."""
+    """Runs a command; None if it succeeds, otherwise the most telling line of its output."""
     result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if result.returncode == 0:
         return None
@@ -162,7 +163,7 @@ def _install(place: Path, packages: Sequence[str], source: str = "") -> str | No
 
 
 def _take_source(place: Path, release: str) -> str | None:
-    """Puts the Python files of a release into `place/source`. To download it, pip asks its setup for the name and the
+    """Copies the Python files of a release into `place/source`. pip runs the setup script for the name and the
     requirements, which needs no compiler; nothing is built."""
     downloads = place / "downloads"
     options = ("--no-deps", "--no-binary", ":all:", "--dest", downloads)
@@ -191,7 +192,7 @@ def _versions(place: Path, source: str) -> dict[str, str]:
 
 
 def _pythons(versions: Sequence[str]) -> Iterator[str]:
-    """The interpreters of these versions that can be found, in that order."""
+    """The interpreters of these versions that exist, in this order."""
     for version in versions:
         for candidate in _candidates(version):
             if _is(candidate, version):
@@ -200,8 +201,8 @@ def _pythons(versions: Sequence[str]) -> Iterator[str]:
 
 
 def _candidates(version: str) -> Iterator[str]:
-    """Where Python of a version may be: this one, on PATH, and among the versions of pyenv, whose shims on PATH need
-    not work."""
+    """Possible interpreters of a version: this one, those on PATH, and those of pyenv, whose shims on PATH may not
+    work."""
     yield sys.executable
     on_path = shutil.which(f"python{version}")
     if on_path is not None:
@@ -241,7 +242,7 @@ def _report(environment: Environment) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Makes what is missing, side by side, and says what there is."""
+    """Creates missing environments in parallel, and prints which exist."""
     wanted = []
     for recipe in RECIPES:
         found = find(recipe.name)

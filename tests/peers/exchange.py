@@ -1,6 +1,6 @@
-"""Arrays as they travel between the tests and a peer: plain JSON, exact to the bit, without pickles.
+"""Arrays as JSON, exact to the bit and without pickles, for the exchange between tests and peers.
 
-Both sides run this file, so it needs no more than NumPy (and ml_dtypes for the types that only ml_dtypes has).
+Both sides run this file, so it needs only NumPy (and ml_dtypes for the types of ml_dtypes).
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ __all__ = ["pack", "pack_arguments", "pack_dtype", "unpack", "unpack_arguments",
 
 
 def pack(array: npt.ArrayLike) -> dict[str, Any]:
-    """An array as JSON. Python objects travel one by one, all else as raw memory in C order."""
+    """An array as JSON: Python objects one by one, all other elements as raw memory in C order."""
     array = np.asarray(array)
     packed = {"dtype": pack_dtype(array.dtype), "shape": list(array.shape)}
     if packed["dtype"] != "object":
         if array.dtype.hasobject:
-            raise TypeError("structures that hold Python objects cannot travel")
+            raise TypeError("structures that hold Python objects cannot be exchanged")
         return {**packed, "data": base64.b64encode(array.tobytes()).decode()}
     items = [_pack_item(item) for item in array.ravel()]
     return {**packed, "items": items}
 
 
 def unpack(packed: dict[str, Any]) -> npt.NDArray[Any]:
-    """The array that was packed; strings and bytes of any length come back as Python objects."""
+    """The array that was packed. Strings and bytes of variable length become Python objects."""
     shape = tuple(packed["shape"])
     if packed["dtype"] == "object":
         flat = np.empty(len(packed["items"]), object)
         for index, item in enumerate(packed["items"]):  # one by one: NumPy would take lists apart
             flat[index] = _unpack_item(item)
         return flat.reshape(shape)
-    data = bytearray(base64.b64decode(packed["data"]))  # not bytes, so that the array can be written to
+    data = bytearray(base64.b64decode(packed["data"]))  # not bytes, so that the array is writable
     return np.frombuffer(data, unpack_dtype(packed["dtype"])).reshape(shape)
 
 
 def pack_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments as JSON, of which some, such as fill values, may be NumPy's scalars, arrays, or bytes."""
+    """Arguments as JSON. Some, such as fill values, may be NumPy scalars, arrays, or bytes."""
     return {
         name: {"packed": pack(value)} if isinstance(value, (np.generic, np.ndarray, bytes)) else value
         for name, value in arguments.items()
@@ -47,7 +47,7 @@ def pack_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def unpack_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that were packed; arrays without dimensions come back as scalars."""
+    """The arguments that were packed. Arrays without dimensions become scalars."""
     return {
         name: unpack(value["packed"])[()] if isinstance(value, dict) and value.keys() == {"packed"} else value
         for name, value in arguments.items()
@@ -55,7 +55,7 @@ def unpack_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pack_item(item: Any) -> Any:
-    """An element as JSON: what JSON has of its own as such, all else as an object that names its kind."""
+    """An element as JSON: a value that JSON supports as such, any other as an object that names its kind."""
     if item is None or isinstance(item, (str, bool)):
         return str(item) if isinstance(item, str) else item
     if isinstance(item, (bytes, bytearray)):
@@ -72,7 +72,7 @@ def _pack_item(item: Any) -> Any:
         return {"list": [_pack_item(one) for one in item]}
     if isinstance(item, dict):
         return {"dict": [[_pack_item(name), _pack_item(value)] for name, value in item.items()]}
-    raise TypeError(f"an element of type {type(item).__name__} cannot travel")
+    raise TypeError(f"an element of type {type(item).__name__} cannot be exchanged")
 
 
 def _unpack_item(item: Any) -> Any:
@@ -114,7 +114,7 @@ def unpack_dtype(packed: Any) -> np.dtype[Any]:
         return np.dtype([(name, unpack_dtype(field)) for name, field in packed])
     if isinstance(packed, dict) and "item" in packed:
         return np.dtype((unpack_dtype(packed["item"]), tuple(packed["shape"])))
-    if isinstance(packed, dict) and "fields" in packed:  # there is room between them
+    if isinstance(packed, dict) and "fields" in packed:  # padding between the fields
         spec: Any = {"offsets": packed["offsets"], "itemsize": packed["size"]}
         spec["names"] = [name for name, _ in packed["fields"]]
         spec["formats"] = [unpack_dtype(field) for _, field in packed["fields"]]

@@ -1,4 +1,4 @@
-"""The side of the tests: a peer's process, started when it is first asked, and the questions that it answers."""
+"""The test's side: a handle on the process of a peer, which starts with the first request."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PATIENCE = 120  # seconds; small arrays take milliseconds, but the first reques
 
 
 class PeerError(Exception):
-    """A peer failed at something that it should be able to do; the text holds its own traceback."""
+    """A peer failed at something that it supports; the text contains its traceback."""
 
 
 class Unsupported(Exception):
-    """A peer does not know a data type, codec or other part of what it was asked; `reason` is its own word for it."""
+    """A peer does not support a data type, codec or other part of the request; `reason` is its own message."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -34,7 +34,7 @@ class Unsupported(Exception):
 
 
 class Peer:
-    """An environment with other implementations, as something that answers questions."""
+    """An environment with other implementations, which answers requests."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -42,11 +42,11 @@ class Peer:
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """The libraries that can be asked."""
+        """The libraries of the environment."""
         return tuple(name for name in self.environment.libraries if name not in self.environment.missing)
 
     def read(self, library: str, path: str | os.PathLike[str], array_path: str = "") -> npt.NDArray[Any]:
-        """The whole of an array, as the library sees it."""
+        """The whole array, as the library reads it."""
         return unpack(self._ask(library, "read", path, array_path=array_path))
 
     def write(
@@ -59,12 +59,12 @@ class Peer:
         document: dict[str, Any] | None = None,
         **spec: Any,
     ) -> None:
-        """Makes the library create an array and write `data` to it.
+        """Has the library create an array and write `data` to it.
 
-        `document` is the metadata to create it from: of version 3 or 2, of 2 for `zarr2`, of 1 for `zarr1`. Without
-        it, `spec` is what `array_document` takes, or for `zarr1` and `zarr2` what their own `zarr.create` takes, with
-        codecs as their configurations; `zarr_version=3` makes `zarr2` write the draft of 2020, with `chunks_per_shard`
-        in shards. These two, and `zarr` with a document of version 2, also take `attributes`.
+        `document` is the metadata of the new array: of version 3 or 2, of 2 for `zarr2`, of 1 for `zarr1`. Without it,
+        `spec` is what `array_document` takes, or for `zarr1` and `zarr2` what their own `zarr.create` takes, with
+        codecs as their configurations. `zarr_version=3` makes `zarr2` write the draft of 2020, and `chunks_per_shard`
+        its shards. These two, and `zarr` with a document of version 2, also take `attributes`.
         """
         if document is None and library not in ("zarr1", "zarr2"):
             document, spec = array_document(data.shape, data.dtype, **spec), {}
@@ -72,16 +72,16 @@ class Peer:
         self._ask(library, "write", path, array_path=array_path, data=pack(data), document=document, **spec)
 
     def describe(self, library: str, path: str | os.PathLike[str], node_path: str = "") -> dict[str, Any]:
-        """What the library says of a node: its `kind`, its `attributes`, its `document` where it shows that, and the
-        `shape`, `dtype` and `chunks` of an array or the `members` of a group. The libraries that are zarr-python also
-        tell `order` and `fill_value`, which is an array without dimensions, or None."""
+        """The library's description of a node: its `kind`, its `attributes`, its `document` if available, and the
+        `shape`, `dtype` and `chunks` of an array or the `members` of a group. The libraries that are zarr-python add
+        `order` and `fill_value`, which is an array without dimensions, or None."""
         answer: dict[str, Any] = self._ask(library, "describe", path, node_path=node_path)
         if answer.get("fill_value") is not None:
             answer["fill_value"] = unpack(answer["fill_value"])
         return answer
 
     def resize(self, library: str, path: str | os.PathLike[str], shape: Sequence[int], array_path: str = "") -> None:
-        """Makes the library give an array another shape."""
+        """Has the library change the shape of an array."""
         self._ask(library, "resize", path, array_path=array_path, shape=list(shape))
 
     def create_group(
@@ -92,11 +92,11 @@ class Peer:
         attributes: dict[str, Any] | None = None,
         **spec: Any,
     ) -> None:
-        """Makes the library create a group, and those above it; `zarr2` also takes a `zarr_version`."""
+        """Has the library create a group and its parents; `zarr2` also takes a `zarr_version`."""
         self._ask(library, "create_group", path, group_path=group_path, attributes=attributes or {}, **spec)
 
     def consolidate(self, library: str, path: str | os.PathLike[str]) -> None:
-        """Makes the library consolidate the metadata of a group."""
+        """Has the library consolidate the metadata of a group."""
         self._ask(library, "consolidate", path)
 
     # -- the process
@@ -110,15 +110,15 @@ class Peer:
         self.close()
 
     def close(self) -> None:
-        """Ends the process, if there is one."""
+        """Ends the process, if it runs."""
         process, self._process = self._process, None
         if process is not None:
-            with process:  # closes its input, at which it ends, and waits for it
+            with process:  # closes its input, which ends the process, and waits
                 pass
 
     def _ask(self, library: str, action: str, path: str | os.PathLike[str], **arguments: Any) -> Any:
         if library not in self.environment.libraries:
-            raise ValueError(f"{self.environment.name} offers {self.environment.libraries}, not {library!r}")
+            raise ValueError(f"{self.environment.name} has {self.environment.libraries}, not {library!r}")
         if library in self.environment.missing:
             raise Unsupported(f"{library} is not installed: {self.environment.missing[library]}")
         request = {"library": library, "action": action, "path": os.path.abspath(path), **arguments}
@@ -131,7 +131,7 @@ class Peer:
 
     def _exchange(self, request: str) -> dict[str, Any]:
         if self._process is None:
-            # -E and -s: nothing of the environment that runs the tests may leak into this one.
+            # -E and -s: keep variables and packages of the test environment out of this one.
             command = [str(self.environment.python), "-E", "-s", "-m", "tests.peers.worker"]
             pipe = subprocess.PIPE
             self._process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe)
@@ -148,7 +148,7 @@ class Peer:
             line = ""
         finally:
             watchdog.cancel()
-        if not line:  # it crashed, or was killed for its silence; the next question starts another one
+        if not line:  # it crashed or was killed after the timeout; the next request starts another process
             self._process = None
             process.kill()
             process.communicate()

@@ -1,4 +1,4 @@
-"""The oracles work by themselves: what each peer writes it reads back, exactly, through the protocol."""
+"""The oracles themselves: each peer reads back exactly what it wrote, through the protocol."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RECTILINEAR = {"name": "rectilinear", "configuration": {"kind": "inline", "chunk
 
 
 def things(*items: Any) -> npt.NDArray[Any]:
-    """An array of Python objects, which NumPy must not look into."""
+    """An array of Python objects; NumPy must not look into them."""
     array = np.empty(len(items), object)
     for index, item in enumerate(items):
         array[index] = item
@@ -66,7 +66,7 @@ SAMPLES: dict[str, npt.NDArray[Any]] = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_arrays_travel_exactly(name: str) -> None:
+def test_arrays_are_exchanged_exactly(name: str) -> None:
     array = SAMPLES[name]
     arrived = unpack(pack(array))
     assert arrived.dtype == array.dtype
@@ -75,7 +75,7 @@ def test_arrays_travel_exactly(name: str) -> None:
     assert array.dtype == object or arrived.tobytes() == array.tobytes()
 
 
-def test_arguments_travel_exactly() -> None:
+def test_arguments_are_exchanged_exactly() -> None:
     values = {
         "number": 1,
         "list": [1, None],
@@ -87,12 +87,12 @@ def test_arguments_travel_exactly() -> None:
     assert repr(arrived) == repr({**values, "bytes": np.bytes_(b"\xff")})
 
 
-def test_structures_with_objects_do_not_travel() -> None:
+def test_structures_with_objects_cannot_be_exchanged() -> None:
     with pytest.raises(TypeError, match="Python objects"):
         pack(np.zeros(1, [("a", "O")]))
 
 
-def test_recipes_make_the_libraries_that_can_be_asked() -> None:
+def test_recipes_create_the_libraries() -> None:
     assert {recipe.name: set(recipe.libraries) for recipe in RECIPES if recipe.name != "together"} == {
         name: set(libraries) for name, libraries in ENVIRONMENTS.items()
     }
@@ -104,7 +104,7 @@ def show_or_skip(peer: Peer, library: str, path: Path, data: npt.NDArray[Any], d
         found = peer.read(library, path)
     except Unsupported as missing:
         pytest.skip(missing.reason)
-    # Byte order is no property of the elements: some give them in that of the machine.
+    # Byte order is not part of an element: some peers return elements in the machine's byte order.
     assert found.dtype.newbyteorder("=") == data.dtype.newbyteorder("=")
     assert found.shape == data.shape
     assert (
@@ -154,7 +154,7 @@ TYPES: dict[str, tuple[npt.NDArray[Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_peer_reads_its_data_types_or_says_that_it_has_none(
+def test_a_peer_reads_its_data_types_or_reports_them_as_unsupported(
     zarr3_peer: Peer, tmp_path: Path, library: str, name: str
 ) -> None:
     data, members = TYPES[name]
@@ -208,7 +208,7 @@ def test_a_peer_describes_an_array(zarr3_peer: Peer, tmp_path: Path, library: st
     assert described["document"]["codecs"][0]["name"] == "sharding_indexed"
 
 
-def test_a_peer_makes_and_describes_groups(zarr3_peer: Peer, tmp_path: Path) -> None:
+def test_a_peer_creates_and_describes_groups(zarr3_peer: Peer, tmp_path: Path) -> None:
     try:
         zarr3_peer.create_group("zarr", tmp_path, "a/b", {"unit": "K"})
         zarr3_peer.write("zarr", tmp_path, np.arange(3), array_path="a/c")
@@ -310,7 +310,7 @@ def test_zarr1_reads_what_it_writes(zarr1_peer: Peer, tmp_path: Path, name: str)
 
 
 def test_zarr1_stores_columns_first_only_with_blosc(zarr1_peer: Peer, tmp_path: Path) -> None:
-    """The reason to ask it at all: its metadata say Fortran order for both."""
+    """The reason to have this peer: its metadata say Fortran order for both."""
     data = np.arange(6, dtype="u1").reshape(2, 3)
     for name, compression in {"plain": None, "blosc": "blosc"}.items():
         opts = {"clevel": 0} if name == "blosc" else None
@@ -322,7 +322,7 @@ def test_zarr1_stores_columns_first_only_with_blosc(zarr1_peer: Peer, tmp_path: 
 
 
 @pytest.mark.parametrize("compressor", ["zstd", "snappy"])
-def test_zarr1_says_which_compressors_it_lacks_here(zarr1_peer: Peer, tmp_path: Path, compressor: str) -> None:
+def test_zarr1_reports_missing_compressors(zarr1_peer: Peer, tmp_path: Path, compressor: str) -> None:
     with pytest.raises(Unsupported, match=compressor):
         zarr1_peer.write("zarr1", tmp_path, np.arange(3), compression_opts={"cname": compressor})
 
@@ -342,7 +342,7 @@ def test_zarr_takes_attributes_of_version_2(zarr3_peer: Peer, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_what_is_unknown_is_unsupported(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
+def test_unknown_parts_are_unsupported(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
     codecs = [LITTLE, {"name": "example.nobody-knows"}]
     with pytest.raises(Unsupported, match=r"example\.nobody-knows|not installed"):
         zarr3_peer.write(library, tmp_path, np.arange(3), codecs=codecs)
@@ -350,7 +350,9 @@ def test_what_is_unknown_is_unsupported(zarr3_peer: Peer, tmp_path: Path, librar
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("broken", ["chunk", "document"])
-def test_what_is_broken_is_not_unsupported(zarr3_peer: Peer, tmp_path: Path, library: str, broken: str) -> None:
+def test_broken_data_is_an_error_and_not_unsupported(
+    zarr3_peer: Peer, tmp_path: Path, library: str, broken: str
+) -> None:
     if library not in zarr3_peer.libraries:
         pytest.skip(zarr3_peer.environment.missing[library])
     zarr3_peer.write(library, tmp_path, np.arange(1, 4), codecs=[LITTLE, {"name": "crc32c"}])
@@ -361,7 +363,7 @@ def test_what_is_broken_is_not_unsupported(zarr3_peer: Peer, tmp_path: Path, lib
         zarr3_peer.read(library, tmp_path)
 
 
-def test_a_process_that_dies_is_an_error_and_the_next_question_starts_another(tmp_path: Path) -> None:
+def test_a_process_that_dies_is_an_error_and_the_next_request_starts_another(tmp_path: Path) -> None:
     class Dying(Environment):
         python = Path(sys.executable)
 

@@ -1,4 +1,4 @@
-"""The side of the peer: answers one question per line of standard input with one line of standard output.
+"""The peer's side: answers each line of standard input, a request, with one line of standard output.
 
 It runs in the environment of another library and imports nothing of omnizarr.
 """
@@ -20,7 +20,7 @@ __all__ = ["answer", "main"]
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """The reply to one question: an answer, a reason why it is not supported, or an error with its traceback."""
+    """The reply to one request: an answer, a reason why it is not supported, or an error with its traceback."""
     module: Any = None
     try:
         module = importlib.import_module(f"tests.peers.libraries.{request.pop('library')}")
@@ -33,7 +33,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"answer": pack(result) if hasattr(result, "dtype") else result}
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # the panics of Rust libraries are no Exceptions
+    except BaseException as error:  # a panic in a Rust library is not an Exception
         summary = ", ".join(f"{type(one).__name__}: {one}" for one in (error, error.__cause__) if one is not None)
         phrases = getattr(module, "UNSUPPORTED", ("ModuleNotFoundError", "ImportError"))
         if any(phrase in summary for phrase in phrases):
@@ -42,8 +42,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answers until standard input ends. What libraries print goes to standard error, so that it cannot be mistaken
-    for an answer."""
+    """Answers until standard input ends. Output of libraries goes to standard error, so that it cannot look like an
+    answer."""
     warnings.simplefilter("ignore")
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -1,1 +1,1 @@
-"""What omnizarr promises when many write at once, when writers die, and when data are hostile."""
+"""The promises of omnizarr about concurrent writers, crashed writers, and hostile data."""

@@ -1,4 +1,4 @@
-"""What locks cost a writer that nobody competes with: `python -m tests.safety.overhead FOLDER`."""
+"""Measures what locks cost a writer without competitors: `python -m tests.safety.overhead FOLDER`."""
 
 from __future__ import annotations
 

@@ -16,9 +16,11 @@ __all__ = ["forked", "killed_after", "run_all", "wait_for"]
 
 
 def forked(work: Callable[[], object]) -> int:
-    """The id of a child that does the work, and ends with 1 if that fails."""
+    """The id of a child process that runs the work and exits with 1 if it fails."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads here is known
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # Python warns about a fork with threads, which is intended here
         child = os.fork()
     if child:
         return child
@@ -33,12 +35,12 @@ def forked(work: Callable[[], object]) -> int:
 
 
 def wait_for(child: int) -> int:
-    """What a child ended with; negative if a signal ended it."""
+    """The exit code of a child; negative for a signal."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def killed_after(work: Callable[[], object], seconds: float) -> int:
-    """Lets a child work, and kills it if it is not done after a while; what it ended with."""
+    """Lets a child work, and kills it after `seconds` if it still runs; returns its exit code."""
     child = forked(work)
     time.sleep(seconds)
     os.kill(child, signal.SIGKILL)
@@ -46,12 +48,12 @@ def killed_after(work: Callable[[], object], seconds: float) -> int:
 
 
 def run_all(function: Callable[..., object], arguments: Iterable[tuple[Any, ...]]) -> None:
-    """Calls a function in as many processes, all at once."""
+    """Calls a function in one process per set of arguments, all at once."""
     ready, go = os.pipe()
 
     def work(given: tuple[Any, ...]) -> None:
         os.close(go)
-        os.read(ready, 1)  # ends when the other end is closed, for all at once
+        os.read(ready, 1)  # reading ends when the parent closes its end: all start together
         function(*given)
 
     children = [forked(lambda given=given: work(given)) for given in arguments]  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""A child that is stopped before and after each of its system calls, and killed at one of them."""
+"""Runs a child that stops before and after each system call, and kills it at one of them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _libc() -> ctypes.CDLL:
 
 
 def kill_at(work: Callable[[], object], stop: int) -> bool:
-    """Lets a child work until its system call number `stop // 2` begins, or has ended if that is odd, and kills it;
-    False if it was done before. The first that counts is the first after `work` was called."""
+    """Lets a child work until its system call number `stop // 2` begins, or ends if `stop` is odd, and kills it. False
+    if the child finished before. Counting begins with the first call after `work` is called."""
     libc = _libc()
 
     def traced() -> None:
@@ -47,7 +47,7 @@ def kill_at(work: Callable[[], object], stop: int) -> bool:
 
 
 def reason_not_to() -> str | None:
-    """Why this cannot be done here, if it cannot."""
+    """Why ptrace cannot be used here; None if it can."""
     if not hasattr(os, "fork") or os.uname().sysname != "Linux":
         return "only Linux stops a process at its system calls"
     try:

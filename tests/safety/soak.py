@@ -1,7 +1,7 @@
-"""`make soak`: many processes write to the same arrays for minutes, some are killed, and all is checked.
+"""`make soak`: many processes write to the same arrays for minutes, some are killed, and the result is checked.
 
-Each writer says what it is about to do, and that it has done it, in a diary of its own; whoever checks knows so which
-values may stand where. What is wrong is told, and the soak ends with 1.
+Each writer notes in its own diary what it is about to write, and that it has written it. The check derives from the
+diaries which values each element may have. The program prints violations and then exits with 1.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 def writer(place: Path, diary: Path, number: int, seed: int) -> None:
-    """Writes to elements of its own, of all chunks: number `n` owns those that leave `n` when divided by the number of
-    writers. A value tells who wrote it and in which step."""
+    """Writes its own elements in all chunks: writer `n` owns those whose index modulo the number of writers is `n`. A
+    value identifies the writer and the step."""
     random = Random(seed)
     names = list(LAYOUTS)
     arrays = {name: omnizarr.open_array(place / name) for name in names}
@@ -72,7 +72,7 @@ def writer(place: Path, diary: Path, number: int, seed: int) -> None:
 
 
 def check(place: Path, diaries: list[Path]) -> list[str]:
-    """What is wrong with what is stored, by the diaries."""
+    """The differences between the stored data and the diaries."""
     may: dict[str, list[set[int]]] = {name: [{0} for _ in range(LENGTH)] for name in LAYOUTS}
     attributes: dict[tuple[str, str], int] = {}
     appended: dict[int, list[int]] = {}
@@ -98,9 +98,9 @@ def check(place: Path, diaries: list[Path]) -> list[str]:
             if value not in may[name][index]
         ]
         for (where, key), value in attributes.items():
-            # One more may have been written and not noted before its writer died.
+            # The writer may have written one more attribute before it was killed, without noting it.
             if where == name and (z.attrs.get(key, -1) // 1000, z.attrs.get(key, -1)) < (value // 1000, value):
-                wrong.append(f"attribute {key} of {name} is {z.attrs.get(key)}, and was {value}")
+                wrong.append(f"attribute {key} of {name} is {z.attrs.get(key)}, but was {value}")
     rows = omnizarr.open_array(place / "rows", mode="r")[...]
     if not (rows[:, 0] == rows[:, 1]).all():
         wrong.append("a row has values of two writers")
@@ -109,8 +109,8 @@ def check(place: Path, diaries: list[Path]) -> list[str]:
     for value, notes in appended.items():
         done = -notes[1] if len(notes) > 1 else None
         if there.get(value, 0) not in ({done} if done is not None else {0, notes[0]}):
-            wrong.append(f"{there.get(value, 0)} rows of {value}, of which {notes} were to be")
-    wrong += [f"a row of {value} that nobody wrote" for value in there if value not in appended]
+            wrong.append(f"{there.get(value, 0)} rows of {value}; the diary notes {notes}")
+    wrong += [f"a row of {value} that no writer wrote" for value in there if value not in appended]
     for store in (omnizarr.LocalStore(place, read_only=True),):
         wrong += [f"`{key}` is listed" for key in store.list() if "omnizarr" in key]
     return wrong
@@ -146,7 +146,7 @@ def main() -> int:
         for child in children:
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             if status != -signal.SIGKILL:
-                wrong.append(f"a writer ended by itself, with {status}")
+                wrong.append(f"a writer failed with exit code {status}")
         wrong += check(data, diaries)
         rounds += 1
     for name in (*LAYOUTS, "rows"):
@@ -154,10 +154,10 @@ def main() -> int:
         length = len(z)
         z.resize((length + 50, *z.shape[1:]))
         if z[length:].any():
-            wrong.append(f"{name}: what a dead writer left outside came back")
+            wrong.append(f"{name}: leftover data of a killed writer came back")
         list(z.store.list())
     left = [str(path) for path in data.rglob("*") if temp_names.is_temporary(path.name)]
-    wrong += [f"left behind: {path}" for path in left]
+    wrong += [f"leftover file: {path}" for path in left]
     writes = sum(text.count('"done"') for text in (diary.read_text() for diary in diaries))
     rows = len(omnizarr.open_array(data / "rows")) - 50
     print(

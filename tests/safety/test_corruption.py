@@ -1,4 +1,4 @@
-"""Promise 6: what is stored and damaged is noticed, and the error says where it is."""
+"""Promise 6: damaged data are detected, and the error names their location."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def check_error(error: ChunkError) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_what_is_truncated_or_extended_is_an_error_that_says_where(codec: str) -> None:
+def test_truncated_or_extended_values_raise_an_error_that_names_the_chunk(codec: str) -> None:
     z, good = made(codec)
     for bad in longer_or_shorter(good):
         if codec == "shards" and len(bad) > len(good) and bad.endswith(good):
             continue  # a shard may begin with a gap (R103)
         if codec == "gzip" and bad == good + bytes(1):
-            continue  # zeros behind it are padding, as gzip itself has it
+            continue  # trailing zeros are padding, as in gzip itself
         z.store.set("group/a/c/0/0", bad)
         with pytest.raises(ChunkError) as caught:
             z[...]
@@ -63,7 +63,7 @@ def test_what_is_truncated_or_extended_is_an_error_that_says_where(codec: str) -
 
 
 @pytest.mark.parametrize("codec", CHECKED)
-def test_a_flipped_bit_is_noticed_wherever_there_is_a_checksum(codec: str) -> None:
+def test_a_flipped_bit_is_detected_wherever_there_is_a_checksum(codec: str) -> None:
     z, good = made(codec)
     noticed = 0
     for bad in flipped(good, seed=1, times=12):
@@ -75,12 +75,12 @@ def test_a_flipped_bit_is_noticed_wherever_there_is_a_checksum(codec: str) -> No
                 check_error(error)
                 noticed += 1
             else:
-                # A part may not touch the bit; and gzip has bits that mean nothing, such as the time.
+                # A partial read may not touch the bit; and some bits of gzip mean nothing, such as the time.
                 np.testing.assert_array_equal(found, DATA[key])
     assert noticed > 20
 
 
-def test_swapped_chunks_are_noticed_if_their_sizes_differ() -> None:
+def test_swapped_chunks_are_detected_if_their_sizes_differ() -> None:
     z = omnizarr.create_array(None, data=np.arange(10), chunks=((4, 6),), compressors=None)
     one, two = z.store.get("c/0"), z.store.get("c/1")
     z.store.set_each([("c/0", two), ("c/1", one)])
@@ -111,7 +111,7 @@ GOOD = [(0, 6), (6, 6), (12, 6), (18, 6)]
         ([(0, 5), (6, 6), (12, 6), (18, 6)], "expected 6 bytes"),
     ],
 )
-def test_a_shard_index_that_cannot_be_is_refused(entries: Any, why: str) -> None:
+def test_an_impossible_shard_index_is_rejected(entries: Any, why: str) -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(
         store, shape=(4, 6), dtype="u1", chunks=(4, 6), compressors=None, serializer=Sharding((2, 3), (Bytes(),))
@@ -123,12 +123,12 @@ def test_a_shard_index_that_cannot_be_is_refused(entries: Any, why: str) -> None
         z[...]
     assert caught.value.key == "c/0/0"
     with pytest.raises(ChunkError):
-        z[0, 0] = 9  # nothing is merged into what is damaged
+        z[0, 0] = 9  # a partial write does not merge into a damaged shard
     z[...] = 1
     assert (z[...] == 1).all()
 
 
-def test_a_damaged_index_is_noticed_by_partial_reads(tmp_path: Path) -> None:
+def test_a_damaged_index_is_detected_by_partial_reads(tmp_path: Path) -> None:
     for store in (omnizarr.MemoryStore(), omnizarr.LocalStore(tmp_path)):
         z = omnizarr.create_array(store, data=DATA, chunks=(2, 2), shards=(8, 8), overwrite=True)
         value = bytearray(store.get("c/0/0") or b"")

@@ -1,4 +1,4 @@
-"""`durable=True`: what is written is on the disk when the write returns, in the order that keeps it whole."""
+"""`durable=True`: data are on disk when the write returns, in an order that keeps them consistent after a crash."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import omnizarr
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What is done with files and directories, by their names; temporary ones are called `new`."""
+    """The operations on files and directories, by name; temporary names are replaced by `new`."""
     found: list[tuple[str, str]] = []
     names: dict[int, str] = {}
 
@@ -43,7 +43,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_file_is_on_the_disk_before_its_name_and_its_name_before_the_end(tmp_path: Path, calls: Any) -> None:
+def test_a_file_is_synced_before_its_rename_and_its_directory_before_the_end(tmp_path: Path, calls: Any) -> None:
     store = omnizarr.LocalStore(tmp_path / "root", durable=True)
     (tmp_path / "root").mkdir()
     calls.clear()
@@ -68,7 +68,7 @@ def test_a_file_is_on_the_disk_before_its_name_and_its_name_before_the_end(tmp_p
     assert calls == [("unlink", "k"), ("fsync", "b")]
 
 
-def test_a_batch_is_written_then_synced_then_named_then_its_directory_once(tmp_path: Path, calls: Any) -> None:
+def test_a_batch_is_written_then_synced_then_renamed_then_its_directory_synced_once(tmp_path: Path, calls: Any) -> None:
     store = omnizarr.LocalStore(tmp_path, durable=True)
     store.set("a/k", b"")
     calls.clear()
@@ -100,7 +100,7 @@ def test_ordinary_stores_sync_nothing(tmp_path: Path, calls: Any) -> None:
     assert "fsync" not in {what for what, _ in calls}
 
 
-def test_it_is_kept_by_what_comes_from_it(tmp_path: Path) -> None:
+def test_derived_stores_are_durable_too(tmp_path: Path) -> None:
     import copy
     import pickle
 

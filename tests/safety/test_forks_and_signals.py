@@ -1,4 +1,4 @@
-"""Promise 5: forking in the middle of reads, loaders with forked workers, objects that threads share, and Ctrl-C."""
+"""Promise 5: forks during reads, data loaders with forked workers, objects that threads share, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def z(request: Any, tmp_path: Path) -> omnizarr.Array:
     return omnizarr.create_array(tmp_path / "x.zarr", data=data, **LAYOUTS[request.param])
 
 
-def test_forking_in_the_middle_of_reads(z: omnizarr.Array) -> None:
+def test_forking_during_reads(z: omnizarr.Array) -> None:
     expected = z[...]
     stop = threading.Event()
     wrong: list[int] = []
@@ -50,7 +50,7 @@ def test_forking_in_the_middle_of_reads(z: omnizarr.Array) -> None:
     def check() -> None:
         assert (z[...] == expected).all()
         assert (omnizarr.open_array(z.store)[3:40, 5:90] == expected[3:40, 5:90]).all()
-        z[0, 0] = expected[0, 0]  # and it may write
+        z[0, 0] = expected[0, 0]  # the child can write, too
 
     with omnizarr.config(threads=4):
         children = [forked(check) for _ in range(12)]
@@ -136,8 +136,9 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 @pytest.mark.parametrize("kind", ["chunks", "shards", "v2", "memory", "zip", "sqlite"])
-def test_forking_in_the_middle_of_the_first_use_of_all(tmp_path: Path, kind: str) -> None:
-    """When another thread imports one thing after the other: whenever that is, the child finds all it needs."""
+def test_forking_during_the_first_use_of_omnizarr(tmp_path: Path, kind: str) -> None:
+    """Another thread imports one module after the other. Whenever the fork happens, the child can import what it
+    needs."""
     data = np.arange(64 * 64, dtype="u2").reshape(64, 64)
     for name in ("x.zarr.zip", "x.sqlite"):
         omnizarr.create_array(tmp_path / name, data=data, chunks=(8, 8))
@@ -156,8 +157,8 @@ def held() -> list[bool]:
 
 
 @pytest.mark.parametrize("failing", [False, True])
-def test_locks_are_held_while_somebody_forks_and_free_then(monkeypatch: pytest.MonkeyPatch, failing: bool) -> None:
-    """Even if Ctrl-C comes in the middle, which Python does not let out of a fork."""
+def test_locks_are_held_during_a_fork_and_free_after_it(monkeypatch: pytest.MonkeyPatch, failing: bool) -> None:
+    """Also if Ctrl-C arrives during the fork; Python does not raise it out of a fork handler."""
     seen: list[list[bool]] = []
 
     def task() -> None:
@@ -225,7 +226,7 @@ os._exit(0)
 """
 
 
-def test_interrupts_while_somebody_forks_leave_nothing_locked(tmp_path: Path) -> None:
+def test_interrupts_during_a_fork_leave_no_lock_held(tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, tmp_path], capture_output=True, text=True, timeout=120
     )
@@ -262,7 +263,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in chi
 """
 
 
-def test_a_fork_by_a_signal_in_the_middle_of_a_read(tmp_path: Path) -> None:
+def test_a_signal_handler_can_fork_during_a_read(tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-c", FORKING_HANDLER, tmp_path], capture_output=True, text=True, timeout=120
     )
@@ -293,14 +294,14 @@ ready = True
 """
 
 
-def test_a_child_imports_anew_what_another_thread_has_not_imported_in_time(tmp_path: Path) -> None:
+def test_a_child_imports_again_what_another_thread_was_importing(tmp_path: Path) -> None:
     (tmp_path / "never_ready.py").write_text(NEVER_READY)
     finished = subprocess.run([sys.executable, "-c", HALF, tmp_path], capture_output=True, text=True, timeout=60)
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
 def load(z: omnizarr.Array, worker: int) -> None:
-    """What a worker of a data loader does: its own share of windows, in random order."""
+    """A worker of a data loader: reads its own share of windows in random order."""
     random = np.random.default_rng(worker)
     expected = np.random.default_rng(0).integers(0, 100, (128, 128))
     for _ in range(20):
@@ -309,16 +310,16 @@ def load(z: omnizarr.Array, worker: int) -> None:
         assert (z[window] == expected[window]).all()
 
 
-def test_loaders_with_eight_forked_workers_read_right(z: omnizarr.Array) -> None:
+def test_data_loaders_with_eight_forked_workers_read_correctly(z: omnizarr.Array) -> None:
     with omnizarr.config(threads=2):
-        z[...]  # so that the parent has threads, and caches what it read
+        z[...]  # gives the parent threads and cached chunks
         run_all(load, [(z, worker) for worker in range(8)])
         cached = omnizarr.open_array(z.store, cache="1 MiB")
         cached[...]
         run_all(load, [(cached, worker) for worker in range(8)])
 
 
-def test_handles_groups_attributes_and_stores_may_be_shared_by_threads(tmp_path: Path) -> None:
+def test_threads_can_share_handles_groups_attributes_and_stores(tmp_path: Path) -> None:
     group = omnizarr.create_group(tmp_path / "g")
     z = group.create_array("a", shape=(8, 64), dtype="i4", chunks=(8, 16))
 
@@ -363,7 +364,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize("what", ["read", "write"])
-def test_control_c_stops_it_and_leaves_no_half_state(tmp_path: Path, what: str) -> None:
+def test_control_c_stops_a_write_and_leaves_no_partial_chunk(tmp_path: Path, what: str) -> None:
     place = tmp_path / "x.zarr"
     z = omnizarr.create_array(place, shape=(256, 256), dtype="i4", chunks=(32, 32))
     z[...] = 2
@@ -379,5 +380,5 @@ def test_control_c_stops_it_and_leaves_no_half_state(tmp_path: Path, what: str) 
         assert running.returncode == 0
         z[0, 0] = z[0, 1]
         found = z[...].reshape(8, 32, 8, 32)
-        assert (found == found[:, :1, :, :1]).all(), "a chunk is written wholly or not at all"
+        assert (found == found[:, :1, :, :1]).all(), "a chunk is written completely or not at all"
         assert not [path for path in place.rglob("*") if temp_names.is_temporary(path.name)]

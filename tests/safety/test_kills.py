@@ -1,5 +1,5 @@
-"""Promise 3: a writer that is killed at any moment leaves every chunk, shard and document old or new; and what it left
-besides is not seen, in nobody's way, and swept."""
+"""Promise 3: after a writer is killed at any moment, every chunk, shard and document is old or new. Its leftovers are
+invisible, block no other writer, and are removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.safety.ptrace import kill_at, reason_not_to
 
 GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
 REASON = reason_not_to()
-EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; an ordinary run takes some of them
+EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the test takes a sample
 SHAPE, CHUNKS = (6, 8), (3, 4)
 OLD = np.arange(48, dtype="i4").reshape(SHAPE) + 1
 
@@ -68,14 +68,14 @@ ACTS: dict[str, Callable[[omnizarr.Array], None]] = {
 
 
 def check(place: Path, zarr_format: Any, act: str) -> None:
-    """Everything is old or new, chunk by chunk; and nobody is in the way of the next one."""
+    """Checks that every chunk is old or new, and that the next writer is not blocked."""
     z = opened(place, zarr_format)
     found = z[...]
     assert z.attrs.asdict() in ({"old": 1}, {"new": 2, "old": 3})
     assert z.shape in {"appended": [SHAPE, (8, 8)], "shrunk": [SHAPE, (4, 8)]}.get(act, [SHAPE])
     if act == "appended":
         assert (found[:6] == OLD).all()
-        assert (found[6:] == 1000).all(), "rows that can be seen are there"
+        assert (found[6:] == 1000).all(), "visible rows have their data"
     elif act == "shrunk":
         assert (found[:4] == OLD[:4]).all()
     else:
@@ -89,9 +89,9 @@ def check(place: Path, zarr_format: Any, act: str) -> None:
             for column in range(0, 8, 4):
                 chunk = np.s_[row : row + 3, column : column + 4]
                 assert any((found[chunk] == state[chunk]).all() for state in (OLD, new))
-    keys = list(z.store.list())  # which sweeps, too
+    keys = list(z.store.list())  # listing also removes leftovers
     assert not [key for key in keys if "omnizarr" in key]
-    # The next one finds no lock, and nothing of what was left outside the array.
+    # The next writer finds no lock, and no leftover data outside the array.
     z.resize((9, 8))
     assert (z[found.shape[0] :] == 0).all()
     z.append(np.full((1, 8), 7, "i4"))
@@ -120,13 +120,13 @@ def test_a_writer_that_is_killed_at_any_system_call(tmp_path: Path, zarr_format:
         if not alive:
             break
         killed += 1
-        stop += 1 if EVERY else random.randint(1, 40)  # others for each generation and act
+        stop += 1 if EVERY else random.randint(1, 40)  # another sample for each generation and act
     print(f"{zarr_format} {act}: killed at {killed} of {stop} moments")
     assert killed > 1
 
 
 def scribble(place: Path, seed: int) -> None:
-    """Writes of all kinds, one after the other, until somebody puts an end to it."""
+    """Writes of all kinds, one after the other, until the process is killed."""
     z = omnizarr.open_array(place)
     random = np.random.default_rng(seed)
     while True:
@@ -155,8 +155,8 @@ def test_writers_that_are_killed_at_random(tmp_path: Path, options: dict[str, An
             killed_after(lambda number=number: scribble(place, number), random.uniform(0, 0.03))  # type: ignore[misc]
             z.refresh()
             values = z[...]
-            assert (values > 0).all(), "an element that nobody wrote"
-            for start in range(0, 32, 4):  # all writes are whole quarters of what is stored together, or more
+            assert (values > 0).all(), "no writer wrote this element"
+            for start in range(0, 32, 4):  # every write covers whole quarters of a chunk or shard
                 assert len(set(values[start : start + 4].tolist())) == 1
             assert len(set(z.attrs["n"])) == 1
     z.resize(len(z) + 100)

@@ -1,4 +1,4 @@
-"""Arrays, groups and stores against plain models: several handles, in any order, agree with NumPy and a dict."""
+"""State machines: arrays, groups and stores with several handles agree with NumPy and a dict in any order of calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = st.sampled_from(["memory", "local", "sqlite"])
 
 
 class WithStore(RuleBasedStateMachine):
-    """What the machines share: a place, which is gone when they are done."""
+    """Shared by the machines: a temporary location."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class WithStore(RuleBasedStateMachine):
 
 
 class ArrayMachine(WithStore):
-    """Three handles of an array, of which each may be stale, and the array that NumPy would have."""
+    """Three handles of an array, each possibly stale, and the NumPy array that they should equal."""
 
     @initialize(kind=KINDS, layout=st.sampled_from(LAYOUTS))
     def create(self, kind: str, layout: dict[str, Any]) -> None:
@@ -60,7 +60,7 @@ class ArrayMachine(WithStore):
 
     @rule(which=st.integers(0, 2), data=st.data(), value=st.integers(-3, 300))
     def write(self, which: int, data: st.DataObject, value: int) -> None:
-        # A stale handle knows of less, or of more; it writes where both agree that there is something.
+        # A stale handle has an older shape. The rule writes only where both shapes have elements.
         handle = self.handles[which]
         shape = tuple(map(min, handle.shape, self.model.shape))
         key = tuple(
@@ -92,7 +92,7 @@ class ArrayMachine(WithStore):
         resized[common] = self.model[common]
         self.model = resized
         assert self.handles[which].shape == meant
-        # Who still thinks that it is larger would write outside of it.
+        # A handle with the old, larger shape would write outside the array.
         for handle in self.handles:
             handle.refresh()
 
@@ -101,7 +101,7 @@ class ArrayMachine(WithStore):
         if value is None:
             self.attributes.pop(name, None)
             self.handles[which].attrs.pop(name, None)
-            if name in omnizarr.open_array(self.store).attrs:  # the handle did not know of it
+            if name in omnizarr.open_array(self.store).attrs:  # the handle did not know this attribute
                 self.handles[which].refresh().attrs.pop(name)
         else:
             self.attributes[name] = value
@@ -114,7 +114,7 @@ class ArrayMachine(WithStore):
 
     @rule(which=st.integers(0, 2), number=st.integers(1, 6), value=st.integers(1, 9))
     def append_in_vain(self, which: int, number: int, value: int) -> None:
-        """One of its requests fails: it is done wholly, or nothing can be seen of it."""
+        """One of its requests fails: the append is then complete or invisible."""
         if not self.store.locking or self.model.shape[0] > 30:
             return
         faulty = FaultyStore(self.store)
@@ -138,7 +138,7 @@ class ArrayMachine(WithStore):
 
 
 class GroupMachine(WithStore):
-    """Two handles of a group, and a dict of what is in it."""
+    """Two handles of a group, and a dict of its members."""
 
     @initialize(kind=KINDS, zarr_format=st.sampled_from([2, 3]))
     def create(self, kind: str, zarr_format: Any) -> None:
@@ -200,7 +200,7 @@ class GroupMachine(WithStore):
 
 
 class StoreMachine(WithStore):
-    """Two stores that show one place, and a dict."""
+    """Two stores on one location, and a dict."""
 
     versions = Bundle("versions")
 
@@ -245,7 +245,7 @@ class StoreMachine(WithStore):
         key, then, version = seen
         store = self.stores[which]
         done = store.erase_if(key, version) if value is None else store.set_if(key, value, version)
-        # Equal bytes may be another state, or count as the same; other bytes never do.
+        # Equal bytes may count as another version or the same; different bytes never as the same.
         assert not done or self.values.get(key) == then
         if done:
             self.values.pop(key, None)

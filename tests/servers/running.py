@@ -1,4 +1,4 @@
-"""Starting servers, each on a port of its own, and making sure that none outlives the tests."""
+"""Starts servers, each on its own port, and ends them with the tests."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tests.servers.install import AZURITE, PYTHON_SERVERS, executable, reason
 __all__ = ["RunningServer", "azurite", "moto", "rclone"]
 
 _ACCOUNT = "devstoreaccount1"
-# The key of the account that every Azurite has; it is printed in its manual.
+# The key of the account that every Azurite has; its manual documents it.
 _ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 _NUMBERS = count()
-# moto looks at a condition and then writes, and another of its threads may come between: two conditional writes could
-# both succeed, which S3 never does. So it does one thing at a time.
+# moto checks a condition and then writes, and another of its threads can write in between: two conditional writes could
+# both succeed, which never happens on S3. So the lock makes it handle one request at a time.
 _MOTO = """
 import sys, threading
 from moto.server import DomainDispatcherApplication, create_backend_app
@@ -49,18 +49,18 @@ run_simple("127.0.0.1", int(sys.argv[1]), one_at_a_time, threaded=True)
 
 @dataclass(frozen=True)
 class RunningServer:
-    """Where a server can be reached, and what one must say to it."""
+    """The URL of a server, and the options to access it."""
 
     url: str
     endpoint: str
     options: dict[str, Any] = field(default_factory=dict)
 
     def new(self) -> str:
-        """The URL of an empty place."""
+        """The URL of an empty location."""
         return f"{self.url}/{os.getpid()}-{next(_NUMBERS)}"
 
     def through(self, endpoint: str) -> dict[str, Any]:
-        """The options with which a proxy is used."""
+        """The options to access it through a proxy."""
         return {**self.options, "endpoint": self.options["endpoint"].replace(self.endpoint, endpoint)}
 
 
@@ -117,7 +117,7 @@ def moto(folder: Path) -> Iterator[RunningServer]:
 
 @contextmanager
 def azurite(folder: Path) -> Iterator[RunningServer]:
-    """Azure's blobs."""
+    """Azure Blob Storage."""
     if (why := reason(AZURITE)) is not None:
         pytest.skip(f"azurite: {why}")
     node = shutil.which("node")
@@ -150,7 +150,7 @@ def _make_container(endpoint: str, name: str) -> None:
 
 @contextmanager
 def rclone(folder: Path, files: Path) -> Iterator[RunningServer]:
-    """A web server that knows ranges."""
+    """A web server that supports ranges."""
     if (why := reason(PYTHON_SERVERS)) is not None:
         pytest.skip(f"rclone: {why}")
     port = _free_port()
