@@ -20,7 +20,7 @@ from hypothesis.extra import numpy as arrays
 import omnizarr
 from omnizarr import ChunkCache
 from omnizarr.errors import ArgumentError, ChunkError
-from omnizarr.store import snapshot
+from omnizarr.store.local import snapshot
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "raw": {"chunks": (3, 4), "compressors": None},

@@ -24,6 +24,7 @@ from omnizarr.errors import ChunkError
 from omnizarr.grids.regular import RegularAxis
 from omnizarr.indexing import Projection, key_items, numpy_key, only_chunk, pieces
 from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore
+from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 
 CODECS: dict[str, Any] = {"raw": None, "zstd": Zstd(1), "blosc": Blosc("lz4"), "gzip": Gzip(1)}
 # How a chunk reaches its place: in a row that is staged, in a row that is contiguous where it goes, alone and entire,
@@ -196,10 +197,6 @@ def test_parts_of_a_shard_come_from_one_state_of_it(tmp_path: Path) -> None:
 
         turn = 0
 
-        def __init__(self, inner: Store) -> None:
-            super().__init__(inner)
-            self.holds = False
-
         def get_partial_values(self, requests: Any) -> Any:
             if self.turn < 3:
                 self.turn += 1
@@ -223,7 +220,7 @@ def test_parts_of_a_shard_come_from_one_state_though_they_are_asked_for_side_by_
 
         def __init__(self, inner: Store) -> None:
             super().__init__(inner)
-            self.remote, self.holds, self.in_memory = True, False, False
+            self.remote, self.in_memory = True, False
 
         def get_partial_values(self, requests: Any) -> Any:
             answers = [self.inner.get(*requests[-1])]
@@ -279,13 +276,16 @@ def test_a_whole_write_is_not_undone_by_a_partial_one() -> None:
     omnizarr.create_array(inner, shape=4, dtype="i4", chunks=4)[...] = 1
     read, written = threading.Event(), threading.Event()
 
-    class Slow(WrapperStore):
-        def get_versioned(self, key: str) -> Any:
-            value = super().get_versioned(key)
+    class SlowUpdates(ForwardedUpdates):
+        def read(self, key: str, limit: int | None = None) -> Any:
+            value = super().read(key, limit)
             if key == "c/0" and not read.is_set():
                 read.set()
                 written.wait()
             return value
+
+    class Slow(WrapperStore):
+        updates = forwarded("updates", SlowUpdates)
 
     partial = threading.Thread(target=lambda: omnizarr.open_array(Slow(inner)).__setitem__(0, 5))
     partial.start()

@@ -151,15 +151,6 @@ class BackwardStore(WrapperStore):
     def set_each(self, items: Any) -> None:
         Store.set_each(self, items)
 
-    def get_versioned(self, key: str) -> Any:
-        return Store.get_versioned(self, key)
-
-    def set_if(self, key: str, value: Buffer, version: Any) -> bool:
-        return Store.set_if(self, key, value, version)
-
-    def erase_if(self, key: str, version: Any) -> bool:
-        return Store.erase_if(self, key, version)
-
 
 @dataclass(frozen=True, slots=True)
 class Backward(StorageTransformer):

@@ -10,7 +10,9 @@ import pytest
 import omnizarr
 import omnizarr.api.location
 from omnizarr.errors import MetadataError
+from omnizarr.store import WrapperStore
 from omnizarr.store.requests.window import Window
+from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from omnizarr.testing import RecordingStore
 
 
@@ -226,28 +228,27 @@ def test_what_is_gone_since_it_was_listed_is_no_group_of_a_draft() -> None:
     assert [name for name, _ in group.members()] == ["there"]
 
 
-class FarAway(omnizarr.MemoryStore):
+class FarUpdates(ForwardedUpdates):
+    def read(self, key: str, limit: int | None = None) -> Any:
+        if self._store.together is not None:
+            self._store.together.wait(timeout=30)
+        return super().read(key, limit)
+
+
+class FarAway(WrapperStore):
     """Answers three questions together, and none of them alone."""
 
-    remote = True
+    updates = forwarded("updates", FarUpdates)
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(omnizarr.MemoryStore())
+        self.remote = True
         self._window = Window()
         self.together: threading.Barrier | None = None
 
     @property
     def window(self) -> Window:
         return self._window
-
-    def get_versioned(self, key: str) -> tuple[Any, Any]:
-        if self.together is not None:
-            self.together.wait(timeout=30)
-        return super().get_versioned(key)
-
-    def set_if(self, key: str, value: Any, version: Any) -> bool:
-        self.together = None  # that it looks once more before it writes is its own affair
-        return super().set_if(key, value, version)
 
 
 def test_the_documents_of_a_node_are_asked_for_together_before_it_is_changed() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.store import Store, retry
+from omnizarr.store import Store, Updates, provides, retry
+from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from tests.safety.processes import run_all
 
 WRITERS = 8
@@ -120,11 +121,24 @@ def test_a_stale_handle_keeps_rows_that_others_appended_to_its_last_chunk(tmp_pa
             assert z[...].tolist() == [0, 0, 0, 0, 0, 6, 7]
 
 
+class ConditionalUpdates(Updates):
+    def __init__(self, store: Conditional) -> None:
+        self._random = store.random
+        assert store.inner.updates is not None
+        self._inner: Updates = store.inner.updates
+
+    def read(self, key: str, limit: int | None = None) -> Any:
+        return self._inner.read(key, limit)
+
+    def write(self, key: str, value: Any, version: Any) -> bool:
+        return (version is None or self._random.random() < 0.7) and self._inner.write(key, value, version)
+
+
 class Conditional(Store):
     """A store with conditional writes but no locks, as object stores are. Some writes fail because of a competing
     writer."""
 
-    conditional = True
+    updates = provides(ConditionalUpdates)
 
     def __init__(self) -> None:
         self.inner = omnizarr.MemoryStore()
@@ -145,9 +159,6 @@ class Conditional(Store):
 
     def list_prefix(self, prefix: str) -> Any:
         return self.inner.list_prefix(prefix)
-
-    def set_if(self, key: str, value: Any, version: Any) -> bool:
-        return (version is None or self.random.random() < 0.7) and self.inner.set_if(key, value, version)
 
     def lock(self, keys: Any, *, shared: bool = False) -> Any:
         raise AssertionError("it cannot lock")
@@ -185,8 +196,19 @@ def test_a_chunk_that_becomes_empty_is_erased_only_if_no_other_writer_changed_it
         assert store.get("c/0") is None
 
 
+class InterruptedUpdates(ForwardedUpdates):
+    def read(self, key: str, limit: int | None = None) -> Any:
+        found = super().read(key, limit)
+        act, self._store.act = self._store.act, None
+        if act is not None and key == "c/0":
+            act()
+        return found
+
+
 class Interrupting(omnizarr.store.WrapperStore):
     """A store in which another writer changes a chunk between the read and the write of an update."""
+
+    updates = forwarded("updates", InterruptedUpdates)
 
     def __init__(self, inner: Store, act: Any) -> None:
         super().__init__(inner)
@@ -195,13 +217,6 @@ class Interrupting(omnizarr.store.WrapperStore):
     @property
     def location(self) -> str:
         return "another process"  # in one process, the process lock would make them wait for each other
-
-    def get_versioned(self, key: str) -> Any:
-        found = self.inner.get_versioned(key)
-        act, self.act = self.act, None
-        if act is not None and key == "c/0":
-            act()
-        return found
 
 
 @pytest.mark.parametrize("other", ["part", "whole", "erase", "the same"])

@@ -1,4 +1,4 @@
-"""Values that are held while parts of them are read, and indexes of shards that are kept as long as they are true."""
+"""Snapshots of values, and shard indexes that are cached as long as they are current."""
 
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.store import LocalStore, MemoryStore, PrefixStore, ReadOnlyStore, Store, WrapperStore, snapshot
+from omnizarr.store import (
+    LocalStore,
+    MemoryStore,
+    PrefixStore,
+    ReadOnlyStore,
+    Snapshot,
+    Store,
+    TransparentStore,
+    WrapperStore,
+)
+from omnizarr.store.local import snapshot
 from omnizarr.testing import RecordingStore
 from omnizarr.transformers import ArrayPlace, MemoryCache
 
@@ -21,24 +31,28 @@ def stores(folder: Path) -> dict[str, Store]:
         "memory": MemoryStore(),
         "local": LocalStore(folder / "local"),
         "prefix": PrefixStore(LocalStore(folder / "below"), "a/b"),
-        "wrapper": WrapperStore(MemoryStore()),
+        "transparent": TransparentStore(MemoryStore()),
     }
 
 
-@pytest.mark.parametrize("name", ["memory", "local", "prefix", "wrapper"])
-def test_a_held_value_stays_as_it_was(name: str, tmp_path: Path) -> None:
+def opened(store: Store, key: str) -> Snapshot | None:
+    assert store.snapshots is not None
+    return store.snapshots.open(key)
+
+
+@pytest.mark.parametrize("name", ["memory", "local", "prefix", "transparent"])
+def test_a_snapshot_stays_as_it_was(name: str, tmp_path: Path) -> None:
     store = stores(tmp_path)[name]
-    assert store.holds
-    assert store.hold("k") is None
+    assert opened(store, "k") is None
     store.set("k", b"0123456789")
-    value = store.hold("k")
+    value = opened(store, "k")
     assert value is not None
     store.set("k", b"other")
     assert (value.size, bytes(value.get((2, 3))), bytes(value.get((-2, None)))) == (10, b"234", b"89")
     store.erase("k")
     assert bytes(value.get((0, None))) == b"0123456789"
     value.close()
-    assert store.hold("k") is None
+    assert opened(store, "k") is None
 
 
 @pytest.mark.parametrize("name", ["memory", "local"])
@@ -50,7 +64,7 @@ def test_its_version_tells_it_from_others(name: str, tmp_path: Path, monkeypatch
         store.set("k", content)
         time.sleep(0.02)  # so that the clock that dates files has ticked
         for _ in range(2):
-            value = store.hold("k")
+            value = opened(store, "k")
             assert value is not None
             versions.append(value.version)
             value.close()
@@ -60,7 +74,7 @@ def test_its_version_tells_it_from_others(name: str, tmp_path: Path, monkeypatch
 def test_a_file_that_was_made_a_moment_ago_has_no_version(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     store.set("k", b"new")
-    fresh = store.hold("k")
+    fresh = opened(store, "k")
     os.utime(tmp_path / "k", ns=(0, 0))  # which dates the change of the dates themselves
     assert fresh is not None
     assert fresh.version is None
@@ -85,12 +99,12 @@ def test_dates_in_whole_seconds_settle_later(tmp_path: Path) -> None:
     assert version(now - 3 * second) is not None
 
 
-def test_what_is_no_file_is_not_held(tmp_path: Path) -> None:
+def test_a_directory_has_no_snapshot(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    assert LocalStore(tmp_path).hold("folder") is None
+    assert opened(LocalStore(tmp_path), "folder") is None
 
 
-def test_who_shows_other_values_does_not_hold_those_of_the_inner_store() -> None:
+def test_a_wrapper_that_shows_other_values_offers_no_snapshots() -> None:
     class Louder(WrapperStore):
         def get(self, key, range=None):  # type: ignore[no-untyped-def]
             found = self.inner.get(key, range)
@@ -100,35 +114,8 @@ def test_who_shows_other_values_does_not_hold_those_of_the_inner_store() -> None
     inner.set("k", b"quiet")
     cached = MemoryCache(2**10).wrap(inner, ArrayPlace("", (4,), (2,), omnizarr.chunk_keys.DefaultKeys()))
     for store in (Louder(inner), RecordingStore(inner), cached):
-        assert not store.holds
-        assert store.hold("k") is None
-    assert ReadOnlyStore(inner).holds
-
-
-def test_who_derives_from_a_store_and_shows_other_values_says_itself_how_they_are_held(tmp_path: Path) -> None:
-    class Mixin:
-        def get(self, key, range=None):  # type: ignore[no-untyped-def]
-            return super().get(key, range)  # type: ignore[misc]
-
-    class Memory(MemoryStore):
-        get = Mixin.get
-
-    class Local(Mixin, LocalStore):
-        pass
-
-    class Below(Mixin, PrefixStore):
-        pass
-
-    class Renamed(LocalStore):
-        pass
-
-    class Told(Local):
-        hold = LocalStore.hold
-        holds = True
-
-    inner = LocalStore(tmp_path)
-    assert [store.holds for store in (Memory(), Local(tmp_path), Below(inner, "a"))] == [False] * 3
-    assert [store.holds for store in (Renamed(tmp_path), Told(tmp_path), PrefixStore(inner, "a"))] == [True] * 3
+        assert store.snapshots is None
+    assert ReadOnlyStore(inner).snapshots is not None
 
 
 @pytest.mark.parametrize("settled", [snapshot._SETTLED, -1])

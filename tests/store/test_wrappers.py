@@ -1,8 +1,9 @@
-"""Wrappers forward everything, and the two that change something change only that."""
+"""Wrappers forward every verb; transparent ones forward every capability, too; subclasses inherit no capability."""
 
 from __future__ import annotations
 
 import inspect
+from abc import ABC
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,39 @@ from omnizarr.errors import InvalidKeyError, ReadOnlyError
 from omnizarr.store import (
     Buffer,
     ByteRange,
+    CacheStore,
     LocalStore,
     MemoryStore,
     PrefixStore,
     ReadOnlyStore,
     Store,
+    TransparentStore,
     WrapperStore,
     as_read_only,
+    capabilities,
+    provides,
+    wrappers,
 )
-from omnizarr.store.contract import Version
-from omnizarr.testing import StoreSuite
+from omnizarr.store.capabilities import CAPABILITIES
+from omnizarr.store.old_names import OldNames
+from omnizarr.testing import RecordingStore, StoreSuite
 
 PUBLIC = [name for name in {**vars(Store), **Store.__annotations__} if not name.startswith("_")]
-METHODS = [name for name in PUBLIC if inspect.isfunction(getattr(Store, name))]
-PROPERTIES = [name for name in PUBLIC if name not in METHODS]
+VERBS = [name for name in PUBLIC if inspect.isfunction(getattr(Store, name))]
+DESCRIPTORS = [name for name in PUBLIC if name not in VERBS and name not in CAPABILITIES]
+TYPES = {
+    "snapshots": capabilities.Snapshots,
+    "versioned_reads": capabilities.VersionedReads,
+    "updates": capabilities.Updates,
+    "splicing": capabilities.Splicing,
+    "local_files": capabilities.LocalFiles,
+}
+METHODS = [
+    (name, method)
+    for name, kind in TYPES.items()
+    for method, member in vars(kind).items()
+    if inspect.isfunction(member) and not method.startswith("_")
+]
 
 
 class TestWrapper(StoreSuite):
@@ -33,6 +53,13 @@ class TestWrapper(StoreSuite):
 
     def make_store(self, tmp_path: Path) -> WrapperStore:
         return WrapperStore(MemoryStore())
+
+
+class TestTransparent(StoreSuite):
+    case_sensitive = False
+
+    def make_store(self, tmp_path: Path) -> TransparentStore:
+        return TransparentStore(LocalStore(tmp_path))
 
 
 class TestPrefixInMemory(StoreSuite):
@@ -51,69 +78,195 @@ class TestPrefixOfFiles(StoreSuite):
         return PrefixStore(PrefixStore(LocalStore(tmp_path), "/below/"), "here/")
 
 
-class Spy(MemoryStore):
-    """Answers every method with what it was asked."""
+class Spy:
+    """Answers every call with the name of the method and the arguments, batches taken apart."""
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in METHODS:
-            return lambda *arguments, **options: (name, arguments, options)
-        if name in PROPERTIES:
+    erases = True
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in CAPABILITIES:
+            return Spy(f"{name}.")
+        if name in DESCRIPTORS:
             return f"the {name} of the inner store"
-        return super().__getattribute__(name)
+        return lambda *given, **options: (
+            self._name + name,
+            *(list(one) if hasattr(one, "__next__") else one for one in given),
+            options,
+        )
 
 
-def test_the_contract_has_methods_and_properties():
-    assert {"get", "get_into", "set_if", "lock", "list_dir", "check_writable"} <= set(METHODS)
-    assert {"read_only", "location", "remote", "conditional"} <= set(PROPERTIES)
+ARGUMENTS: dict[str, Any] = {
+    "key": "k",
+    "keys": ["k"],
+    "range": (1, 2),
+    "start": 0,
+    "target": memoryview(b""),
+    "requests": [("k", (1, 2))],
+    "items": [("k", b"")],
+    "prefix": "k/",
+    "value": b"v",
+    "shared": True,
+    "version": 3,
+    "limit": 4,
+    "pieces": [b""],
+    "snapshot": object(),
+    "rows": [("k", ["1", "2"])],
+    "write": len,
+}
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_method_is_forwarded(name: str):
-    parameters = list(inspect.signature(getattr(Store, name)).parameters.values())[1:]
-    given = [object() for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
-    options = {parameter.name: object() for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
-    answer = getattr(WrapperStore(Spy()), name)(*given, **options)
-    if name != "check_writable":  # it has nothing to say
-        assert answer is None or answer == (name, tuple(given), options)
+def arguments(method: Any, name: str) -> tuple[list[Any], dict[str, Any]]:
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    given = {**ARGUMENTS, "items": [("k", 1, b"")]} if name == "set_partial_values" else ARGUMENTS
+    positional = [given[one.name] for one in parameters if one.kind is not one.KEYWORD_ONLY]
+    return positional, {one.name: given[one.name] for one in parameters if one.kind is one.KEYWORD_ONLY}
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_no_method_is_left_to_the_contracts_fallback(name: str):
+def test_the_contract_has_verbs_descriptors_and_capabilities() -> None:
+    assert {"get", "get_into", "lock", "task_lock", "list_dir", "check_writable", "file"} <= set(VERBS)
+    assert {"read_only", "location", "remote", "locking", "window"} <= set(DESCRIPTORS)
+    assert set(CAPABILITIES) == set(TYPES)
+    assert len(METHODS) == 10
+
+
+@pytest.mark.parametrize("name", [name for name in VERBS if name not in ("parent", "check_writable", "file")])
+def test_a_wrapper_forwards_every_verb(name: str) -> None:
+    given, options = arguments(getattr(Store, name), name)
+    answer = getattr(WrapperStore(Spy()), name)(*given, **options)  # type: ignore[arg-type]
+    if name in ("set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix", "flush", "close"):
+        assert answer is None
+    else:
+        assert answer == (name, *given, options)
     assert name in vars(WrapperStore)
     assert inspect.signature(getattr(WrapperStore, name)) == inspect.signature(getattr(Store, name))
 
 
-@pytest.mark.parametrize("name", PROPERTIES)
-def test_every_property_is_forwarded(name: str):
-    assert getattr(WrapperStore(Spy()), name) == f"the {name} of the inner store"
+@pytest.mark.parametrize("name", DESCRIPTORS)
+def test_a_wrapper_forwards_every_descriptor(name: str) -> None:
+    assert getattr(WrapperStore(Spy()), name) == f"the {name} of the inner store"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("check_writable", "list", "flush", "close")])
-def test_a_prefix_store_changes_every_method_that_takes_keys(name: str):
-    assert name in vars(PrefixStore)
+@pytest.mark.parametrize("name", CAPABILITIES)
+def test_a_wrapper_forwards_no_capability(name: str) -> None:
+    assert getattr(WrapperStore(Spy()), name) is None  # type: ignore[arg-type]
+    assert getattr(WrapperStore(MemoryStore()), name) is None
+    assert WrapperStore(Spy()).file("k") is None  # type: ignore[arg-type]
 
 
-def test_methods_without_an_answer_reach_the_inner_store_too():
+@pytest.mark.parametrize(("name", "method"), METHODS)
+@pytest.mark.parametrize("prefix", ["", "a/b/"])
+def test_a_transparent_store_forwards_every_capability(name: str, method: str, prefix: str) -> None:
+    class Moved(TransparentStore, keeps_capabilities=True):
+        def inner_key(self, key: str) -> str:
+            return prefix + key
+
+    capability = getattr(Moved(Spy()), name)  # type: ignore[arg-type]
+    assert isinstance(capability, TYPES[name])
+    assert method in vars(type(capability)), "a fallback of the contract would not reach the inner store"
+    given, options = arguments(getattr(TYPES[name], method), method)
+    moved = {"k": f"{prefix}k"}
+    expected = [moved.get(one, one) if isinstance(one, str) else one for one in given]
+    expected = [[f"{prefix}k"] if one == ["k"] else one for one in expected]
+    expected = [[(f"{prefix}k", ["1", "2"])] if one == ARGUMENTS["rows"] else one for one in expected]
+    assert getattr(capability, method)(*given, **options) == (f"{name}.{method}", *expected, options)
+
+
+def test_a_transparent_store_has_what_the_inner_store_has(tmp_path: Path) -> None:
+    for inner in (MemoryStore(), LocalStore(tmp_path), WrapperStore(MemoryStore())):
+        for store in (TransparentStore(inner), PrefixStore(inner, "a"), ReadOnlyStore(inner)):
+            for name in CAPABILITIES:
+                assert (getattr(store, name) is None) == (getattr(inner, name) is None)
+    assert PrefixStore(LocalStore(tmp_path), "a").file("k") == str(tmp_path / "a" / "k")
+
+
+def test_a_subclass_inherits_no_capability(tmp_path: Path) -> None:
+    """It may show other values, which the capabilities of its base would bypass."""
+
+    class Mixin:
+        def get(self, key: str, range: Any = None) -> Any:
+            return super().get(key, range)  # type: ignore[misc]
+
+    class Memory(MemoryStore):
+        get = Mixin.get  # type: ignore[assignment]
+
+    class Local(Mixin, LocalStore):  # type: ignore[misc]
+        pass
+
+    class Below(Mixin, PrefixStore):  # type: ignore[misc]
+        pass
+
+    class Renamed(LocalStore):
+        pass
+
+    inner = LocalStore(tmp_path)
+    for store in (Memory(), Local(tmp_path), Below(inner, "a"), Renamed(tmp_path)):
+        assert [getattr(store, name) for name in CAPABILITIES] == [None] * len(CAPABILITIES)
+        assert store.file("k") is None
+        assert isinstance(as_read_only(store), ReadOnlyStore)
+
+
+def test_a_subclass_may_keep_capabilities_or_have_its_own(tmp_path: Path) -> None:
+    class Same(LocalStore, keeps_capabilities=True):
+        pass
+
+    class Own(LocalStore):
+        snapshots = LocalStore.snapshots
+
+    class Derived(Own):
+        pass
+
+    class Fewer(LocalStore, keeps_capabilities=True):
+        local_files = None
+
+    inner = LocalStore(tmp_path)
+    for name in CAPABILITIES:
+        assert (getattr(Same(tmp_path), name) is None) == (getattr(inner, name) is None)
+    assert (Own(tmp_path).snapshots is None, Own(tmp_path).updates) == (False, None)
+    assert Derived(tmp_path).snapshots is None
+    assert (Fewer(tmp_path).snapshots is None, Fewer(tmp_path).local_files) == (False, None)
+    assert type(as_read_only(Same(tmp_path))) is Same
+
+
+def test_a_copy_offers_its_own_capabilities() -> None:
+    store = MemoryStore()
+    copied = as_read_only(store)
+    assert copied.updates is not None
+    with pytest.raises(ReadOnlyError):
+        copied.updates.write("k", b"x", None)
+
+
+def test_every_capability_is_abstract() -> None:
+    assert all(issubclass(kind, ABC) and kind.__abstractmethods__ for kind in TYPES.values())
+    assert {kind.__name__ for kind in TYPES.values()} <= set(capabilities.__all__)
+    assert [name for name in vars(OldNames) if name in CAPABILITIES] == []
+
+
+def test_writes_ask_whether_they_may_and_reach_the_inner_store() -> None:
     asked = []
 
     class Silent(MemoryStore):
         def __getattribute__(self, name: str) -> Any:
-            if name in METHODS:
+            if name in VERBS:
                 return lambda *arguments: asked.append(name)
             return super().__getattribute__(name)
 
     store = WrapperStore(Silent())
-    store.check_writable()
     store.set("k", b"")
     store.set_each([])
     store.set_partial_values([])
     store.erase("k")
     store.erase_values([])
     store.erase_prefix("")
-    assert asked == ["check_writable", "set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix"]
+    assert asked[1::2] == ["set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix"]
+    assert set(asked[::2]) == {"check_writable"}
 
 
-def test_equality_and_names():
+def test_equality_and_names() -> None:
     inner = MemoryStore()
     assert WrapperStore(inner) == WrapperStore(inner)
     assert WrapperStore(inner) != ReadOnlyStore(inner)
@@ -127,13 +280,13 @@ def test_equality_and_names():
     assert repr(ReadOnlyStore(inner)) == f"ReadOnlyStore({inner!r})"
 
 
-def test_as_read_only_wraps_only_what_can_write(tmp_path: Path):
+def test_as_read_only_wraps_only_what_can_write(tmp_path: Path) -> None:
     for store in (MemoryStore(), LocalStore(tmp_path)):
         store.set("k", b"x")
         closed = as_read_only(store)
         assert closed.read_only
         assert not store.read_only
-        assert type(closed) is type(store)  # a twin: no way leads from it to the one that writes
+        assert type(closed) is type(store)  # a copy: no reference leads from it to the one that writes
         assert closed == store
         assert closed.get("k") == b"x"
         with pytest.raises(ReadOnlyError):
@@ -145,7 +298,31 @@ def test_as_read_only_wraps_only_what_can_write(tmp_path: Path):
     assert isinstance(as_read_only(other), ReadOnlyStore)
 
 
-def test_a_prefix_store_stays_below_its_prefix():
+def test_a_read_only_store_refuses_to_write_through_its_capabilities(tmp_path: Path) -> None:
+    inner = LocalStore(tmp_path)
+    inner.set("k", b"x")
+    store = ReadOnlyStore(inner)
+    assert store.snapshots is not None
+    snapshot = store.snapshots.open("k")
+    assert snapshot is not None
+    acts: list[Any] = []
+    if store.updates is not None:
+        updates = store.updates
+        acts += [lambda: updates.write("k", b"y", None), lambda: updates.erase("k", None)]
+    if store.splicing is not None:
+        splicing = store.splicing
+        acts.append(lambda: splicing.splice("k", [b"y"], snapshot))
+    if store.local_files is not None:
+        local_files = store.local_files
+        acts.append(lambda: local_files.publish(["k"], lambda paths: bytes(len(paths))))
+    for act in acts:
+        with pytest.raises(ReadOnlyError):
+            act()
+    snapshot.close()
+    assert inner.get("k") == b"x"
+
+
+def test_a_prefix_store_stays_below_its_prefix() -> None:
     inner = MemoryStore()
     inner.set("secret", b"x")
     store = PrefixStore(inner, "a")
@@ -158,7 +335,7 @@ def test_a_prefix_store_stays_below_its_prefix():
         PrefixStore(inner, "../a")
 
 
-def test_a_prefix_store_locks_the_keys_that_are_stored():
+def test_a_prefix_store_locks_the_keys_that_are_stored() -> None:
     asked = []
 
     class Watched(MemoryStore):
@@ -171,7 +348,7 @@ def test_a_prefix_store_locks_the_keys_that_are_stored():
     assert asked == [(["a/k"], True)]
 
 
-def test_what_is_read_only_is_so_above_its_root_too():
+def test_what_is_read_only_is_so_above_its_root_too() -> None:
     inner = MemoryStore()
     found = ReadOnlyStore(PrefixStore(inner, "a/b")).parent()
     assert found is not None
@@ -182,20 +359,53 @@ def test_what_is_read_only_is_so_above_its_root_too():
     assert WrapperStore(PrefixStore(inner, "a/b")).parent() is None  # made for what it stands in front of
 
 
-def test_a_store_that_shows_other_values_is_not_conditional_by_itself() -> None:
-    """What it would be compared with, and what would be stored, is the other store's."""
+def test_a_store_that_shows_other_values_offers_updates_only_if_it_has_its_own() -> None:
+    """Those of the inner store compare and set what is stored there."""
 
     class Backward(WrapperStore):
         def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
             value = self.inner.get(key)
             return None if value is None else bytes(value)[::-1]
 
+    class BackwardUpdates(wrappers.ForwardedUpdates):
+        def read(self, key: str, limit: int | None = None) -> Any:
+            value, version = super().read(key, limit) or (None, None)
+            return None if value is None else bytes(value)[::-1], version
+
+        def write(self, key: str, value: Buffer, version: Any) -> bool:
+            return super().write(key, bytes(value)[::-1], version)
+
     class Compared(Backward):
-        def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-            return Store.get_versioned(self, key)
+        updates = wrappers.forwarded("updates", BackwardUpdates)
 
     inner = MemoryStore()
-    assert inner.conditional
-    assert (Backward(inner).conditional, Backward(inner).erases_if) == (False, False)
-    assert Compared(inner).conditional
-    assert WrapperStore(inner).conditional
+    inner.set("k", b"ab")
+    assert inner.updates is not None
+    assert Backward(inner).updates is None
+    assert WrapperStore(inner).updates is None
+    updates = Compared(inner).updates
+    assert updates is not None
+    assert updates.read("k") == (b"ba", b"ab")
+    assert updates.write("k", b"dc", b"ab")
+    assert inner.get("k") == b"cd"
+
+
+def test_a_capability_may_depend_on_the_store() -> None:
+    class Sometimes(MemoryStore):
+        snapshots = provides(lambda store: None if store.read_only else MemoryStore().snapshots)
+
+    store = Sometimes()
+    assert store.snapshots is not None
+    store._read_only = True
+    assert store.snapshots is None
+
+
+def test_updates_of_a_cache_bypass_what_it_holds() -> None:
+    inner = MemoryStore()
+    inner.set("k", b"old")
+    store = CacheStore(inner, max_age=None)
+    assert store.get("k") == b"old"
+    inner.set("k", b"new")
+    assert store.updates is not None
+    assert store.updates.read("k") == (b"new", b"new")
+    assert RecordingStore(WrapperStore(inner)).updates is None

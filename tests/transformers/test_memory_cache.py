@@ -16,6 +16,7 @@ from omnizarr._json import Problems
 from omnizarr.chunk_keys import DefaultKeys, DraftKeys
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store import CacheStore, LocalStore, MemoryStore, Store, WrapperStore
+from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
 from omnizarr.transformers import (
     ArrayPlace,
@@ -144,7 +145,7 @@ WRITES: dict[str, Callable[[Store], Any]] = {
     "set": lambda store: store.set("k", b"new"),
     "set_each": lambda store: store.set_each(iter([("x", b"x"), ("k", b"new")])),
     "set_partial_values": lambda store: store.set_partial_values([("k", 0, b"n"), ("k", 1, b"ew")]),
-    "set_if": lambda store: store.set_if("k", b"new", b"old"),
+    "updates.write": lambda store: store.updates.write("k", b"new", b"old"),  # type: ignore[union-attr]
     "erase": lambda store: store.erase("k"),
     "erase_values": lambda store: store.erase_values(["x", "k"]),
     "erase_prefix": lambda store: store.erase_prefix(""),
@@ -156,18 +157,24 @@ def test_what_was_remembered_is_not_given_beside_what_takes_its_place(method: st
     """A reader who has the index of a shard from the cache, and a chunk from the new shard, would not notice."""
     found: list[Any] = []
 
+    def watched(act: Callable[..., Any]) -> Callable[..., Any]:
+        def written(*arguments: Any) -> Any:
+            done = act(*arguments)
+            found.extend(store.get_partial_values([("k", None), ("k", (0, 2)), ("k", (1, 1))]))
+            return done
+
+        return written
+
+    class WatchedUpdates(ForwardedUpdates):
+        def write(self, *arguments: Any) -> bool:
+            return bool(watched(super().write)(*arguments))
+
     class Watched(WrapperStore):
+        updates = forwarded("updates", WatchedUpdates)
+
         def __getattribute__(self, name: str) -> Any:
             own = super().__getattribute__(name)
-            if name != method:
-                return own
-
-            def written(*arguments: Any) -> Any:
-                done = own(*arguments)
-                found.extend(store.get_partial_values([("k", None), ("k", (0, 2)), ("k", (1, 1))]))
-                return done
-
-            return written
+            return watched(own) if name == method else own
 
     store = MemoryCache().wrap(Watched(MemoryStore({"k": b"old"})))
     for _ in range(2):

@@ -9,11 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from omnizarr.store.batch_store import StoreWithPartialAccess
+from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, VersionedReads, provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
 from omnizarr.store.local.store import LocalStore
 from omnizarr.store.memory import MemoryStore
 from omnizarr.store.snapshot import Snapshot
-from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, WrapperStore, as_read_only
+from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, TransparentStore, WrapperStore, as_read_only
 
 if TYPE_CHECKING:
     from omnizarr.store.caching import CacheStore
@@ -30,6 +31,7 @@ __all__ = [
     "ByteRange",
     "CacheStore",
     "FsspecStore",
+    "LocalFiles",
     "LocalStore",
     "MappingStore",
     "MemoryStore",
@@ -40,8 +42,13 @@ __all__ = [
     "Request",
     "SQLiteStore",
     "Snapshot",
+    "Snapshots",
+    "Splicing",
     "Store",
     "StoreWithPartialAccess",
+    "TransparentStore",
+    "Updates",
+    "VersionedReads",
     "WrapperStore",
     "ZarrPythonStore",
     "ZipStore",
@@ -50,6 +57,7 @@ __all__ = [
     "check_key",
     "check_prefix",
     "cut",
+    "provides",
 ]
 
 _HOMES = {

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
+from omnizarr.store.capabilities import CAPABILITIES, LocalFiles, Snapshots, Splicing, Updates, VersionedReads
+from omnizarr.store.old_names import OldNames
 from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
-    from omnizarr.store.snapshot import Snapshot
 
 __all__ = [
     "Buffer",
@@ -158,61 +159,49 @@ def overwritten(value: Buffer | None, pieces: Iterable[Piece]) -> bytes:
     return bytes(whole)
 
 
-_RELATED = (
-    ("holds", "hold", ("get",)),
-    ("states", "get_state", ("get",)),
-    ("splices", "splice", ("get", "hold", "set", "set_if")),
-    ("files", "paths", ("path_of", "get", "get_into", "get_each", "get_partial_values", "hold")),
-    ("takes_files", "set_files", ("set", "set_each", "set_if")),
-)
-"""Capabilities, the methods behind them, and the methods that whoever replaces them has made those wrong."""
-
-
-class Store(ABC):
+class Store(OldNames, ABC):
     """Bytes under keys.
 
     Keys are case-sensitive and never end in `/`; prefixes are empty or end in `/`. An absent key is `None`. Stores may
-    be used by many threads at once, can be pickled, and compare equal when they show the same place.
+    be used by many threads at once, can be pickled, and compare equal when they show the same location.
+
+    What only some stores can do are capabilities: attributes that are objects, or None. A subclass does not inherit
+    them, because it may change what values are and a capability of its base would bypass that. A subclass that shows
+    the same values keeps them by `class Mine(LocalStore, keeps_capabilities=True)`; another one may define its own.
     """
 
     readable: bool = True
     writable: bool = True
     listable: bool = True
-    conditional: bool = False
-    """Whether `set_if` is atomic for everybody who uses the place, not only for this process."""
     locking: bool = False
-    """Whether `lock` holds for everybody who uses the place, not only for this process."""
+    """Whether `lock` holds for every process that uses the location, not only for this one."""
     in_memory: bool = False
-    """Whether `get` hands out what is in memory already, so that there is nothing to gain from `get_into`."""
-    erases_if: bool = False
-    """Whether `erase_if` is atomic for everybody who uses the place, not only for this process."""
-    holds: bool = False
-    """Whether `hold` gives values."""
-    states: bool = False
-    """Whether `get_state` tells states of a value apart."""
-    splices: bool = False
-    """Whether it has `splice`, which takes less time and memory than to read a value and to set it again."""
-    files: bool = False
-    """Whether every value is a file of its own, which `paths` names, and which `hold` gives opened."""
-    takes_files: bool = False
-    """Whether it has `set_files`."""
+    """Whether `get` returns bytes that are in memory already, so that `get_into` would save nothing."""
     remote: bool = False
-    """Whether a request costs so much time that requests should be sent together; else a worker that decodes a value
-    also gets it."""
+    """Whether a request takes so long that requests should be sent together."""
+
+    snapshots: Snapshots | None = None
+    """Opens one state of a value for several reads."""
+    versioned_reads: VersionedReads | None = None
+    """Reads parts of one version of a value."""
+    updates: Updates | None = None
+    """Compare-and-set for every process that uses the location."""
+    splicing: Splicing | None = None
+    """Builds a value from new bytes and parts of the old value."""
+    local_files: LocalFiles | None = None
+    """Native paths for the kernel."""
 
     _read_only: bool = False
-    _twins: bool = False
-    """Whether a copy of an object of this very class that has `_read_only` set shows the same place."""
+    _copyable: bool = False
+    """Whether `copy.copy` of a store with `_read_only` set shows the same location and refuses to write. Not inherited:
+    a subclass may write in ways that do not ask."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Who shows other values than the class it derives from must say itself how they are held and put together."""
+    def __init_subclass__(cls, *, keeps_capabilities: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for capability, method, related in _RELATED:
-            first = next(base for base in cls.__mro__ if vars(base).keys() & {method, *related})
-            if method not in vars(first) and capability not in vars(cls):
-                setattr(cls, capability, False)
-        if "paths" in vars(cls) and "path_of" not in vars(cls):
-            cls.path_of = Store.path_of  # type: ignore[method-assign]  # which asks the new one
+        if not keeps_capabilities:
+            for name in _NOT_INHERITED:
+                if name not in vars(cls):
+                    setattr(cls, name, getattr(Store, name))
 
     @property
     def read_only(self) -> bool:
@@ -250,10 +239,10 @@ class Store(ABC):
 
     # -- its life
 
-    def flush(self) -> None:  # noqa: B027
+    def flush(self) -> None:
         """Makes what was written visible to everybody. Nothing to do for a store that does so with every write."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Finishes what was begun and lets go of what is held; such a store cannot be used any more. Most stores hold
         nothing and need not be closed."""
 
@@ -292,32 +281,11 @@ class Store(ABC):
         for index, (key, range) in enumerate(requests):
             yield index, self.get(key, range)
 
-    def hold(self, key: str) -> Snapshot | None:
-        """The value of `key` as it is now, to read several parts of it; to be closed. None if there is none, and from
-        a store that cannot promise one state of a value to several requests: `holds` says whether it can."""
-        return None
+    def file(self, key: str) -> str | None:
+        """The native path of the file whose content is the value of `key`, or would be; None if values are no files.
 
-    def path_of(self, key: str) -> tuple[str, int]:
-        """`paths` for a single key."""
-        (path,), flags = self.paths(((key, ("",)),))
-        return path, flags
-
-    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        """The files that hold the values of keys, or would, and the flags to open them with, for reading. Keys come in
-        rows: what they begin with, and how each of them goes on. They may be opened at once and not much later:
-        directories on the way were looked at. Only where `files` is so."""
-        raise AssertionError(f"{self!r} says that it has no files")
-
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        """The value of `key` or a part of it, with what tells the state that it is from; None if there is no such key.
-        With a `version` from an earlier answer, only from that same state: parts that are asked for one by one are then
-        parts of one value. `states` says whether this store can do so."""
-        value = self.get(key, range)
-        return None if value is None else State(value, None, len(value) if range is None else None)
-
-    def recall(self, key: str) -> tuple[Buffer | None, Version] | None:
-        """What `get_versioned` gave last, or would have given after the last `set_if`, without asking; None if that is
-        not known any more. It may be long past: only for `set_if`, which notices."""
+        Like a capability, it is not inherited.
+        """
         return None
 
     def exists(self, key: str) -> bool:
@@ -341,12 +309,6 @@ class Store(ABC):
         for key, value in items:
             self.set(key, value)
 
-    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
-        """Has somebody else write files, whose paths `write` is given, and makes those the values of the keys for which
-        its answer is 0; gives that answer. What is not there is not missed, and of the others nothing is left. None if
-        it cannot be done in this way; only where `takes_files` is so."""
-        return None
-
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         """Overwrites parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
         empty, a gap is filled with zeros; each key changes wholly or not at all."""
@@ -354,11 +316,6 @@ class Store(ABC):
         for key, pieces in parts_by_key(items, repr(self)).items():
             with self.lock([key]):
                 self.set(key, overwritten(self.get(key), pieces))
-
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], held: Snapshot) -> bool:
-        """Makes the value of `key` out of bytes and of parts, (start, length), of the value that is held, if that is
-        still its value; False, and nothing is changed, if it is not. Only for stores that say that they have it."""
-        raise StoreError(f"{self!r} puts no values together out of others", store=repr(self), key=key)
 
     @abstractmethod
     def erase(self, key: str) -> None:
@@ -397,44 +354,22 @@ class Store(ABC):
 
     # -- agreement between writers
 
-    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        """The value of `key` and its version, for `set_if`."""
-        value = self.get(key)
-        return value, None if value is None else bytes(value)
-
-    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
-        """What `get_versioned` gives; None if the value is longer than `limit`, and then it is not read, unless it is
-        in memory already, or far away, where to ask for its length would cost as much as the value."""
-        if not (self.in_memory or self.remote) and (self.size(key) or 0) > limit:
-            return None
-        return self.get_versioned(key)
-
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        """Sets `key` if it still has that version; False, and nothing is changed, if it has not."""
-        self.check_writable()
-        with self.lock([key]):
-            if self.get_versioned(key)[1] != version:
-                return False
-            self.set(key, value)
-            return True
-
-    def erase_if(self, key: str, version: Version) -> bool:
-        """Removes `key` if it still has that version; False, and nothing is changed, if it has not."""
-        self.check_writable()
-        with self.lock([key]):
-            if self.get_versioned(key)[1] != version:
-                return False
-            self.erase(key)
-            return True
-
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        """Keeps others from changing `keys` meanwhile; of those who ask for the `shared` side several may hold it at
-        once. Whoever holds a lock writes nothing but its keys, and takes no other one. This fallback holds within the
-        process."""
+        """Keep other writers from changing `keys` until the block ends. Several holders of the `shared` side may hold
+        it at once. The holder writes only these keys and takes no other lock.
+
+        This fallback holds within the process; `locking` says whether `lock` holds between processes.
+        """
         return process_lock(self.location, keys)
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
-        """Waits for one's turn at a task that takes many writes, and has `key` for its name: whoever else wants a turn
-        at it waits, and nobody is kept from writing. It tells whether somebody died during theirs. This fallback holds
-        within the process."""
+        """Wait until no other holder works on the task named `key`, which takes many writes, such as `append`. It does
+        not keep anything else from writing. `TaskLock.broken` says whether the last holder crashed.
+
+        A store that can keep the mark of a crash keeps it beside the data, so that every process finds it. This
+        fallback holds, and remembers crashes, within the process.
+        """
         return process_task_lock(f"{self.location}\0{key}")
+
+
+_NOT_INHERITED = (*CAPABILITIES, "file", "_copyable")

@@ -52,7 +52,7 @@ class FsspecStore(Store):
     from any URL of fsspec, chained ones too; `FsspecStore(filesystem, "folder")` from an object."""
 
     remote = True
-    _twins = True
+    _copyable = True
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from omnizarr._fork import MEMORY_LOCK
+from omnizarr.store.capabilities import Snapshots, Updates, Versioned, provides
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
 from omnizarr.store.key_index import KeyIndex
 from omnizarr.store.snapshot import BytesSnapshot, Snapshot
@@ -28,11 +29,10 @@ class MemoryStore(Store):
     """
 
     in_memory = True
-    _twins = True
-    holds = True
-    conditional = True  # nobody outside this process can come here
-    locking = True
-    erases_if = True
+    locking = True  # no other process can reach it
+    snapshots = provides(lambda store: _MemorySnapshots(store))
+    updates = provides(lambda store: _MemoryUpdates(store))
+    _copyable = True
 
     def __init__(
         self, data: dict[str, bytes] | None = None, *, name: str | None = None, read_only: bool = False
@@ -74,13 +74,6 @@ class MemoryStore(Store):
             return None
         return value if range is None else cut(value, range)
 
-    def hold(self, key: str) -> Snapshot | None:
-        value = self._data.get(key)
-        if value is None:
-            check_key(key)
-            return None
-        return BytesSnapshot(value) if type(value) is bytes else BytesSnapshot(bytes(value))
-
     def exists(self, key: str) -> bool:
         return self.get(key) is not None
 
@@ -93,16 +86,6 @@ class MemoryStore(Store):
         with _CHANGING:
             self._put(key, copied)
 
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        self.check_writable()
-        check_key(key)
-        copied = value if type(value) is bytes else bytes(memoryview(value))
-        with _CHANGING:
-            if self.get_versioned(key)[1] != version:
-                return False
-            self._put(key, copied)
-            return True
-
     def _put(self, key: str, value: bytes) -> None:
         if self._index is not None and key not in self._data:
             self._index.add(key)
@@ -113,15 +96,6 @@ class MemoryStore(Store):
         check_key(key)
         with _CHANGING:
             self._remove(key)
-
-    def erase_if(self, key: str, version: Version) -> bool:
-        self.check_writable()
-        check_key(key)
-        with _CHANGING:
-            if self.get_versioned(key)[1] != version:
-                return False
-            self._remove(key)
-            return True
 
     def _remove(self, key: str) -> None:
         if self._data.pop(key, None) is not None and self._index is not None:
@@ -150,6 +124,52 @@ class MemoryStore(Store):
         with _CHANGING:
             keys, prefixes = self._index.children(check_prefix(prefix))
         return sorted(keys), sorted(prefixes)
+
+
+class _MemorySnapshots(Snapshots):
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def open(self, key: str) -> Snapshot | None:
+        value = self._store._data.get(key)
+        if value is None:
+            check_key(key)
+            return None
+        return BytesSnapshot(value) if type(value) is bytes else BytesSnapshot(bytes(value))
+
+
+class _MemoryUpdates(Updates):
+    """The version of a value is the value itself."""
+
+    erases = True
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def read(self, key: str, limit: int | None = None) -> Versioned:
+        value = self._store.get(key)
+        return value, None if value is None else bytes(value)
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        store = self._store
+        store.check_writable()
+        check_key(key)
+        copied = value if type(value) is bytes else bytes(memoryview(value))
+        with _CHANGING:
+            if self.read(key)[1] != version:
+                return False
+            store._put(key, copied)
+            return True
+
+    def erase(self, key: str, version: Version) -> bool:
+        store = self._store
+        store.check_writable()
+        check_key(key)
+        with _CHANGING:
+            if self.read(key)[1] != version:
+                return False
+            store._remove(key)
+            return True
 
 
 def _restored(cls: type[MemoryStore], data: dict[str, bytes], read_only: bool) -> MemoryStore:

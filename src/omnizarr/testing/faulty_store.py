@@ -46,7 +46,7 @@ class Fault:
             )
 
 
-class FaultyStore(RequestStore):
+class FaultyStore(RequestStore, keeps_capabilities=True):
     """Forwards to `inner`, but for the faults. Of several faults that a request meets, the first one counts. The same
     seed and the same order of requests bring the same faults."""
 

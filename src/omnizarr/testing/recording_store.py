@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore
+from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, VersionedReads, WrapperStore
+from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import State, Version
 from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.wrappers import ForwardedReads, ForwardedUpdates, forwarded
 
 __all__ = ["Call", "RecordingStore"]
 
@@ -29,8 +31,15 @@ class Call(NamedTuple):
 
 
 class RecordingStore(WrapperStore):
-    """Forwards everything to `inner` and keeps a list of it in `calls`. Many threads may use it at once; in a pickle
-    the list stays behind."""
+    """Forwards to `inner` and keeps a list of the calls in `calls`. Many threads may use it at once. A pickle does not
+    contain the list.
+
+    It offers `versioned_reads` and `updates` of `inner`, and records them by these names. It offers no snapshots and no
+    local files, because what is read through those could not be recorded.
+    """
+
+    versioned_reads = forwarded("versioned_reads", lambda store, inner: _RecordedReads(store, inner))
+    updates = forwarded("updates", lambda store, inner: _RecordedUpdates(store, inner))
 
     def __init__(self, inner: Store) -> None:
         super().__init__(inner)
@@ -74,10 +83,6 @@ class RecordingStore(WrapperStore):
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         self._record("get_each", (key for key, _ in requests), tuple(range for _, range in requests))
         return self.inner.get_each(requests)
-
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        self._record("get_state", key, range)
-        return self.inner.get_state(key, range, version)
 
     def exists(self, key: str) -> bool:
         self._record("exists", key)
@@ -127,18 +132,6 @@ class RecordingStore(WrapperStore):
         self._record("list_dir", prefix)
         return self.inner.list_dir(prefix)
 
-    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        self._record("get_versioned", key)
-        return self.inner.get_versioned(key)
-
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        self._record("set_if", key)
-        return self.inner.set_if(key, value, version)
-
-    def erase_if(self, key: str, version: Version) -> bool:
-        self._record("erase_if", key)
-        return self.inner.erase_if(key, version)
-
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         keys = list(keys)
         self._record("lock", keys)
@@ -147,3 +140,31 @@ class RecordingStore(WrapperStore):
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         self._record("task_lock", key)
         return self.inner.task_lock(key)
+
+
+class _RecordedReads(ForwardedReads):
+    def __init__(self, store: RecordingStore, inner: VersionedReads) -> None:
+        super().__init__(store, inner)
+        self._record = store._record
+
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        self._record("get_state", key, range)
+        return super().get(key, range, version)
+
+
+class _RecordedUpdates(ForwardedUpdates):
+    def __init__(self, store: RecordingStore, inner: Updates) -> None:
+        super().__init__(store, inner)
+        self._record = store._record
+
+    def read(self, key: str, limit: int | None = None) -> Versioned | None:
+        self._record("get_versioned", key)
+        return super().read(key, limit)
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        self._record("set_if", key)
+        return super().write(key, value, version)
+
+    def erase(self, key: str, version: Version) -> bool:
+        self._record("erase_if", key)
+        return super().erase(key, version)

@@ -6,8 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from omnizarr.store import Buffer, ByteRange, Store, WrapperStore
+from omnizarr.store import Buffer, ByteRange, Store, Updates, VersionedReads, WrapperStore
+from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import State, Version, flat
+from omnizarr.store.wrappers import ForwardedReads, ForwardedUpdates, forwarded
 
 __all__ = ["RequestStore"]
 
@@ -15,7 +17,14 @@ T = TypeVar("T")
 
 
 class RequestStore(WrapperStore):
-    """Hands every single request to `request`; a batch is as many requests as it has keys."""
+    """Passes every single request through `request`; a batch is as many requests as it has keys.
+
+    It offers `versioned_reads` and `updates` of `inner`, and passes them through `request`, too. It offers no snapshots
+    and no local files, because these are read without a request.
+    """
+
+    versioned_reads = forwarded("versioned_reads", lambda store, inner: _RequestedReads(store, inner))
+    updates = forwarded("updates", lambda store, inner: _RequestedUpdates(store, inner))
 
     @abstractmethod
     def request(self, method: str, key: str, act: Callable[[], T], *, torn: Callable[[], object] | None = None) -> T:
@@ -34,9 +43,6 @@ class RequestStore(WrapperStore):
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         return self.request("get_into", key, lambda: self.inner.get_into(key, start, target))
-
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        return self.request("get_state", key, lambda: self.inner.get_state(key, range, version))
 
     def exists(self, key: str) -> bool:
         return self.request("exists", key, lambda: self.inner.exists(key))
@@ -65,11 +71,26 @@ class RequestStore(WrapperStore):
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         return self.request("list_dir", prefix, lambda: self.inner.list_dir(prefix))
 
-    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        return self.request("get_versioned", key, lambda: self.inner.get_versioned(key))
 
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        return self.request("set_if", key, lambda: self.inner.set_if(key, value, version))
+class _RequestedReads(ForwardedReads):
+    def __init__(self, store: RequestStore, inner: VersionedReads) -> None:
+        super().__init__(store, inner)
+        self._request = store.request
 
-    def erase_if(self, key: str, version: Version) -> bool:
-        return self.request("erase_if", key, lambda: self.inner.erase_if(key, version))
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return self._request("get_state", key, lambda: self._inner.get(key, range, version))
+
+
+class _RequestedUpdates(ForwardedUpdates):
+    def __init__(self, store: RequestStore, inner: Updates) -> None:
+        super().__init__(store, inner)
+        self._request = store.request
+
+    def read(self, key: str, limit: int | None = None) -> Versioned | None:
+        return self._request("get_versioned", key, lambda: self._inner.read(key, limit))
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        return self._request("set_if", key, lambda: self._inner.write(key, value, version))
+
+    def erase(self, key: str, version: Version) -> bool:
+        return self._request("erase_if", key, lambda: self._inner.erase(key, version))

@@ -16,7 +16,7 @@ __all__ = ["SlowStore"]
 T = TypeVar("T")
 
 
-class SlowStore(RequestStore):
+class SlowStore(RequestStore, keeps_capabilities=True):
     """Adds `latency` seconds to every request. A batch of N requests keeps `limit` of them under way at once, so that
     it takes about ceil(N / limit) latencies. `sleep` may be replaced by a test that wants to wait for nothing."""
 

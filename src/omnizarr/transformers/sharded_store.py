@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
 from omnizarr.errors import StoreError
-from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix
+from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, WrapperStore, check_prefix, provides
+from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import Piece, Version, flat, overwritten, parts_by_key, span
 from omnizarr.transformers.contract import ArrayPlace
 from omnizarr.transformers.shard_keys import ShardKeys
@@ -34,11 +35,14 @@ _Change: TypeAlias = bytes | list[Piece] | None
 class ShardedStore(WrapperStore):
     """The chunks of one array, `chunks_per_shard` of them together in `inner`."""
 
+    # A chunk is compared and set under the lock of its shard, which must hold between processes.
+    updates = provides(
+        lambda store: _ShardedUpdates(store) if store.inner.updates is not None and store.inner.locking else None
+    )
+
     def __init__(self, inner: Store, place: ArrayPlace, chunks_per_shard: Sequence[int]) -> None:
         super().__init__(inner)
         self.in_memory = False  # what it hands out is checked and cut out of a shard first
-        # A chunk is compared and set under its shard's lock.
-        self.conditional = self.erases_if = inner.conditional and inner.locking
         self.place = place
         self.chunks_per_shard = tuple(chunks_per_shard)
         self._keys = ShardKeys(place, self.chunks_per_shard)
@@ -295,33 +299,6 @@ class ShardedStore(WrapperStore):
 
     # -- agreement between writers
 
-    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        # A chunk's version is its value: that of its shard changes with all other chunks, too, and is there even if the
-        # chunk is not.
-        return Store.get_versioned(self, key) if self._keys.is_shard(key) else self.inner.get_versioned(key)
-
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        where = self._keys.locate(key)
-        if where is None:
-            return self.inner.set_if(key, value, version)
-        self.check_writable()
-        with self._locked([where[0]]):
-            if self.get_versioned(key)[1] != version:
-                return False
-            self.set(key, value)
-            return True
-
-    def erase_if(self, key: str, version: Version) -> bool:
-        where = self._keys.locate(key)
-        if where is None:
-            return self.inner.erase_if(key, version)
-        self.check_writable()
-        with self._locked([where[0]]):
-            if self.get_versioned(key)[1] != version:
-                return False
-            self.erase(key)
-            return True
-
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         stored = {key if (where := self._keys.locate(key)) is None else where[0] for key in keys}
         return self._locks.taken(self.inner.lock(stored, shared=shared), stored)
@@ -339,6 +316,58 @@ class ShardedStore(WrapperStore):
                 key=shards[0],
             )
         return self._locks.taken(self.inner.lock(shards), shards)
+
+
+class _ShardedUpdates(Updates):
+    """The version of a chunk is its value: that of its shard changes with the other chunks, too, and exists even if the
+    chunk is absent."""
+
+    erases = True
+
+    def __init__(self, store: ShardedStore) -> None:
+        self._store = store
+        assert store.inner.updates is not None
+        self._inner: Updates = store.inner.updates
+
+    def read(self, key: str, limit: int | None = None) -> Versioned | None:
+        store = self._store
+        if not store._keys.is_shard(key):
+            return self._inner.read(key, limit)
+        if limit is not None and not store.remote and (store.size(key) or 0) > limit:
+            return None
+        value = store.get(key)
+        return value, None if value is None else bytes(value)
+
+    def last_known(self, key: str) -> Versioned | None:
+        return None if self._store._keys.is_shard(key) else self._inner.last_known(key)
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        store = self._store
+        where = store._keys.locate(key)
+        if where is None:
+            return self._inner.write(key, value, version)
+        store.check_writable()
+        with store._locked([where[0]]):
+            if self._version(key) != version:
+                return False
+            store.set(key, value)
+            return True
+
+    def erase(self, key: str, version: Version) -> bool:
+        store = self._store
+        where = store._keys.locate(key)
+        if where is None:
+            return self._inner.erase(key, version)
+        store.check_writable()
+        with store._locked([where[0]]):
+            if self._version(key) != version:
+                return False
+            store.erase(key)
+            return True
+
+    def _version(self, key: str) -> Version:
+        value = self._store.get(key)
+        return None if value is None else bytes(value)
 
 
 class _Locks(threading.local):

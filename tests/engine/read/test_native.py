@@ -26,7 +26,8 @@ from omnizarr.codecs.contract import ByteSpec
 from omnizarr.engine.read import native as engine_native
 from omnizarr.engine.read import native_small
 from omnizarr.errors import ChunkError
-from omnizarr.store import LocalStore, PrefixStore, WrapperStore
+from omnizarr.store import LocalStore, PrefixStore, WrapperStore, provides
+from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots
 
 ZSTD = {"name": "zstd", "configuration": {"level": 1, "checksum": False}}
 BLOSC = {"name": "blosc", "configuration": {"cname": "lz4", "clevel": 5, "shuffle": "shuffle", "typesize": 2}}
@@ -260,12 +261,23 @@ def test_a_chunk_that_is_unusual_among_others(calls: list[str], tmp_path: Path) 
 
 
 def test_who_replaces_where_files_are_is_asked_for_each(tmp_path: Path) -> None:
+    class MovedSnapshots(LocalSnapshots):
+        def open(self, key: str) -> Any:
+            return super().open(moved(key))
+
+    class MovedFiles(KernelFiles):
+        def path(self, key: str) -> Any:
+            return super().path(moved(key))
+
+        def paths(self, rows: Any) -> Any:
+            return super().paths([(moved(start), ends) for start, ends in rows])
+
     class Moved(LocalStore):
+        snapshots = provides(MovedSnapshots)
+        local_files = provides(MovedFiles)
+
         def get(self, key: str, range: Any = None) -> Any:
             return super().get(moved(key), range)
-
-        def hold(self, key: str) -> Any:
-            return super().hold(moved(key))
 
         def get_into(self, key: str, start: int, target: memoryview) -> Any:
             return super().get_into(moved(key), start, target)
@@ -273,25 +285,15 @@ def test_who_replaces_where_files_are_is_asked_for_each(tmp_path: Path) -> None:
         def get_each(self, requests: Any) -> Any:
             return super().get_each([(moved(key), range) for key, range in requests])
 
-        def paths(self, rows: Any) -> Any:
-            return super().paths([(moved(start), ends) for start, ends in rows])
-
     def moved(key: str) -> str:
         return "moved/" + key if key.startswith("c/") else key
 
     omnizarr.create_array(tmp_path, data=np.arange(10), chunks=4, compressors=None)
     omnizarr.create_array(tmp_path / "moved", data=np.arange(10) + 100, chunks=4, compressors=None)
     z = omnizarr.open_array(Moved(tmp_path))
-    assert Moved.files == LocalStore.files
     for _ in range(2):
         assert (z[2], z[1:7].tolist(), z[[9]].tolist()) == (102, list(range(101, 107)), [109])
         z.store.size("c/0")
-
-    class Half(LocalStore):
-        def path_of(self, key: str) -> Any:
-            raise AssertionError
-
-    assert not Half.files
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="it is Linux that tells of threads")
@@ -379,8 +381,7 @@ def test_it_passes_by_nobody_who_wants_to_know(calls: list[str], tmp_path: Path)
         pass
 
     class Own(LocalStore):
-        def hold(self, key: str) -> Any:
-            return super().hold(key)
+        pass
 
     for store in (Watching(LocalStore(tmp_path)), Own(tmp_path)):
         calls.clear()

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 import omnizarr
 from omnizarr.codecs import Bytes, Crc32c, Sharding, Zstd
 from omnizarr.engine.read import shards
-from omnizarr.store import snapshot
+from omnizarr.store.local import snapshot
 
 SHAPE = (30, 50)
 DEEP = Sharding((12, 16), (Sharding((6, 8), (Sharding((3, 4), (Bytes(), Zstd(1))),), index_location="start"),))

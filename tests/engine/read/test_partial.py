@@ -15,7 +15,7 @@ import omnizarr
 from omnizarr.codecs import Blosc, Zstd
 from omnizarr.engine.read import partial
 from omnizarr.errors import ChunkError
-from omnizarr.store import snapshot
+from omnizarr.store.local import snapshot
 
 
 @st.composite

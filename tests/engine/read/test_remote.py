@@ -17,6 +17,7 @@ import omnizarr
 from omnizarr.errors import ChunkError, StoreError
 from omnizarr.store import ByteRange, ObjectStore, Store
 from omnizarr.store.contract import State, Version
+from omnizarr.store.wrappers import ForwardedReads, forwarded
 from omnizarr.testing import Fault, FaultyStore, RecordingStore, SlowStore
 from omnizarr.testing.request_store import RequestStore
 
@@ -72,8 +73,19 @@ def test_the_same_as_nearby(store: str, layout: str, data: st.DataObject) -> Non
     assert np.array_equal(z[...], expected)
 
 
+class _ReplacingReads(ForwardedReads):
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        store = self._store
+        found = self._inner.get(key, range, None if store.blind else version)
+        if key == store.key and store.values:
+            store.inner.set(key, store.values.pop(0))
+        return found._replace(version=None) if store.blind and found is not None else found
+
+
 class _Replacing(RequestStore):
     """Somebody replaces a shard behind every answer that is a part of it, a few times."""
+
+    versioned_reads = forwarded("versioned_reads", _ReplacingReads)
 
     def __init__(self, inner: Store, key: str, values: list[bytes], *, blind: bool) -> None:
         super().__init__(inner)
@@ -83,12 +95,6 @@ class _Replacing(RequestStore):
 
     def request(self, method: str, key: str, act: Any, *, torn: Any = None) -> Any:
         return act()
-
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        found = self.inner.get_state(key, range, None if self.blind else version)
-        if key == self.key and self.values:
-            self.inner.set(key, self.values.pop(0))
-        return found._replace(version=None) if self.blind and found is not None else found
 
 
 @pytest.mark.parametrize("blind", [False, True])
@@ -145,22 +151,22 @@ def test_a_part_of_a_raw_chunk_is_all_that_is_fetched() -> None:
     assert sorted(call.range for call in store.calls) == [(0, 40_008), (320_000, 40_008)]  # type: ignore[type-var]
 
 
-class _Counting(ObjectStore):
+class _Counting(ObjectStore, keeps_capabilities=True):
     """Counts how many chunks are asked for at once; each takes its time."""
 
     there = most = 0
     changing = threading.Lock()
 
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+    def _read(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         if not key.startswith("c/"):
-            return super().get_state(key, range, version)
+            return super()._read(key, range, version)
         with self.changing:
             self.there += 1
             self.most = max(self.most, self.there)
         time.sleep(0.02)
         with self.changing:
             self.there -= 1
-        return super().get_state(key, range, version)
+        return super()._read(key, range, version)
 
 
 @pytest.mark.parametrize(("compressors", "most"), [(None, 8), ("auto", 64)])

@@ -19,6 +19,7 @@ from omnizarr.engine.write import splice
 from omnizarr.errors import ChunkError, StoreError
 from omnizarr.store import LocalStore
 from omnizarr.store.local import splice as files
+from omnizarr.store.local.capabilities import LocalSplicing
 
 SHAPE = (11, 14)
 CODECS: dict[str, Any] = {
@@ -77,10 +78,10 @@ def test_somebody_who_was_quicker_is_not_undone(tmp_path: Path, monkeypatch: pyt
     """Between reading a part of a shard and replacing it, another program writes to it."""
     z = large(tmp_path / "z")
     a = z[...]
-    splice = LocalStore.splice
+    splice = LocalSplicing.splice
     meanwhile = [7, 8]
 
-    def late(store: LocalStore, *arguments: Any) -> bool:
+    def late(store: LocalSplicing, *arguments: Any) -> bool:
         if meanwhile:
             number = meanwhile.pop()
             a[number, 0, 0] = number
@@ -88,7 +89,7 @@ def test_somebody_who_was_quicker_is_not_undone(tmp_path: Path, monkeypatch: pyt
             os.replace(tmp_path / "other" / "c" / "0" / "0" / "0", tmp_path / "z" / "c" / "0" / "0" / "0")
         return splice(store, *arguments)
 
-    monkeypatch.setattr(LocalStore, "splice", late)
+    monkeypatch.setattr(LocalSplicing, "splice", late)
     z[0, 0, 0] = 6
     a[0, 0, 0] = 6
     assert not meanwhile
@@ -143,13 +144,13 @@ def test_a_system_that_copies_nothing_and_says_so_is_not_asked_again(
     np.testing.assert_array_equal(z[...], expected)
 
 
-def test_a_store_that_shows_other_values_does_not_splice() -> None:
+def test_a_store_that_shows_other_values_does_not_splice(tmp_path: Path) -> None:
     class Upper(LocalStore):
         def set(self, key: str, value: Any) -> None:
             super().set(key, bytes(value).upper())
 
-    class Same(LocalStore):
+    class Same(LocalStore, keeps_capabilities=True):
         pass
 
-    assert not Upper.splices
-    assert Same.splices
+    assert Upper(tmp_path).splicing is None
+    assert Same(tmp_path).splicing is not None

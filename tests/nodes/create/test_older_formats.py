@@ -14,7 +14,8 @@ import omnizarr
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Transpose, VlenBytes, VlenUtf8, Zstd
 from omnizarr.codecs.numcodecs_ import Bz2, Delta, FilterOnBytes, Json2, PackBits, Pickle, Shuffle, VlenArray, Zlib
 from omnizarr.errors import ArgumentError, MetadataError, NodeExistsError
-from omnizarr.store import MemoryStore
+from omnizarr.store import MemoryStore, WrapperStore
+from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 
 DATA = np.arange(24, dtype="<i4").reshape(4, 6)
 
@@ -400,16 +401,18 @@ def test_another_hierarchy_that_somebody_began_meanwhile_is_not_written_into(fir
     """Between the look at what lies there and the first document."""
     second = "3-draft-2022" if first == "3-draft-2020" else "3-draft-2020"
 
-    class Late(MemoryStore):
-        begun = False
+    class LateUpdates(ForwardedUpdates):
+        def write(self, key: str, value: Any, version: Any) -> bool:
+            if key == "zarr.json" and not begun:
+                begun.append(True)
+                omnizarr.create_array(self._store, name="b", shape=2, dtype="i4", zarr_format=second)
+            return super().write(key, value, version)
 
-        def set_if(self, key: str, value: Any, version: Any) -> bool:
-            if key == "zarr.json" and not self.begun:
-                self.begun = True
-                omnizarr.create_array(self, name="b", shape=2, dtype="i4", zarr_format=second)
-            return super().set_if(key, value, version)
+    class Late(WrapperStore):
+        updates = forwarded("updates", LateUpdates)
 
-    store = Late()
+    begun: list[bool] = []
+    store = Late(MemoryStore())
     with pytest.raises(NodeExistsError, match="a hierarchy of another kind"):
         omnizarr.create_array(store, name="a", shape=2, dtype="i4", zarr_format=first)
     assert list(omnizarr.open_group(store, mode="r")) == ["b"]

@@ -25,8 +25,10 @@ from omnizarr.store import (
     PrefixStore,
     ReferenceStore,
     Store,
+    VersionedReads,
     WrapperStore,
     ZipStore,
+    provides,
 )
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
 from omnizarr.store.requests.window import Window
@@ -36,8 +38,8 @@ from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
 class Tagged(MemoryStore):
     """Tells states apart by tags, as object stores do, and counts what it is asked."""
 
-    states = True
-    holds = False
+    versioned_reads = provides(lambda store: _TaggedReads(store))
+    updates = MemoryStore.updates
     in_memory = False
 
     def __init__(self) -> None:
@@ -53,7 +55,7 @@ class Tagged(MemoryStore):
         self.asked.append((key, range))
         return super().get(key, range)
 
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+    def get_state(self, key: str, range: ByteRange | None, version: Version) -> State | None:
         self.asked.append((key, range))
         value, tag = MemoryStore.get(self, key), (f'"{self.tags.get(key)}"', None)
         if value is None:
@@ -61,6 +63,14 @@ class Tagged(MemoryStore):
         if version is not None and version != tag:
             return State(None, None, None)
         return State(MemoryStore.get(self, key, range), tag, len(value))
+
+
+class _TaggedReads(VersionedReads):
+    def __init__(self, store: Tagged) -> None:
+        self._store = store
+
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return self._store.get_state(key, range, version)
 
 
 class TestChecked(StoreSuite):
@@ -155,7 +165,7 @@ def test_parts_in_one_batch_are_of_one_state(tagged: tuple[Tagged, CacheStore]) 
         assert [None if value is None else bytes(value) for value in found] == [b"ab", b"ij", b"x", None]
 
 
-class _Far(Tagged):
+class _Far(Tagged, keeps_capabilities=True):
     """One that is far away, and answers nothing before several have asked."""
 
     remote = True
@@ -169,7 +179,7 @@ class _Far(Tagged):
     def window(self) -> Window | None:
         return self._window
 
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+    def get_state(self, key: str, range: ByteRange | None, version: Version) -> State | None:
         self._meeting.wait()
         return super().get_state(key, range, version)
 

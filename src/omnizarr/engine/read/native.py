@@ -28,7 +28,8 @@ from omnizarr.errors import CodecError, StoreError
 from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
 from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
 from omnizarr.store import Buffer, Store
-from omnizarr.store.snapshot import FileSnapshot, Snapshot
+from omnizarr.store.local.snapshot import FileSnapshot
+from omnizarr.store.snapshot import Snapshot
 
 __all__ = ["Loop", "read_cells", "read_one", "read_shard", "usable", "write_encoded", "write_row"]
 

@@ -26,7 +26,7 @@ from omnizarr.native import (
     codec,
     kernel,
 )
-from omnizarr.store.snapshot import FileSnapshot
+from omnizarr.store.local.snapshot import FileSnapshot
 
 __all__ = ["read_small"]
 

@@ -14,6 +14,7 @@ from typing import Any
 from omnizarr._fork import CACHE_LOCK
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
+from omnizarr.store.capabilities import Updates, Versioned, provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
 from omnizarr.store.requests.reads import Ask, Overlap
 from omnizarr.store.requests.window import Window
@@ -39,6 +40,8 @@ class CacheStore(WrapperStore):
     cache is forgotten, whoever writes it.
     """
 
+    updates = provides(lambda store: None if store.inner.updates is None else _CacheUpdates(store, store.inner.updates))
+
     def __init__(
         self,
         inner: Store,
@@ -48,7 +51,6 @@ class CacheStore(WrapperStore):
         max_age: float | None = 0,
     ) -> None:
         super().__init__(inner)
-        self.conditional, self.erases_if = inner.conditional, inner.erases_if  # it shows the same values
         if not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 0:
             raise ArgumentError(
                 f"`max_bytes`: expected an integer of at least 0, found {max_bytes!r}", argument="max_bytes"
@@ -58,7 +60,7 @@ class CacheStore(WrapperStore):
         self.max_bytes = max_bytes
         self.max_age = max_age
         self.folder = None if folder is None else os.path.abspath(folder)
-        self._tells = max_age is not None and (inner.states or inner.holds)
+        self._tells = max_age is not None and not (inner.versioned_reads is None and inner.snapshots is None)
         if max_age == 0 and not self._tells:
             raise ArgumentError(
                 f"{inner!r} cannot tell whether a value has changed, so that nothing that is kept could be used",
@@ -123,10 +125,11 @@ class CacheStore(WrapperStore):
 
     def _version(self, key: str) -> Version:
         """Of the state that a value is in now; None if it is absent, or that cannot be told."""
-        if self.inner.states:
-            state = self.inner.get_state(key, (0, 0))
+        reads, snapshots = self.inner.versioned_reads, self.inner.snapshots
+        if reads is not None:
+            state = reads.get(key, (0, 0))
             return None if state is None else state.version
-        held = self.inner.hold(key) if self.inner.holds else None
+        held = None if snapshots is None else snapshots.open(key)
         if held is None:
             return None
         try:
@@ -217,8 +220,10 @@ class CacheStore(WrapperStore):
 
     def _of_one_state(self, key: str, ranges: Sequence[ByteRange | None]) -> tuple[Version, list[Buffer | None]] | None:
         """The version and the parts; None if somebody changed the value meanwhile."""
-        if not self.inner.states:
-            held = self.inner.hold(key)
+        reads = self.inner.versioned_reads
+        if reads is None:
+            snapshots = self.inner.snapshots
+            held = None if snapshots is None else snapshots.open(key)
             if held is None:
                 return None, self.inner.get_partial_values([(key, range) for range in ranges])
             try:
@@ -229,7 +234,7 @@ class CacheStore(WrapperStore):
         values: list[Buffer | None] = []
         version = None
         for number, range in enumerate(ranges):
-            state = self.inner.get_state(key, range, version)
+            state = reads.get(key, range, version)
             if state is None:
                 return (None, [None] * len(ranges)) if not number else None
             if state.data is None or (number and state.version != version):
@@ -352,14 +357,6 @@ class CacheStore(WrapperStore):
 
     # -- agreement between writers
 
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        with self._writing([key]):
-            return self.inner.set_if(key, value, version)
-
-    def erase_if(self, key: str, version: Version) -> bool:
-        with self._writing([key]):
-            return self.inner.erase_if(key, version)
-
     @contextmanager
     def _fresh(self, lock: AbstractContextManager[None], keys: Sequence[str]) -> Iterator[None]:
         with lock:
@@ -370,3 +367,26 @@ class CacheStore(WrapperStore):
         # Whoever locks a key reads it in order to change it, and must not start from what it was once.
         keys = list(keys)
         return self._fresh(self.inner.lock(keys, shared=shared), keys)
+
+
+class _CacheUpdates(Updates):
+    """Those of the inner store: reads bypass the cache, and writes drop what it holds."""
+
+    def __init__(self, store: CacheStore, inner: Updates) -> None:
+        self._store = store
+        self._inner = inner
+        self.erases = inner.erases
+
+    def read(self, key: str, limit: int | None = None) -> Versioned | None:
+        return self._inner.read(key, limit)
+
+    def last_known(self, key: str) -> Versioned | None:
+        return self._inner.last_known(key)
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        with self._store._writing([key]):
+            return self._inner.write(key, value, version)
+
+    def erase(self, key: str, version: Version) -> bool:
+        with self._store._writing([key]):
+            return self._inner.erase(key, version)

@@ -23,7 +23,7 @@ _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOL
 class LocalAgreement(LocalPaths):
     """A store in a directory, as far as it agrees with others that show the same one."""
 
-    conditional = locking = erases_if = flock.AVAILABLE
+    locking = flock.AVAILABLE
 
     _place: str
     """Where the root really is, whatever path leads there."""
@@ -48,7 +48,7 @@ class LocalAgreement(LocalPaths):
     def _locks(self, locking: bool) -> None:
         if locking and not flock.AVAILABLE:
             raise StoreError(f"{self!r}: this system has no locks that processes share", store=repr(self))
-        self.conditional = self.locking = self.erases_if = locking
+        self.locking = locking
 
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         if self.locking:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from omnizarr.config import config
 from omnizarr.native import kernel
 from omnizarr.store.contract import Version
-from omnizarr.store.snapshot import FileVersion
+from omnizarr.store.local.snapshot import FileVersion
 
 __all__ = ["publish"]
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import PurePath
@@ -17,6 +16,7 @@ from stat import S_ISREG
 from typing import Any, NoReturn, Self
 
 from omnizarr.store.address.file_urls import url_to_path
+from omnizarr.store.capabilities import Versioned, provides
 from omnizarr.store.contract import (
     Buffer,
     ByteRange,
@@ -28,13 +28,14 @@ from omnizarr.store.contract import (
     is_text,
     refuse_start,
 )
-from omnizarr.store.local import files, temp_names
+from omnizarr.store.local import files
+from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots, LocalSplicing, LocalUpdates
 from omnizarr.store.local.listing import LocalListing
 from omnizarr.store.local.paths import ABSENT, absolute, check_name, is_plain
 from omnizarr.store.local.publish import publish
-from omnizarr.store.local.splice import Part, Splice
+from omnizarr.store.local.snapshot import FileVersion
+from omnizarr.store.local.splice import Splice
 from omnizarr.store.local.staged import Batch
-from omnizarr.store.snapshot import FileSnapshot, FileVersion, Snapshot
 
 __all__ = ["LocalStore"]
 
@@ -56,11 +57,11 @@ class LocalStore(LocalListing):
     it, and neither touches what it points to. `~` is an ordinary character.
     """
 
-    holds = True
-    splices = True
-    files = bool(_NOFOLLOW)
-    takes_files = True
-    _twins = True
+    snapshots = provides(LocalSnapshots)
+    updates = provides(lambda store: LocalUpdates(store) if store.locking else None)
+    splicing = provides(LocalSplicing)
+    local_files = provides(lambda store: KernelFiles(store) if store._kernel_opens else None)
+    _copyable = True
 
     def __init__(
         self,
@@ -83,8 +84,8 @@ class LocalStore(LocalListing):
         self._begin(locking)
         self._flags = _READ if follow_symlinks else _READ | _NOFOLLOW
         self._looks_for_links = not (follow_symlinks or _NOFOLLOW)
-        if not is_text(self._root):  # names that are no UTF-8, which only Python gives back to the system as they were
-            self.files = False
+        # A root that is no UTF-8: only Python gives such names back to the system as they were.
+        self._kernel_opens = bool(_NOFOLLOW) and is_text(self._root)
         self._folders = {"": self._top}
 
     @classmethod
@@ -187,16 +188,10 @@ class LocalStore(LocalListing):
         found = self._load(key, range)
         return None if found is None else found[0]
 
-    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        found = self._versioned(key, None)
-        assert found is not None
-        return found
+    def file(self, key: str) -> str:
+        return str(self.path(key))
 
-    def get_limited(self, key: str, limit: int) -> tuple[Buffer | None, Version] | None:
-        # A class that derives from this one may show other values, and says so by `get_versioned`.
-        return self._versioned(key, limit) if type(self) is LocalStore else super().get_limited(key, limit)
-
-    def _versioned(self, key: str, limit: int | None) -> tuple[Buffer | None, Version] | None:
+    def _versioned(self, key: str, limit: int | None) -> Versioned | None:
         """A value and its version; None if it is longer than `limit`."""
         file = self._open_known(key)
         if file is None:
@@ -210,17 +205,13 @@ class LocalStore(LocalListing):
             if limit is not None and status.st_size > limit:
                 return None
             value = files.read(file, status.st_size, None)
-            if self.locking:
-                file, kept = -1, file
-                return value, FileVersion(kept, status)
+            file, kept = -1, file
+            return value, FileVersion(kept, status)
         except OSError as error:
             self._fail("read", key, error)
         finally:
             if file != -1:
                 os.close(file)
-        # The numbers of files are used again and clocks tick slowly, so that a file replaced twice within a few
-        # milliseconds may look as it did before: the checksum tells them apart.
-        return value, (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, zlib.crc32(value))
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
@@ -240,49 +231,6 @@ class LocalStore(LocalListing):
             self._fail("read", key, error)
         finally:
             os.close(file)
-
-    def hold(self, key: str) -> Snapshot | None:
-        file = self._open_known(key)
-        if file is None:
-            file = self._open(key)
-        if file is None or file == -1:
-            return None
-        try:
-            status = os.fstat(file)
-            if S_ISREG(status.st_mode):
-                file, kept = -1, file
-                return FileSnapshot(kept, status, lambda error: self._fail("read", key, error))
-            return None
-        finally:
-            if file != -1:
-                os.close(file)
-
-    def path_of(self, key: str) -> tuple[str, int]:
-        cut = key.rfind("/") + 1
-        folder = self._folders.get(key[:cut])
-        if folder is None or not is_plain(key[cut:]):
-            return super().path_of(key)
-        return folder + key[cut:], self._flags
-
-    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        found: list[str] = []
-        for start, ends in rows:
-            cut = start.rfind("/") + 1
-            folder = self._folders.get(start[:cut])
-            # Digits, and chunks have nothing else there, lead to no other directory.
-            if folder is not None and _are_digits(ends) and is_plain(start[cut:] + ends[0]):
-                lead = folder + start[cut:]
-                found += [lead + end for end in ends]
-                continue
-            for end in ends:
-                key = start + end
-                try:
-                    found.append(self._find(key))
-                except OSError as error:
-                    if error.errno not in ABSENT:
-                        self._fail("read", key, error)
-                    found.append("")  # which is never there
-        return found, self._flags
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         # Requests for one key that follow each other are answered from one open file, and so from one state of it.
@@ -329,21 +277,6 @@ class LocalStore(LocalListing):
         self.check_writable()
         self._put(key, flat(value), None)
 
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        self.check_writable()
-        data = flat(value)
-        if self.locking:
-            return self._put(key, data, (version,))
-        with self.lock([key]):
-            return self.get_versioned(key)[1] == version and self._put(key, data, None)
-
-    def splice(self, key: str, pieces: Sequence[Buffer | Part], held: Snapshot) -> bool:
-        self.check_writable()
-        if not isinstance(held, FileSnapshot):
-            return super().splice(key, pieces, held)
-        splice = Splice(held.file, [piece if isinstance(piece, tuple) else flat(piece) for piece in pieces])
-        return self._put(key, splice, (held.file_version,))
-
     def _put(self, key: str, data: bytes | memoryview | Splice, expected: tuple[Version] | None) -> bool:
         """Writes a file beside its place, and puts it there: in any case, or if what is there is still of the version
         that is expected. Whether that was done."""
@@ -369,30 +302,6 @@ class LocalStore(LocalListing):
                     self._publish(batch, None)
             except OSError as error:
                 self._give_up(batch, key, error)
-
-    def set_files(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
-        directory = keys[0][: keys[0].rfind("/") + 1]
-        cut = len(directory)
-        names = [key[cut:] for key in keys]
-        # Only what needs no closer look; and who waits for the disk wants the files open.
-        if self._durable or not self.locking or not all(map(is_plain, names)):
-            return None
-        if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys):
-            return None
-        self.check_writable()
-        with Batch(False) as batch:
-            try:
-                batch.folder = folder = self._folders.get(directory) or self._made(keys[0], batch.made)
-                batch.staged = [(folder + temp_names.new_name(), name) for name in names]
-                became = write([temporary for temporary, _ in batch.staged])
-                batch.staged = [staged for staged, failed in zip(batch.staged, became, strict=True) if not failed]
-                if batch.staged:
-                    self._publish(batch, None)
-                elif batch.made:
-                    self._prune(batch.made[-1] + os.sep, until=batch.made[0])
-                return became
-            except OSError as error:
-                self._give_up(batch, keys[0], error)
 
     def _made(self, key: str, made: list[str]) -> str:
         """The native path of a key's directory, which is made where it is missing, and the root with it."""
@@ -472,13 +381,6 @@ class LocalStore(LocalListing):
         self.check_writable()
         self._remove(key, None)
 
-    def erase_if(self, key: str, version: Version) -> bool:
-        self.check_writable()
-        if self.locking:
-            return self._remove(key, (version,))
-        with self.lock([key]):
-            return self.get_versioned(key)[1] == version and self._remove(key, None)
-
     def _remove(self, key: str, expected: tuple[Version] | None) -> bool:
         """Removes a file: in any case, or if it is still of the version that is expected. Whether that was done."""
         path = ""
@@ -524,8 +426,3 @@ class LocalStore(LocalListing):
                 else:
                     below.append(entry.path + os.sep)
         return below
-
-
-def _are_digits(names: Sequence[str]) -> bool:
-    together = "".join(names)
-    return together.isdigit() and together.isascii()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from omnizarr.errors import OmnizarrError, StoreError, warn
+from omnizarr.store.capabilities import Snapshots, Updates, Versioned, VersionedReads, provides
 from omnizarr.store.contract import (
     Buffer,
     ByteRange,
@@ -46,9 +47,10 @@ class ObjectStore(Store):
     does any store object of obstore, or of the protocol obspec: `ObjectStore(client, prefix="path")`."""
 
     remote = True
-    states = True
-    holds = True
-    _twins = True
+    snapshots = provides(lambda store: _ObjectSnapshots(store))
+    versioned_reads = provides(lambda store: _ObjectReads(store))
+    updates = provides(lambda store: _ObjectUpdates(store) if store._conditional else None)
+    _copyable = True
 
     def __init__(
         self,
@@ -76,7 +78,7 @@ class ObjectStore(Store):
 
     def _begin(self) -> None:
         kind = self._source.kind
-        self.conditional = kind in _CONDITIONAL
+        self._conditional = kind in _CONDITIONAL  # whether the server compares ETags before it writes
         self.writable = self.listable = kind != "http"
         self._suffixes = kind != "az"  # Azure cannot count from the end
         self._ranges = True
@@ -121,10 +123,10 @@ class ObjectStore(Store):
     # -- reading
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        found = self.get_state(key, range)
+        found = self._read(key, range)
         return None if found is None else found.data
 
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+    def _read(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         check_key(key)
         if range is not None:
             start, length = range
@@ -187,7 +189,7 @@ class ObjectStore(Store):
 
     def _cut(self, key: str, range: ByteRange, tag: str | None) -> State | None:
         """A part of a value, of which a server sends the whole."""
-        whole = self.get_state(key, None, None if tag is None else (tag, None))
+        whole = self._read(key, None, None if tag is None else (tag, None))
         if whole is None or whole.data is None:
             return whole
         if len(whole.data) and self._ranges:  # of an empty value, servers answer the whole in any case
@@ -209,7 +211,7 @@ class ObjectStore(Store):
             start, length = span((-count, None), head["size"])
             if not length:
                 return State(b"", found, head["size"])
-            answer = self.get_state(key, (start, length), found)
+            answer = self._read(key, (start, length), found)
             if answer is None or answer.data is not None:
                 return answer
         raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
@@ -247,10 +249,10 @@ class ObjectStore(Store):
         return Overlap(window, asks, _length)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
-        """The answers, in order. Whole values are remembered with their versions, for `recall`."""
+        """The answers, in order. Whole values are remembered with their versions, for `updates.last_known`."""
         window = self.window
         asks = (
-            Ask(index, partial(self.get_state, key, range), window.expected_of(range))
+            Ask(index, partial(self._read, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         answers: list[Buffer | None] = [None] * len(requests)
@@ -263,10 +265,6 @@ class ObjectStore(Store):
                 if state.data is not None and state.size == len(state.data):
                     self._remember(key, state.data, state.version)
         return answers
-
-    def hold(self, key: str) -> Snapshot | None:
-        head = self._head(key)
-        return None if head is None else _ObjectSnapshot(self, key, head["size"], _version(head))
 
     def exists(self, key: str) -> bool:
         return self._head(key) is not None
@@ -380,40 +378,11 @@ class ObjectStore(Store):
                 store=repr(self),
             )
 
-    # -- agreement between writers
-
-    def get_versioned(self, key: str) -> tuple[Buffer | None, Version]:
-        found = self.get_state(key)
-        if found is None or found.data is None:
-            self._remember(key, None, None)
-            return None, None
-        if not self.conditional:
-            return found.data, bytes(found.data)
-        self._remember(key, found.data, found.version)
-        return found.data, found.version
-
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        if not self.conditional:
-            return super().set_if(key, value, version)
-        if isinstance(version, tuple):
-            names = ("e_tag", "version")
-            mode: Any = {name: part for name, part in zip(names, version, strict=True) if part is not None}
-        else:
-            mode = "create"
-        found = self._put(key, value, mode)
-        if found is None:
-            return False
-        self._remember(key, bytes(flat(value)), _version(found))
-        return True
-
-    def recall(self, key: str) -> tuple[Buffer | None, Version] | None:
-        return self._recalled.get(key)
-
     def _remember(self, key: str, value: Buffer | None, version: Version) -> None:
         """Keeps a value with its version, or that there is none, if that is of use and small; the oldest make room."""
         recalled = self._recalled
         recalled.pop(key, None)
-        if not self.conditional or (version is None) != (value is None) or _length(value) > _LONGEST_RECALLED:
+        if not self._conditional or (version is None) != (value is None) or _length(value) > _LONGEST_RECALLED:
             return
         recalled[key] = None if value is None else bytes(value), version
         if len(recalled) > _MOST_RECALLED:
@@ -426,6 +395,55 @@ class ObjectStore(Store):
         if isinstance(error, OmnizarrError):
             return error  # the client cannot be made
         return error_mapping.store_error(error, what, repr(self), key, self._source.secrets)
+
+
+class _ObjectSnapshots(Snapshots):
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def open(self, key: str) -> Snapshot | None:
+        head = self._store._head(key)
+        return None if head is None else _ObjectSnapshot(self._store, key, head["size"], _version(head))
+
+
+class _ObjectReads(VersionedReads):
+    """The version of a value is its ETag, and its version in a bucket that keeps old ones."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return self._store._read(key, range, version)
+
+
+class _ObjectUpdates(Updates):
+    """Conditional requests: the server compares the ETag."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def read(self, key: str, limit: int | None = None) -> Versioned:
+        found = self._store._read(key)  # to ask for the length first would cost as much as a small value
+        if found is None or found.data is None:
+            self._store._remember(key, None, None)
+            return None, None
+        self._store._remember(key, found.data, found.version)
+        return found.data, found.version
+
+    def last_known(self, key: str) -> Versioned | None:
+        return self._store._recalled.get(key)
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        if isinstance(version, tuple):
+            names = ("e_tag", "version")
+            mode: Any = {name: part for name, part in zip(names, version, strict=True) if part is not None}
+        else:
+            mode = "create"
+        written = self._store._put(key, value, mode)
+        if written is None:
+            return False
+        self._store._remember(key, bytes(flat(value)), _version(written))
+        return True
 
 
 class _ObjectSnapshot(Snapshot):
@@ -442,7 +460,7 @@ class _ObjectSnapshot(Snapshot):
         return self._version
 
     def get(self, range: ByteRange) -> Buffer:
-        found = self._store.get_state(self._key, range, self._version)
+        found = self._store._read(self._key, range, self._version)
         if found is None or found.data is None or (self._version is None and found.size != self.size):
             raise StoreError(
                 f"`{self._key}` in {self._store!r} was replaced while it was read",

@@ -51,8 +51,9 @@ class Targets:
                 self._folders.append((folder, LocalStore(folder)))
             else:
                 self._urls.append(plain_url(place))
-        if type(beside) is LocalStore:
-            folder = str(beside.path(prefix[:-1])) if prefix else beside.location
+        file_beside = None if beside is None else beside.file(f"{prefix}references")
+        if file_beside is not None:
+            folder = os.path.dirname(file_beside)
             self._folders.append((folder, LocalStore(folder)))
         self._near = None if beside is None else f"{beside.location.removesuffix('/')}/{prefix}"
         self._stores: dict[str, Store] = {}

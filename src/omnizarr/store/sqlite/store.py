@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from omnizarr.errors import InvalidKeyError, LocationError, StoreError
+from omnizarr.store.capabilities import Updates, Versioned, provides
 from omnizarr.store.contract import (
     Buffer,
     ByteRange,
@@ -22,7 +23,6 @@ from omnizarr.store.contract import (
     parts_by_key,
     span,
 )
-from omnizarr.store.local.store import LocalStore
 from omnizarr.store.sqlite.connections import Connections, library
 
 if TYPE_CHECKING:
@@ -56,9 +56,8 @@ class SQLiteStore(Store):
     two files beside the database. It is no store for a network file system, whose locks cannot be relied upon.
     """
 
-    conditional = True
-    erases_if = True
-    _twins = True
+    updates = provides(lambda store: _SQLiteUpdates(store))
+    _copyable = True
 
     def __init__(
         self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
@@ -249,34 +248,6 @@ class SQLiteStore(Store):
                 ),
             )
 
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        self.check_writable()
-        check_key(key)
-        data = flat(value)
-
-        def change(connection: sqlite3.Connection) -> bool:
-            now = _value(connection, key, None)
-            if now != version:
-                return False
-            connection.execute(_SET, (key, data))
-            return True
-
-        return self._change(key, change)
-
-    def erase_if(self, key: str, version: Version) -> bool:
-        self.check_writable()
-        check_key(key)
-        if version is None and not os.path.exists(self._path):
-            return True
-
-        def change(connection: sqlite3.Connection) -> bool:
-            if _value(connection, key, None) != version:
-                return False
-            connection.execute(_ERASE, (key,))
-            return True
-
-        return self._change(key, change)
-
     def erase(self, key: str) -> None:
         self.erase_values([key])
 
@@ -355,6 +326,48 @@ class SQLiteStore(Store):
         return str(key)
 
 
+class _SQLiteUpdates(Updates):
+    """The version of a value is the value itself. The comparison and the write are one transaction."""
+
+    erases = True
+
+    def __init__(self, store: SQLiteStore) -> None:
+        self._store = store
+
+    def read(self, key: str, limit: int | None = None) -> Versioned | None:
+        if limit is not None and (self._store.size(key) or 0) > limit:
+            return None
+        value = self._store.get(key)
+        return value, None if value is None else bytes(value)
+
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        self._store.check_writable()
+        check_key(key)
+        data = flat(value)
+
+        def change(connection: sqlite3.Connection) -> bool:
+            if _value(connection, key, None) != version:
+                return False
+            connection.execute(_SET, (key, data))
+            return True
+
+        return self._store._change(key, change)
+
+    def erase(self, key: str, version: Version) -> bool:
+        self._store.check_writable()
+        check_key(key)
+        if version is None and not os.path.exists(self._store._path):
+            return True
+
+        def change(connection: sqlite3.Connection) -> bool:
+            if _value(connection, key, None) != version:
+                return False
+            connection.execute(_ERASE, (key,))
+            return True
+
+        return self._store._change(key, change)
+
+
 def _value(connection: sqlite3.Connection, key: str, range: ByteRange | None, *, begun: bool = False) -> bytes | None:
     """A value, or a part of it, of which no more is read than that."""
     if range is None:
@@ -398,9 +411,10 @@ def open_inside(
     store: Store, key: str, *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
 ) -> SQLiteStore:
     """The database that is a file of a folder."""
-    if type(store) is not LocalStore:
+    path = store.file(key)
+    if path is None:
         raise LocationError(
             "an SQLite database must be a file of this machine",
             hint="copy it here first; SQLite changes files in place, which remote stores cannot do",
         )
-    return SQLiteStore(store.path(key), read_only=read_only or store.read_only, timeout=timeout, durable=durable)
+    return SQLiteStore(path, read_only=read_only or store.read_only, timeout=timeout, durable=durable)

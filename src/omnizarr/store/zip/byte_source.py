@@ -222,8 +222,9 @@ class ValueSource(Source):
     @classmethod
     def find(cls, store: Store, key: str) -> ValueSource | None:
         """The value, by one request if the store can answer so; None if there is none."""
-        if store.states:
-            state = store.get_state(key, (-_TAIL, None))
+        reads = store.versioned_reads
+        if reads is not None:
+            state = reads.get(key, (-_TAIL, None))
             if state is None:
                 return None
             if state.size is not None and state.data is not None:
@@ -245,9 +246,10 @@ class ValueSource(Source):
         return memoryview(self._tail)[start - begin : start - begin + length]
 
     def _asked(self, part: ByteRange) -> bytes | memoryview:
-        if self.version is None:
+        reads = self._store.versioned_reads
+        if self.version is None or reads is None:
             return self._checked(self._store.get(self._key, part))
-        state = self._store.get_state(self._key, part, self.version)
+        state = reads.get(self._key, part, self.version)
         return self._checked(None if state is None else state.data)
 
     def _checked(self, value: Any) -> bytes | memoryview:

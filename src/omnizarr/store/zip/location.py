@@ -206,15 +206,22 @@ class ValueHome(_Elsewhere):
         value = draft.read(0, draft.size)
         if state is None:  # which cannot be told
             self._store.set(self._key, value)
-        elif self._store.conditional and len(value) <= _ONE_REQUEST:
-            if not self._store.set_if(self._key, value, None if state is _ABSENT else state):
+        elif self._store.updates is not None and len(value) <= _ONE_REQUEST:
+            if not self._store.updates.write(self._key, value, None if state is _ABSENT else state):
                 raise _replaced(self.location)
         else:
-            found = self._store.get_state(self._key, (0, 0))
-            if (_ABSENT if found is None else found.version) != state:
+            if self._version() != state:
                 raise _replaced(self.location)
             self._store.set(self._key, value)
         return None
+
+    def _version(self) -> object:
+        """The version of the stored archive now; None if the store cannot tell."""
+        reads = self._store.versioned_reads
+        if reads is None:
+            return None if self._store.exists(self._key) else _ABSENT
+        found = reads.get(self._key, (0, 0))
+        return _ABSENT if found is None else found.version
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ValueHome, (self._store, self._key)

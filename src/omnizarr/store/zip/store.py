@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, BinaryIO, Literal, Self
 
 from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.store.capabilities import Snapshots, VersionedReads, provides
 from omnizarr.store.contract import (
     Buffer,
     ByteRange,
@@ -22,7 +23,6 @@ from omnizarr.store.contract import (
     refuse_start,
     span,
 )
-from omnizarr.store.local.store import LocalStore
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.zip.archive import Archive, archive_at
 from omnizarr.store.zip.entries import Entry
@@ -42,9 +42,9 @@ class ZipStore(Store):
     first write.
     """
 
-    holds = True
-    states = True
-    _twins = True
+    snapshots = provides(lambda store: _ZipSnapshots(store))
+    versioned_reads = provides(lambda store: _ZipReads(store))
+    _copyable = True
 
     def __init__(
         self,
@@ -244,23 +244,6 @@ class ZipStore(Store):
                 else:
                     raise Damaged("an entry is cut off")
 
-    def hold(self, key: str) -> Snapshot | None:
-        entry = self._entry(key)
-        if entry is None:
-            return None
-        with self._reading(key):
-            return EntrySnapshot(entry, self._reading, key)
-
-    def get_state(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        entry = self._entry(key)
-        if entry is None:
-            return None
-        tag = entry.offset, entry.crc, entry.size
-        if version is not None and version != tag:
-            return State(None, None, None)
-        with self._reading(key):
-            return State(entry.get(range), tag, entry.size)
-
     def exists(self, key: str) -> bool:
         return self._entry(key) is not None
 
@@ -275,17 +258,6 @@ class ZipStore(Store):
         check_key(key)
         with self._writing(key):
             self._for_writing().set(key, flat(value), self._level)
-
-    def set_if(self, key: str, value: Buffer, version: Version) -> bool:
-        self.check_writable()
-        check_key(key)
-        archive = self._for_writing()
-        with archive.lock, self._writing(key):
-            archive.begin()
-            if self.get_versioned(key)[1] != version:
-                return False
-            archive.set(key, flat(value), self._level)
-            return True
 
     def erase(self, key: str) -> None:
         self.erase_values([key])
@@ -329,8 +301,47 @@ class ZipStore(Store):
 
     # -- agreement between writers
 
-    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        return process_lock(self.location, keys)
+    @contextmanager
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> Iterator[None]:
+        keys = list(keys)
+        with process_lock(self.location, keys):
+            if not (shared or self.read_only):
+                # Claims the archive for this process and brings it up to date, so that what the holder reads is what
+                # it replaces.
+                archive = self._for_writing()
+                with archive.lock, self._writing(keys[0] if keys else ""):
+                    archive.begin()
+            yield
+
+
+class _ZipSnapshots(Snapshots):
+    def __init__(self, store: ZipStore) -> None:
+        self._store = store
+
+    def open(self, key: str) -> Snapshot | None:
+        store = self._store
+        entry = store._entry(key)
+        if entry is None:
+            return None
+        with store._reading(key):
+            return EntrySnapshot(entry, store._reading, key)
+
+
+class _ZipReads(VersionedReads):
+    """The version of a value is where its entry lies, its check sum and its size."""
+
+    def __init__(self, store: ZipStore) -> None:
+        self._store = store
+
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        entry = self._store._entry(key)
+        if entry is None:
+            return None
+        tag = entry.offset, entry.crc, entry.size
+        if version is not None and version != tag:
+            return State(None, None, None)
+        with self._store._reading(key):
+            return State(entry.get(range), tag, entry.size)
 
 
 class EntrySnapshot(Snapshot):
@@ -394,6 +405,7 @@ def open_inside(
     durable: bool = False,
 ) -> ZipStore:
     """The archive that lies under a key: of a folder as a file, of any other store as a value."""
-    home = FileHome(str(store.path(key))) if type(store) is LocalStore else ValueHome(store, key)
+    path = store.file(key)
+    home = ValueHome(store, key) if path is None else FileHome(path)
     read_only = read_only or store.read_only
     return ZipStore(home, read_only=read_only, compression=compression, level=level, durable=durable)

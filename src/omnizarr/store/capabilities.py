@@ -1,0 +1,135 @@
+"""Capabilities: what some stores can do beyond the verbs of `Store`.
+
+Each capability is an object that a store offers as an attribute, or None if the store cannot do it: `snapshots`,
+`versioned_reads`, `updates`, `splicing`, `local_files`. A store class offers one in its class body:
+
+    class MemoryStore(Store):
+        snapshots = provides(MemorySnapshots)
+
+A capability object is a small view of its store. It is made when the attribute is read, so that a copy of a store, a
+pickled one and a store whose locks fail later all offer what they can do themselves. Code that runs per chunk keeps the
+object instead of reading the attribute again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from omnizarr.store.contract import Buffer, ByteRange, State, Version
+    from omnizarr.store.snapshot import Snapshot
+
+__all__ = [
+    "CAPABILITIES",
+    "LocalFiles",
+    "Snapshots",
+    "Splicing",
+    "UncertainWriteError",
+    "Updates",
+    "Versioned",
+    "VersionedReads",
+    "provides",
+]
+
+CAPABILITIES = ("snapshots", "versioned_reads", "updates", "splicing", "local_files")
+"""The attributes of a store that are capabilities."""
+
+Versioned: TypeAlias = "tuple[Buffer | None, Version]"
+"""A value and its version; `(None, None)` for an absent key."""
+
+
+def provides(make: Callable[[Any], object | None]) -> Any:
+    """A class attribute that offers a capability: `make(store)` gives the object, or None if this store lacks it."""
+    return property(make)
+
+
+class Snapshots(ABC):
+    """Opens a value so that several reads see one state of it, even if a writer replaces the value in between."""
+
+    @abstractmethod
+    def open(self, key: str) -> Snapshot | None:
+        """A snapshot of the current value, which the caller closes; None if there is no such key."""
+
+
+class VersionedReads(ABC):
+    """Reads parts of one version of a value by independent requests, for stores that keep nothing open."""
+
+    @abstractmethod
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        """The value or a part of it, with its version; None if there is no such key.
+
+        With a `version` from an earlier answer, the data is of that version, or None if the value has changed.
+        """
+
+
+class UncertainWriteError(Exception):
+    """`Updates.write` or `Updates.erase` cannot tell whether the change was stored, as after a lost connection.
+
+    The caller compares the stored value with the one it sent.
+    """
+
+
+class Updates(ABC):
+    """Compare-and-set that is atomic for every process that uses the location, not only for this one."""
+
+    erases: bool = False
+    """Whether `erase` is available."""
+
+    @abstractmethod
+    def read(self, key: str, limit: int | None = None) -> Versioned | None:
+        """The stored value and its version, never from a cache; None if the value is longer than `limit` bytes.
+
+        A store that would have to ask for the length first may ignore `limit`.
+        """
+
+    def last_known(self, key: str) -> Versioned | None:
+        """What the last `read` gave, or the last `write` left, without a request; None if that is not known.
+
+        It may be outdated. That is safe for `write`, which compares the version.
+        """
+        return None
+
+    @abstractmethod
+    def write(self, key: str, value: Buffer, version: Version) -> bool:
+        """Set `key` if it still has `version` (None: if it is still absent); False, without a change, if it has not.
+
+        Raises `UncertainWriteError` if the store cannot tell.
+        """
+
+    def erase(self, key: str, version: Version) -> bool:
+        """Remove `key` if it still has `version`; False, without a change, if it has not. Only if `erases`."""
+        raise NotImplementedError
+
+
+class Splicing(ABC):
+    """Builds a value from new bytes and parts of the old value without moving those parts through this process."""
+
+    @abstractmethod
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], snapshot: Snapshot) -> bool:
+        """Set `key` to `pieces`, where `(start, length)` is a part of `snapshot`.
+
+        False, without a change, if `snapshot` is no longer the value of `key`.
+        """
+
+
+class LocalFiles(ABC):
+    """Native paths for the kernel, of a store in which every value is one file."""
+
+    @abstractmethod
+    def path(self, key: str) -> tuple[str, int]:
+        """The path of the file that holds `key`, or would, and the flags for `open`.
+
+        Open the file at once: the directories on the way were checked just now.
+        """
+
+    @abstractmethod
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        """`path` for many keys. Keys come in rows: the beginning of the keys, and the endings."""
+
+    @abstractmethod
+    def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+        """Call `write(temporary_paths)`, which gives one status byte per file; publish each file whose status is 0 as
+        the value of its key, delete the others, and return the statuses. None, without a call, if this way is not
+        possible for these keys."""
