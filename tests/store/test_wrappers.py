@@ -27,7 +27,6 @@ from omnizarr.store import (
     wrappers,
 )
 from omnizarr.store.capabilities import CAPABILITIES
-from omnizarr.store.old_names import OldNames
 from omnizarr.testing import RecordingStore, StoreSuite
 
 PUBLIC = [name for name in {**vars(Store), **Store.__annotations__} if not name.startswith("_")]
@@ -243,7 +242,6 @@ def test_a_copy_offers_its_own_capabilities() -> None:
 def test_every_capability_is_abstract() -> None:
     assert all(issubclass(kind, ABC) and kind.__abstractmethods__ for kind in TYPES.values())
     assert {kind.__name__ for kind in TYPES.values()} <= set(capabilities.__all__)
-    assert [name for name in vars(OldNames) if name in CAPABILITIES] == []
 
 
 def test_writes_ask_whether_they_may_and_reach_the_inner_store() -> None:

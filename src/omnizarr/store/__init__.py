@@ -8,7 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from omnizarr.store.batch_store import StoreWithPartialAccess
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, VersionedReads, provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
 from omnizarr.store.local.store import LocalStore
@@ -17,6 +16,7 @@ from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, TransparentStore, WrapperStore, as_read_only
 
 if TYPE_CHECKING:
+    from omnizarr.store.batch_store import StoreWithPartialAccess
     from omnizarr.store.caching import CacheStore
     from omnizarr.store.fsspec_ import FsspecStore
     from omnizarr.store.mapping import MappingStore
@@ -67,6 +67,7 @@ _HOMES = {
     "ObjectStore": "object",
     "ReferenceStore": "references",
     "SQLiteStore": "sqlite",
+    "StoreWithPartialAccess": "batch_store",
     "ZarrPythonStore": "zarr_python",
     "ZipStore": "zip",
     "as_zarr_store": "zarr_python",

@@ -13,8 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
-from omnizarr.store.capabilities import CAPABILITIES, LocalFiles, Snapshots, Splicing, Updates, VersionedReads
-from omnizarr.store.old_names import OldNames
+from omnizarr.store.capabilities import CAPABILITIES, LocalFiles, OldNames, Snapshots, Splicing, Updates, VersionedReads
 from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import omnizarr
 from omnizarr.native import kernel
 from omnizarr.store import LocalStore
 from omnizarr.store.local import flock
-from omnizarr.store.local.publish import publish
+from omnizarr.store.local.staged import publish
 
 pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no compiled code here")
 

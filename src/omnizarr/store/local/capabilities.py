@@ -13,7 +13,6 @@ from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import temp_names
 from omnizarr.store.local.paths import ABSENT, is_plain
 from omnizarr.store.local.snapshot import FileSnapshot
-from omnizarr.store.local.splice import Part, Splice
 from omnizarr.store.local.staged import Batch
 from omnizarr.store.snapshot import Snapshot
 
@@ -73,7 +72,9 @@ class LocalSplicing(Splicing):
     def __init__(self, store: LocalStore) -> None:
         self._store = store
 
-    def splice(self, key: str, pieces: Sequence[Buffer | Part], snapshot: Snapshot) -> bool:
+    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], snapshot: Snapshot) -> bool:
+        from omnizarr.store.local.splice import Splice  # lazy import: only for large shards
+
         store = self._store
         store.check_writable()
         if not isinstance(snapshot, FileSnapshot):

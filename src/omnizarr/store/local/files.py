@@ -7,10 +7,13 @@ import os
 import time
 from collections.abc import Callable
 from stat import S_ISLNK
+from typing import TYPE_CHECKING
 
 from omnizarr.store.contract import ByteRange, span
 from omnizarr.store.local import temp_names
-from omnizarr.store.local.splice import Splice, write_all, write_splice
+
+if TYPE_CHECKING:
+    from omnizarr.store.local.splice import Splice
 
 __all__ = [
     "discard",
@@ -23,6 +26,7 @@ __all__ = [
     "remove",
     "replace",
     "stage",
+    "write_all",
 ]
 
 _WINDOWS = os.name == "nt"
@@ -99,10 +103,10 @@ def stage(folder: str, data: bytes | memoryview | Splice, unsynced: list[int] | 
     try:
         file = os.open(temporary, _CREATE, 0o666)  # which Ctrl-C may follow at once
         try:
-            if isinstance(data, Splice):
-                write_splice(file, data)
-            else:
+            if isinstance(data, (bytes, memoryview)):
                 write_all(file, data)
+            else:
+                data.write_to(file)
         except BaseException:
             os.close(file)
             raise
@@ -114,6 +118,13 @@ def stage(folder: str, data: bytes | memoryview | Splice, unsynced: list[int] | 
         discard(temporary)
         raise
     return temporary
+
+
+def write_all(file: int, data: bytes | memoryview) -> None:
+    """Write all of `data` at the position of `file`."""
+    written = os.write(file, data)
+    while written < len(data):
+        written += os.write(file, memoryview(data)[written:])
 
 
 def discard(temporary: str) -> None:

@@ -1,4 +1,4 @@
-"""A new file made of bytes and of parts of an old one, which the system copies without showing them to anybody."""
+"""A new file made of bytes and of parts of an old file, which the system copies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Part", "Splice", "write_all", "write_splice"]
+from omnizarr.store.local.files import write_all
+
+__all__ = ["Part", "Splice"]
 
 Part: TypeAlias = tuple[int, int]
 """Where bytes of the old value start, and how many there are."""
@@ -20,26 +22,18 @@ _copy_file_range: Callable[[int, int, int, int], int] | None = getattr(os, "copy
 
 
 class Splice(NamedTuple):
-    """What a new file shall hold: bytes, and parts of the open file `source`."""
+    """The content of a new file: bytes, and parts of the open file `source`."""
 
     source: int
     pieces: Sequence[bytes | memoryview | Part]
 
-
-def write_all(file: int, data: bytes | memoryview) -> None:
-    """Writes all of it at the file's position."""
-    written = os.write(file, data)
-    while written < len(data):
-        written += os.write(file, memoryview(data)[written:])
-
-
-def write_splice(file: int, splice: Splice) -> None:
-    """Writes what a splice says at the file's position."""
-    for piece in splice.pieces:
-        if isinstance(piece, tuple):
-            _copy(splice.source, file, *piece)
-        else:
-            write_all(file, piece)
+    def write_to(self, file: int) -> None:
+        """Write the content at the position of `file`."""
+        for piece in self.pieces:
+            if isinstance(piece, tuple):
+                _copy(self.source, file, *piece)
+            else:
+                write_all(file, piece)
 
 
 def _copy(source: int, file: int, start: int, length: int) -> None:

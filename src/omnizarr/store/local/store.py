@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import groupby
 from pathlib import PurePath
 from stat import S_ISREG
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from omnizarr.store.address.file_urls import url_to_path
 from omnizarr.store.capabilities import Versioned, provides
@@ -32,10 +32,11 @@ from omnizarr.store.local import files
 from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots, LocalSplicing, LocalUpdates
 from omnizarr.store.local.listing import LocalListing
 from omnizarr.store.local.paths import ABSENT, absolute, check_name, is_plain
-from omnizarr.store.local.publish import publish
 from omnizarr.store.local.snapshot import FileVersion
-from omnizarr.store.local.splice import Splice
-from omnizarr.store.local.staged import Batch
+from omnizarr.store.local.staged import Batch, publish
+
+if TYPE_CHECKING:
+    from omnizarr.store.local.splice import Splice
 
 __all__ = ["LocalStore"]
 
