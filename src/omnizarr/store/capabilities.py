@@ -139,7 +139,7 @@ class LocalFiles(ABC):
 
 
 class OldNames:
-    """Former names of the capabilities, for callers that still use them. Each member delegates to a capability object, or falls back to the verbs of the store under its lock."""
+    """Former names of the capabilities, for callers that still use them."""
 
     @property
     def conditional(self) -> bool:
