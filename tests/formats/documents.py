@@ -1,4 +1,4 @@
-"""Documents of v3 as the tests need them: canonical ones, with changes, and how they are read."""
+"""Canonical v3 documents for tests, and helpers that parse them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import Any
 from omnizarr._json import Problems
 from omnizarr.formats import NodeModel, dialect_for
 
-__all__ = ["LITTLE", "array_document", "dumped", "group_document", "parsed", "places", "sharding", "warned"]
+__all__ = [
+    "LITTLE",
+    "array_document",
+    "dumped",
+    "group_document",
+    "parsed",
+    "problem_paths",
+    "sharding",
+    "warning_paths",
+]
 
 LITTLE: dict[str, Any] = {"name": "bytes", "configuration": {"endian": "little"}}
 
 
 def array_document(*without: str, **changes: Any) -> dict[str, Any]:
-    """A canonical document of an array, with changed members and `without` some."""
+    """A canonical array document with changed members, and without the members in `without`."""
     document: dict[str, Any] = {
         "zarr_format": 3,
         "node_type": "array",
@@ -32,7 +41,7 @@ def array_document(*without: str, **changes: Any) -> dict[str, Any]:
 
 
 def group_document(*without: str, **changes: Any) -> dict[str, Any]:
-    """A canonical document of a group."""
+    """A canonical group document."""
     document: dict[str, Any] = {"zarr_format": 3, "node_type": "group", "attributes": {"a": 1}, **changes}
     return {name: value for name, value in document.items() if name not in without}
 
@@ -50,7 +59,7 @@ def sharding(**changes: Any) -> dict[str, Any]:
 
 
 def parsed(document: Any, path: str = "") -> tuple[NodeModel | None, Problems]:
-    """The node that a document describes, and what is wrong or odd about it."""
+    """The node that a document describes, and its problems and warnings."""
     v3 = dialect_for(3)
     problems = Problems()
     return v3.parse(path, {v3.keys(path)[0]: document}, problems), problems
@@ -61,15 +70,15 @@ def dumped(node: NodeModel, path: str = "") -> Any:
     return document
 
 
-def places(document: Any) -> list[str]:
-    """The JSON paths of a document's problems; none if it can be read."""
+def problem_paths(document: Any) -> list[str]:
+    """The JSON paths of the problems of a document; empty if it is valid."""
     node, problems = parsed(document)
     assert (node is None) == bool(problems)
     return [problem.path for problem in problems.found]
 
 
-def warned(document: Any, path: str = "") -> list[str]:
-    """The JSON paths of what is odd about a document that can be read."""
+def warning_paths(document: Any, path: str = "") -> list[str]:
+    """The JSON paths of the warnings about a valid document."""
     node, problems = parsed(document, path)
     assert node is not None, problems.found
     return [problem.path for problem in problems.warnings]

@@ -1,4 +1,4 @@
-"""Documents of versions 1 and 2 as the tests need them: canonical ones, with changes, and how they are read."""
+"""Canonical v1 and v2 documents for tests, and helpers that parse them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,21 @@ from omnizarr._json import Json, Problems
 from omnizarr.formats import NodeModel, ReadOptions, dialect_for
 from omnizarr.model import ArrayModel
 
-__all__ = ["array_v1", "array_v2", "fill_of", "messages", "model", "parse", "places", "store_of", "warned"]
+__all__ = [
+    "array_v1",
+    "array_v2",
+    "fill_of",
+    "messages",
+    "model",
+    "parse",
+    "problem_paths",
+    "store_of",
+    "warning_paths",
+]
 
 
 def array_v2(*without: str, **changes: Any) -> dict[str, Any]:
-    """A `.zarray`, with changed members and `without` some."""
+    """A `.zarray` with changed members, and without the members in `without`."""
     document: dict[str, Any] = {
         "zarr_format": 2,
         "shape": [10, 6],
@@ -56,7 +66,7 @@ def _documents(document: Any, attributes: Any) -> tuple[Any, dict[str, Json]]:
 def parse(
     document: Any, attributes: Any = None, *, generation: Any = None, read_options: ReadOptions | None = None
 ) -> tuple[NodeModel | None, Problems]:
-    """The array that a document describes, and what is wrong or odd about it."""
+    """The array that a document describes, and its problems and warnings."""
     guess, documents = _documents(document, attributes)
     if generation is not None and generation != guess:
         documents = dict(zip(("meta", "attrs"), documents.values(), strict=False))
@@ -65,26 +75,26 @@ def parse(
 
 
 def model(document: Any, **options: Any) -> ArrayModel:
-    """The same where nothing is wrong."""
+    """The array that a valid document describes."""
     node, problems = parse(document, **options)
     assert isinstance(node, ArrayModel), problems.found
     return node
 
 
-def places(document: Any, attributes: Any = None, **options: Any) -> list[str]:
-    """Where something is wrong."""
+def problem_paths(document: Any, attributes: Any = None, **options: Any) -> list[str]:
+    """The JSON paths of the problems."""
     node, problems = parse(document, attributes, **options)
     assert (node is None) == bool(problems.found)
     return [problem.path for problem in problems.found]
 
 
 def messages(document: Any, **options: Any) -> str:
-    """What is wrong."""
+    """The messages of the problems."""
     return "\n".join(problem.message for problem in parse(document, **options)[1].found)
 
 
-def warned(document: Any, **options: Any) -> list[str]:
-    """Where something is odd."""
+def warning_paths(document: Any, **options: Any) -> list[str]:
+    """The JSON paths of the warnings about a valid document."""
     node, problems = parse(document, **options)
     assert node is not None, problems.found
     return [problem.path for problem in problems.warnings]
@@ -97,7 +107,7 @@ def fill_of(dtype: Any, fill_value: Any, **changes: Any) -> Any:
 
 
 def store_of(document: dict[str, Any], **chunks: bytes) -> omnizarr.MemoryStore:
-    """A store that holds an array, with chunks by their keys; `c0_0` is the key `0.0`."""
+    """A store with an array and its chunks by key; the argument `c0_0` means the key `0.0`."""
     import json
 
     store = omnizarr.MemoryStore()

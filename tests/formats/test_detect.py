@@ -1,4 +1,4 @@
-"""Which generation lies at a place: from the documents that are found there."""
+"""Detection of the generation from the documents at a path."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def filled(documents: dict[str, Any]) -> omnizarr.MemoryStore:
 
 
 def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = None) -> Any:
-    """What a verdict says, or where it looks next."""
-    verdict = detect(path, documents, ReadOptions(), zarr_format)
-    if isinstance(verdict, PossibleNode):
-        verdict = confirm_node(verdict, path, {key: documents[key] for key in verdict.keys if key in documents})
-    return verdict.dialect.zarr_format if isinstance(verdict, DetectedNode) else None
+    """The `zarr_format` that is detected at `path`, or None."""
+    detection = detect(path, documents, ReadOptions(), zarr_format)
+    if isinstance(detection, PossibleNode):
+        detection = confirm_node(detection, path, {key: documents[key] for key in detection.keys if key in documents})
+    return detection.dialect.zarr_format if isinstance(detection, DetectedNode) else None
 
 
 @pytest.mark.parametrize(
@@ -49,19 +49,19 @@ def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = Non
         ({".zgroup": GROUP, "meta": array_v1()}, 2),
     ],
 )
-def test_newer_counts_before_older(documents: dict[str, Any], found: Any) -> None:
+def test_newer_generations_take_precedence(documents: dict[str, Any], found: Any) -> None:
     assert generation(documents) == found
     assert generation({f"a/b/{key}": value for key, value in documents.items()}, "a/b") == found
 
 
 @pytest.mark.parametrize(("asked", "found"), [(3, 3), (2, 2), (1, 1)])
-def test_a_user_may_ask_for_one(asked: Any, found: Any) -> None:
+def test_zarr_format_selects_a_generation(asked: Any, found: Any) -> None:
     documents = {"zarr.json": array_document(), ".zarray": array_v2(), "meta": array_v1()}
     assert generation(documents, zarr_format=asked) == found
     assert omnizarr.open_array(filled(documents), zarr_format=asked).zarr_format == found
 
 
-def test_two_generations_at_one_place_are_worth_a_warning() -> None:
+def test_two_generations_at_one_path_cause_a_warning() -> None:
     store = filled({"zarr.json": array_document(), ".zarray": array_v2()})
     with pytest.warns(omnizarr.OmnizarrWarning, match="both Zarr v3 and Zarr v2") as caught:
         assert omnizarr.open(store).zarr_format == 3
@@ -69,7 +69,7 @@ def test_two_generations_at_one_place_are_worth_a_warning() -> None:
     assert omnizarr.open(store, zarr_format=2).zarr_format == 2
 
 
-def test_an_array_counts_before_a_group_with_a_warning() -> None:
+def test_an_array_takes_precedence_over_a_group_with_a_warning() -> None:
     store = filled({".zarray": array_v2(), ".zgroup": GROUP})
     with pytest.warns(omnizarr.OmnizarrWarning, match="also a `.zgroup`") as caught:
         assert isinstance(omnizarr.open(store), omnizarr.Array)
@@ -85,7 +85,7 @@ def test_A51_the_root_of_version_2_is_an_array_or_a_group() -> None:
 
 @pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
 @pytest.mark.parametrize("key", [".zarray", ".zgroup"])
-def test_an_entry_point_counts_before_version_2_with_a_warning(draft: Any, key: str) -> None:
+def test_an_entry_point_takes_precedence_over_v2_with_a_warning(draft: Any, key: str) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, zarr_format=draft).create_group("a")
     store.set(key, json.dumps(array_v2() if key == ".zarray" else GROUP).encode())
@@ -98,7 +98,7 @@ def test_an_entry_point_counts_before_version_2_with_a_warning(draft: Any, key: 
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b'"https://purl.org/zarr/spec/core/3.0"', b"{}", b"[]"])
-def test_an_entry_point_that_is_none_is_an_error(data: bytes) -> None:
+def test_an_invalid_entry_point_is_an_error(data: bytes) -> None:
     store = omnizarr.MemoryStore()
     store.set("zarr.json", data)
     with pytest.raises(MetadataError, match=r"zarr\.json"):
@@ -106,13 +106,13 @@ def test_an_entry_point_that_is_none_is_an_error(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("value", [0, 4, "2", 2.0, True, "v2", [2]])
-def test_there_are_no_other_generations(value: Any) -> None:
+def test_an_unknown_generation_is_an_error(value: Any) -> None:
     with pytest.raises(ArgumentError, match="zarr_format"):
         omnizarr.open(omnizarr.MemoryStore(), zarr_format=value)
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff\xfe", b"[1]", b"null", b"\x89PNG"])
-def test_a_file_called_meta_that_is_something_else_is_no_node(data: bytes) -> None:
+def test_an_unrelated_file_named_meta_is_not_a_node(data: bytes) -> None:
     store = omnizarr.MemoryStore()
     store.set("meta", data)
     with pytest.raises(NodeNotFoundError):
@@ -121,20 +121,20 @@ def test_a_file_called_meta_that_is_something_else_is_no_node(data: bytes) -> No
 
 @pytest.mark.parametrize("key", [".zarray", ".zgroup"])
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"{}"])
-def test_documents_of_version_2_that_are_damaged_are_an_error(key: str, data: bytes) -> None:
+def test_damaged_v2_documents_are_an_error(key: str, data: bytes) -> None:
     store = omnizarr.MemoryStore()
     store.set(key, data)
     with pytest.raises(MetadataError, match=key):
         omnizarr.open(store)
 
 
-def test_a_folder_called_meta_is_not_a_document(tmp_path: Any) -> None:
+def test_a_directory_named_meta_is_not_a_document(tmp_path: Any) -> None:
     (tmp_path / "meta" / "root").mkdir(parents=True)
     with pytest.raises(NodeNotFoundError):
         omnizarr.open(tmp_path)
 
 
-def test_candidates_are_asked_for_together() -> None:
+def test_candidate_keys() -> None:
     assert candidate_keys("") == ("zarr.json", ".zarray", ".zgroup", ".zattrs")
     assert candidate_keys("a", 2) == ("a/.zarray", "a/.zgroup", "a/.zattrs")
     assert candidate_keys("a", 1) == ("a/meta", "a/attrs")
@@ -142,7 +142,7 @@ def test_candidates_are_asked_for_together() -> None:
 
 @pytest.mark.parametrize("path", ["", "a/b"])
 @pytest.mark.parametrize("zarr_format", [None, 2])
-def test_opening_version_2_costs_one_batch(path: str, zarr_format: Any) -> None:
+def test_opening_a_v2_array_needs_one_batch(path: str, zarr_format: Any) -> None:
     start = f"{path}/" if path else ""
     store = RecordingStore(filled({f"{start}.zarray": array_v2()}))
     omnizarr.open_array(store, path=path, zarr_format=zarr_format, mode="r")
@@ -150,7 +150,7 @@ def test_opening_version_2_costs_one_batch(path: str, zarr_format: Any) -> None:
     assert store.requests == (3 if zarr_format else 4 + bool(path))
 
 
-def test_opening_a_group_of_version_2_costs_one_batch() -> None:
+def test_opening_a_v2_group_needs_one_batch() -> None:
     for mode in ("r", "r+"):
         store = RecordingStore(filled({".zgroup": GROUP}))
         omnizarr.open_group(store, mode=mode)  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ def test_opening_a_group_of_version_2_costs_one_batch() -> None:
         assert store.requests == 5  # with consolidated metadata
 
 
-def test_opening_version_1_costs_two_batches_and_one_if_it_is_asked_for() -> None:
+def test_opening_v1_needs_two_batches_or_one_with_zarr_format() -> None:
     store = RecordingStore(filled({"meta": array_v1()}))
     omnizarr.open_array(store, mode="r")
     assert store.methods() == ["get_partial_values"] * 2

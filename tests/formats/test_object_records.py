@@ -1,4 +1,4 @@
-"""Records that hold objects (V24): zarr-python 2 pickles them, and so they are read by those who allow it."""
+"""Records that hold objects (V24): zarr-python 2 pickles them, and reading them needs `allow_pickle`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def v2(**changes: Any) -> MemoryStore:
     return store_of({".zarray": document, "0": pickle.dumps(VALUES)})
 
 
-def of_2020() -> MemoryStore:
+def draft_2020() -> MemoryStore:
     data_type = {"extension": "TODO: structured array protocol URL", "type": FIELDS, "fallback": None}
     grid = {"type": "regular", "chunk_shape": [2], "separator": "/"}
     document = array(
@@ -46,14 +46,14 @@ def of_2020() -> MemoryStore:
 
 
 @pytest.mark.parametrize(
-    ("made", "key", "chunks"), [(v2, ".zarray", ""), (of_2020, "meta/root.array.json", "data/root/c")]
+    ("made", "key", "chunks"), [(v2, ".zarray", ""), (draft_2020, "meta/root.array.json", "data/root/c")]
 )
-def test_they_are_tuples_and_stay_records(made: Any, key: str, chunks: str) -> None:
+def test_object_records_are_read_as_tuples_and_written_as_records(made: Any, key: str, chunks: str) -> None:
     store = made()
     z = omnizarr.open_array(store, allow_pickle=True)
     assert z[...].tolist() == [(1, "x"), (2, None), None, None]
     z[1] = (7, ["new"])
-    z[3] = (8, "alone")  # in a chunk that was not there
+    z[3] = (8, "alone")  # in a missing chunk
     before = json.loads(bytes(store.get(key) or b""))
     z.resize((3,))
     z.resize((4,))
@@ -64,18 +64,18 @@ def test_they_are_tuples_and_stay_records(made: Any, key: str, chunks: str) -> N
     assert (second.dtype, second.tolist()[0]) == (RECORD, (0, 0))
 
 
-def test_they_are_pickles_to_those_who_allow_none() -> None:
+def test_object_records_need_allow_pickle() -> None:
     with pytest.raises(MetadataError, match="allow_pickle=True"):
         omnizarr.open_array(v2())
 
 
 @pytest.mark.parametrize("name", ["json2", "msgpack2", "vlen-utf8", "vlen-bytes", "zlib", "crc32"])
-def test_nothing_else_stores_them(name: str) -> None:
+def test_other_codecs_cannot_store_object_records(name: str) -> None:
     with pytest.raises(MetadataError, match="cannot store records that hold objects"):
         omnizarr.open_array(v2(filters=[{"id": name}]), allow_pickle=True)
 
 
-def test_their_fill_value_is_kept_and_not_read() -> None:
+def test_the_pickled_fill_value_is_kept_but_not_read() -> None:
     fill = base64.b64encode(pickle.dumps(VALUES[0])).decode()
     store = v2(fill_value=fill)
     with pytest.warns(OmnizarrWarning, match="is a pickle and is not read"):
@@ -85,8 +85,8 @@ def test_their_fill_value_is_kept_and_not_read() -> None:
     assert json.loads(bytes(store.get(".zarray") or b""))["fill_value"] == fill
 
 
-@pytest.mark.parametrize("made", [v2, of_2020])
-def test_no_new_ones_are_made(made: Any) -> None:
+@pytest.mark.parametrize("made", [v2, draft_2020])
+def test_new_arrays_of_object_records_are_refused(made: Any) -> None:
     source = omnizarr.open_array(made(), allow_pickle=True)
     with pytest.raises(ArgumentError):
         omnizarr.create_array(None, shape=3, dtype=RECORD, zarr_format=source.zarr_format)

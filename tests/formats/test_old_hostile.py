@@ -1,5 +1,4 @@
-"""Whatever lies in a store of version 1 or 2, nothing comes of it but elements or our own errors: documents with
-anything in them, and damaged chunks of every codec."""
+"""Hostile data of v1 and v2: mutated documents, and damaged chunks of every codec, give elements or our own errors."""
 
 from __future__ import annotations
 
@@ -87,7 +86,7 @@ ANYTHING = [None, *(value for values in LIKE.values() for value in values)]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in a document."""
+    """The positions of all values in a document."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, below in items:
         yield (*path, name)
@@ -96,7 +95,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 @st.composite
 def changed(draw: Any) -> dict[str, Any]:
-    """A document with one to three changes: something is missing, another value of its kind or of any, or nested."""
+    """A document with one to three changes: a value is removed, replaced by one of the same or any kind, or nested."""
     document = copy.deepcopy(draw(st.sampled_from(DOCUMENTS)))
     for _ in range(draw(st.integers(1, 3))):
         *above, name = draw(st.sampled_from(list(places(document))))
@@ -122,7 +121,7 @@ CHUNKS = [b"", b"[1]", bytes(24), zlib.compress(bytes(24)), zlib.compress(bytes(
 
 
 def use(store: omnizarr.MemoryStore) -> None:
-    """Opens what is there and reads a little of it."""
+    """Opens the array and reads a few elements."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OmnizarrWarning)
         try:
@@ -139,7 +138,7 @@ def use(store: omnizarr.MemoryStore) -> None:
 
 @often
 @given(document=changed(), chunk=st.sampled_from(CHUNKS))
-def test_documents_of_arrays_with_anything_in_them(document: dict[str, Any], chunk: bytes) -> None:
+def test_mutated_array_documents(document: dict[str, Any], chunk: bytes) -> None:
     store = omnizarr.MemoryStore()
     store.set("meta" if "compression" in document else ".zarray", json.dumps(document).encode())
     for key in ("0", "0.0", "0/0"):
@@ -154,7 +153,7 @@ TEXTS = st.sampled_from(
 
 @often
 @given(key=st.sampled_from([".zarray", ".zgroup", ".zattrs", ".zmetadata", "meta", "attrs"]), text=TEXTS)
-def test_documents_that_are_no_documents(key: str, text: bytes) -> None:
+def test_invalid_documents(key: str, text: bytes) -> None:
     store = omnizarr.MemoryStore()
     first = "meta" if key in ("meta", "attrs") else ".zarray" if key == ".zarray" else ".zgroup"
     store.set(first, json.dumps(array_v1() if first == "meta" else {"zarr_format": 2}).encode())
@@ -164,8 +163,8 @@ def test_documents_that_are_no_documents(key: str, text: bytes) -> None:
 
 @pytest.mark.parametrize("fill", [7, 1.5, True, "x"])
 @pytest.mark.parametrize("dtype", ["|S9999999", "<U2499999", [["a", "<U2499999"], ["b", "<i2"]]])
-def test_a_fill_value_takes_no_more_memory_than_a_few_elements(dtype: Any, fill: Any) -> None:
-    """NumPy takes a hundred times as much to make text of a number."""
+def test_a_fill_value_needs_no_more_memory_than_a_few_elements(dtype: Any, fill: Any) -> None:
+    """NumPy needs 100 times the memory to convert a number to text."""
     store = omnizarr.MemoryStore()
     store.set("meta", json.dumps(array_v1(dtype=dtype, fill_value=fill)).encode())
     assert peak(lambda: use_metadata(store)) < 10 * 10**7
@@ -179,7 +178,7 @@ def use_metadata(store: omnizarr.MemoryStore) -> None:
 
 
 def peak(function: Any) -> int:
-    """How many bytes are in use at once while `function` runs, beyond those before."""
+    """The peak of additional memory, in bytes, while `function` runs."""
     tracemalloc.start()
     try:
         function()
@@ -238,7 +237,7 @@ CASES: list[tuple[Any, Any, Any]] = [
     *((INTEGERS, None, compressor) for compressor in COMPRESSORS),
     *((data, filter, None) for data, filter in FILTERS),
     *((data, filter, "zlib") for data, filter in FILTERS[::3]),
-    # what has no length that the metadata tell, behind every library that could believe a length in the data
+    # types without a size in the metadata, after every library that could trust a size in the data
     *((TEXT, "vlen-utf8", compressor) for compressor in ("blosc", "lz4", "zstd", "lzma", "bz2", "gzip")),
     *((data, None, None) for data in (FLAGS, RECORDS, np.array(["ab", "ü"]))),
 ]
@@ -255,7 +254,7 @@ def written(data: Any, filter: Any, compressor: Any) -> tuple[omnizarr.MemorySto
 
 @st.composite
 def damage(draw: Any, data: bytes) -> bytes:
-    """Bytes that are cut off, longer, or changed in some places, of which those at the start tell most."""
+    """Truncated, extended or modified bytes. Modifications at the start matter most."""
     how = draw(st.sampled_from(["cut", "longer", "twice", "changed", "changed", "changed", "without", "length"]))
     at = draw(st.integers(0, min(draw(st.sampled_from([4, 16, 48, 10**6])), len(data) - 1)))
     if how == "cut":
@@ -299,7 +298,7 @@ def test_damaged_chunks(data: Any, filter: Any, compressor: Any) -> None:
 
 @pytest.mark.parametrize("id", ["zlib", "gzip", "bz2", "lzma", "lz4", "zstd", "blosc"])
 @pytest.mark.parametrize("of_objects", [False, True])
-def test_a_few_bytes_that_decode_to_many_take_no_memory(id: str, of_objects: bool) -> None:
+def test_a_decompression_bomb_needs_little_memory(id: str, of_objects: bool) -> None:
     data, filter = (TEXT, "vlen-utf8") if of_objects else (INTEGERS, None)
     store, key = written(data, filter, id)
     store.set(key, bytes(numcodecs.get_codec({"id": id}).encode(bytes(2**24))))
@@ -310,5 +309,5 @@ def test_a_few_bytes_that_decode_to_many_take_no_memory(id: str, of_objects: boo
             with pytest.raises(OmnizarrError):
                 array[...]
 
-        read()  # what is loaded on the way does not count
-        assert peak(read) < 10 * 2**20  # most of it is the dictionary of lzma
+        read()  # import modules before measuring
+        assert peak(read) < 10 * 2**20  # mostly the dictionary of lzma

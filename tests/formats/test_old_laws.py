@@ -1,5 +1,5 @@
-"""Laws of versions 1 and 2: what is dumped is parsed to the same, what is canonical comes back as it was, and nothing
-that a document may hold gives anything but a node or our own error."""
+"""Properties of the v1 and v2 dialects: models and canonical documents survive a round trip, and arbitrary documents
+give a node or our own error."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def finite(draw: Any, dtype: np.dtype[Any]) -> Any:
 
 @st.composite
 def models_v2(draw: Any) -> ArrayModel:
-    """Arrays as a user may create them."""
+    """Arrays that a user can create."""
     dtype = draw(st.sampled_from([*NUMBERS, *OTHERS, *NESTED]))
     shape = draw(SHAPES)
     options: dict[str, Any] = {}
@@ -121,7 +121,7 @@ def check_law(model: ArrayModel) -> None:
 
 
 def _with(model: ArrayModel, other: ArrayModel) -> ArrayModel:
-    """The same array; how its document spells it is another matter."""
+    """The same array with the verbatim members of its document."""
     from dataclasses import replace
 
     return replace(model, spelled=other.spelled)
@@ -129,13 +129,13 @@ def _with(model: ArrayModel, other: ArrayModel) -> ArrayModel:
 
 @often
 @given(models_v2())
-def test_what_is_dumped_as_v2_is_parsed_to_the_same(model: ArrayModel) -> None:
+def test_v2_round_trip_of_models(model: ArrayModel) -> None:
     check_law(model)
 
 
 @often
 @given(models_v1())
-def test_what_is_dumped_as_v1_is_parsed_to_the_same(model: ArrayModel) -> None:
+def test_v1_round_trip_of_models(model: ArrayModel) -> None:
     check_law(model)
 
 
@@ -146,7 +146,7 @@ def test_groups(attributes: dict[str, Any], extra: dict[str, Any]) -> None:
     assert v2.parse("a/b", v2.dump("a/b", model), Problems()) == model
 
 
-# -- documents that come back as they were
+# -- documents that are written back unchanged
 
 
 CODECS = [
@@ -170,7 +170,7 @@ CODECS = [
     st.sampled_from([("<i2", 7), (">f4", "NaN"), ("|S2", "AAA="), ("<U2", "x"), ("|b1", True), ("<M8[ns]", None)]),
     st.dictionaries(st.sampled_from(["x-one", "x-two"]), ATTRIBUTES),
 )
-def test_a_document_of_v2_is_written_back_as_it_was(
+def test_v2_documents_are_written_back_unchanged(
     compressor: Any, filters: Any, order: str, separator: str, kind: Any, extra: Any
 ) -> None:
     document = array_v2(
@@ -187,7 +187,7 @@ def test_a_document_of_v2_is_written_back_as_it_was(
     assert dialect_for(2).dump("", node)[".zarray"] == document
 
 
-# -- anything at all
+# -- arbitrary documents
 
 
 SCALARS = (
@@ -218,25 +218,25 @@ def check_anything(document: Any, key: str) -> None:
 
 @often
 @given(JSON, st.sampled_from([".zarray", ".zgroup", "meta"]))
-def test_any_document(document: Any, key: str) -> None:
+def test_arbitrary_documents(document: Any, key: str) -> None:
     check_anything(document, key)
 
 
 @often
 @given(st.sampled_from([*array_v2()]), JSON)
-def test_any_member_of_v2(name: str, value: Any) -> None:
+def test_v2_documents_with_arbitrary_members(name: str, value: Any) -> None:
     check_anything(array_v2(**{name: value}), ".zarray")
 
 
 @often
 @given(st.sampled_from([*array_v1()]), JSON)
-def test_any_member_of_v1(name: str, value: Any) -> None:
+def test_v1_documents_with_arbitrary_members(name: str, value: Any) -> None:
     check_anything(array_v1(**{name: value}), "meta")
 
 
 @often
 @given(st.sampled_from(["<f8", "|O", "|S3", "|V2", "<U2", "<c8", "<M8[s]", "|b1"]), JSON, JSON)
-def test_any_fill_value_and_any_configuration(dtype: str, fill: Any, config: Any) -> None:
+def test_arbitrary_fill_values_and_configurations(dtype: str, fill: Any, config: Any) -> None:
     filters = [{"id": "json2"}] if dtype == "|O" else None
     check_anything(array_v2(dtype=dtype, fill_value=fill, filters=filters), ".zarray")
     check_anything(array_v1(dtype=dtype, fill_value=fill), "meta")
@@ -246,7 +246,7 @@ def test_any_fill_value_and_any_configuration(dtype: str, fill: Any, config: Any
 
 
 @pytest.mark.parametrize("document", [array_v2(), array_v1()])
-def test_documents_with_several_changes(document: dict[str, Any]) -> None:
+def test_documents_with_several_mutations(document: dict[str, Any]) -> None:
     chance = random.Random(7)
     values = [None, 0, -1, "x", [], {}, [0], {"id": "x"}, True, 1.5, "NaN", [[]], "|O"]
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Version 1: one array, its documents `meta` and `attrs`, and its chunks beside them."""
+"""Zarr v1: the documents `meta` and `attrs`, and the chunks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numcodecs
 import numpy as np
 import pytest
-from tests.formats.old_documents import array_v1, chunk, messages, model, parse, places, store_of, warned
+from tests.formats.old_documents import array_v1, chunk, messages, model, parse, problem_paths, store_of, warning_paths
 
 import omnizarr
 from omnizarr.codecs import Blosc, Bytes, Transpose
@@ -31,7 +31,7 @@ def meta(store: omnizarr.MemoryStore) -> Any:
     return json.loads(bytes(store.get("meta") or b""))
 
 
-def test_a_canonical_document_is_read_without_a_word_and_written_back() -> None:
+def test_a_canonical_document_is_read_without_warnings_and_written_back() -> None:
     document = array_v1()
     node, problems = parse(document, {"a": 1})
     assert not problems.warnings
@@ -60,19 +60,19 @@ def test_U1_reading_writing_and_deleting() -> None:
 
 @pytest.mark.parametrize("name", ["zarr_format", *REQUIRED])
 def test_U2_members_are_mandatory(name: str) -> None:
-    assert places(array_v1(name), generation=1) == [f"$.{name}"]
+    assert problem_paths(array_v1(name), generation=1) == [f"$.{name}"]
 
 
 @pytest.mark.parametrize("value", [None, 5, "text", []])
 def test_U2_the_document_is_an_object(value: Any) -> None:
-    assert places(value, generation=1) == ["$"]
+    assert problem_paths(value, generation=1) == ["$"]
 
 
-def test_U2_every_problem_is_told_at_once_with_its_place() -> None:
+def test_U2_all_problems_are_reported_at_once_with_their_paths() -> None:
     document = array_v1(
         "fill_value", shape="x", chunks=[0], dtype="|i3", compression="blosc", compression_opts=5, order=1
     )
-    assert sorted(places(document, 5)) == [
+    assert sorted(problem_paths(document, 5)) == [
         "$(attrs)",
         "$.chunks[0]",
         "$.compression_opts",
@@ -85,23 +85,23 @@ def test_U2_every_problem_is_told_at_once_with_its_place() -> None:
 
 def test_U3_other_members_are_ignored_and_kept() -> None:
     document = array_v1(filters=[1], x=None)
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert model(document).extra == {"filters": [1], "x": None}
     assert dumped(model(document)) == document
 
 
 @pytest.mark.parametrize("value", [2, 0, "1", 1.0, True, None])
 def test_U4_zarr_format_is_the_integer_1(value: Any) -> None:
-    assert places(array_v1(zarr_format=value)) == ["$.zarr_format"]
+    assert problem_paths(array_v1(zarr_format=value)) == ["$.zarr_format"]
     store = omnizarr.MemoryStore()
     store.set("meta", json.dumps(array_v1(zarr_format=value)).encode())
-    with pytest.raises(NodeNotFoundError):  # a file called so may be anything
+    with pytest.raises(NodeNotFoundError):  # it may be an unrelated file
         omnizarr.open(store)
 
 
-def test_U5_chunks_are_equally_large() -> None:
-    assert places(array_v1(chunks=[4])) == ["$.chunks"]
-    assert places(array_v1(chunks=[[2, 2], 3])) in (["$.chunks"], ["$.chunks[0]"])
+def test_U5_all_chunks_have_the_same_shape() -> None:
+    assert problem_paths(array_v1(chunks=[4])) == ["$.chunks"]
+    assert problem_paths(array_v1(chunks=[[2, 2], 3])) in (["$.chunks"], ["$.chunks[0]"])
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_U6_types(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["float64", "<i3", "", None, "|O"])
-def test_U6_what_is_no_type(value: Any) -> None:
-    assert places(array_v1(dtype=value, fill_value=None)) in (["$.dtype"], ["$.filters"])
+def test_U6_invalid_types(value: Any) -> None:
+    assert problem_paths(array_v1(dtype=value, fill_value=None)) in (["$.dtype"], ["$.filters"])
 
 
 def test_U6_a_missing_byte_order_is_little_with_a_warning() -> None:
     document = array_v1(dtype="i2", shape=[2], chunks=[2], compression="none", compression_opts=None)
-    assert warned(document) == ["$.dtype"]
+    assert warning_paths(document) == ["$.dtype"]
     assert model(document).codecs == (Bytes("little"),)
 
 
@@ -141,7 +141,7 @@ def test_U7_records_are_lists_of_pairs() -> None:
         ("lzma", LZMA, lzma.compress, Lzma(1, 0, 1, None)),
     ],
 )
-def test_U8_a_chunk_is_what_the_compressor_makes_and_nothing_else(
+def test_U8_a_chunk_is_the_output_of_the_compressor_without_a_header(
     name: str, options: Any, compress: Any, codec: Any
 ) -> None:
     document = array_v1(shape=[4], chunks=[4], compression=name, compression_opts=options)
@@ -177,19 +177,19 @@ def test_U9_keys_of_chunks(shape: tuple[int, ...], key: str) -> None:
 
 
 @pytest.mark.parametrize("asked", ["/", "default", {"name": "v2", "separator": "/"}])
-def test_U9_there_are_no_other_keys(asked: Any) -> None:
+def test_U9_other_chunk_keys_are_refused(asked: Any) -> None:
     with pytest.raises(ArgumentError, match=r"keys such as `0\.0`"):
         omnizarr.create_array(shape=3, dtype="i1", zarr_format=1, chunk_key_encoding=asked)
 
 
-def test_U10_a_missing_chunk_is_the_fill_value() -> None:
+def test_U10_a_missing_chunk_contains_the_fill_value() -> None:
     assert (omnizarr.open_array(store_of(array_v1()), mode="r")[...] == 7).all()
     z = omnizarr.open_array(store_of(array_v1(fill_value=None)), mode="r")
     assert z.fill_value is None
     assert z[...].shape == (10, 6)
 
 
-def test_U11_what_lies_outside_the_array_means_nothing() -> None:
+def test_U11_the_part_outside_the_array_has_no_meaning() -> None:
     document = array_v1(shape=[3], chunks=[2])
     store = store_of(document, c1=zlib.compress(chunk(5, -1)))
     assert omnizarr.open_array(store)[...].tolist() == [7, 7, 5]
@@ -203,24 +203,24 @@ def test_U12_attributes_are_an_object_and_always_written() -> None:
     assert json.loads(bytes(store.get("attrs") or b"")) == {"a": [1]}
     del z.attrs["a"]
     assert json.loads(bytes(store.get("attrs") or b"")) == {}
-    assert places(array_v1(), [1]) == ["$(attrs)"]
+    assert problem_paths(array_v1(), [1]) == ["$(attrs)"]
 
 
-def test_U12_U15_missing_attributes_are_none() -> None:
+def test_U12_U15_missing_attributes_are_empty() -> None:
     z = omnizarr.open_array(store_of(array_v1()))
     assert z.attrs.asdict() == {}
 
 
 @pytest.mark.parametrize("value", [None, "A", "c", 1])
 def test_U13_order_is_C_or_F(value: Any) -> None:
-    assert places(array_v1(order=value)) == ["$.order"]
+    assert problem_paths(array_v1(order=value)) == ["$.order"]
 
 
 @pytest.mark.parametrize(("order", "elements"), [("C", (1, 2, 3, 4, 5, 6)), ("F", (1, 4, 2, 5, 3, 6))])
 def test_U13_C_is_row_major_and_F_column_major_with_blosc(order: str, elements: tuple[int, ...]) -> None:
     options = {"cname": "lz4", "clevel": 5, "shuffle": 1}
     document = array_v1(compression="blosc", compression_opts=options, order=order, shape=[2, 3], chunks=[2, 3])
-    assert warned(document) == []
+    assert warning_paths(document) == []
     first = (Transpose((1, 0)),) if order == "F" else ()
     assert model(document).codecs == (*first, Bytes("little"), Blosc("lz4", 5, "shuffle"))
     assert dumped(model(document)) == document
@@ -248,8 +248,8 @@ def test_U13_C_is_row_major_and_F_column_major_with_blosc(order: str, elements: 
         (5, None, "$.compression"),
     ],
 )
-def test_U14_options_fit_their_compressor(name: Any, options: Any, place: str) -> None:
-    found = places(array_v1(compression=name, compression_opts=options))
+def test_U14_options_depend_on_the_compressor(name: Any, options: Any, place: str) -> None:
+    found = problem_paths(array_v1(compression=name, compression_opts=options))
     assert found == [place] or (place.endswith("level") and found == ["$.compression_opts"])
 
 
@@ -261,7 +261,7 @@ def test_U15_no_compression(value: Any) -> None:
     assert omnizarr.open_array(store_of(document, c0=chunk(1, 2)))[...].tolist() == [1, 2]
 
 
-def test_U15_gzip_was_another_name_for_zlib() -> None:
+def test_U15_gzip_is_an_alias_of_zlib() -> None:
     document = array_v1(compression="gzip")
     assert model(document).codecs[-1] == Zlib(1)
     assert dumped(model(document)) == document
@@ -292,7 +292,7 @@ def test_U16_A55_F_without_blosc_is_read_in_C_order_with_one_warning(name: str) 
 
 
 @pytest.mark.parametrize("how", ["written", "document"])
-def test_U16_writing_into_such_an_array_keeps_what_it_is(how: Any) -> None:
+def test_U16_writing_into_such_an_array_keeps_its_order(how: Any) -> None:
     document = array_v1(order="F")
     node = model(document, read_options=ReadOptions(v1_f_order=how))
     assert dumped(node) == document
@@ -300,9 +300,9 @@ def test_U16_writing_into_such_an_array_keeps_what_it_is(how: Any) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_U16_one_dimension_has_one_order() -> None:
+def test_U16_order_has_no_effect_on_one_dimension() -> None:
     document = array_v1(shape=[4], chunks=[4], order="F")
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert dumped(model(document)) == document
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype="i1", order="F", zarr_format=1, compressors=None)
@@ -320,13 +320,13 @@ def test_U16_F_is_written_with_blosc_only() -> None:
         omnizarr.create_array(shape=(2, 3), dtype="<i2", order="F", zarr_format=1, compressors="zlib")
 
 
-# -- fill values: what NumPy makes of plain JSON
+# -- fill values: plain JSON as NumPy interprets it
 
 
 @pytest.mark.parametrize(
     ("dtype", "value", "wanted"),
     [
-        ("|S4", "abcd", b"abcd"),  # which would be base64, in version 2
+        ("|S4", "abcd", b"abcd"),  # in v2 this would be base64
         ("|S3", 0, b"0"),
         ("<U3", "ü", "ü"),
         ("<U3", 0, "0"),
@@ -338,7 +338,7 @@ def test_U16_F_is_written_with_blosc_only() -> None:
         ([["a", "<i2"], ["b", "|S2"]], 0, (0, b"0")),
     ],
 )
-def test_fill_values_are_what_zarr_1_makes_of_them(dtype: Any, value: Any, wanted: Any) -> None:
+def test_fill_values_are_read_as_in_zarr_1(dtype: Any, value: Any, wanted: Any) -> None:
     document = array_v1(dtype=dtype, fill_value=value)
     fill = model(document).fill
     assert fill is not None
@@ -348,8 +348,8 @@ def test_fill_values_are_what_zarr_1_makes_of_them(dtype: Any, value: Any, wante
 @pytest.mark.parametrize(
     ("dtype", "value"), [("|S3", "é"), ("<i2", "x"), ("<i2", 2**15), ("|S3", [1]), ("|V3", "AAAA"), ("<f4", [1])]
 )
-def test_what_is_no_fill_value(dtype: Any, value: Any) -> None:
-    assert places(array_v1(dtype=dtype, fill_value=value)) == ["$.fill_value"]
+def test_invalid_fill_values(dtype: Any, value: Any) -> None:
+    assert problem_paths(array_v1(dtype=dtype, fill_value=value)) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_what_is_no_fill_value(dtype: Any, value: Any) -> None:
         ("?", True, True),
     ],
 )
-def test_fill_values_are_written_and_read_again(dtype: Any, value: Any, spelt: Any) -> None:
+def test_round_trip_of_fill_values(dtype: Any, value: Any, spelt: Any) -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=3, dtype=dtype, fill_value=value, zarr_format=1)
     assert meta(store)["fill_value"] == spelt
@@ -373,7 +373,7 @@ def test_fill_values_are_written_and_read_again(dtype: Any, value: Any, spelt: A
     assert repr(np.asarray(found).tolist()) == repr(np.asarray(z.fill_value).tolist())
 
 
-def test_a_fill_value_that_we_could_not_write_is_kept() -> None:
+def test_a_fill_value_that_cannot_be_written_is_kept() -> None:
     store = store_of(array_v1(dtype=[["a", "<i2"], ["b", "|S2"]], fill_value=5))
     z = omnizarr.open_array(store)
     z.resize(5, 5)
@@ -381,7 +381,7 @@ def test_a_fill_value_that_we_could_not_write_is_kept() -> None:
     assert z[0, 0].tolist() == (5, b"5")
 
 
-# -- what version 1 cannot say
+# -- what v1 cannot express
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_a_fill_value_that_we_could_not_write_is_kept() -> None:
         ("no arrays of objects", {"dtype": "string"}),
     ],
 )
-def test_what_version_1_cannot_say_is_refused_before_anything_is_written(reason: str, options: dict[str, Any]) -> None:
+def test_what_v1_cannot_express_is_refused_before_writing(reason: str, options: dict[str, Any]) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match=reason):
         omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 1} | options)
@@ -420,13 +420,13 @@ def test_what_version_1_cannot_say_is_refused_before_anything_is_written(reason:
 
 
 @pytest.mark.parametrize("dtype", ["<M8[s]", ">m8[10us]", [("a", "<i2"), ("b", "<M8[D]")]])
-def test_times_are_not_given_to_blosc(dtype: Any) -> None:
+def test_times_are_not_compressed_with_blosc_by_default(dtype: Any) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype=dtype, zarr_format=1)
     assert meta(store)["compression"] == "zlib"
 
 
-def test_bytes_have_no_fill_value_that_zarr_1_understands() -> None:
+def test_raw_bytes_have_no_fill_value_that_zarr_1_reads() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype="V3", zarr_format=1)
     assert meta(store)["fill_value"] is None
@@ -443,7 +443,7 @@ def test_there_are_no_groups_and_no_paths() -> None:
     assert list(store.list()) == []
 
 
-def test_an_array_below_a_path_is_read_all_the_same() -> None:
+def test_an_array_below_a_path_is_still_read() -> None:
     inner = store_of(array_v1(), c0_0=zlib.compress(chunk(*range(12))))
     store = omnizarr.MemoryStore()
     for key in inner.list():
@@ -453,12 +453,12 @@ def test_an_array_below_a_path_is_read_all_the_same() -> None:
     assert z[1].tolist() == [3, 4, 5, 7, 7, 7]
 
 
-def test_names_of_dimensions_are_an_attribute() -> None:
+def test_dimension_names_are_an_attribute() -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=(3, 3), dtype="i1", zarr_format=1, dimension_names=["y", None])
     assert z.dimension_names == ("y", None)
     assert json.loads(bytes(store.get("attrs") or b"")) == {"_ARRAY_DIMENSIONS": ["y", None]}
 
 
-def test_messages_name_what_was_expected_and_found() -> None:
+def test_messages_say_what_was_expected_and_found() -> None:
     assert messages(array_v1(order="A")) == 'expected "C" or "F", found "A"'

@@ -1,4 +1,4 @@
-"""Documents of arrays in version 2: what must be there, what it must be, and what it means for the chunks."""
+"""Array documents of v2, and their meaning for chunks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.old_documents import array_v2, chunk, messages, model, parse, places, store_of, warned
+from tests.formats.old_documents import array_v2, chunk, messages, model, parse, problem_paths, store_of, warning_paths
 
 import omnizarr
 from omnizarr.chunk_keys import V2Keys as Keys
@@ -27,7 +27,7 @@ def dumped(node: Any) -> Any:
     return dialect_for(2).dump("", node)[".zarray"]
 
 
-def test_a_canonical_document_is_read_without_a_word_and_written_back() -> None:
+def test_a_canonical_document_is_read_without_warnings_and_written_back() -> None:
     document = array_v2()
     node, problems = parse(document)
     assert not problems.warnings
@@ -36,35 +36,35 @@ def test_a_canonical_document_is_read_without_a_word_and_written_back() -> None:
 
 @pytest.mark.parametrize("value", [None, 3, "text", [], [array_v2()]])
 def test_V1_a_document_is_an_object(value: Any) -> None:
-    assert places(value) == ["$"]
+    assert problem_paths(value) == ["$"]
 
 
 @pytest.mark.parametrize("value", [1, 3, 2.0, "2", None, True])
 def test_V1_zarr_format_is_the_integer_2(value: Any) -> None:
-    assert places(array_v2(zarr_format=value)) == ["$.zarr_format"]
+    assert problem_paths(array_v2(zarr_format=value)) == ["$.zarr_format"]
 
 
 @pytest.mark.parametrize("name", ["zarr_format", *REQUIRED])
 def test_V1_members_are_mandatory(name: str) -> None:
-    assert places(array_v2(name)) == [f"$.{name}"]
+    assert problem_paths(array_v2(name)) == [f"$.{name}"]
 
 
 @pytest.mark.parametrize("value", [None, 10, "10", [-1, 6], [1.0, 6], [True, 6], [2**63, 6], {}])
 def test_V1_shape_is_a_list_of_integers_of_at_least_0(value: Any) -> None:
-    assert places(array_v2(shape=value)) == ["$.shape"]
+    assert problem_paths(array_v2(shape=value)) == ["$.shape"]
 
 
 @pytest.mark.parametrize("value", [None, 10, [4], [4, 3, 1], [0, 3], [-4, 3], [4.0, 3], ["4", 3]])
 def test_V1_chunks_is_a_list_of_as_many_integers(value: Any) -> None:
-    assert places(array_v2(chunks=value)) in (["$.chunks"], ["$.chunks[0]"])
+    assert problem_paths(array_v2(chunks=value)) in (["$.chunks"], ["$.chunks[0]"])
 
 
 @pytest.mark.parametrize("value", [None, "c", "A", 1, ["C"]])
 def test_V1_order_is_C_or_F(value: Any) -> None:
-    assert places(array_v2(order=value)) == ["$.order"]
+    assert problem_paths(array_v2(order=value)) == ["$.order"]
 
 
-def test_every_problem_is_told_at_once_with_its_place() -> None:
+def test_all_problems_are_reported_at_once_with_their_paths() -> None:
     document = array_v2(
         "chunks",
         zarr_format=3,
@@ -75,7 +75,7 @@ def test_every_problem_is_told_at_once_with_its_place() -> None:
         order="A",
         dimension_separator="-",
     )
-    assert sorted(places(document, [])) == [
+    assert sorted(problem_paths(document, [])) == [
         "$(.zattrs)",
         "$.chunks",
         "$.compressor.id",
@@ -92,14 +92,14 @@ def test_every_problem_is_told_at_once_with_its_place() -> None:
 def test_V2_unknown_members_are_ignored_and_kept() -> None:
     document = array_v2(x={"a": [None]}, must_understand=True)
     node = model(document)
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert node.extra == {"x": {"a": [None]}, "must_understand": True}
     assert dumped(node) == document
 
 
 @pytest.mark.parametrize("value", ["zlib", 1, [], {}, {"level": 1}, {"id": 5}])
 def test_V3_compressor_is_null_or_an_object_with_an_id(value: Any) -> None:
-    assert places(array_v2(compressor=value)) in (["$.compressor"], ["$.compressor.id"])
+    assert problem_paths(array_v2(compressor=value)) in (["$.compressor"], ["$.compressor.id"])
 
 
 def test_V3_no_compressor_is_null() -> None:
@@ -113,9 +113,9 @@ def test_V3_an_unknown_compressor_is_refused_with_the_nearest_name() -> None:
     assert [(problem.path, problem.hint) for problem in problems.found] == [("$.compressor.id", "did you mean `zlib`?")]
 
 
-def test_V3_what_is_wrong_in_a_compressor_is_told_at_its_place() -> None:
-    assert places(array_v2(compressor={"id": "zlib", "level": 77})) == ["$.compressor.level"]
-    assert places(array_v2(compressor={"id": "blosc", "cname": "lz5"})) == ["$.compressor.cname"]
+def test_V3_problems_of_a_compressor_have_its_path() -> None:
+    assert problem_paths(array_v2(compressor={"id": "zlib", "level": 77})) == ["$.compressor.level"]
+    assert problem_paths(array_v2(compressor={"id": "blosc", "cname": "lz5"})) == ["$.compressor.cname"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_V3_what_is_wrong_in_a_compressor_is_told_at_its_place() -> None:
         ({"id": "crc32c"}, Crc32c()),
     ],
 )
-def test_V3_a_compressor_is_the_codec_that_stores_the_same_bytes(config: dict[str, Any], codec: Any) -> None:
+def test_V3_a_compressor_becomes_the_codec_with_the_same_bytes(config: dict[str, Any], codec: Any) -> None:
     document = array_v2(compressor=config)
     assert model(document).codecs[-1] == codec
     assert dumped(model(document)) == document
@@ -136,26 +136,26 @@ def test_V3_a_compressor_is_the_codec_that_stores_the_same_bytes(config: dict[st
 
 @pytest.mark.parametrize("value", [5, "delta", {"id": "delta"}])
 def test_V4_filters_is_null_or_a_list(value: Any) -> None:
-    assert places(array_v2(filters=value)) == ["$.filters"]
+    assert problem_paths(array_v2(filters=value)) == ["$.filters"]
 
 
-def test_V4_what_is_wrong_in_filters_is_told_at_its_place() -> None:
+def test_V4_problems_of_a_filter_have_its_path() -> None:
     filters = [{"id": "delta", "dtype": "<i2"}, "shuffle", {"id": "shuffel"}, {"id": "delta", "dtype": "<i3"}]
-    assert places(array_v2(filters=filters)) == ["$.filters[1]", "$.filters[2].id", "$.filters[3].dtype"]
+    assert problem_paths(array_v2(filters=filters)) == ["$.filters[1]", "$.filters[2].id", "$.filters[3].dtype"]
 
 
-def test_V4_a_filter_that_does_not_fit_is_told_at_its_place() -> None:
-    assert places(array_v2(filters=[{"id": "delta", "dtype": "<i4"}])) == ["$.filters[0]"]
-    assert places(array_v2(dtype="|b1", fill_value=True, compressor={"id": "pcodec"})) == ["$.compressor"]
+def test_V4_a_filter_that_does_not_fit_is_reported_at_its_path() -> None:
+    assert problem_paths(array_v2(filters=[{"id": "delta", "dtype": "<i4"}])) == ["$.filters[0]"]
+    assert problem_paths(array_v2(dtype="|b1", fill_value=True, compressor={"id": "pcodec"})) == ["$.compressor"]
 
 
 @pytest.mark.parametrize("value", ["", "-", 1, ["/"], True])
 def test_V5_dimension_separator_is_a_dot_or_a_slash(value: Any) -> None:
-    assert places(array_v2(dimension_separator=value)) == ["$.dimension_separator"]
+    assert problem_paths(array_v2(dimension_separator=value)) == ["$.dimension_separator"]
 
 
 @pytest.mark.parametrize("value", [".", "/"])
-def test_V5_what_the_separator_is(value: str) -> None:
+def test_V5_values_of_the_separator(value: str) -> None:
     node = model(array_v2(dimension_separator=value))
     assert node.chunk_keys == Keys(value)
     assert not node.guessed_keys
@@ -163,7 +163,7 @@ def test_V5_what_the_separator_is(value: str) -> None:
 
 
 @pytest.mark.parametrize("document", [array_v2("dimension_separator"), array_v2(dimension_separator=None)])
-def test_V5_without_it_the_separator_is_a_dot(document: Any) -> None:
+def test_V5_the_default_separator_is_a_dot(document: Any) -> None:
     assert model(document).chunk_keys == Keys(".")
     assert "dimension_separator" not in dumped(model(document))
 
@@ -184,7 +184,7 @@ def test_V6_V12_keys_of_chunks(separator: str, keys: list[str]) -> None:
 
 
 @pytest.mark.parametrize("separator", [".", "/"])
-def test_V6_slashes_make_directories(separator: str, tmp_path: Path) -> None:
+def test_V6_chunks_with_slashes_lie_in_directories(separator: str, tmp_path: Path) -> None:
     omnizarr.create_array(
         tmp_path, data=np.ones((2, 2)), chunks=(1, 1), chunk_key_encoding=separator, compressors=None, zarr_format=2
     )
@@ -195,9 +195,9 @@ def test_V6_slashes_make_directories(separator: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["i2", "<i3", "<f3", "<a2", "float64", "<i2x", "", None, 5, {}, "<i2,<i2", "|S0"])
 def test_V7_dtype_is_a_typestring(value: Any) -> None:
     if value == "i2":
-        assert warned(array_v2(dtype=value)) == ["$.dtype"]
+        assert warning_paths(array_v2(dtype=value)) == ["$.dtype"]
     else:
-        assert places(array_v2(dtype=value)) == ["$.dtype"]
+        assert problem_paths(array_v2(dtype=value)) == ["$.dtype"]
 
 
 @pytest.mark.parametrize(
@@ -208,13 +208,13 @@ def test_V7_numbers(value: str) -> None:
     document = array_v2(dtype=value, fill_value=fill)
     node = model(document)
     assert node.dtype == np.dtype(value).newbyteorder("=")
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert dumped(node) == document
 
 
 @pytest.mark.parametrize("value", ["<M8", "<m8", "<M8[foo]", "<M8[0s]"])
 def test_V8_times_need_a_unit(value: str) -> None:
-    assert places(array_v2(dtype=value, fill_value=0)) == ["$.dtype"]
+    assert problem_paths(array_v2(dtype=value, fill_value=0)) == ["$.dtype"]
 
 
 @pytest.mark.parametrize("value", ["<M8[ns]", ">m8[10us]", "<M8[D]"])
@@ -247,7 +247,7 @@ def test_V9_records(value: Any) -> None:
 
 
 def _dtype(value: Any) -> np.dtype[Any]:
-    """A record as NumPy takes it; a gap is a field of its own here."""
+    """A record dtype of NumPy; padding is a field of its own."""
     fields: list[Any] = []
     for name, kind, *shape in value:
         inner: Any = _dtype(kind) if isinstance(kind, list) else np.dtype(kind)
@@ -262,8 +262,8 @@ def _dtype(value: Any) -> np.dtype[Any]:
     "value",
     [[], [["a"]], [["a", "<i2", "x"]], [[1, "<i2"]], [["a", "<i2"], ["a", "<i2"]], [["a", "|O2"]], [["", "<i2"]]],
 )
-def test_V9_what_is_no_record(value: Any) -> None:
-    assert places(array_v2(dtype=value, fill_value=None))[0].startswith("$.dtype")
+def test_V9_invalid_records(value: Any) -> None:
+    assert problem_paths(array_v2(dtype=value, fill_value=None))[0].startswith("$.dtype")
 
 
 def test_V9_mixed_byte_orders_are_stored_as_they_are() -> None:
@@ -271,20 +271,20 @@ def test_V9_mixed_byte_orders_are_stored_as_they_are() -> None:
     assert isinstance(node.codecs[0], StoredBytes)
 
 
-def test_V13_a_missing_chunk_is_the_fill_value() -> None:
+def test_V13_a_missing_chunk_contains_the_fill_value() -> None:
     z = omnizarr.open_array(store_of(array_v2()), mode="r")
     assert (z[...] == 7).all()
 
 
-def test_V13_without_a_fill_value_a_missing_chunk_is_anything() -> None:
+def test_V13_without_a_fill_value_a_missing_chunk_is_undefined() -> None:
     z = omnizarr.open_array(store_of(array_v2(fill_value=None)), mode="r")
     assert z.fill_value is None
     assert z[...].shape == (10, 6)
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2])
-def test_V13_U10_what_equals_no_fill_value_is_stored(zarr_format: Any) -> None:
-    """Where nothing says what a missing chunk is, zeros that were written must be there."""
+def test_V13_U10_zeros_are_stored_if_there_is_no_fill_value(zarr_format: Any) -> None:
+    """A missing chunk is undefined, so zeros that were written must be stored."""
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=4, chunks=2, dtype="<i2", fill_value=None, zarr_format=zarr_format)
     z[...] = 0
@@ -294,12 +294,12 @@ def test_V13_U10_what_equals_no_fill_value_is_stored(zarr_format: Any) -> None:
     assert "0" in set(store.list())
 
 
-def test_V14_chunks_at_the_edge_are_whole() -> None:
+def test_V14_chunks_at_the_border_have_full_size() -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=(3,), chunks=2, dtype="<i2", zarr_format=2, compressors=None, fill_value=9)
     z[...] = [1, 2, 3]
     assert len(store.get("1") or b"") == 4
-    store.set("1", chunk(5, -1))  # what lies outside the array is nobody's business
+    store.set("1", chunk(5, -1))  # the part outside the array has no meaning
     assert z[...].tolist() == [1, 2, 5]
 
 
@@ -316,7 +316,7 @@ def test_V15_filters_come_before_the_compressor_in_their_order() -> None:
     assert zlib.decompress(bytes(store.get("0") or b"")) == stored
 
 
-def test_V15_an_array_filter_behind_bytes_takes_them_for_elements() -> None:
+def test_V15_an_array_filter_after_bytes_treats_them_as_elements() -> None:
     filters = [{"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "|u1"}]
     document = array_v2(shape=[4], chunks=[4], filters=filters, compressor=None)
     assert model(document).codecs == (Bytes("little"), Shuffle(2), FilterOnBytes(Delta("|u1")))
@@ -328,7 +328,7 @@ def test_V15_an_array_filter_behind_bytes_takes_them_for_elements() -> None:
 
 def test_V15_a_filter_of_another_byte_order_is_refused() -> None:
     document = array_v2(dtype="<i2", filters=[{"id": "delta", "dtype": ">i2"}])
-    assert places(document) == ["$.filters[0]"]
+    assert problem_paths(document) == ["$.filters[0]"]
     assert "another byte order" in messages(document)
 
 
@@ -386,14 +386,14 @@ def test_V21_filters_see_elements_in_the_order_of_memory() -> None:
 
 
 @pytest.mark.parametrize("id", ["json", "json2", "msgpack", "msgpack2"])
-def test_V24_objects_that_are_stored_with_their_shape_know_no_order(id: str) -> None:
+def test_V24_objects_that_are_stored_with_their_shape_ignore_the_order(id: str) -> None:
     document = array_v2(dtype="|O", fill_value=None, order="F", filters=[{"id": id}], compressor=None)
     node = model(document)
     assert not any(isinstance(codec, Transpose) for codec in node.codecs)
     assert dumped(node)["order"] == "F"
 
 
-def test_V24_objects_are_what_their_codec_says() -> None:
+def test_V24_the_codec_determines_the_type_of_objects() -> None:
     document = array_v2(dtype="|O", fill_value="", filters=[{"id": "vlen-utf8"}])
     node = model(document)
     assert node.data_type.name == "string"
@@ -406,7 +406,7 @@ def test_V24_objects_are_what_their_codec_says() -> None:
 @pytest.mark.parametrize("filters", [None, [], [{"id": "shuffle", "elementsize": 4}]])
 def test_V24_A56_objects_need_a_codec(filters: Any) -> None:
     document = array_v2(dtype="|O", fill_value=None, filters=filters)
-    assert places(document) == ["$.filters"]
+    assert problem_paths(document) == ["$.filters"]
     assert "no codec that turns objects into bytes" in messages(document)
 
 
@@ -417,12 +417,12 @@ def test_V24_an_object_codec_may_be_the_compressor() -> None:
 
 
 @pytest.mark.parametrize("value", ["|O8", "|O4", "O", "|O"])
-def test_V24_old_spellings_of_objects(value: str) -> None:
+def test_V24_old_forms_of_object_types(value: str) -> None:
     assert model(array_v2(dtype=value, fill_value="", filters=[{"id": "vlen-utf8"}])).data_type.name == "string"
 
 
 @pytest.mark.parametrize("separator", [".", "/"])
-def test_V25_the_chunk_of_an_array_without_dimensions_is_called_0(separator: str) -> None:
+def test_V25_the_chunk_of_an_array_without_dimensions_has_the_key_0(separator: str) -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=(), dtype="<f8", zarr_format=2, chunk_key_encoding=separator)
     z[...] = 2.5
@@ -431,9 +431,9 @@ def test_V25_the_chunk_of_an_array_without_dimensions_is_called_0(separator: str
 
 
 @pytest.mark.parametrize("document", [array_v2("filters"), array_v2(filters=[]), array_v2("fill_value")])
-def test_V26_what_others_leave_out(document: Any) -> None:
+def test_V26_members_that_writers_omit(document: Any) -> None:
     node = model(document)
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert node.codecs == (Bytes("little"), Zlib(1))
     assert (node.fill is None) == ("fill_value" not in document)
 
@@ -448,7 +448,7 @@ def test_V30_A49_gzip_may_be_zlib_and_the_reverse(id: str, compress: Any) -> Non
 
 def test_A52_text_without_a_byte_order_is_little() -> None:
     document = array_v2(dtype="|U3", fill_value="x")
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert model(document).codecs[0] == Bytes("little")
     assert dumped(model(document)) == document
 
@@ -459,7 +459,7 @@ def test_A57_the_separator_is_always_written() -> None:
     assert json.loads(bytes(store.get(".zarray") or b""))["dimension_separator"] == "."
 
 
-def test_A60_bare_tokens_are_read_and_kept_and_never_written_of_our_own() -> None:
+def test_A60_bare_tokens_are_read_and_kept_but_never_created() -> None:
     store = omnizarr.MemoryStore()
     store.set(".zarray", json.dumps(array_v2(dtype="<f4", fill_value=float("nan"))).encode())
     store.set(".zattrs", b'{"a": NaN, "b": [-Infinity]}')
@@ -476,7 +476,7 @@ def test_A60_bare_tokens_are_read_and_kept_and_never_written_of_our_own() -> Non
 
 @pytest.mark.parametrize("zarr_format", [1, 2])
 def test_documents_are_ASCII(zarr_format: Any) -> None:
-    """zarr-python 1 reads nothing else, and neither did 2 in its first years."""
+    """zarr-python 1 and early versions of 2 read nothing else."""
     store = omnizarr.MemoryStore()
     options: dict[str, Any] = {"fill_value": "ü", "attributes": {"größe": "\U0001f600"}, "zarr_format": zarr_format}
     omnizarr.create_array(store, shape=3, dtype="<U1", **options)
@@ -487,9 +487,9 @@ def test_documents_are_ASCII(zarr_format: Any) -> None:
     assert z.fill_value == "ü"
 
 
-def test_A61_pickles_are_refused_at_their_place() -> None:
+def test_A61_pickles_are_refused_with_their_path() -> None:
     document = array_v2(dtype="|O", fill_value=None, filters=[{"id": "pickle", "protocol": 4}])
-    assert places(document) == ["$.filters[0]"]
+    assert problem_paths(document) == ["$.filters[0]"]
     assert "allow_pickle=True" in messages(document)
     store = store_of(document)
     with pytest.raises(MetadataError, match=r"\$\.filters\[0\]: pickle can run any program"):
@@ -499,7 +499,7 @@ def test_A61_pickles_are_refused_at_their_place() -> None:
     assert omnizarr.open_array(store, allow_pickle=True)[0, 0] == {"a": [1]}
 
 
-def test_what_does_not_change_stays_as_its_writer_spelt_it() -> None:
+def test_unchanged_members_are_written_back_verbatim() -> None:
     store = omnizarr.MemoryStore()
     text = json.dumps(array_v2(dtype="|S3", fill_value="YQ=="), indent=7).encode()
     store.set(".zarray", text)

@@ -1,4 +1,4 @@
-"""Fill values as version 2 spells them."""
+"""Fill values of v2."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.old_documents import array_v2, fill_of, model, places
+from tests.formats.old_documents import array_v2, fill_of, model, problem_paths
 
 import omnizarr
 from omnizarr.errors import ArgumentError
@@ -18,20 +18,20 @@ WITH_CODEC = {"string": [{"id": "vlen-utf8"}], "bytes": [{"id": "vlen-bytes"}], 
 
 
 def spelt(dtype: Any, fill_value: Any, **options: Any) -> Any:
-    """How a fill value of a new array is written."""
+    """The member `fill_value` of a new array."""
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype=dtype, fill_value=fill_value, zarr_format=2, **options)
     return json.loads(bytes(store.get(".zarray") or b""))["fill_value"]
 
 
 @pytest.mark.parametrize("dtype", ["<i2", "|b1", "<f4", "<c8", "|S3", "<U3", "|V3", "<M8[s]", [["a", "<i2"]]])
-def test_V11_V13_null_leaves_it_undefined(dtype: Any) -> None:
+def test_V11_V13_null_means_undefined(dtype: Any) -> None:
     node = model(array_v2(dtype=dtype, fill_value=None))
     assert node.fill is None
     assert dialect_for(2).dump("", node)[".zarray"]["fill_value"] is None
 
 
-def test_undefined_is_what_a_user_asks_for_with_None() -> None:
+def test_fill_value_None_means_undefined() -> None:
     assert spelt("<i2", None) is None
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype="<i2", zarr_format=2)
@@ -47,13 +47,13 @@ def test_integers(dtype: str, value: int) -> None:
 @pytest.mark.parametrize(
     ("dtype", "value"), [("|i1", 128), ("<u2", -1), ("<i4", 1.5), ("<i4", "x"), ("<i4", [1]), ("<i4", {})]
 )
-def test_what_is_no_integer_of_the_type(dtype: str, value: Any) -> None:
-    assert places(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
+def test_invalid_integers(dtype: str, value: Any) -> None:
+    assert problem_paths(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
 
 
-def test_integers_that_others_spell_in_their_own_ways() -> None:
+def test_other_forms_of_integers() -> None:
     assert fill_of("<i4", 3.0) == 3
-    assert fill_of("<i8", "-9223372036854775808") == -(2**63)  # as GDAL does, which cannot write all as numbers
+    assert fill_of("<i8", "-9223372036854775808") == -(2**63)  # as in GDAL, which cannot write all integers as numbers
     assert fill_of("<u8", "18446744073709551615") == 2**64 - 1
 
 
@@ -61,7 +61,7 @@ def test_integers_that_others_spell_in_their_own_ways() -> None:
     ("text", "value"), [("NaN", np.nan), ("Infinity", np.inf), ("-Infinity", -np.inf), ("+Infinity", np.inf)]
 )
 @pytest.mark.parametrize("dtype", ["<f2", ">f4", "<f8"])
-def test_V10_floats_that_are_not_finite_are_text(dtype: str, text: str, value: float) -> None:
+def test_V10_non_finite_floats_are_text(dtype: str, text: str, value: float) -> None:
     assert np.array_equal(fill_of(dtype, text), value, equal_nan=True)
     assert spelt(dtype, value) == text.removeprefix("+")
 
@@ -74,14 +74,14 @@ def test_V10_other_floats_are_numbers(value: float) -> None:
     assert spelt("<f8", value) == value
 
 
-def test_V10_there_is_one_NaN_only() -> None:
+def test_V10_only_the_default_NaN_can_be_written() -> None:
     with pytest.raises(ArgumentError, match="v2 has only the default NaN"):
         spelt("<f4", np.array(0x7FC00001, "u4").view("f4")[()])
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "", [1.0], {}, "0x7fc00001"])
-def test_V10_what_is_no_float(value: Any) -> None:
-    assert places(array_v2(dtype="<f4", fill_value=value)) == ["$.fill_value"]
+def test_V10_invalid_floats(value: Any) -> None:
+    assert problem_paths(array_v2(dtype="<f4", fill_value=value)) == ["$.fill_value"]
 
 
 def test_V11_bytes_are_base64() -> None:
@@ -91,7 +91,7 @@ def test_V11_bytes_are_base64() -> None:
     assert spelt("V3", np.void(b"\0\1\2")) == "AAEC"
 
 
-def test_V11_records_are_base64_of_what_is_stored() -> None:
+def test_V11_records_are_base64_of_the_stored_bytes() -> None:
     dtype = [["a", ">i2"], ["b", "<f4"], ["c", "|S2"]]
     raw = np.array([(258, 1.5, b"x")], [("a", ">i2"), ("b", "<f4"), ("c", "S2")]).tobytes()
     text = base64.b64encode(raw).decode()
@@ -102,32 +102,32 @@ def test_V11_records_are_base64_of_what_is_stored() -> None:
 
 @pytest.mark.parametrize("value", ["AAE", "AAECAw==", "!!!!", [0, 1, 2], 5, True])
 @pytest.mark.parametrize("dtype", ["|V3", [["a", "|u1"], ["b", "<i2"]]])
-def test_V11_what_are_no_such_bytes(dtype: Any, value: Any) -> None:
-    assert places(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
+def test_V11_invalid_base64(dtype: Any, value: Any) -> None:
+    assert problem_paths(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize("dtype", ["|S3", "<U3", "|V3", [["a", "|u1"], ["b", "|S2"]]])
-def test_zero_was_written_for_every_type_that_got_no_fill_value(dtype: Any) -> None:
+def test_zero_is_the_default_of_old_writers_for_every_type(dtype: Any) -> None:
     found = fill_of(dtype, 0)
     assert found.tobytes() == bytes(len(found.tobytes())) if dtype != "<U3" else found == ""
 
 
 @pytest.mark.parametrize(("text", "value"), [("", b""), ("YQ==", b"a"), ("YWI=", b"ab")])
-def test_V27_A59_zeros_at_the_end_may_be_left_off(text: str, value: bytes) -> None:
+def test_V27_A59_trailing_zeros_may_be_missing(text: str, value: bytes) -> None:
     assert fill_of("|S3", text) == value
-    assert len(base64.b64decode(spelt("|S3", value))) == 3  # TensorStore needs all of them
+    assert len(base64.b64decode(spelt("|S3", value))) == 3  # TensorStore requires all bytes
 
 
 @pytest.mark.parametrize(("text", "value"), [("no", b"no"), ("é", b"\xe9"), ("a b", b"a b")])
-def test_text_that_is_not_base64_is_what_it_says_as_before_zarr_2_2(text: str, value: bytes) -> None:
+def test_plain_text_instead_of_base64_as_before_zarr_2_2(text: str, value: bytes) -> None:
     assert fill_of("|S3", text) == value
 
 
 def test_text() -> None:
     assert fill_of("<U3", "ü🦀") == "ü🦀"
     assert spelt("<U3", "ü🦀") == "ü🦀"
-    assert places(array_v2(dtype="<U3", fill_value="four")) == ["$.fill_value"]
-    assert places(array_v2(dtype="<U3", fill_value=5)) == ["$.fill_value"]
+    assert problem_paths(array_v2(dtype="<U3", fill_value="four")) == ["$.fill_value"]
+    assert problem_paths(array_v2(dtype="<U3", fill_value=5)) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize(("value", "wanted"), [(True, True), (False, False), (1, True), (0, False)])
@@ -137,8 +137,8 @@ def test_V29_A50_booleans(value: Any, wanted: bool) -> None:
 
 
 @pytest.mark.parametrize("value", [2, "true", "", [True]])
-def test_V29_A50_what_is_no_boolean(value: Any) -> None:
-    assert places(array_v2(dtype="|b1", fill_value=value)) == ["$.fill_value"]
+def test_V29_A50_invalid_booleans(value: Any) -> None:
+    assert problem_paths(array_v2(dtype="|b1", fill_value=value)) == ["$.fill_value"]
 
 
 def test_V29_complex_numbers_are_pairs() -> None:
@@ -146,8 +146,8 @@ def test_V29_complex_numbers_are_pairs() -> None:
     assert np.isnan(fill_of("<c8", ["NaN", "-Infinity"]).real)
     assert fill_of("<c16", ["NaN", "-Infinity"]).imag == -np.inf
     assert spelt("<c16", complex("nan+infj")) == ["NaN", "Infinity"]
-    assert fill_of("<c8", 2) == 2  # a real number, as zarr 2.1 wrote it
-    assert places(array_v2(dtype="<c8", fill_value=[1])) == ["$.fill_value"]
+    assert fill_of("<c8", 2) == 2  # a real number, as in zarr 2.1
+    assert problem_paths(array_v2(dtype="<c8", fill_value=[1])) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize("dtype", ["<M8[s]", ">m8[10us]"])
@@ -164,7 +164,7 @@ def test_V29_complex_numbers_are_pairs() -> None:
         (0, 0),
     ],
 )
-def test_V29_times_are_integers_and_were_without_sign_once(dtype: str, value: Any, wanted: int) -> None:
+def test_V29_times_are_signed_or_unsigned_integers(dtype: str, value: Any, wanted: int) -> None:
     assert fill_of(dtype, value).astype("i8") == wanted
 
 
@@ -174,8 +174,8 @@ def test_V29_times_are_written_as_integers() -> None:
 
 
 @pytest.mark.parametrize("value", ["2020-01-01", 1.5, 2**64, [1]])
-def test_V29_what_is_no_time(value: Any) -> None:
-    assert places(array_v2(dtype="<M8[s]", fill_value=value)) == ["$.fill_value"]
+def test_V29_invalid_times(value: Any) -> None:
+    assert problem_paths(array_v2(dtype="<M8[s]", fill_value=value)) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize(("value", "wanted"), [("", ""), ("ü", "ü"), (0, ""), (None, None)])

@@ -1,4 +1,4 @@
-"""Hierarchies of version 2: groups, their members, attributes, and consolidated metadata."""
+"""Hierarchies of v2: groups, children, attributes, and consolidated metadata."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_V16_paths_have_a_normal_form(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [".", "..", "a/./b", "a/../b", "a\\..\\b"])
-def test_V16_dots_are_no_names(path: str) -> None:
+def test_V16_dots_are_not_names(path: str) -> None:
     group = omnizarr.create_group(zarr_format=2)
     with pytest.raises(ArgumentError):
         group.create_group(path)
@@ -66,7 +66,7 @@ def test_V16_dots_are_no_names(path: str) -> None:
 # -- documents of groups
 
 
-def test_V17_a_group_says_its_version_and_nothing_else() -> None:
+def test_V17_a_group_has_only_zarr_format() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, zarr_format=2)
     assert document(store, ".zgroup") == {"zarr_format": 2}
@@ -80,7 +80,7 @@ def test_V17_zarr_format_is_the_integer_2(value: Any) -> None:
         omnizarr.open(store)
 
 
-def test_V17_other_members_mean_nothing_and_are_kept() -> None:
+def test_V17_other_members_are_ignored_and_kept() -> None:
     store = omnizarr.MemoryStore()
     store.set(".zgroup", b'{"zarr_format": 2, "consolidated_metadata": {"metadata": {}}}')
     group = omnizarr.open_group(store)
@@ -95,7 +95,7 @@ def test_V18_groups_above_a_node_are_created() -> None:
     assert sorted(store.list()) == [".zgroup", "a/.zgroup", "a/b/.zgroup", "a/b/c/.zarray"]
 
 
-def test_V18_nothing_is_created_below_an_array() -> None:
+def test_V18_no_node_is_created_below_an_array() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, name="a", shape=3, dtype="i1", zarr_format=2)
     with pytest.raises(NodeTypeError, match="is an array"):
@@ -103,27 +103,27 @@ def test_V18_nothing_is_created_below_an_array() -> None:
     assert sorted(store.list()) == [".zgroup", "a/.zarray"]
 
 
-def test_V18_what_exists_is_replaced_only_if_asked_for(group: omnizarr.Group, store: RecordingStore) -> None:
+def test_V18_an_existing_node_is_replaced_only_with_overwrite(group: omnizarr.Group, store: RecordingStore) -> None:
     with pytest.raises(NodeExistsError):
         group.create_array("g", shape=3, dtype="i1")
     group.create_array("g", shape=3, dtype="i1", overwrite=True)
     assert sorted(key for key in store.list() if key.startswith("g/")) == ["g/.zarray"]
 
 
-def test_V19_members_are_what_has_a_document(group: omnizarr.Group, store: RecordingStore) -> None:
+def test_V19_children_are_names_with_a_document(group: omnizarr.Group, store: RecordingStore) -> None:
     store.set("other/file", b"")
     store.set("half/.zattrs", b"{}")
     store.set("below/nothing/.zgroup", b'{"zarr_format": 2}')
     assert list(group) == ["a0", "a1", "a2", "g"]
     assert "other" not in group
     assert "half" not in group
-    assert "below" not in group  # groups are never implied
+    assert "below" not in group  # there are no implicit groups
     assert group["below/nothing"].path == "below/nothing"
     with pytest.raises(NodeNotFoundError):
         group["below"]
 
 
-def test_V19_all_members(group: omnizarr.Group) -> None:
+def test_V19_all_descendants(group: omnizarr.Group) -> None:
     assert [name for name, _ in group.members(max_depth=None)] == ["a0", "a1", "a2", "g", "g/z"]
     assert sorted(name for name, _ in group.arrays()) == ["a0", "a1", "a2"]
     assert group["g/z"].attrs.asdict() == {"deep": True}
@@ -166,12 +166,12 @@ def test_V22_names_are_ASCII(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [".zarray", ".zgroup", "a/.zattrs", ".zmetadata/b"])
-def test_V22_names_of_documents_are_no_names(path: str) -> None:
+def test_V22_names_of_documents_are_refused(path: str) -> None:
     with pytest.raises(ArgumentError, match="is the name of a document"):
         omnizarr.create_group(path=path, zarr_format=2)
 
 
-def test_V22_other_names_are_read_all_the_same() -> None:
+def test_V22_other_names_are_still_read() -> None:
     store = omnizarr.MemoryStore()
     group = omnizarr.create_group(store, zarr_format=2)
     store.set("ä/.zgroup", b'{"zarr_format": 2}')
@@ -179,7 +179,7 @@ def test_V22_other_names_are_read_all_the_same() -> None:
     assert group["ä"].path == "ä"
 
 
-def test_a_hierarchy_is_of_one_generation() -> None:
+def test_a_hierarchy_has_one_generation() -> None:
     group = omnizarr.create_group(zarr_format=2)
     with pytest.raises(ArgumentError, match="one generation"):
         group.create_array("a", shape=3, dtype="i1", zarr_format=3)
@@ -209,7 +209,7 @@ def test_moving_and_deleting(group: omnizarr.Group, store: RecordingStore) -> No
     assert not any(key.startswith("h") for key in store.list())
 
 
-# -- what it costs
+# -- numbers of requests
 
 
 LOOKS: list[Callable[[omnizarr.Group], Any]] = [
@@ -221,7 +221,7 @@ LOOKS: list[Callable[[omnizarr.Group], Any]] = [
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_listing_names_costs_one_listing_and_two_requests_for_each(
+def test_listing_names_needs_one_listing_and_two_requests_per_child(
     group: omnizarr.Group, store: RecordingStore, look: Any
 ) -> None:
     look(group)
@@ -229,7 +229,7 @@ def test_listing_names_costs_one_listing_and_two_requests_for_each(
     assert store.requests == 1 + 2 * 4
 
 
-def test_members_cost_one_listing_and_their_documents(group: omnizarr.Group, store: RecordingStore) -> None:
+def test_members_need_one_listing_and_their_documents(group: omnizarr.Group, store: RecordingStore) -> None:
     members = group.members()
     assert store.methods() == ["list_dir", "get_partial_values"]
     assert store.requests == 1 + 3 * 4
@@ -238,7 +238,7 @@ def test_members_cost_one_listing_and_their_documents(group: omnizarr.Group, sto
     assert store.calls == []
 
 
-def test_a_member_costs_one_batch(group: omnizarr.Group, store: RecordingStore) -> None:
+def test_getting_a_child_needs_one_batch(group: omnizarr.Group, store: RecordingStore) -> None:
     assert group["g/z"].attrs["deep"] is True
     assert store.methods() == ["get_partial_values"]
     assert store.requests == 3
@@ -254,7 +254,7 @@ def consolidated(group: omnizarr.Group, store: RecordingStore) -> RecordingStore
     return store
 
 
-def test_V23_all_documents_are_gathered_by_their_keys(consolidated: RecordingStore) -> None:
+def test_V23_consolidated_metadata_has_all_documents_by_key(consolidated: RecordingStore) -> None:
     found = document(consolidated, ".zmetadata")
     assert found["zarr_consolidated_format"] == 1
     assert sorted(found["metadata"]) == [
@@ -270,7 +270,7 @@ def test_V23_all_documents_are_gathered_by_their_keys(consolidated: RecordingSto
     assert found["metadata"]["g/z/.zattrs"] == {"deep": True}
 
 
-def test_V23_whoever_reads_asks_for_nothing_else(consolidated: RecordingStore) -> None:
+def test_V23_readers_fetch_no_other_documents(consolidated: RecordingStore) -> None:
     group = omnizarr.open_group(consolidated, mode="r")
     assert consolidated.methods() == ["get_partial_values"]
     consolidated.reset()
@@ -280,7 +280,7 @@ def test_V23_whoever_reads_asks_for_nothing_else(consolidated: RecordingStore) -
     assert consolidated.calls == []
 
 
-def test_A58_it_is_trusted_only_by_those_who_read_or_ask_for_it(consolidated: RecordingStore) -> None:
+def test_A58_only_read_only_handles_and_use_consolidated_trust_it(consolidated: RecordingStore) -> None:
     consolidated.inner.set("new/.zgroup", b'{"zarr_format": 2}')
     assert "new" not in omnizarr.open_group(consolidated, mode="r")
     assert "new" in omnizarr.open_group(consolidated, mode="r", use_consolidated=False)
@@ -288,7 +288,9 @@ def test_A58_it_is_trusted_only_by_those_who_read_or_ask_for_it(consolidated: Re
     assert "new" not in omnizarr.open_group(consolidated, mode="r+", use_consolidated=True)
 
 
-def test_A58_asking_for_what_is_not_there_is_an_error(store: RecordingStore, group: omnizarr.Group) -> None:
+def test_A58_use_consolidated_without_consolidated_metadata_is_an_error(
+    store: RecordingStore, group: omnizarr.Group
+) -> None:
     with pytest.raises(MetadataError, match="has no consolidated metadata"):
         omnizarr.open_group(store, mode="r", use_consolidated=True)
 
@@ -321,7 +323,7 @@ def test_A58_writers_keep_it_up_to_date(
     }
 
 
-def test_A58_what_is_created_below_without_the_group_is_gathered_too(consolidated: RecordingStore) -> None:
+def test_A58_nodes_created_without_the_group_are_added_too(consolidated: RecordingStore) -> None:
     omnizarr.create_array(consolidated, name="late", shape=3, dtype="i1", zarr_format=2)
     assert "late" in omnizarr.open_group(consolidated, mode="r")
 
@@ -336,7 +338,7 @@ def test_A58_what_is_created_below_without_the_group_is_gathered_too(consolidate
         ('{"zarr_consolidated_format": 1, "metadata": []}', "$.metadata"),
     ],
 )
-def test_V23_what_is_no_consolidated_metadata(consolidated: RecordingStore, text: str, place: str) -> None:
+def test_V23_invalid_consolidated_metadata(consolidated: RecordingStore, text: str, place: str) -> None:
     consolidated.inner.set(".zmetadata", text.encode())
     with pytest.raises(MetadataError) as caught:
         omnizarr.open_group(consolidated, mode="r", use_consolidated=True)
@@ -354,7 +356,7 @@ def test_V23_damaged_members_are_listed_as_such(consolidated: RecordingStore) ->
     assert isinstance(dict(group.members())["a0"], omnizarr.UnreadableNode)
 
 
-def test_V23_members_of_groups_that_are_not_ours_are_ignored(consolidated: RecordingStore) -> None:
+def test_V23_documents_outside_the_group_are_ignored(consolidated: RecordingStore) -> None:
     found = document(consolidated, ".zmetadata")
     found["metadata"][".zgroup"]["consolidated_metadata"] = {"kind": "inline", "metadata": {}}
     found["metadata"]["g/.nczattrs"] = {}

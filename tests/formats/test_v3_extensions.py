@@ -1,11 +1,20 @@
-"""Extensions in documents of v3: their spellings, and what happens to those that nobody here knows."""
+"""Extensions in v3 documents: their forms, and unknown ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.formats.documents import LITTLE, array_document, dumped, group_document, parsed, places, sharding, warned
+from tests.formats.documents import (
+    LITTLE,
+    array_document,
+    dumped,
+    group_document,
+    parsed,
+    problem_paths,
+    sharding,
+    warning_paths,
+)
 
 import omnizarr
 from omnizarr.codecs import Skipped
@@ -36,7 +45,7 @@ POINTS = ["data_type", "chunk_grid", "chunk_key_encoding"]
     ],
 )
 def test_R33_the_object_form(point: str, value: Any, end: str) -> None:
-    assert places(array_document(**{point: value})) == [f"$.{point}{end}"]
+    assert problem_paths(array_document(**{point: value})) == [f"$.{point}{end}"]
 
 
 @pytest.mark.parametrize("name", ["crc32c", {"name": "crc32c"}, {"name": "crc32c", "configuration": {}}])
@@ -44,17 +53,19 @@ def test_R34_the_short_form_means_the_same(name: Any) -> None:
     assert read(array_document(codecs=[LITTLE, name])) == read(array_document(codecs=[LITTLE, "crc32c"]))
 
 
-def test_R35_R37_what_must_be_understood_is_an_error() -> None:
-    assert places(array_document(codecs=[LITTLE, "mystery"])) == ["$.codecs[1]"]
-    assert places(array_document(codecs=[LITTLE, {"name": "mystery"}])) == ["$.codecs[1].name"]
-    assert places(array_document(codecs=[LITTLE, {"name": "mystery", "must_understand": True}])) == ["$.codecs[1].name"]
+def test_R35_R37_an_unknown_extension_that_must_be_understood_is_an_error() -> None:
+    assert problem_paths(array_document(codecs=[LITTLE, "mystery"])) == ["$.codecs[1]"]
+    assert problem_paths(array_document(codecs=[LITTLE, {"name": "mystery"}])) == ["$.codecs[1].name"]
+    assert problem_paths(array_document(codecs=[LITTLE, {"name": "mystery", "must_understand": True}])) == [
+        "$.codecs[1].name"
+    ]
 
 
 @pytest.mark.parametrize("point", POINTS)
 def test_R36_data_type_grid_and_keys_cannot_be_ignored(point: str) -> None:
     document = array_document()
     value = document[point] if isinstance(document[point], dict) else {"name": document[point]}
-    assert places({**document, point: {**value, "must_understand": False}}) == [f"$.{point}.must_understand"]
+    assert problem_paths({**document, point: {**value, "must_understand": False}}) == [f"$.{point}.must_understand"]
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -64,7 +75,7 @@ def test_R37_an_unknown_name_is_an_error(point: str) -> None:
     assert "mystery" in problems.found[0].message
 
 
-def test_R37_a_misspelt_codec_suggests_the_right_one() -> None:
+def test_R37_a_misspelt_codec_has_a_hint() -> None:
     _, problems = parsed(array_document(codecs=[LITTLE, "gzap"]))
     assert problems.found[0].hint == "did you mean `gzip`?"
 
@@ -73,15 +84,15 @@ def test_R38_A29_an_unknown_codec_that_may_be_ignored_is_skipped_with_a_warning_
     document = array_document(codecs=[LITTLE, UNKNOWN])
     node = read(document)
     assert isinstance(node.codecs[1], Skipped)
-    assert warned(document) == ["$.codecs[1]"]
+    assert warning_paths(document) == ["$.codecs[1]"]
     assert dumped(node) == document
     assert node == read(document)
     assert hash(node.codecs[1]) == hash(read(document).codecs[1])
 
 
-def test_A29_an_unknown_codec_is_never_taken_for_the_array_to_bytes_codec() -> None:
-    assert places(array_document(codecs=[UNKNOWN])) == ["$.codecs"]
-    assert places(array_document(codecs=[sharding(codecs=[UNKNOWN])])) == ["$.codecs[0].configuration.codecs"]
+def test_A29_an_unknown_codec_never_replaces_the_array_to_bytes_codec() -> None:
+    assert problem_paths(array_document(codecs=[UNKNOWN])) == ["$.codecs"]
+    assert problem_paths(array_document(codecs=[sharding(codecs=[UNKNOWN])])) == ["$.codecs[0].configuration.codecs"]
 
 
 def test_A29_a_known_codec_is_not_skipped_and_its_must_understand_not_written() -> None:
@@ -111,7 +122,7 @@ def stored(document: Any) -> omnizarr.MemoryStore:
     ],
     ids=["codec", "storage transformer", "codec in a shard", "codec in a nested shard", "codec of an index"],
 )
-def test_R38_what_was_skipped_in_reading_is_refused_in_writing(document: Any) -> None:
+def test_R38_a_codec_that_reading_skips_is_refused_in_writing(document: Any) -> None:
     store = stored(document)
     with pytest.warns(OmnizarrWarning, match="mystery"):
         z = omnizarr.open_array(store, path="a")
@@ -120,7 +131,7 @@ def test_R38_what_was_skipped_in_reading_is_refused_in_writing(document: Any) ->
             write()
 
 
-def test_R32_R38_attributes_can_be_changed_and_the_unknown_survives() -> None:
+def test_R32_R38_changing_attributes_keeps_the_unknown_codec() -> None:
     document = array_document(codecs=[LITTLE, UNKNOWN], storage_transformers=[UNKNOWN], other=UNKNOWN)
     store = stored(document)
     with pytest.warns(OmnizarrWarning):
@@ -129,7 +140,7 @@ def test_R32_R38_attributes_can_be_changed_and_the_unknown_survives() -> None:
     assert found == {**document, "attributes": {"a": 1, "new": [1]}}
 
 
-def test_R38_reading_goes_on_without_the_unknown_codec() -> None:
+def test_R38_reading_skips_the_unknown_codec() -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=6, dtype="int16", chunks=3, compressors=None)
     z[...] = range(6)
@@ -142,18 +153,18 @@ def test_R38_reading_goes_on_without_the_unknown_codec() -> None:
 
 
 @pytest.mark.parametrize("name", ["foo/bar", "foo:bar", "F", "x"])
-def test_R39_a_name_that_breaks_the_rules_is_just_unknown(name: str) -> None:
-    assert places(array_document(codecs=[LITTLE, name])) == ["$.codecs[1]"]
+def test_R39_an_invalid_name_is_an_unknown_name(name: str) -> None:
+    assert problem_paths(array_document(codecs=[LITTLE, name])) == ["$.codecs[1]"]
 
 
-def test_R40_names_that_are_uris_are_read_like_others() -> None:
-    assert places(array_document(codecs=[LITTLE, {"name": URI}])) == ["$.codecs[1].name"]
+def test_R40_uris_are_accepted_as_names() -> None:
+    assert problem_paths(array_document(codecs=[LITTLE, {"name": URI}])) == ["$.codecs[1].name"]
     document = array_document(codecs=[LITTLE, {"name": URI, "must_understand": False}])
-    assert warned(document) == ["$.codecs[1]"]
+    assert warning_paths(document) == ["$.codecs[1]"]
 
 
-def test_R42_the_fill_value_is_no_extension_point() -> None:
-    assert places(array_document(fill_value={"name": "x1", "must_understand": False})) == ["$.fill_value"]
+def test_R42_the_fill_value_is_not_an_extension_point() -> None:
+    assert problem_paths(array_document(fill_value={"name": "x1", "must_understand": False})) == ["$.fill_value"]
 
 
 def test_A33_short_forms_inside_a_shard_are_read_and_written_as_objects() -> None:
@@ -165,28 +176,28 @@ def test_A33_short_forms_inside_a_shard_are_read_and_written_as_objects() -> Non
 
 @pytest.mark.parametrize("item", ["indexed", {"name": "indexed"}, {"name": "indexed", "must_understand": True}])
 def test_R123_a_storage_transformer_is_an_error(item: Any) -> None:
-    (place,) = places(array_document(storage_transformers=[item]))
+    (place,) = problem_paths(array_document(storage_transformers=[item]))
     assert place.startswith("$.storage_transformers[0]")
 
 
-def test_R123_unless_it_may_be_ignored() -> None:
+def test_R123_a_storage_transformer_that_may_be_ignored_is_ignored() -> None:
     document = array_document(storage_transformers=[UNKNOWN])
     node = read(document)
-    assert warned(document) == ["$.storage_transformers[0]"]
+    assert warning_paths(document) == ["$.storage_transformers[0]"]
     assert dumped(node) == document
 
 
-def test_R122_every_entry_is_looked_at() -> None:
+def test_R122_every_entry_is_checked() -> None:
     document = array_document(storage_transformers=[UNKNOWN, "indexed", 3])
-    assert places(document) == ["$.storage_transformers[1]", "$.storage_transformers[2]"]
+    assert problem_paths(document) == ["$.storage_transformers[1]", "$.storage_transformers[2]"]
 
 
-def test_a_new_array_is_not_given_a_codec_that_nobody_knows() -> None:
+def test_a_new_array_cannot_have_an_unknown_codec() -> None:
     for options in ({"compressors": [UNKNOWN]}, {"serializer": sharding(codecs=[LITTLE, UNKNOWN])}):
         with pytest.raises(ValueError, match="unknown") as caught:
             omnizarr.create_array(shape=(4, 3), dtype="int16", chunks=(4, 3), **options)
         assert isinstance(caught.value, omnizarr.OmnizarrError)
 
 
-def test_R152_unknown_attributes_of_groups_never_matter() -> None:
-    assert places(group_document(attributes={"ome": {"must_understand": True}})) == []
+def test_R152_unknown_attributes_of_groups_are_kept() -> None:
+    assert problem_paths(group_document(attributes={"ome": {"must_understand": True}})) == []

@@ -1,11 +1,11 @@
-"""Documents of groups in v3, consolidated metadata in them, and members that nobody expects."""
+"""Group documents of v3, consolidated metadata, and unknown members."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.formats.documents import array_document, dumped, group_document, parsed, places, warned
+from tests.formats.documents import array_document, dumped, group_document, parsed, problem_paths, warning_paths
 
 from omnizarr.model import ArrayModel, GroupModel
 
@@ -20,20 +20,20 @@ def consolidated(**changes: Any) -> dict[str, Any]:
     return {"kind": "inline", "must_understand": False, "metadata": {}, **changes}
 
 
-def test_R26_a_group_is_its_version_and_its_type() -> None:
+def test_R26_a_group_has_its_version_and_its_type() -> None:
     node = read({"zarr_format": 3, "node_type": "group"})
     assert node == GroupModel()
-    assert places({"zarr_format": 3}) == ["$.node_type"]
-    assert places({"node_type": "group"}) == ["$.zarr_format"]
+    assert problem_paths({"zarr_format": 3}) == ["$.node_type"]
+    assert problem_paths({"node_type": "group"}) == ["$.zarr_format"]
 
 
 def test_R27_attributes_may_be_absent_and_are_written() -> None:
     assert dumped(read(group_document("attributes"))) == group_document(attributes={})
-    assert places(group_document(attributes=[])) == ["$.attributes"]
+    assert problem_paths(group_document(attributes=[])) == ["$.attributes"]
 
 
 def test_R27_a_group_has_no_members_of_arrays() -> None:
-    assert places(group_document(shape=[3])) == ["$.shape"]
+    assert problem_paths(group_document(shape=[3])) == ["$.shape"]
 
 
 def test_R28_consolidated_metadata_is_read_and_written() -> None:
@@ -41,33 +41,33 @@ def test_R28_consolidated_metadata_is_read_and_written() -> None:
     document = group_document(consolidated_metadata=consolidated(metadata=children))
     node = read(document)
     assert node.consolidated == {f"{name}/zarr.json": child for name, child in children.items()}
-    assert warned(document) == []
+    assert warning_paths(document) == []
     assert dumped(node) == document
 
 
 @pytest.mark.parametrize("value", [[], "inline", 3, True])
 def test_R28_consolidated_metadata_is_an_object(value: Any) -> None:
-    assert places(group_document(consolidated_metadata=value)) == ["$.consolidated_metadata"]
+    assert problem_paths(group_document(consolidated_metadata=value)) == ["$.consolidated_metadata"]
 
 
 @pytest.mark.parametrize("value", [None, [], "x"])
-def test_R28_its_metadata_are_an_object(value: Any) -> None:
+def test_R28_its_metadata_is_an_object(value: Any) -> None:
     document = group_document(consolidated_metadata=consolidated(metadata=value))
-    assert places(document) == ["$.consolidated_metadata.metadata"]
+    assert problem_paths(document) == ["$.consolidated_metadata.metadata"]
 
 
-def test_R28_it_should_say_that_it_need_not_be_understood() -> None:
+def test_R28_must_understand_should_be_false() -> None:
     document = group_document(consolidated_metadata={"kind": "inline", "metadata": {}})
-    assert warned(document) == ["$.consolidated_metadata.must_understand"]
+    assert warning_paths(document) == ["$.consolidated_metadata.must_understand"]
     assert dumped(read(document))["consolidated_metadata"]["must_understand"] is False
 
 
-def test_R28_null_is_as_good_as_absent() -> None:
+def test_R28_null_means_absent() -> None:
     assert read(group_document(consolidated_metadata=None)).consolidated is None
 
 
-def test_R28_is_not_defined_for_arrays() -> None:
-    assert places(array_document(consolidated_metadata={"kind": "inline", "metadata": {}})) == [
+def test_R28_arrays_have_no_consolidated_metadata() -> None:
+    assert problem_paths(array_document(consolidated_metadata={"kind": "inline", "metadata": {}})) == [
         "$.consolidated_metadata"
     ]
 
@@ -86,10 +86,12 @@ def test_A34_an_unknown_kind_is_ignored_and_kept() -> None:
 
 
 def test_A34_an_unknown_kind_that_must_be_understood_is_an_error() -> None:
-    assert places(group_document(consolidated_metadata={"kind": "elsewhere"})) == ["$.consolidated_metadata.kind"]
+    assert problem_paths(group_document(consolidated_metadata={"kind": "elsewhere"})) == [
+        "$.consolidated_metadata.kind"
+    ]
 
 
-def test_A34_paths_are_written_in_order_by_depth_and_name() -> None:
+def test_A34_paths_are_sorted_by_depth_and_name() -> None:
     paths = ["b", "a/c", "C", "a", "a/B", "a/B/x"]
     node = GroupModel(consolidated={f"{path}/zarr.json": group_document() for path in paths})
     written = dumped(node)["consolidated_metadata"]["metadata"]
@@ -104,10 +106,10 @@ EXTRA = {"must_understand": False, "deep": [1, {"x": None}]}
     "value", [1, "x", None, [], {}, {"must_understand": True}, {"must_understand": 0}, {"name": "x"}]
 )
 def test_R30_an_unknown_member_is_an_error(document: dict[str, Any], value: Any) -> None:
-    assert places({**document, "surprise": value}) == ["$.surprise"]
+    assert problem_paths({**document, "surprise": value}) == ["$.surprise"]
 
 
-def test_R30_a_misspelt_member_suggests_the_right_one() -> None:
+def test_R30_a_misspelt_member_has_a_hint() -> None:
     _, problems = parsed(array_document(dimension_name=["x", "y"]))
     assert problems.found[0].hint == "did you mean `dimension_names`?"
 

@@ -1,4 +1,4 @@
-"""Spellings of the years before 3.0 (§1.7) that are read, with a warning, and never written."""
+"""Forms before version 3.0 (§1.7), which are read with a warning and never written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.documents import LITTLE, array_document, dumped, group_document, parsed, places, sharding, warned
+from tests.formats.documents import (
+    LITTLE,
+    array_document,
+    dumped,
+    group_document,
+    parsed,
+    problem_paths,
+    sharding,
+    warning_paths,
+)
 
 import omnizarr
 from omnizarr.codecs import Bytes, Transpose
@@ -26,9 +35,9 @@ def test_codec_endian_is_bytes() -> None:
     assert dumped(read(document))["codecs"] == [{"name": "bytes", "configuration": {"endian": "big"}}]
 
 
-def test_type_for_name() -> None:
+def test_type_instead_of_name() -> None:
     document = array_document(codecs=[LITTLE, {"type": "gzip", "configuration": {"level": 1}}])
-    assert warned(document) == ["$.codecs[1].type"]
+    assert warning_paths(document) == ["$.codecs[1].type"]
     assert dumped(read(document)) == array_document()
 
 
@@ -37,7 +46,7 @@ def test_transpose_orders_as_letters(order: str, permutation: list[int]) -> None
     transpose = {"name": "transpose", "configuration": {"order": order}}
     document = array_document(codecs=[transpose, LITTLE])
     assert read(document).codecs == (Transpose(permutation), Bytes("little"))
-    assert warned(document) == ["$.codecs[0].configuration.order"]
+    assert warning_paths(document) == ["$.codecs[0].configuration.order"]
     inner = dumped(read(array_document(codecs=[sharding(codecs=[transpose, LITTLE])])))
     assert inner["codecs"][0]["configuration"]["codecs"][0]["configuration"] == {"order": permutation}
 
@@ -53,55 +62,55 @@ def test_transpose_orders_as_letters(order: str, permutation: list[int]) -> None
 def test_no_array_to_bytes_codec_means_bytes(codecs: Any, written: list[str]) -> None:
     codecs = [{"name": "gzip", "configuration": {"level": 1}} if codec == "gzip" else codec for codec in codecs]
     document = array_document(codecs=codecs)
-    assert warned(document) == ["$.codecs"]
+    assert warning_paths(document) == ["$.codecs"]
     assert [codec["name"] for codec in dumped(read(document))["codecs"]] == written
 
 
-def test_no_array_to_bytes_codec_is_not_guessed_beside_a_broken_one() -> None:
-    assert places(array_document(codecs=[{"name": "bytes", "configuration": {"endian": "x"}}])) == [
+def test_bytes_is_not_added_if_another_codec_is_invalid() -> None:
+    assert problem_paths(array_document(codecs=[{"name": "bytes", "configuration": {"endian": "x"}}])) == [
         "$.codecs[0].configuration.endian"
     ]
 
 
-def test_wrong_order_is_found_without_an_array_to_bytes_codec_too() -> None:
+def test_a_wrong_order_is_reported_even_without_an_array_to_bytes_codec() -> None:
     gzip = {"name": "gzip", "configuration": {"level": 1}}
     transpose = {"name": "transpose", "configuration": {"order": [1, 0]}}
-    assert places(array_document(codecs=[gzip, transpose])) == ["$.codecs[2]"]
+    assert problem_paths(array_document(codecs=[gzip, transpose])) == ["$.codecs[2]"]
 
 
 def test_plus_infinity_and_fallback_and_extensions() -> None:
     document = array_document(data_type={"name": "float32", "fallback": "int32"}, fill_value="+Infinity", extensions=[])
-    assert set(warned(document)) == {"$.data_type", "$.data_type.fallback", "$.fill_value", "$.extensions"}
+    assert set(warning_paths(document)) == {"$.data_type", "$.data_type.fallback", "$.fill_value", "$.extensions"}
     written = dumped(read(document))
     assert written["fill_value"] == "Infinity"
     assert "extensions" not in written
 
 
-def test_extensions_that_say_something_are_an_error() -> None:
-    assert places(array_document(extensions=[{"extension": "x"}])) == ["$.extensions"]
+def test_nonempty_extensions_are_an_error() -> None:
+    assert problem_paths(array_document(extensions=[{"extension": "x"}])) == ["$.extensions"]
 
 
 @pytest.mark.parametrize("document", [array_document("codecs"), array_document(codecs=[]), array_document(codecs=None)])
-def test_without_codecs_elements_lie_there_as_they_are(document: dict[str, Any]) -> None:
-    assert warned(document) == ["$.codecs"]
+def test_without_codecs_elements_are_stored_plainly(document: dict[str, Any]) -> None:
+    assert warning_paths(document) == ["$.codecs"]
     assert dumped(read(document))["codecs"] == [LITTLE]
 
 
-def test_elements_of_no_fixed_size_need_a_codec() -> None:
-    assert places(array_document("codecs", data_type="string", fill_value="")) == ["$.codecs[0]"]
+def test_elements_of_variable_size_need_a_codec() -> None:
+    assert problem_paths(array_document("codecs", data_type="string", fill_value="")) == ["$.codecs[0]"]
 
 
 @pytest.mark.parametrize("member", ["dimension_names", "attributes", "storage_transformers"])
-def test_null_is_as_good_as_absent(member: str) -> None:
+def test_null_means_absent(member: str) -> None:
     assert read(array_document(**{member: None})) == read(array_document(member))
 
 
 def test_null_in_groups() -> None:
-    assert places(group_document(attributes=None, consolidated_metadata=None)) == []
+    assert problem_paths(group_document(attributes=None, consolidated_metadata=None)) == []
 
 
 def without_index_codecs(checksum: bool) -> tuple[omnizarr.MemoryStore, np.ndarray]:
-    """A sharded array as it was written in 2023: its document does not say how the index is encoded."""
+    """A sharded array of early 2023, whose document does not have the codecs of the index."""
     store = omnizarr.MemoryStore()
     values = np.arange(60, dtype="int16").reshape(10, 6)
     codec = sharding(index_codecs=[LITTLE, {"name": "crc32c"}] if checksum else [LITTLE])
@@ -124,7 +133,7 @@ def test_shards_without_index_codecs_are_read_with_a_checksum_or_without(checksu
     assert z.nchunks_initialized == z.nchunks
 
 
-def test_shards_without_index_codecs_are_not_written_and_their_document_stays() -> None:
+def test_shards_without_index_codecs_are_not_written_and_their_document_is_kept() -> None:
     store, _ = without_index_codecs(True)
     with pytest.warns(OmnizarrWarning):
         z = omnizarr.open_array(store)
@@ -134,7 +143,7 @@ def test_shards_without_index_codecs_are_not_written_and_their_document_stays() 
     assert "index_codecs" not in json.loads(bytes(store.get("zarr.json") or b""))["codecs"][0]["configuration"]
 
 
-def test_a_copy_of_such_an_array_names_its_index_codecs() -> None:
+def test_a_copy_of_such_an_array_has_index_codecs() -> None:
     store, values = without_index_codecs(False)
     with pytest.warns(OmnizarrWarning):
         copy = omnizarr.from_array(None, data=omnizarr.open_array(store))
@@ -145,7 +154,7 @@ def test_a_copy_of_such_an_array_names_its_index_codecs() -> None:
     ]
 
 
-def test_a_shard_that_is_too_short_is_our_own_error() -> None:
+def test_a_shard_that_is_too_short_raises_our_error() -> None:
     store, _ = without_index_codecs(False)
     store.set("c/0/0", b"short")
     with pytest.warns(OmnizarrWarning):

@@ -1,5 +1,5 @@
-"""Laws of v3: what is dumped is parsed to the same, what is canonical comes back as it was, and nothing that a document
-may hold gives anything but a node or our own error."""
+"""Properties of the v3 dialect: models and canonical documents survive a round trip, and arbitrary documents give a
+node or our own error."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float64", "complex64", 
 
 @st.composite
 def array_models(draw: Any) -> ArrayModel:
-    """Arrays as a user may create them."""
+    """Arrays that a user can create."""
     shape = tuple(draw(st.lists(st.integers(0, 9), max_size=3)))
     chunks = tuple(draw(st.integers(1, 4)) for _ in shape)
     shards = tuple(size * draw(st.integers(1, 3)) for size in chunks) if draw(st.booleans()) else None
@@ -92,7 +92,7 @@ def through_json(document: Any) -> Any:
 
 @often
 @given(array_models())
-def test_parse_of_dump_is_the_same_array(model: ArrayModel) -> None:
+def test_round_trip_of_array_models(model: ArrayModel) -> None:
     document = through_json(dumped(model))
     node, problems = parsed(document)
     assert node == model
@@ -104,7 +104,7 @@ KEYS = st.sampled_from(["a/zarr.json", "a/b/zarr.json", "c/zarr.json"])
 
 
 @given(ATTRIBUTES, EXTRA, st.none() | st.dictionaries(KEYS, st.just(group_document())))
-def test_parse_of_dump_is_the_same_group(attributes: Any, extra: Any, consolidated: Any) -> None:
+def test_round_trip_of_group_models(attributes: Any, extra: Any, consolidated: Any) -> None:
     model = GroupModel(attributes=attributes, extra=extra, consolidated=consolidated)
     node, problems = parsed(through_json(dumped(model)))
     assert node == model
@@ -127,7 +127,7 @@ def test_parse_of_dump_is_the_same_group(attributes: Any, extra: Any, consolidat
         group_document(),
     ],
 )
-def test_dump_of_parse_is_the_same_document_if_it_is_canonical(document: Any) -> None:
+def test_canonical_documents_are_written_back_unchanged(document: Any) -> None:
     node, problems = parsed(copy.deepcopy(document))
     assert node is not None, problems.found
     assert not problems.warnings
@@ -135,7 +135,7 @@ def test_dump_of_parse_is_the_same_document_if_it_is_canonical(document: Any) ->
 
 
 def opened(data: bytes) -> None:
-    """Opens whatever `data` describes and looks at all of it."""
+    """Opens the node that `data` describes and reads all its properties."""
     store = omnizarr.MemoryStore()
     store.set("zarr.json", data)
     try:
@@ -157,18 +157,18 @@ def opened(data: bytes) -> None:
 
 @often
 @given(JSON)
-def test_any_json_is_a_node_or_our_own_error(value: Any) -> None:
+def test_arbitrary_json_gives_a_node_or_our_error(value: Any) -> None:
     opened(json.dumps(value).encode())
 
 
 @often
 @given(st.fixed_dictionaries({"zarr_format": st.just(3), "node_type": st.sampled_from(["array", "group"])}), JSON)
-def test_any_json_in_a_document_is_a_node_or_our_own_error(start: Any, value: Any) -> None:
+def test_arbitrary_members_give_a_node_or_our_error(start: Any, value: Any) -> None:
     opened(json.dumps({**start, **(value if isinstance(value, dict) else {"attributes": value})}).encode())
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_node_or_our_own_error(data: bytes) -> None:
+def test_arbitrary_bytes_give_a_node_or_our_error(data: bytes) -> None:
     opened(data)
 
 
@@ -192,9 +192,7 @@ VALID = [
 
 @often
 @given(st.sampled_from(VALID), st.randoms(use_true_random=False), st.lists(JSON, min_size=1, max_size=3))
-def test_a_valid_document_with_anything_changed_is_a_node_or_our_own_error(
-    document: Any, chance: random.Random, values: list[Any]
-) -> None:
+def test_mutated_documents_give_a_node_or_our_error(document: Any, chance: random.Random, values: list[Any]) -> None:
     document = copy.deepcopy(document)
     for value in values:
         mutate(document, chance, value)
@@ -202,7 +200,7 @@ def test_a_valid_document_with_anything_changed_is_a_node_or_our_own_error(
 
 
 def mutate(document: Any, chance: random.Random, value: Any) -> None:
-    """Puts `value` somewhere in the document, or takes something out of it."""
+    """Sets a random member or item of the document to `value`, or removes it."""
     places = [(document, key) for key in document]
     for holder, key in places:
         below = holder[key]
@@ -217,7 +215,7 @@ def mutate(document: Any, chance: random.Random, value: Any) -> None:
         holder[key] = value
 
 
-def test_lengths_that_no_float_holds_are_shown() -> None:
+def test_lengths_beyond_floats_have_a_repr() -> None:
     rank = 32
     document = array_document(
         shape=[2**62] * rank, chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2**62] * rank}}
@@ -225,7 +223,7 @@ def test_lengths_that_no_float_holds_are_shown() -> None:
     opened(json.dumps(document).encode())
 
 
-def test_a_chunk_too_large_to_be_held_is_refused_before_memory_is_taken() -> None:
+def test_a_chunk_larger_than_memory_is_refused_before_allocation() -> None:
     document = array_document(
         shape=[2**62, 6], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2**62, 6]}}
     )

@@ -1,4 +1,4 @@
-"""What a user reads when a document is wrong."""
+"""Error messages about invalid documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def put(folder: Path, path: str, document: Any) -> None:
     (folder / path / "zarr.json").write_text(json.dumps(document))
 
 
-def test_the_message_says_what_and_where_with_every_problem_and_a_hint(tmp_path: Path) -> None:
+def test_a_message_has_the_location_every_problem_and_a_hint(tmp_path: Path) -> None:
     document = array_document(
         codecs=[LITTLE, {"name": "gzip", "configuration": {"level": 12}}],
         chunk_grid={"name": "reguler", "configuration": {"chunk_shape": [4, 3]}},
@@ -39,7 +39,7 @@ def test_the_message_says_what_and_where_with_every_problem_and_a_hint(tmp_path:
     assert len(caught.value.problems) == 2
 
 
-def test_one_problem_is_one_problem(tmp_path: Path) -> None:
+def test_a_message_with_one_problem(tmp_path: Path) -> None:
     put(tmp_path, "a", array_document("shape"))
     with pytest.raises(
         MetadataError, match=r"cannot open array `a` in .*: 1 problem in `zarr.json`\n  \$.shape: is missing"
@@ -47,14 +47,14 @@ def test_one_problem_is_one_problem(tmp_path: Path) -> None:
         omnizarr.open(tmp_path, path="a")
 
 
-def test_a_document_that_is_no_json_is_named() -> None:
+def test_a_document_that_is_not_json_is_named() -> None:
     store = omnizarr.MemoryStore()
     store.set("a/zarr.json", b"{")
     with pytest.raises(MetadataError, match="the document `a/zarr.json` in MemoryStore.* is not valid JSON"):
         omnizarr.open(store, path="a")
 
 
-def test_a_hierarchy_of_a_draft_below_the_root_is_to_be_opened_by_itself() -> None:
+def test_a_hierarchy_of_a_draft_below_the_root_has_a_hint() -> None:
     store = omnizarr.MemoryStore()
     store.set("a/zarr.json", b'{"zarr_format": "https://purl.org/zarr/spec/protocol/core/3.0"}')
     with pytest.raises(MetadataError, match="draft") as caught:
@@ -62,7 +62,7 @@ def test_a_hierarchy_of_a_draft_below_the_root_is_to_be_opened_by_itself() -> No
     assert "store of its own" in (caught.value.hint or "")
 
 
-def test_a_missing_node_is_said_to_be_missing(tmp_path: Path) -> None:
+def test_a_missing_node_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NodeNotFoundError, match="there is no Zarr array or group at `a/b` in LocalStore") as caught:
         omnizarr.open(tmp_path, path="a/b", mode="r")
     assert caught.value.path == "a/b"

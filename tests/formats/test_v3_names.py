@@ -1,4 +1,4 @@
-"""Where the nodes of v3 lie, and what they may be called."""
+"""Keys and names of nodes in v3."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.formats.documents import group_document, warned
+from tests.formats.documents import group_document, warning_paths
 
 import omnizarr
 from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrWarning
@@ -20,7 +20,7 @@ def test_R1_R2_the_keys_of_documents() -> None:
     assert V3.keys("foo/bar") == ("foo/bar/zarr.json",)
 
 
-def test_R3_everything_of_an_array_lies_under_its_path() -> None:
+def test_R3_all_keys_of_an_array_begin_with_its_path() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, name="foo/bar", shape=(2, 2), dtype="int8", chunks=1)[...] = 1
     assert V3.chunk_prefix("foo/bar") == "foo/bar/"
@@ -80,14 +80,14 @@ def test_R6_paths_and_names() -> None:
 
 
 @pytest.mark.parametrize("spelling", ["foo/bar", "/foo/bar", "foo/bar/", "//foo//bar//"])
-def test_R6_users_may_spell_slashes_as_they_like(spelling: str) -> None:
+def test_R6_paths_of_users_are_normalized(spelling: str) -> None:
     root = omnizarr.create_group()
     root.create_array(spelling, shape=3, dtype="int8")
     assert root[spelling] == root["foo/bar"] == omnizarr.open(root.store, path=spelling)
 
 
 @pytest.mark.parametrize("name", ["data.zarr", "data", "data.v1"])
-def test_R7_any_directory_will_do(tmp_path: Path, name: str) -> None:
+def test_R7_any_directory_name_is_accepted(tmp_path: Path, name: str) -> None:
     omnizarr.create_array(tmp_path / name, shape=2, dtype="int8")
     assert isinstance(omnizarr.open(tmp_path / name), omnizarr.Array)
 
@@ -103,7 +103,7 @@ def test_R43_a_name_is_not_empty(name: str) -> None:
         group[name]
 
 
-def test_R44_a_slash_parts_names() -> None:
+def test_R44_a_slash_separates_names() -> None:
     group = omnizarr.create_group()
     group.create_group("a/b")
     assert list(group) == ["a"]
@@ -128,7 +128,7 @@ def test_R46_a_name_does_not_start_with_two_underscores(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["zarr.json", "a/zarr.json", "zarr.json/a"])
-def test_R47_a_name_is_not_that_of_the_document(name: str) -> None:
+def test_R47_a_name_is_not_zarr_json(name: str) -> None:
     group = omnizarr.create_group()
     with pytest.raises(ArgumentError, match="zarr.json"):
         group.create_group(name)
@@ -140,14 +140,14 @@ def test_R47_a_name_is_not_that_of_the_document(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["a.b", ".a", "_a", "a__b", "a b", "é", "日本", "c", "0.0", "A" * 200, ".zarray", "Zarr.json"]
 )
-def test_other_names_are_fine(name: str) -> None:
+def test_other_names_are_valid(name: str) -> None:
     group = omnizarr.create_group()
     group.create_array(name, shape=3, dtype="int8")[...] = 4
     assert list(group) == [name]
     assert group[name][0] == 4  # type: ignore[index]
 
 
-def test_R48_case_matters() -> None:
+def test_R48_names_are_case_sensitive() -> None:
     group = omnizarr.create_group()
     group.create_group("a")
     group.create_array("A", shape=1, dtype="int8")
@@ -155,7 +155,7 @@ def test_R48_case_matters() -> None:
     assert isinstance(group["a"], omnizarr.Group)
 
 
-def test_R49_R50_names_are_kept_as_they_are_and_stored_as_utf8() -> None:
+def test_R49_R50_names_are_not_normalized_and_stored_as_utf8() -> None:
     composed, decomposed = "\u00e9", "e\u0301"
     group = omnizarr.create_group()
     group.create_group(composed)
@@ -163,7 +163,7 @@ def test_R49_R50_names_are_kept_as_they_are_and_stored_as_utf8() -> None:
     assert set(group) == {composed, decomposed}
 
 
-def test_R51_listings_pass_over_reserved_names() -> None:
+def test_R51_listings_skip_reserved_names() -> None:
     group = omnizarr.create_group()
     group.create_group("a")
     group.store.set("__reserved/zarr.json", json.dumps(group_document()).encode())
@@ -172,10 +172,10 @@ def test_R51_listings_pass_over_reserved_names() -> None:
 
 
 @pytest.mark.parametrize("path", ["__old", "zarr.json", "a/__old", "..."])
-def test_A36_old_nodes_with_such_names_are_read_by_their_path_with_a_warning(path: str) -> None:
+def test_A36_existing_nodes_with_invalid_names_are_read_with_a_warning(path: str) -> None:
     group = omnizarr.create_group()
     group.store.set(f"{path}/zarr.json", json.dumps(group_document()).encode())
-    assert warned(group_document(), path) == ["$"]
+    assert warning_paths(group_document(), path) == ["$"]
     with pytest.warns(OmnizarrWarning, match="the node has the name"):
         assert isinstance(group[path], omnizarr.Group)
     assert path in group
@@ -190,14 +190,14 @@ def test_R119_creating_an_array_creates_the_groups_above() -> None:
     assert V3.ancestors("") == []
 
 
-def test_A31_groups_that_exist_are_left_as_they_are() -> None:
+def test_A31_existing_groups_are_not_changed() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, path="a", attributes={"x": 1})
     omnizarr.create_array(store, name="a/b", shape=1, dtype="int8")
     assert omnizarr.open_group(store, path="a", mode="r").attrs == {"x": 1}
 
 
-def test_R119_erasing_takes_the_whole_prefix_and_nothing_else() -> None:
+def test_R119_erasing_a_node_erases_exactly_its_prefix() -> None:
     group = omnizarr.create_group()
     for name in ("a/x", "ab", "a.b"):
         group.create_array(name, shape=2, dtype="int8")[...] = 1
@@ -206,7 +206,7 @@ def test_R119_erasing_takes_the_whole_prefix_and_nothing_else() -> None:
     assert not any(key.startswith("a/") for key in group.store.list())
 
 
-def test_R120_a_prefix_without_a_document_is_no_node() -> None:
+def test_R120_a_prefix_without_a_document_is_not_a_node() -> None:
     group = omnizarr.create_group()
     group.store.set("stray/file", b"x")
     group.store.set("stray/c/0", b"x")

@@ -1,4 +1,4 @@
-"""Documents of February 2023 (§1.7): before and after `zarr_format` became a number again."""
+"""Documents of February 2023 (§1.7), with a URI and later a number as `zarr_format`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_arrays_are_read(document: dict[str, Any]) -> None:
 
 
 @both
-def test_what_is_changed_becomes_a_document_of_version_3(document: dict[str, Any]) -> None:
+def test_a_change_converts_the_document_to_v3(document: dict[str, Any]) -> None:
     z = opened({"zarr.json": document | {"dimension_names": ["y", None]}, **chunks()})
     z[0, 0] = -1
     z.attrs["bar"] = 1
@@ -83,7 +83,7 @@ def test_what_is_changed_becomes_a_document_of_version_3(document: dict[str, Any
 
 
 @both
-def test_a_transposition_and_an_order_of_bytes(document: dict[str, Any]) -> None:
+def test_transpose_and_byte_order(document: dict[str, Any]) -> None:
     codecs = [
         {"type": "transpose", "configuration": {"order": "F"}},
         {"type": "endian", "configuration": {"endian": "big"}},
@@ -110,7 +110,7 @@ def test_shards(document: dict[str, Any], transformer: dict[str, Any]) -> None:
     np.testing.assert_array_equal(omnizarr.open_array(z.store)[1:3], VALUES[1:3])
 
 
-def test_groups_and_what_is_below_them() -> None:
+def test_groups_and_their_children() -> None:
     group = opened(
         {
             "zarr.json": {"zarr_format": f"{NODE}group", "attributes": {"spam": "ham"}},
@@ -141,19 +141,19 @@ def test_groups_and_what_is_below_them() -> None:
     ],
 )
 @both
-def test_what_cannot_be_read(document: dict[str, Any], changes: dict[str, Any], place: str) -> None:
+def test_invalid_documents_are_errors(document: dict[str, Any], changes: dict[str, Any], place: str) -> None:
     with pytest.raises(MetadataError) as caught:
         omnizarr.open(store_of({"zarr.json": document | changes}))
     assert [problem.path for problem in caught.value.problems] == [place]
 
 
 @pytest.mark.parametrize("version", [f"{NODE}table", 3.0, 4, True, None])
-def test_other_versions_are_no_documents(version: Any) -> None:
+def test_other_versions_are_errors(version: Any) -> None:
     with pytest.raises(MetadataError, match="zarr_format"):
         omnizarr.open(store_of({"zarr.json": SECOND | {"zarr_format": version}}))
 
 
-def test_extensions_of_groups_must_be_understood() -> None:
+def test_unknown_extensions_of_groups_are_errors() -> None:
     with pytest.raises(MetadataError, match="extension"):
         omnizarr.open(
             store_of(

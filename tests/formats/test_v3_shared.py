@@ -1,4 +1,4 @@
-"""What alike arrays share when their documents are read, and that nothing else is shared."""
+"""The cache of members that several v3 documents have in common."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_arrays_that_differ_in_shape_and_attributes_share_the_rest() -> None:
     assert read(shape=[5], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2]}}).codecs == one.codecs
 
 
-def test_chunks_of_other_lengths_get_codecs_of_their_own() -> None:
+def test_other_chunk_shapes_get_their_own_codecs() -> None:
     data = np.arange(60, dtype="int16").reshape(10, 6)
     for lengths in ([4, 3], [10, 6], [1, 1]):
         place: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def test_chunks_of_other_lengths_get_codecs_of_their_own() -> None:
         {"codecs": [LITTLE, {"name": "transpose", "configuration": {"order": [1, 0]}}]},
     ],
 )
-def test_what_is_wrong_is_found_though_python_calls_it_equal(changes: dict[str, Any]) -> None:
+def test_values_that_python_calls_equal_are_distinguished(changes: dict[str, Any]) -> None:
     read(codecs=[LITTLE, {"name": "gzip", "configuration": {"level": 1}}])
     for _ in range(2):
         model, problems = parsed(array_document(**changes))
@@ -63,14 +63,14 @@ def test_what_is_wrong_is_found_though_python_calls_it_equal(changes: dict[str, 
 @pytest.mark.parametrize(
     "changes", [{"fill_value": 7.0}, {"codecs": [{"name": "gzip", "configuration": {"level": 1}}]}]
 )
-def test_what_is_odd_is_told_each_time(changes: dict[str, Any]) -> None:
+def test_warnings_are_repeated_for_each_document(changes: dict[str, Any]) -> None:
     read()
     for _ in range(2):
         _, problems = parsed(array_document(**changes))
         assert len(problems.warnings) == 1
 
 
-def test_the_same_codecs_fit_one_rank_and_not_another() -> None:
+def test_the_rank_is_part_of_the_cache_key() -> None:
     order = [{"name": "transpose", "configuration": {"order": [1, 0]}}, LITTLE]
     read(codecs=order)
     grid = {"name": "regular", "configuration": {"chunk_shape": [2]}}
@@ -85,7 +85,7 @@ def test_a_fill_value_that_can_be_changed_in_place_is_not_shared() -> None:
     assert one.fill is not two.fill
 
 
-def test_a_codec_that_is_registered_anew_is_used() -> None:
+def test_registering_a_codec_again_invalidates_the_cache() -> None:
     class Louder(Gzip):
         pass
 
@@ -96,7 +96,7 @@ def test_a_codec_that_is_registered_anew_is_used() -> None:
     assert type(read().codecs[1]) is Gzip
 
 
-def test_only_so_many_kinds_are_kept() -> None:
+def test_the_cache_is_bounded() -> None:
     for number in range(3 * v3_shared._MOST_ENTRIES):
         read(fill_value=number)
         assert len(v3_shared._cache) <= v3_shared._MOST_ENTRIES

@@ -1,4 +1,4 @@
-"""Types by the names that zarr-python gave them: `structured`, before `struct` was registered, and `raw_bytes`."""
+"""Data types under zarr-python's own names: `structured`, before `struct` was registered, and `raw_bytes`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_R150_pairs_may_be_nested() -> None:
 
 
 @pytest.mark.parametrize("codec", [BARE, sharding(codecs=[BARE]), sharding(codecs=[sharding(codecs=[BARE])])])
-def test_R150_a_missing_byte_order_is_little_and_worth_a_warning(codec: dict[str, Any]) -> None:
+def test_R150_a_missing_byte_order_is_little_with_a_warning(codec: dict[str, Any]) -> None:
     model = read(structured(codecs=[codec]))
     found = model.codecs[0]
     while isinstance(found, Sharding):
@@ -82,14 +82,14 @@ def test_R150_a_missing_byte_order_is_little_and_worth_a_warning(codec: dict[str
     ]
 
 
-def test_R150_no_byte_order_is_missing_where_there_is_none() -> None:
+def test_R150_types_without_byte_order_cause_no_warning() -> None:
     single = {"name": "structured", "configuration": {"fields": [["a", "uint8"], ["b", "bool"]]}}
     document = structured(data_type=single, fill_value="AAA=", codecs=[BARE])
     assert read(document).codecs == (Bytes(),)
     assert warnings_of(document) == []
 
 
-def test_R149_a_struct_must_say_its_byte_order_and_has_no_pairs_and_no_base64() -> None:
+def test_R149_struct_requires_endian_and_allows_neither_pairs_nor_base64() -> None:
     fill = {"x": 0.0, "y": 0}
     for changes in (
         {"codecs": [BARE], "fill_value": fill},
@@ -102,7 +102,7 @@ def test_R149_a_struct_must_say_its_byte_order_and_has_no_pairs_and_no_base64() 
 
 
 @pytest.mark.parametrize(("codec", "order"), [(LITTLE, "<"), (BIG, ">"), (BARE, "<"), (sharding(codecs=[BIG]), ">")])
-def test_R150_base64_holds_the_bytes_of_an_element_in_the_byte_order_of_chunks(codec: Any, order: str) -> None:
+def test_R150_a_base64_fill_value_has_the_byte_order_of_chunks(codec: Any, order: str) -> None:
     packed = np.array((1.5, -2), np.dtype([("x", f"{order}f4"), ("y", f"{order}i2")])).tobytes()
     model = read(structured(fill_value=base64.b64encode(packed).decode(), codecs=[codec]))
     assert model.fill is not None
@@ -135,19 +135,19 @@ def test_R150_other_fields_are_refused(fields: Any) -> None:
 
 
 @pytest.mark.parametrize("codecs", [[LITTLE], [BARE], [BIG]])
-def test_R150_what_is_there_is_written_back_as_it_was(codecs: list[Any]) -> None:
+def test_R150_existing_documents_are_written_back_unchanged(codecs: list[Any]) -> None:
     document = structured(codecs=codecs)
     assert dumped(read(document)) == document
 
 
-def test_R150_no_new_array_is_called_structured(tmp_path: Path) -> None:
+def test_R150_new_arrays_have_the_type_struct(tmp_path: Path) -> None:
     for place, dtype in (("a", PAIRS), ("b", OBJECTS)):
         omnizarr.create_array(tmp_path / place, shape=2, dtype=dtype)
         assert json.loads((tmp_path / place / "zarr.json").read_text())["data_type"] == MODERN
 
 
 @pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")
-def test_R150_arrays_like_an_old_one_are_new(tmp_path: Path) -> None:
+def test_R150_copies_of_old_arrays_have_the_type_struct(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old/zarr.json").write_text(json.dumps(structured(codecs=[BARE])))
     old = omnizarr.open_array(tmp_path / "old", mode="r+")
@@ -188,7 +188,7 @@ def test_A47_raw_bytes_need_a_length(configuration: Any) -> None:
         data_type_of("raw_bytes")
 
 
-def test_A47_raw_bytes_within_a_struct_are_written_back_as_they_were() -> None:
+def test_A47_raw_bytes_within_a_struct_are_written_back_unchanged() -> None:
     data_type = {"name": "struct", "configuration": {"fields": [{"name": "a", "data_type": RAW}]}}
     document = array_document(data_type=data_type, fill_value={"a": "AAAA"}, codecs=[BARE])
     model = read(document)

@@ -1,5 +1,5 @@
-"""What ZEP 1 says of the drafts of v3 as a whole: who may extend them and how, what they leave out, and who wrote them
-first (Z2, Z4, Z7–Z11). The rules that one of the drafts has, too, are tested with it."""
+"""Statements of ZEP 1 about the drafts of v3: extensions, omissions, and the first writers (Z2, Z4, Z7–Z11). Rules that
+a draft repeats are tested with that draft."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.formats.draft.documents import CORE_2020, array, dumped, entry, keys, places, read, store_of
+from tests.formats.draft.documents import CORE_2020, array, dumped, entry, keys, problem_paths, read, store_of
 from tests.formats.old_documents import array_v1, array_v2
 
 import omnizarr
@@ -40,7 +40,7 @@ SHARDING = {
 
 @contextmanager
 def registered(registry: Any, name: str, item: Any) -> Iterator[None]:
-    """While a specification that somebody published is implemented by somebody."""
+    """Registers an implementation of an extension for the duration of a test."""
     registry.register(name, item)
     try:
         yield
@@ -48,12 +48,12 @@ def registered(registry: Any, name: str, item: Any) -> Iterator[None]:
         del registry._items[name]
 
 
-# -- specifications of other people, each by the address of its own
+# -- third-party extensions, by their URIs
 
 
 @dataclass(frozen=True, slots=True)
 class Inverted(BytesCodec):
-    """Every bit the other way round."""
+    """Inverts every bit."""
 
     name: ClassVar[str] = "https://example.org/zarr/inverted/1.0"
 
@@ -82,7 +82,7 @@ class BoundInverted(BoundBytesCodec):
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_Z2_a_codec_that_somebody_published(draft: Any) -> None:
+def test_Z2_a_registered_codec(draft: Any) -> None:
     store = MemoryStore()
     with registered(codecs, Inverted.name, Inverted):
         omnizarr.create_array(store, name="a", data=DATA, chunks=(4, 3), compressors=[Inverted()], zarr_format=draft)
@@ -98,7 +98,7 @@ def test_Z2_a_codec_that_somebody_published(draft: Any) -> None:
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_Z4_a_data_type_that_somebody_published(draft: Any) -> None:
+def test_Z4_a_registered_data_type(draft: Any) -> None:
     uri = "https://example.org/zarr/fahrenheit/1.0"
 
     def fahrenheit(name: str, configuration: Any, path: str, problems: Any) -> DataType | None:
@@ -114,19 +114,19 @@ def test_Z4_a_data_type_that_somebody_published(draft: Any) -> None:
         model = read(document, year)
         assert (model.data_type.name, model.fill) == (uri, 32)
         assert dumped(model, year)["data_type"] == kind
-        assert places(array(year, data_type=kind | {"type": "x"}), year) == ["$.data_type.type"]
+        assert problem_paths(array(year, data_type=kind | {"type": "x"}), year) == ["$.data_type.type"]
         start = "root/" if year == 2020 else ""
         store = store_of({"zarr.json": entry(year), f"meta/{start}a.array.json": document})
         omnizarr.open_array(store, path="a")[...] = DATA
         assert bytes(store.get(f"data/{start}a/c0/0") or b"") == DATA[:4, :3].tobytes()
-    assert places(document, year) == ["$.data_type.extension"]
+    assert problem_paths(document, year) == ["$.data_type.extension"]
 
 
 # -- storage transformers
 
 
 class BackwardStore(WrapperStore):
-    """Keeps every value from its last byte to its first."""
+    """Stores every value with its bytes in reverse order."""
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         value = self.inner.get(key)
@@ -173,7 +173,7 @@ BACKWARD = {"extension": Backward.name, "type": "backward"}
 
 @pytest.mark.parametrize("draft", DRAFTS)
 @pytest.mark.parametrize("first", ["sharding", "backward"])
-def test_Z4_Z9_storage_transformers_stand_on_each_other_in_their_order(draft: Any, first: str) -> None:
+def test_Z4_Z9_storage_transformers_are_stacked_in_their_order(draft: Any, first: str) -> None:
     year = YEARS[draft]
     start = "root/" if year == 2020 else ""
     stack = [SHARDING, BACKWARD] if first == "sharding" else [BACKWARD, SHARDING]
@@ -192,9 +192,9 @@ def test_Z4_Z9_storage_transformers_stand_on_each_other_in_their_order(draft: An
         ]
         shard = bytes(store.get(f"data/{start}a/c0/0") or b"")
         chunk = DATA[:4, :3].tobytes()
-        if first == "sharding":  # the shard as a whole is backward, its index with it
+        if first == "sharding":  # the whole shard, with its index, is reversed
             assert (shard[::-1][:24], shard[::-1][-64:-48]) == (chunk, b"\0" * 8 + b"\x18" + b"\0" * 7)
-        else:  # each chunk is, and the index is at the end of the shard
+        else:  # each chunk is reversed; the index is at the end of the shard
             assert (shard[:24], shard[-64:-48]) == (chunk[::-1], b"\0" * 8 + b"\x18" + b"\0" * 7)
         z.resize((4, 6))
         assert read(json.loads(bytes(store.get(f"meta/{start}a.array.json") or b"")), year).shape == (4, 6)
@@ -204,8 +204,8 @@ def test_Z4_Z9_storage_transformers_stand_on_each_other_in_their_order(draft: An
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_Z9_sharding_is_one_of_them(draft: Any) -> None:
-    """From outside the array is the same; only what is stored differs."""
+def test_Z9_sharding_is_a_storage_transformer(draft: Any) -> None:
+    """The array is the same; only the stored bytes differ."""
     plain, sharded = MemoryStore(), MemoryStore()
     for store, shards in ((plain, None), (sharded, (8, 6))):
         z = omnizarr.create_array(store, data=DATA, chunks=(4, 3), shards=shards, zarr_format=draft)
@@ -215,7 +215,7 @@ def test_Z9_sharding_is_one_of_them(draft: Any) -> None:
     assert count == [6, 2]
 
 
-# -- what was left out
+# -- omissions
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
@@ -227,17 +227,17 @@ def test_Z7_the_core_has_no_filters(draft: Any) -> None:
     assert "filters" not in document | document["attributes"]
     filters = [{"id": "delta", "dtype": "<i2"}]
     if year == 2022:
-        assert places(array(2022, filters=filters), 2022) == ["$.filters"]
+        assert problem_paths(array(2022, filters=filters), 2022) == ["$.filters"]
         assert read(array(2022, attributes={"filters": filters}), 2022).attributes == {"filters": filters}
         with pytest.raises(ArgumentError, match=r"delta|filters"):
             omnizarr.create_array(MemoryStore(), data=DATA, filters=filters, zarr_format=draft)
-    else:  # a member of that name is no more than any other; zarr-python 2 keeps its filters among the attributes
+    else:  # an unknown member; zarr-python 2 keeps its filters in the attributes
         assert len(read(array(2020, filters=filters), 2020).codecs) == 1
         assert len(read(array(2020, attributes={"filters": filters}), 2020).codecs) == 2
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_Z8_children_are_found_by_one_listing_of_documents_alone(draft: Any) -> None:
+def test_Z8_one_listing_of_documents_finds_the_children(draft: Any) -> None:
     inner = MemoryStore()
     root = omnizarr.create_group(inner, zarr_format=draft)
     for name in ("a", "b"):
@@ -254,7 +254,7 @@ def test_Z8_children_are_found_by_one_listing_of_documents_alone(draft: Any) -> 
 
 CONVENTIONS = {
     "_ARRAY_DIMENSIONS": ["time", "lat"],  # xarray
-    "units": "days since 1970-01-01",  # and what follows of the CF conventions
+    "units": "days since 1970-01-01",  # the CF conventions, as the next members
     "calendar": "noleap",
     "_FillValue": -999,
     "missing_value": -999.0,
@@ -269,7 +269,7 @@ CONVENTIONS = {
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, 3, *DRAFTS])
-def test_Z10_conventions_of_users_mean_nothing_to_the_format(zarr_format: Any) -> None:
+def test_Z10_conventions_of_users_do_not_change_what_is_read(zarr_format: Any) -> None:
     store = MemoryStore()
     omnizarr.create_array(
         store, data=DATA, chunks=(4, 3), fill_value=5, attributes=CONVENTIONS, zarr_format=zarr_format
@@ -286,7 +286,7 @@ def test_Z10_conventions_of_users_mean_nothing_to_the_format(zarr_format: Any) -
     assert again[10].tolist() == [5] * 6
 
 
-def test_Z10_documents_of_others_keep_them_where_they_are() -> None:
+def test_Z10_changing_a_document_keeps_such_attributes() -> None:
     documents: dict[Any, dict[str, Any]] = {
         1: {"meta": array_v1(), "attrs": CONVENTIONS},
         2: {".zarray": array_v2(), ".zattrs": CONVENTIONS},
@@ -302,11 +302,11 @@ def test_Z10_documents_of_others_keep_them_where_they_are() -> None:
         assert document.get("attributes", document) == CONVENTIONS
 
 
-# -- those who wrote it first
+# -- the first writers
 
 
 def zarrita() -> dict[str, Any]:
-    """What zarrita of March 2021 writes, member by member in its order (§2.3.1)."""
+    """The output of zarrita of March 2021, with its members in the same order (§2.3.1)."""
     dent = {
         "shape": [5, 10],
         "data_type": "<i4",
@@ -344,7 +344,7 @@ def zarrita() -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("error")
-def test_Z11_a_hierarchy_of_zarrita_is_read_without_a_word() -> None:
+def test_Z11_a_hierarchy_of_zarrita_is_read_without_warnings() -> None:
     root = omnizarr.open_group(store_of(zarrita()), mode="r")
     assert [path for path, _ in root.members(max_depth=None)] == [
         *("arthur", "dots", "marvin", "tricia"),
@@ -359,8 +359,8 @@ def test_Z11_a_hierarchy_of_zarrita_is_read_without_a_word() -> None:
     assert root["marvin"].attrs.asdict() == {}
 
 
-def test_Z11_what_we_change_in_it_zarrita_would_read_again() -> None:
-    """It asks for every member of a document, and for one of the keys that it would write itself."""
+def test_Z11_zarrita_can_read_what_we_change() -> None:
+    """zarrita requires every member of a document, and its own chunk keys."""
     documents = zarrita()
     store = store_of(documents)
     root = omnizarr.open_group(store)
@@ -383,7 +383,7 @@ def test_Z11_what_we_change_in_it_zarrita_would_read_again() -> None:
 
 @pytest.mark.parametrize("members", [{}, {"compressor": None}])
 def test_Z11_zarrita_before_october_2020_had_no_suffix(members: dict[str, Any]) -> None:
-    """§2.3.1: neither at the keys nor in the entry point."""
+    """§2.3.1: neither in keys nor in the entry point."""
     store = store_of(
         {
             "zarr.json": {"zarr_format": CORE_2020, "metadata_encoding": CORE_2020, "extensions": []},
@@ -397,8 +397,8 @@ def test_Z11_zarrita_before_october_2020_had_no_suffix(members: dict[str, Any]) 
     assert root["g/a"][1].tolist() == [3, 4, 5, 7, 7, 7]
 
 
-def test_Z11_the_root_array_of_zarrita_lies_behind_two_slashes(tmp_path: Path) -> None:
-    """Which a file system takes for one (A14)."""
+def test_Z11_the_root_array_of_zarrita_has_two_slashes(tmp_path: Path) -> None:
+    """A file system treats them as one (A14)."""
     document = array(2020, shape=[4], data_type="u1", chunk_grid={"type": "regular", "chunk_shape": [2]})
     for key, value in {"zarr.json": entry(2020), "meta/root.array.json": document}.items():
         (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)

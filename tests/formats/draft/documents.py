@@ -1,4 +1,4 @@
-"""Documents of the drafts as the tests need them: canonical ones, with changes, and how they are read."""
+"""Canonical documents of the drafts for tests, and helpers that parse them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = [
     "entry",
     "keys",
     "parsed",
-    "places",
+    "problem_paths",
     "read",
     "store_of",
-    "warned",
+    "warning_paths",
 ]
 
 Year = Literal[2020, 2022]
@@ -31,7 +31,7 @@ CORE_2022 = "https://purl.org/zarr/spec/core/3.0"
 
 
 def entry(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
-    """An entry point, with changed members and `without` some."""
+    """An entry point with changed members, and without the members in `without`."""
     if year == 2020:
         document: dict[str, Any] = {
             "zarr_format": CORE_2020,
@@ -50,7 +50,7 @@ def entry(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
 
 
 def array(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
-    """A canonical document of an array."""
+    """A canonical array document."""
     document: dict[str, Any] = {
         "shape": [10, 6],
         "data_type": "<i2" if year == 2020 else "int16",
@@ -67,7 +67,7 @@ def array(year: Year, *without: str, **changes: Any) -> dict[str, Any]:
 def parsed(
     document: Any, year: Year, path: str = "a", kind: str = "array", **read_options: Any
 ) -> tuple[NodeModel | None, Problems]:
-    """The node that a document describes, and what is wrong or odd about it."""
+    """The node that a document describes, and its problems and warnings."""
     draft = dialect_for(f"3-draft-{year}", ReadOptions(**read_options))
     problems = Problems()
     return draft.parse(path, {draft.keys(path)[kind == "group"]: document}, problems), problems
@@ -84,22 +84,22 @@ def dumped(node: NodeModel, year: Year, path: str = "a") -> Any:
     return document
 
 
-def places(document: Any, year: Year, kind: str = "array", path: str = "a", **read_options: Any) -> list[str]:
-    """The JSON paths of a document's problems; none if it can be read."""
+def problem_paths(document: Any, year: Year, kind: str = "array", path: str = "a", **read_options: Any) -> list[str]:
+    """The JSON paths of the problems of a document; empty if it is valid."""
     node, problems = parsed(document, year, path, kind, **read_options)
     assert (node is None) == bool(problems)
     return [problem.path for problem in problems.found]
 
 
-def warned(document: Any, year: Year, kind: str = "array", path: str = "a", **read_options: Any) -> list[str]:
-    """The JSON paths of what is odd about a document that can be read."""
+def warning_paths(document: Any, year: Year, kind: str = "array", path: str = "a", **read_options: Any) -> list[str]:
+    """The JSON paths of the warnings about a valid document."""
     node, problems = parsed(document, year, path, kind, **read_options)
     assert node is not None, problems.found
     return [problem.path for problem in problems.warnings]
 
 
 def store_of(documents: dict[str, Any]) -> MemoryStore:
-    """A store that holds documents as JSON, and bytes as they are."""
+    """A store with these documents as JSON; bytes are stored unchanged."""
     store = MemoryStore()
     for key, document in documents.items():
         store.set(key, document if isinstance(document, bytes) else json.dumps(document).encode())

@@ -1,4 +1,4 @@
-"""Documents of arrays in the draft of October 2020 (T6–T13, T25–T28), and what programs made of it (§2.3)."""
+"""Array documents of the draft of October 2020 (T6–T13, T25–T28), and deviations of programs (§2.3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.draft.documents import array, dumped, entry, keys, places, read, store_of, warned
+from tests.formats.draft.documents import array, dumped, entry, keys, problem_paths, read, store_of, warning_paths
 
 import omnizarr
 from omnizarr import MemoryStore
@@ -27,12 +27,12 @@ def create(**options: Any) -> omnizarr.Array:
 
 
 @pytest.mark.parametrize("member", ["shape", "data_type", "chunk_grid", "chunk_memory_layout", "attributes"])
-def test_T6_members_that_must_be_there(member: str) -> None:
-    assert places(array(2020, member), 2020) == [f"$.{member}"]
+def test_T6_mandatory_members(member: str) -> None:
+    assert problem_paths(array(2020, member), 2020) == [f"$.{member}"]
 
 
-def test_T6_members_that_writers_left_out() -> None:
-    """GDAL wrote no fill value; what it would be is undefined then."""
+def test_T6_members_that_writers_omitted() -> None:
+    """GDAL omits the fill value, which is undefined then."""
     model = read(array(2020, "fill_value", "extensions"), 2020)
     assert model.fill is None
     assert model.extensions == ()
@@ -40,7 +40,7 @@ def test_T6_members_that_writers_left_out() -> None:
 
 def test_T5_T6_other_members_are_kept() -> None:
     document = array(2020, dimension_separator="/", mine=[1])
-    assert warned(document, 2020) == []
+    assert warning_paths(document, 2020) == []
     assert dumped(read(document, 2020), 2020) == document
 
 
@@ -61,12 +61,12 @@ def test_T7_core_data_types(name: str) -> None:
     assert dumped(model, 2020)["data_type"] == name
 
 
-def test_T7_raw_bits_and_spellings_with_a_bar() -> None:
+def test_T7_raw_bits_and_typestrs_with_a_bar() -> None:
     assert read(array(2020, data_type="r24", fill_value="0x010203"), 2020).dtype == np.dtype("V3")
     assert dumped(create(shape=3, dtype="V3").metadata, 2020)["data_type"] == "r24"
     assert read(array(2020, data_type="|b1", fill_value=False), 2020).dtype == np.dtype("?")
     assert read(array(2020, data_type="|u1"), 2020).dtype == np.dtype("u1")
-    assert places(array(2020, data_type="r12"), 2020) == ["$.data_type"]
+    assert problem_paths(array(2020, data_type="r12"), 2020) == ["$.data_type"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_T7_raw_bits_and_spellings_with_a_bar() -> None:
         ("TODO: structured array protocol URL", [["", "|V3"]]),
     ],
 )
-def test_T8_T27_extension_types_by_all_their_addresses(extension: str, kind: Any) -> None:
+def test_T8_T27_extension_types_by_all_their_uris(extension: str, kind: Any) -> None:
     data_type = {"extension": extension, "type": kind, "fallback": None}
     document = array(2020, data_type=data_type, fill_value=None)
     model = read(document, 2020)
@@ -97,24 +97,24 @@ def test_T8_T27_extension_types_by_all_their_addresses(extension: str, kind: Any
 
 def test_T8_a_fallback() -> None:
     unknown = {"extension": "https://example.org/x", "type": "y", "fallback": "<i2"}
-    assert warned(array(2020, data_type=unknown), 2020) == ["$.data_type"]
-    assert places(array(2020, data_type=unknown), 2020, use_fallback=False) == ["$.data_type"]
-    assert places(array(2020, data_type=unknown | {"fallback": None}), 2020) == ["$.data_type.extension"]
+    assert warning_paths(array(2020, data_type=unknown), 2020) == ["$.data_type"]
+    assert problem_paths(array(2020, data_type=unknown), 2020, use_fallback=False) == ["$.data_type"]
+    assert problem_paths(array(2020, data_type=unknown | {"fallback": None}), 2020) == ["$.data_type.extension"]
 
 
 def test_T9_grids() -> None:
     model = read(array(2020, chunk_grid={"type": "regular", "chunk_shape": [4, 3]}), 2020)
     assert dumped(model, 2020)["chunk_grid"]["separator"] == "/"
-    assert places(array(2020, chunk_grid={"chunk_shape": [4, 3]}), 2020) == ["$.chunk_grid.type"]
-    assert places(array(2020, chunk_grid={"type": "regular"}), 2020) == ["$.chunk_grid.chunk_shape"]
+    assert problem_paths(array(2020, chunk_grid={"chunk_shape": [4, 3]}), 2020) == ["$.chunk_grid.type"]
+    assert problem_paths(array(2020, chunk_grid={"type": "regular"}), 2020) == ["$.chunk_grid.chunk_shape"]
     grid = {"type": "regular", "chunk_shape": [4, 3]}
-    assert places(array(2020, chunk_grid=grid | {"separator": "-"}), 2020) == ["$.chunk_grid.separator"]
-    assert places(array(2020, chunk_grid=grid | {"extension": "x:y"}), 2020) == ["$.chunk_grid.extension"]
+    assert problem_paths(array(2020, chunk_grid=grid | {"separator": "-"}), 2020) == ["$.chunk_grid.separator"]
+    assert problem_paths(array(2020, chunk_grid=grid | {"extension": "x:y"}), 2020) == ["$.chunk_grid.extension"]
     z = create(data=np.ones((2, 2), "u1"), chunks=(1, 1), chunk_key_encoding=".")
     assert "data/root/c1.0" in keys(z.store)  # type: ignore[arg-type]
 
 
-def test_A62_complex_numbers_with_a_nan_of_certain_bits() -> None:
+def test_A62_complex_numbers_with_particular_nan_bits() -> None:
     fill = np.array([0, 0x7F810000], "u4").view("c8")[0]
     z = create(shape=3, dtype="<c8", fill_value=fill)
     assert dumped(z.metadata, 2020)["fill_value"] == "0x000000007f810000"
@@ -126,11 +126,11 @@ def test_A62_complex_numbers_with_a_nan_of_certain_bits() -> None:
     ]
 
 
-def test_a_codec_that_does_not_fit_is_named_by_its_place() -> None:
+def test_a_codec_that_does_not_fit_is_reported_at_its_path() -> None:
     delta = {"id": "delta", "dtype": "<f8"}
-    assert places(array(2020, attributes={"filters": [delta]}), 2020) == ["$.attributes.filters[0]"]
+    assert problem_paths(array(2020, attributes={"filters": [delta]}), 2020) == ["$.attributes.filters[0]"]
     layout = array(2022, codecs=[{"type": "transpose", "configuration": {"order": [0, 1, 2]}}])
-    assert places(layout, 2022) == ["$.codecs[0].configuration.order"]
+    assert problem_paths(layout, 2022) == ["$.codecs[0].configuration.order"]
 
 
 def test_T10_A13_the_key_without_dimensions() -> None:
@@ -166,7 +166,7 @@ def test_T12_A9_A60_A63_fill_values(data_type: str, value: Any, expected: Any) -
     model = read(document, 2020)
     assert model.fill is not None
     assert model.fill[()] == expected or np.isnan(expected)
-    assert warned(document, 2020) == []
+    assert warning_paths(document, 2020) == []
     assert repr(dumped(model, 2020)["fill_value"]) == repr(value)
 
 
@@ -178,9 +178,9 @@ def test_T12_null_is_an_undefined_fill_value() -> None:
     assert dumped(create(shape=3, dtype="i4").metadata, 2020)["fill_value"] == 0
 
 
-def test_T12_what_is_no_fill_value() -> None:
+def test_T12_invalid_fill_values() -> None:
     for value in ("x", 1.5, 70000, [1], {}):
-        assert places(array(2020, fill_value=value), 2020) == ["$.fill_value"]
+        assert problem_paths(array(2020, fill_value=value), 2020) == ["$.fill_value"]
 
 
 def test_T13_T26_A65_the_compressor() -> None:
@@ -188,24 +188,24 @@ def test_T13_T26_A65_the_compressor() -> None:
     assert read(array(2020, compressor=None), 2020).codecs == (Bytes("little"),)
     assert read(array(2020, compressor=GZIP), 2020).codecs == (Bytes("little"), Gzip(1))
     unknown = {"codec": "https://example.org/x"}
-    assert places(array(2020, compressor=unknown), 2020) == ["$.compressor.codec"]
-    assert places(array(2020, compressor={"codec": "https://purl.org/zarr/spec/codec/"}), 2020) == [
+    assert problem_paths(array(2020, compressor=unknown), 2020) == ["$.compressor.codec"]
+    assert problem_paths(array(2020, compressor={"codec": "https://purl.org/zarr/spec/codec/"}), 2020) == [
         "$.compressor.codec"
     ]
-    assert places(array(2020, compressor=GZIP | {"configuration": {"level": 77}}), 2020) == [
+    assert problem_paths(array(2020, compressor=GZIP | {"configuration": {"level": 77}}), 2020) == [
         "$.compressor.configuration.level"
     ]
     assert (
         dumped(create(shape=3, dtype="i4", compressors="gzip").metadata, 2020)["compressor"]["codec"] == GZIP["codec"]
     )
     plain = dumped(create(shape=3, dtype="i4", compressors=None).metadata, 2020)
-    assert list(plain) == [  # and neither `compressor` nor what came later: `codecs`, `storage_transformers`
+    assert list(plain) == [  # without `compressor`, and without the later `codecs` and `storage_transformers`
         *("shape", "data_type", "chunk_grid", "chunk_memory_layout", "fill_value", "extensions", "attributes")
     ]
 
 
 @pytest.mark.parametrize("place", ["codec", "codecs"])
-def test_T27_A4_gzip_has_two_addresses(place: str) -> None:
+def test_T27_A4_gzip_has_two_uris(place: str) -> None:
     compressor = GZIP | {"codec": f"https://purl.org/zarr/spec/{place}/gzip/1.0"}
     model = read(array(2020, compressor=compressor), 2020)
     assert model.codecs == (Bytes("little"), Gzip(1))
@@ -214,7 +214,7 @@ def test_T27_A4_gzip_has_two_addresses(place: str) -> None:
 
 @pytest.mark.parametrize("name", ["zlib", "bz2", "lz4", "lzma", "zstd", "blosc"])
 def test_T13_compressors_of_zarr_python(name: str) -> None:
-    """§2.3.2: by their numcodecs names."""
+    """§2.3.2: by the names of numcodecs."""
     compressor = {"codec": f"https://purl.org/zarr/spec/codec/{name}/1.0", "configuration": {}}
     model = read(array(2020, compressor=compressor), 2020)
     assert len(model.codecs) == 2
@@ -225,8 +225,8 @@ def test_T13_compressors_of_zarr_python(name: str) -> None:
     np.testing.assert_array_equal(omnizarr.open_array(store, path="a")[...], values)
 
 
-def test_filters_are_kept_among_the_attributes() -> None:
-    """§2.3.2: as zarr-python 2 does; the user's attributes are without them."""
+def test_filters_are_kept_in_the_attributes() -> None:
+    """§2.3.2: as in zarr-python 2. The attributes that the user sees do not have them."""
     delta = {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}
     z = create(data=np.arange(10, dtype="i4"), filters=[delta], attributes={"a": 1})
     document = dumped(z.metadata, 2020)
@@ -239,7 +239,7 @@ def test_filters_are_kept_among_the_attributes() -> None:
     assert omnizarr.open_array(z.store)[...].tolist() == list(range(10))
 
 
-def test_an_attribute_must_not_be_taken_for_filters() -> None:
+def test_an_attribute_cannot_collide_with_filters() -> None:
     z = create(data=np.arange(10, dtype="i4"))
     with pytest.raises(ArgumentError, match="filters"):
         z.attrs["filters"] = [{"id": "delta", "dtype": "<i4"}]
@@ -266,14 +266,14 @@ def test_A3_S64_shards_in_the_draft_of_2020() -> None:
         assert dumped(read(document, 2020), 2020) == document
 
 
-def test_shorter_numbers_of_chunks_per_shard_go_on_with_one() -> None:
-    """§2.3.2: where the type has a shape of its own."""
+def test_missing_numbers_of_chunks_per_shard_are_one() -> None:
+    """§2.3.2: if the dtype has a shape."""
     document = array(2020, storage_transformers=[SHARDING | {"configuration": {"chunks_per_shard": [2]}}])
     assert read(document, 2020).grid.chunks == (8, 3)
     assert dumped(read(document, 2020), 2020) == document
 
 
-def test_chunks_per_shard_gives_back_what_a_document_lost() -> None:
+def test_chunks_per_shard_restores_lost_sharding() -> None:
     """§2.3.2: zarr-python drops the transformers of an array that it resizes."""
     z = create(data=np.arange(60, dtype="i2").reshape(10, 6), chunks=(2, 3), shards=(4, 6))
     key = "meta/root.array.json"
@@ -287,7 +287,7 @@ def test_chunks_per_shard_gives_back_what_a_document_lost() -> None:
     np.testing.assert_array_equal(again[...], np.arange(60).reshape(10, 6))
     again[0, 0] = 9
     again.resize((12, 6))
-    assert omnizarr.open_array(store)[0, 0] == 9  # the next change of the document says it again
+    assert omnizarr.open_array(store)[0, 0] == 9  # the next change of the document restores the sharding
     with pytest.raises(ArgumentError, match="chunks_per_shard"):
         omnizarr.open_array(store, chunks_per_shard=(0, 2))
     store.set(key, json.dumps(document).encode())
@@ -295,8 +295,8 @@ def test_chunks_per_shard_gives_back_what_a_document_lost() -> None:
         omnizarr.open_array(store, chunks_per_shard=(2, 2, 2))
 
 
-def test_chunks_per_shard_counts_before_what_a_document_says() -> None:
-    """§2.3.3: some revisions of acquire did not write numbers of chunks."""
+def test_chunks_per_shard_overrides_the_document() -> None:
+    """§2.3.3: some versions of acquire wrote other numbers than chunks per shard."""
     values = np.arange(60, dtype="i2").reshape(10, 6)
     z = create(data=values, chunks=(2, 3), shards=(4, 6))
     wrong = dumped(z.metadata, 2020)
@@ -310,24 +310,24 @@ def test_chunks_per_shard_counts_before_what_a_document_says() -> None:
     np.testing.assert_array_equal(omnizarr.open_array(z.store, chunks_per_shard=(2, 2))[...], values)
     document = array(2020, shape=[], chunk_grid={"type": "regular", "chunk_shape": []})
     assert read(document, 2020, chunks_per_shard=1).grid.chunks == ()
-    assert places(array(2020), 2020, chunks_per_shard=(1, 2, 3)) == ["$.shape"]
+    assert problem_paths(array(2020), 2020, chunks_per_shard=(1, 2, 3)) == ["$.shape"]
 
 
-def test_T25_orders_of_elements() -> None:
+def test_T25_element_orders() -> None:
     values = np.arange(6, dtype="u1").reshape(2, 3)
     for order, stored in (("C", bytes(range(6))), ("F", bytes([0, 3, 1, 4, 2, 5]))):
         z = create(data=values, order=order, compressors=None)
         assert bytes(z.store.get("data/root/c0/0") or b"") == stored
 
 
-def test_T28_chunks_at_the_border_are_whole() -> None:
+def test_T28_chunks_at_the_border_have_full_size() -> None:
     z = create(shape=(5,), chunks=(3,), dtype="u1", fill_value=9, compressors=None)
     z[...] = 1
     assert bytes(z.store.get("data/root/c1") or b"") == bytes([1, 1, 9])
 
 
 def test_documents_of_gdal() -> None:
-    """§2.3.3: no fill value, numbers as text, a fallback beside a known type."""
+    """§2.3.3: no fill value, numbers as text, a fallback for a known type."""
     document = array(
         2020,
         "fill_value",
@@ -345,7 +345,7 @@ def test_documents_of_gdal() -> None:
 
 
 def test_documents_of_acquire() -> None:
-    """§2.3.3: `compressor` null, always in shards."""
+    """§2.3.3: `compressor` is null, and there are always shards."""
     document = array(2020, compressor=None, storage_transformers=[SHARDING], data_type="u1")
     store = store_of({"zarr.json": entry(2020), "meta/root/0.array.json": document})
     z = omnizarr.open_array(store, path="0")
@@ -355,7 +355,7 @@ def test_documents_of_acquire() -> None:
 
 
 def test_documents_of_arraylake() -> None:
-    """§2.3.3: any type of NumPy's, `compressor` null, dimensions in an attribute."""
+    """§2.3.3: any NumPy type, `compressor` null, dimension names in an attribute."""
     document = array(
         2020, data_type="<M8[ns]", fill_value=None, compressor=None, attributes={"_ARRAY_DIMENSIONS": ["y", "x"]}
     )
@@ -365,7 +365,7 @@ def test_documents_of_arraylake() -> None:
     assert z.dimension_names == ("y", "x")
 
 
-def test_what_cannot_be_said_is_refused_before_anything_is_written() -> None:
+def test_what_the_draft_cannot_express_is_refused_before_writing() -> None:
     losses: list[dict[str, Any]] = [
         {"dtype": "int4"},
         {"shape": (2, 2, 2), "filters": [{"name": "transpose", "configuration": {"order": [1, 0, 2]}}]},

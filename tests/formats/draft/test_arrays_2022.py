@@ -1,4 +1,4 @@
-"""Documents of arrays in the draft of December 2022 (S13–S37, S78–S85)."""
+"""Array documents of the draft of December 2022 (S13–S37, S78–S85)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.draft.documents import array, dumped, entry, parsed, places, read, store_of, warned
+from tests.formats.draft.documents import array, dumped, entry, parsed, problem_paths, read, store_of, warning_paths
 
 import omnizarr
 from omnizarr import MemoryStore
@@ -32,7 +32,7 @@ def create(**options: Any) -> omnizarr.Array:
     return omnizarr.create_array(MemoryStore(), zarr_format="3-draft-2022", **options)
 
 
-def test_all_problems_of_a_document_come_together() -> None:
+def test_all_problems_of_a_document_are_reported_at_once() -> None:
     document = array(
         2022,
         "extensions",
@@ -45,7 +45,7 @@ def test_all_problems_of_a_document_come_together() -> None:
         attributes=[],
         foo=1,
     )
-    assert sorted(places(document, 2022)) == [
+    assert sorted(problem_paths(document, 2022)) == [
         "$.attributes",
         "$.chunk_grid.type",
         "$.chunk_memory_layout",
@@ -62,13 +62,13 @@ def test_all_problems_of_a_document_come_together() -> None:
     "member",
     ["shape", "data_type", "chunk_grid", "fill_value", "extensions", "attributes"],
 )
-def test_S13_members_that_must_be_there(member: str) -> None:
-    assert places(array(2022, member), 2022) == [f"$.{member}"]
+def test_S13_mandatory_members(member: str) -> None:
+    assert problem_paths(array(2022, member), 2022) == [f"$.{member}"]
 
 
 @pytest.mark.parametrize("order", ["C", "F", [2, 0, 1]])
 def test_documents_of_january_2023(order: Any) -> None:
-    """§1.7: a codec in place of the layout, and names of dimensions."""
+    """§1.7: a codec instead of the layout, and dimension names."""
     values = np.arange(24, dtype="i2").reshape(2, 3, 4)
     codecs = [{"type": "https://purl.org/zarr/spec/codecs/transpose/1.0", "configuration": {"order": order}}, GZIP]
     document = array(
@@ -94,31 +94,31 @@ def test_documents_of_january_2023(order: Any) -> None:
     np.testing.assert_array_equal(again[...], values)
 
 
-def test_a_transposition_may_stand_beside_the_layout() -> None:
+def test_a_transpose_codec_in_addition_to_the_layout() -> None:
     codecs = [{"type": "transpose", "configuration": {"order": [1, 0]}}, BIG]
     document = array(2022, codecs=codecs, chunk_memory_layout="F")
     assert read(document, 2022).codecs == (Transpose((1, 0)), Transpose((1, 0)), Bytes("big"))
     assert dumped(read(document, 2022), 2022) == document
     wrong = {"type": "transpose", "configuration": {"order": [1, 1]}}
-    assert places(array(2022, codecs=[wrong]), 2022) == ["$.codecs[0].configuration.order"]
+    assert problem_paths(array(2022, codecs=[wrong]), 2022) == ["$.codecs[0].configuration.order"]
 
 
-def test_S13_members_that_may_be_there() -> None:
-    assert places(array(2022, codecs=[], storage_transformers=[]), 2022) == []
+def test_S13_optional_members() -> None:
+    assert problem_paths(array(2022, codecs=[], storage_transformers=[]), 2022) == []
 
 
 def test_S13_A8_other_members() -> None:
-    assert places(array(2022, compression=None), 2022) == ["$.compression"]
-    assert warned(array(2022, dimension_names=["x", "y"]), 2022) == ["$.dimension_names"]
+    assert problem_paths(array(2022, compression=None), 2022) == ["$.compression"]
+    assert warning_paths(array(2022, dimension_names=["x", "y"]), 2022) == ["$.dimension_names"]
     assert dumped(read(array(2022, dimension_names=["x"]), 2022), 2022)["dimension_names"] == ["x"]
-    assert warned(array(2022, filters=None), 2022) == ["$.filters"]
-    assert places(array(2022, filters=[{"id": "delta"}]), 2022) == ["$.filters"]
+    assert warning_paths(array(2022, filters=None), 2022) == ["$.filters"]
+    assert problem_paths(array(2022, filters=[{"id": "delta"}]), 2022) == ["$.filters"]
 
 
 def test_S14_a_shape_without_dimensions() -> None:
     assert read(array(2022, shape=[], chunk_grid=grid(chunk_shape=[])), 2022).shape == ()
-    assert places(array(2022, shape=3), 2022) == ["$.shape"]
-    assert places(array(2022, shape=[1.0, 2]), 2022) == ["$.shape"]
+    assert problem_paths(array(2022, shape=3), 2022) == ["$.shape"]
+    assert problem_paths(array(2022, shape=[1.0, 2]), 2022) == ["$.shape"]
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_S15_S17_A7_core_data_types(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["int17", "r12", "r0", "r", "float128", "string", "object", 3, None, []])
-def test_S15_there_are_no_others(name: Any) -> None:
-    assert places(array(2022, data_type=name), 2022) == ["$.data_type"]
+def test_S15_other_names_are_errors(name: Any) -> None:
+    assert problem_paths(array(2022, data_type=name), 2022) == ["$.data_type"]
 
 
 @pytest.mark.parametrize(
@@ -158,32 +158,32 @@ def test_S15_there_are_no_others(name: Any) -> None:
         ("V2", [b"ab"], "6162"),
     ],
 )
-def test_S16_S35_what_is_stored_without_codecs(dtype: str, values: list[Any], stored: str) -> None:
+def test_S16_S35_stored_bytes_without_codecs(dtype: str, values: list[Any], stored: str) -> None:
     z = create(data=np.array(values, dtype), compressors=None)
     assert bytes(z.store.get("data/c0") or b"").hex() == stored
     assert dumped(z.metadata, 2022)["codecs"] == []
 
 
 @pytest.mark.parametrize("fallback", ["int16", ["nothing", "int16", "r16"], "<i2", ["<i2"]])
-def test_S18_the_first_fallback_that_is_known_is_used_with_a_warning(fallback: Any) -> None:
+def test_S18_the_first_known_fallback_is_used_with_a_warning(fallback: Any) -> None:
     document = array(2022, data_type=UNKNOWN | {"fallback": fallback})
     assert read(document, 2022).dtype == np.dtype("i2")
-    assert warned(document, 2022) == ["$.data_type"]
+    assert warning_paths(document, 2022) == ["$.data_type"]
     assert dumped(read(document, 2022), 2022)["data_type"] == document["data_type"]
 
 
-def test_S18_no_fallback_that_is_known_is_an_error() -> None:
+def test_S18_no_known_fallback_is_an_error() -> None:
     for data_type in (UNKNOWN, UNKNOWN | {"fallback": "nothing"}, UNKNOWN | {"fallback": []}):
-        assert places(array(2022, data_type=data_type), 2022) == ["$.data_type.extension"]
+        assert problem_paths(array(2022, data_type=data_type), 2022) == ["$.data_type.extension"]
     known = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[fortnight]", "fallback": "int64"}
-    assert warned(array(2022, data_type=known), 2022) == ["$.data_type"]
-    assert places(array(2022, data_type={"type": "x"}), 2022) == ["$.data_type.extension"]
-    assert places(array(2022, data_type={"extension": "x:y"}), 2022) == ["$.data_type.type"]
+    assert warning_paths(array(2022, data_type=known), 2022) == ["$.data_type"]
+    assert problem_paths(array(2022, data_type={"type": "x"}), 2022) == ["$.data_type.extension"]
+    assert problem_paths(array(2022, data_type={"extension": "x:y"}), 2022) == ["$.data_type.type"]
 
 
-def test_S18_a_fallback_is_used_only_if_that_is_allowed() -> None:
+def test_S18_use_fallback_false_refuses_a_fallback() -> None:
     document = array(2022, data_type=UNKNOWN | {"fallback": "int16"})
-    assert places(document, 2022, use_fallback=False) == ["$.data_type"]
+    assert problem_paths(document, 2022, use_fallback=False) == ["$.data_type"]
     store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document})
     with pytest.warns(OmnizarrWarning, match="fallback") as seen:
         z = omnizarr.open_array(store, path="a")
@@ -194,10 +194,10 @@ def test_S18_a_fallback_is_used_only_if_that_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("year", [2020, 2022])
-def test_S18_S24_the_fill_value_of_an_unknown_type_need_not_be_one_of_the_fallback(year: Any) -> None:
-    """Only the extension knows what it means."""
+def test_S18_S24_the_fill_value_of_an_unknown_type_need_not_fit_the_fallback(year: Any) -> None:
+    """Only the extension can interpret it."""
     document = array(year, data_type=UNKNOWN | {"fallback": "r24"}, fill_value="#ff8000")
-    assert warned(document, year) == ["$.data_type", "$.fill_value"]
+    assert warning_paths(document, year) == ["$.data_type", "$.fill_value"]
     model = read(document, year)
     assert bytes(model.filler) == bytes(3)
     assert dumped(model, year)["fill_value"] == "#ff8000"
@@ -216,7 +216,7 @@ def test_S18_S24_the_fill_value_of_an_unknown_type_need_not_be_one_of_the_fallba
         ("3-draft-2020", "<c8", ["r64"], "r64"),
     ],
 )
-def test_S18_T8_A1_a_fallback_is_written_in_the_words_of_the_draft(
+def test_S18_T8_A1_a_fallback_is_written_in_the_form_of_the_draft(
     draft: Any, dtype: Any, given: Any, written: Any
 ) -> None:
     z = omnizarr.create_array(MemoryStore(), shape=3, dtype=np.dtype(dtype), fallback=given, zarr_format=draft)
@@ -236,7 +236,7 @@ def test_S18_T8_A1_a_fallback_is_written_in_the_words_of_the_draft(
     ],
 )
 @pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
-def test_S18_what_is_no_fallback_is_not_written(draft: Any, dtype: str, fallback: Any) -> None:
+def test_S18_an_invalid_fallback_is_refused(draft: Any, dtype: str, fallback: Any) -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError, match="fallback"):
         omnizarr.create_array(store, shape=3, dtype=dtype, fallback=fallback, zarr_format=draft)
@@ -251,34 +251,36 @@ def test_S15_a_type_of_version_3_is_not_written_as_another(draft: Any, dtype: st
 
 
 def test_S19_grids() -> None:
-    assert places(array(2022, chunk_grid=None), 2022) == ["$.chunk_grid"]
-    assert places(array(2022, chunk_grid={}), 2022) == ["$.chunk_grid.type"]
-    assert places(array(2022, chunk_grid=grid(type="x")), 2022) == ["$.chunk_grid.type"]
-    assert places(array(2022, chunk_grid={"extension": "x:y", "type": "regular"}), 2022) == ["$.chunk_grid.extension"]
-    assert places(array(2022, chunk_grid=grid(separator="-")), 2022) == ["$.chunk_grid.separator"]
-    assert places(array(2022, chunk_grid=grid(chunk_shape=[4])), 2022) == ["$.chunk_grid.chunk_shape"]
-    assert places(array(2022, chunk_grid=[]), 2022) == ["$.chunk_grid"]
+    assert problem_paths(array(2022, chunk_grid=None), 2022) == ["$.chunk_grid"]
+    assert problem_paths(array(2022, chunk_grid={}), 2022) == ["$.chunk_grid.type"]
+    assert problem_paths(array(2022, chunk_grid=grid(type="x")), 2022) == ["$.chunk_grid.type"]
+    assert problem_paths(array(2022, chunk_grid={"extension": "x:y", "type": "regular"}), 2022) == [
+        "$.chunk_grid.extension"
+    ]
+    assert problem_paths(array(2022, chunk_grid=grid(separator="-")), 2022) == ["$.chunk_grid.separator"]
+    assert problem_paths(array(2022, chunk_grid=grid(chunk_shape=[4])), 2022) == ["$.chunk_grid.chunk_shape"]
+    assert problem_paths(array(2022, chunk_grid=[]), 2022) == ["$.chunk_grid"]
 
 
 def test_S19_A17_a_missing_separator_is_a_slash() -> None:
     document = array(2022, chunk_grid={"type": "regular", "chunk_shape": [4, 3]})
-    assert warned(document, 2022) == ["$.chunk_grid.separator"]
+    assert warning_paths(document, 2022) == ["$.chunk_grid.separator"]
     assert dumped(read(document, 2022), 2022)["chunk_grid"]["separator"] == "/"
 
 
-def test_S20_A35_chunks_have_a_length() -> None:
-    assert places(array(2022, chunk_grid=grid(chunk_shape=[0, 3])), 2022) == ["$.chunk_grid.chunk_shape[0]"]
+def test_S20_A35_chunk_lengths_of_0() -> None:
+    assert problem_paths(array(2022, chunk_grid=grid(chunk_shape=[0, 3])), 2022) == ["$.chunk_grid.chunk_shape[0]"]
     assert read(array(2022, shape=[0, 6], chunk_grid=grid(chunk_shape=[0, 3])), 2022).shape == (0, 6)
 
 
-def test_S21_chunks_at_the_border_are_whole() -> None:
+def test_S21_chunks_at_the_border_have_full_size() -> None:
     z = create(shape=(5, 5), chunks=(3, 3), dtype="u1", fill_value=9, compressors=None)
     z[...] = 1
     assert bytes(z.store.get("data/c1/1") or b"") == bytes([1, 1, 9, 1, 1, 9, 9, 9, 9])
 
 
 @pytest.mark.parametrize(("separator", "key"), [("/", "c1/23/45"), (".", "c1.23.45")])
-def test_S22_T10_names_of_chunks(separator: str, key: str) -> None:
+def test_S22_T10_chunk_keys(separator: str, key: str) -> None:
     for draft in ("3-draft-2020", "3-draft-2022"):
         keys = dialect_for(draft).chunk_keys(separator)
         assert keys.key((1, 23, 45)) == key
@@ -299,16 +301,16 @@ def test_S23_S31_S32_S36_T11_T25_layouts(layout: Any) -> None:
         assert z[...].tolist() == [[1, 2], [3, 4]]
 
 
-def test_S23_T11_other_layouts_must_be_understood() -> None:
+def test_S23_T11_unknown_layouts_are_errors() -> None:
     layout = {"extension": "https://example.org/upside-down", "type": "x"}
     years: Any = (2020, 2022)
     for year in years:
-        assert places(array(year, chunk_memory_layout=layout), year) == ["$.chunk_memory_layout.extension"]
+        assert problem_paths(array(year, chunk_memory_layout=layout), year) == ["$.chunk_memory_layout.extension"]
         for wrong in ({"type": "x"}, "A", "c", 1, ["C"]):
-            assert places(array(year, chunk_memory_layout=wrong), year) == ["$.chunk_memory_layout"]
+            assert problem_paths(array(year, chunk_memory_layout=wrong), year) == ["$.chunk_memory_layout"]
 
 
-def test_S23_Z4_a_layout_of_somebody_else() -> None:
+def test_S23_Z4_a_registered_layout() -> None:
     class Swapped(Transpose):
         name = "https://example.org/swapped"
 
@@ -362,7 +364,7 @@ def test_S24_A9_A62_A63_fill_values(data_type: str, value: Any, expected: Any) -
     assert model.fill is not None
     found = model.fill.tobytes() if model.dtype.kind == "V" else model.fill[()]
     assert found == expected or found != found
-    assert dumped(model, 2022)["fill_value"] == value  # as it was spelled
+    assert dumped(model, 2022)["fill_value"] == value  # in the same form
 
 
 @pytest.mark.parametrize(
@@ -378,10 +380,10 @@ def test_S24_A9_A62_A63_fill_values(data_type: str, value: Any, expected: Any) -
         ("V2", np.void(b"\1\2"), "0x0102"),
     ],
 )
-def test_S24_T12_A9_A62_A63_how_fill_values_are_written(dtype: str, value: Any, spelled: Any) -> None:
+def test_S24_T12_A9_A62_A63_written_fill_values(dtype: str, value: Any, spelled: Any) -> None:
     assert dumped(create(shape=3, dtype=dtype, fill_value=value).metadata, 2022)["fill_value"] == spelled
     z = omnizarr.create_array(MemoryStore(), shape=3, dtype=dtype, fill_value=value, zarr_format="3-draft-2020")
-    spelled = [1.0, 2.0] if dtype == "c8" else spelled  # which is no core type there: as zarr-python 2 writes it
+    spelled = [1.0, 2.0] if dtype == "c8" else spelled  # not a core type in 2020: the form of zarr-python 2
     assert dumped(z.metadata, 2020)["fill_value"] == spelled
 
 
@@ -404,20 +406,20 @@ def test_S24_T12_A9_A62_A63_how_fill_values_are_written(dtype: str, value: Any, 
         ("r16", 0),
     ],
 )
-def test_S24_what_is_no_fill_value(data_type: str, value: Any) -> None:
-    assert places(array(2022, data_type=data_type, fill_value=value), 2022) == ["$.fill_value"]
+def test_S24_invalid_fill_values(data_type: str, value: Any) -> None:
+    assert problem_paths(array(2022, data_type=data_type, fill_value=value), 2022) == ["$.fill_value"]
 
 
-def test_S24_A6_null_is_forgiven_for_extension_types() -> None:
+def test_S24_A6_null_is_the_default_for_extension_types() -> None:
     kind = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[ns]"}
     document = array(2022, data_type=kind, fill_value=None)
-    assert warned(document, 2022) == ["$.fill_value"]
+    assert warning_paths(document, 2022) == ["$.fill_value"]
     assert read(document, 2022).fill is not None
     undefined = replace(read(array(2022), 2022), fill=None)
     assert dialect_for("3-draft-2022").losses("a", undefined) == ["the draft of 2022 has no undefined fill value"]
 
 
-def test_S25_a_default_is_stored() -> None:
+def test_S25_a_default_is_recorded() -> None:
     assert dumped(create(shape=3, dtype="f8").metadata, 2022)["fill_value"] == 0.0
     assert dumped(create(shape=3, dtype="f8", fill_value=None).metadata, 2022)["fill_value"] == 0.0
 
@@ -426,38 +428,38 @@ def test_S26_extensions_of_arrays() -> None:
     optional = {"extension": "https://example.org/x", "must_understand": False, "configuration": {"a": [1]}}
     assert dumped(read(array(2022, extensions=[optional]), 2022), 2022)["extensions"] == [optional]
     needed = optional | {"must_understand": True}
-    assert places(array(2022, extensions=[optional, needed]), 2022) == ["$.extensions[1].extension"]
-    assert places(array(2022, extensions=[{"extension": "x:y"}]), 2022) == ["$.extensions[0].must_understand"]
-    assert places(array(2022, extensions=[{"must_understand": True}]), 2022) == ["$.extensions[0].extension"]
-    assert places(array(2022, extensions=None), 2022) == ["$.extensions"]
-    assert places(array(2022, extensions=[3]), 2022) == ["$.extensions[0]"]
+    assert problem_paths(array(2022, extensions=[optional, needed]), 2022) == ["$.extensions[1].extension"]
+    assert problem_paths(array(2022, extensions=[{"extension": "x:y"}]), 2022) == ["$.extensions[0].must_understand"]
+    assert problem_paths(array(2022, extensions=[{"must_understand": True}]), 2022) == ["$.extensions[0].extension"]
+    assert problem_paths(array(2022, extensions=None), 2022) == ["$.extensions"]
+    assert problem_paths(array(2022, extensions=[3]), 2022) == ["$.extensions[0]"]
 
 
 def test_S27_attributes() -> None:
     assert read(array(2022, attributes={"ü": [None, {"x": 1.5}]}), 2022).attributes == {"ü": [None, {"x": 1.5}]}
-    assert places(array(2022, attributes=[]), 2022) == ["$.attributes"]
+    assert problem_paths(array(2022, attributes=[]), 2022) == ["$.attributes"]
 
 
 def test_S28_S37_codecs() -> None:
     assert read(array(2022), 2022).codecs == read(array(2022, codecs=[]), 2022).codecs == (Bytes("little"),)
     assert read(array(2022, codecs=[GZIP]), 2022).codecs == (Bytes("little"), Gzip(1))
-    assert places(array(2022, codecs=[{"type": "https://example.org/x"}]), 2022) == ["$.codecs[0].type"]
-    assert places(array(2022, codecs=[GZIP, "gzip"]), 2022) == ["$.codecs[1]"]
-    assert places(array(2022, codecs=[GZIP | {"configuration": 5}]), 2022) == ["$.codecs[0].configuration"]
-    assert places(array(2022, codecs=None), 2022) == ["$.codecs"]
+    assert problem_paths(array(2022, codecs=[{"type": "https://example.org/x"}]), 2022) == ["$.codecs[0].type"]
+    assert problem_paths(array(2022, codecs=[GZIP, "gzip"]), 2022) == ["$.codecs[1]"]
+    assert problem_paths(array(2022, codecs=[GZIP | {"configuration": 5}]), 2022) == ["$.codecs[0].configuration"]
+    assert problem_paths(array(2022, codecs=None), 2022) == ["$.codecs"]
 
 
-def test_S29_storage_transformers_must_be_understood() -> None:
+def test_S29_unknown_storage_transformers_are_errors() -> None:
     unknown = {"extension": "https://example.org/x", "type": "y"}
-    assert places(array(2022, storage_transformers=[unknown]), 2022) == ["$.storage_transformers[0].extension"]
-    assert places(array(2022, storage_transformers=[5]), 2022) == ["$.storage_transformers[0]"]
-    assert places(array(2022, storage_transformers={}), 2022) == ["$.storage_transformers"]
+    assert problem_paths(array(2022, storage_transformers=[unknown]), 2022) == ["$.storage_transformers[0].extension"]
+    assert problem_paths(array(2022, storage_transformers=[5]), 2022) == ["$.storage_transformers[0]"]
+    assert problem_paths(array(2022, storage_transformers={}), 2022) == ["$.storage_transformers"]
     assert read(array(2022, storage_transformers=[]), 2022).storage_transformers == ()
 
 
 @pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
 def test_S63_S65_transformers_of_a_new_array(draft: Any) -> None:
-    """As objects, or as documents name them; one that comes first is what `shards` gives."""
+    """As objects or as JSON. A leading sharding transformer is equivalent to `shards`."""
     named = {"extension": SHARDING_URIS[1], "type": "indexed", "configuration": {"chunks_per_shard": [2, 3]}}
     values = np.arange(48).reshape(6, 8)
     stored = []
@@ -514,14 +516,14 @@ def test_S65_S29_transformers_that_do_not_fit_are_refused_before_anything_is_wri
 
 
 def test_S33_codecs_that_do_not_fit_are_an_error() -> None:
-    assert places(array(2022, codecs=[GZIP, BIG]), 2022) == ["$.codecs[1]"]
-    assert places(array(2022, codecs=[BIG, BIG]), 2022) == ["$.codecs[1]"]
+    assert problem_paths(array(2022, codecs=[GZIP, BIG]), 2022) == ["$.codecs[1]"]
+    assert problem_paths(array(2022, codecs=[BIG, BIG]), 2022) == ["$.codecs[1]"]
 
 
 @pytest.mark.parametrize("layout", ["C", "F"])
 @pytest.mark.parametrize("codecs", [[], [GZIP], [BIG], [BIG, GZIP], [GZIP, GZIP]])
-def test_S31_S32_S34_S35_S36_codecs_are_applied_in_order_and_undone_in_reverse(layout: Any, codecs: Any) -> None:
-    """The layout first, then bytes by `endian` or as they are by default, then what compresses them."""
+def test_S31_S32_S34_S35_S36_codecs_encode_in_order_and_decode_in_reverse(layout: Any, codecs: Any) -> None:
+    """First the layout, then `endian` or the default byte order, then the compressors."""
     values = np.arange(24, dtype="i2").reshape(2, 3, 4)
     stored = values.astype(">i2" if BIG in codecs else "<i2").tobytes(layout)
     for _ in range(codecs.count(GZIP)):
@@ -538,7 +540,7 @@ def test_S31_S32_S34_S35_S36_codecs_are_applied_in_order_and_undone_in_reverse(l
     assert found == (values + 1).astype(">i2" if BIG in codecs else "<i2").tobytes(layout)
 
 
-def test_S34_A64_bytes_codecs_take_arrays_and_endian_comes_first() -> None:
+def test_S34_A64_endian_precedes_bytes_codecs() -> None:
     assert read(array(2022, codecs=[BIG, GZIP]), 2022).codecs == (Bytes("big"), Gzip(1))
     z = create(data=np.array([1], ">i2"), compressors="gzip")
     assert [codec["type"] for codec in dumped(z.metadata, 2022)["codecs"]] == [BIG["type"], GZIP["type"]]
@@ -546,7 +548,7 @@ def test_S34_A64_bytes_codecs_take_arrays_and_endian_comes_first() -> None:
         create(shape=(2, 2, 2), dtype="i2", filters=[{"name": "transpose", "configuration": {"order": [1, 0, 2]}}])
 
 
-def test_S64_S68_shards_are_the_sharding_codec() -> None:
+def test_S64_S68_shards_become_the_sharding_codec() -> None:
     sharding = {
         "extension": "https://purl.org/zarr/spec/extensions/storage-transformers/sharding/1.0",
         "type": "indexed",
@@ -560,14 +562,14 @@ def test_S64_S68_shards_are_the_sharding_codec() -> None:
     assert dumped(z.metadata, 2022)["storage_transformers"] == [sharding]
     assert dumped(z.metadata, 2022)["chunk_grid"]["chunk_shape"] == [4, 3]
     bad = sharding | {"configuration": {"chunks_per_shard": [2]}}
-    assert places(array(2022, storage_transformers=[bad]), 2022) == [
+    assert problem_paths(array(2022, storage_transformers=[bad]), 2022) == [
         "$.storage_transformers[0].configuration.chunks_per_shard"
     ]
 
 
 @pytest.mark.parametrize("kind", ["complex64", "<c8"])
 def test_S78_complex_numbers(kind: str) -> None:
-    """The extension names no type; those of the core are meant."""
+    """The extension defines no types, so those of the core apply."""
     document = array(2022, data_type={"extension": f"{TYPES}/complex/1.0", "type": kind}, fill_value=[0, 1])
     assert read(document, 2022).dtype == np.dtype("c8")
 
@@ -581,7 +583,7 @@ def test_S79_datetimes(unit: str) -> None:
             assert model.dtype == np.dtype(f"{kind}8[{unit}]")
             assert model.codecs == (Bytes("little" if order == "<" else "big"),)
             assert model.fill is not None
-            assert model.fill == np.array(-5).astype(model.dtype)  # from 1970 on
+            assert model.fill == np.array(-5).astype(model.dtype)  # counted from 1970
 
 
 @pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
@@ -593,8 +595,8 @@ def test_S79_multiples_of_units_are_read_and_not_written(draft: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["M8[ns]", "<M8", "<M8[x]", "M8", 8, ["<M8[ns]"], "<i8"])
-def test_S79_the_byte_order_and_the_unit_are_said(kind: Any) -> None:
-    assert places(array(2022, data_type={"extension": f"{TYPES}/datetime/1.0", "type": kind}), 2022) != []
+def test_S79_byte_order_and_unit_are_mandatory(kind: Any) -> None:
+    assert problem_paths(array(2022, data_type={"extension": f"{TYPES}/datetime/1.0", "type": kind}), 2022) != []
 
 
 @pytest.mark.parametrize(("kind", "dtype"), [("S3", "S3"), ("<U2", "U2"), (">U2", "U2"), ("|S3", "S3")])
@@ -604,7 +606,7 @@ def test_S80_strings(kind: str, dtype: str) -> None:
     assert model.dtype == np.dtype(dtype)
     assert model.fill is not None
     assert model.fill[()] == np.array("ab", dtype)[()]
-    assert places(document | {"fill_value": "too long"}, 2022) == ["$.fill_value"]
+    assert problem_paths(document | {"fill_value": "too long"}, 2022) == ["$.fill_value"]
     written = dumped(create(shape=3, dtype=np.dtype(dtype)).metadata, 2022)
     assert written["data_type"]["type"] == kind.replace(">", "<").removeprefix("|")
     assert written["fill_value"] == ""
@@ -618,7 +620,7 @@ def test_S80_strings(kind: str, dtype: str) -> None:
         (">U2", "a\0bc".encode("utf-32-be")),
     ],
 )
-def test_S80_strings_are_stored_with_zeros_behind_them(kind: str, stored: bytes) -> None:
+def test_S80_strings_are_padded_with_zeros(kind: str, stored: bytes) -> None:
     document = array(
         2022,
         shape=[2],
@@ -643,8 +645,8 @@ def test_S81_structs() -> None:
     model = read(document, 2022)
     assert model.dtype == np.dtype([("x", "i2"), ("y", "f4"), ("z", "S2"), ("b", "?")])
     assert model.dtype.itemsize == 9
-    assert places(document | {"fill_value": [1, 2]}, 2022) == ["$.fill_value"]
-    assert places(document | {"fill_value": [1, 2, "abc", True]}, 2022) == ["$.fill_value[2]"]
+    assert problem_paths(document | {"fill_value": [1, 2]}, 2022) == ["$.fill_value"]
+    assert problem_paths(document | {"fill_value": [1, 2, "abc", True]}, 2022) == ["$.fill_value[2]"]
     written = dumped(create(shape=3, dtype=[("x", "<i2"), ("z", "S2")], fill_value=(3, b"q")).metadata, 2022)
     assert written["data_type"] == {"extension": f"{TYPES}/struct/1.0", "type": [["x", "<i2"], ["z", "|S2"]]}
     assert written["fill_value"] == [3, "q"]
@@ -667,14 +669,14 @@ def test_S82_Z6_there_are_no_objects() -> None:
         "gzip",
     ],
 )
-def test_S83_T27_A4_addresses_of_gzip(uri: str) -> None:
+def test_S83_T27_A4_uris_of_gzip(uri: str) -> None:
     model = read(array(2022, codecs=[GZIP | {"type": uri}]), 2022)
     assert model.codecs == (Bytes("little"), Gzip(1))
     assert dumped(model, 2022)["codecs"][0]["type"] == uri
     written = dumped(create(shape=3, dtype="i2", compressors="gzip").metadata, 2022)["codecs"]
     assert written[0]["type"] == GZIP["type"]
     assert set(written[0]["configuration"]) == {"level"}
-    assert places(array(2022, codecs=[GZIP | {"configuration": {"level": 10}}]), 2022) == [
+    assert problem_paths(array(2022, codecs=[GZIP | {"configuration": {"level": 10}}]), 2022) == [
         "$.codecs[0].configuration.level"
     ]
 
@@ -686,32 +688,32 @@ def test_S84_blosc() -> None:
         codec = {"type": uri, "configuration": configuration | {"shuffle": shuffle}}
         assert dumped(read(array(2022, codecs=[codec]), 2022), 2022)["codecs"] == [codec]
     for wrong in ({"shuffle": 3}, {"clevel": 10}, {"cname": "x"}, {"blocksize": -1}):
-        assert places(array(2022, codecs=[{"type": uri, "configuration": configuration | wrong}]), 2022) != []
+        assert problem_paths(array(2022, codecs=[{"type": uri, "configuration": configuration | wrong}]), 2022) != []
     z = create(data=np.arange(300, dtype="<i4"))
     written = dumped(z.metadata, 2022)["codecs"]
     assert set(written[0]["configuration"]) == set(configuration)
     assert isinstance(written[0]["configuration"]["shuffle"], int)
-    assert bytes(z.store.get("data/c0") or b"")[3] == 4  # the header says the size of the elements, and no document
+    assert bytes(z.store.get("data/c0") or b"")[3] == 4  # the header has the element size; documents do not
 
 
 def test_S85_endian() -> None:
     little = BIG | {"configuration": {"endian": "little"}}
     assert read(array(2022, codecs=[BIG]), 2022).codecs == (Bytes("big"),)
     assert read(array(2022, codecs=[little]), 2022).codecs == (Bytes("little"),)
-    assert places(array(2022, codecs=[{"type": BIG["type"]}]), 2022) == ["$.codecs[0].configuration.endian"]
-    assert places(array(2022, codecs=[BIG | {"configuration": {"endian": "middle"}}]), 2022) != []
+    assert problem_paths(array(2022, codecs=[{"type": BIG["type"]}]), 2022) == ["$.codecs[0].configuration.endian"]
+    assert problem_paths(array(2022, codecs=[BIG | {"configuration": {"endian": "middle"}}]), 2022) != []
     assert dumped(create(shape=3, dtype="<i2", compressors=None).metadata, 2022)["codecs"] == []
     assert dumped(create(shape=3, dtype=">i2", compressors=None).metadata, 2022)["codecs"] == [BIG]
 
 
-def test_A1_types_of_either_draft() -> None:
+def test_A1_types_of_both_drafts() -> None:
     assert read(array(2022, data_type=">i2"), 2022).codecs == (Bytes("big"),)
     assert read(array(2020, data_type="int16"), 2020).dtype == np.dtype("i2")
     little = BIG | {"configuration": {"endian": "little"}}
     assert read(array(2022, data_type=">i2", codecs=[little]), 2022).codecs == (Bytes("little"),)
 
 
-def test_A19_an_endian_codec_counts_before_the_order_of_an_extension_type() -> None:
+def test_A19_an_endian_codec_overrides_the_byte_order_of_an_extension_type() -> None:
     data_type = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[ns]"}
     assert read(array(2022, data_type=data_type, codecs=[BIG]), 2022).codecs == (Bytes("big"),)
     for dtype, spelled in ((">M8[s]", "<M8[s]"), (">U3", "<U3")):
@@ -724,13 +726,13 @@ def test_A19_an_endian_codec_counts_before_the_order_of_an_extension_type() -> N
     assert (written["data_type"]["type"], written["codecs"]) == ([["x", ">i2"], ["y", ">f4"]], [])
 
 
-def test_A10_documents_are_json_by_the_letter() -> None:
+def test_A10_documents_are_strict_json() -> None:
     store = store_of({"zarr.json": entry(2022), "meta/a.array.json": b'{"shape": [1],}'})
     with pytest.raises(MetadataError):
         omnizarr.open_array(store, path="a")
 
 
-def test_what_cannot_be_said_is_refused_before_anything_is_written() -> None:
+def test_what_the_draft_cannot_express_is_refused_before_writing() -> None:
     losses: list[dict[str, Any]] = [
         {"compressors": "zstd"},
         {"compressors": [{"name": "crc32c"}]},
@@ -744,5 +746,5 @@ def test_what_cannot_be_said_is_refused_before_anything_is_written() -> None:
         assert list(store.list()) == []
 
 
-def test_parsed_gives_none_for_what_is_no_object() -> None:
+def test_a_document_that_is_not_an_object() -> None:
     assert parsed([], 2022)[0] is None

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.draft.documents import CORE_2020, CORE_2022, array, entry, keys, places, store_of, warned
+from tests.formats.draft.documents import (
+    CORE_2020,
+    CORE_2022,
+    array,
+    entry,
+    keys,
+    problem_paths,
+    store_of,
+    warning_paths,
+)
 
 import omnizarr
 from omnizarr import MemoryStore
@@ -33,7 +42,7 @@ YEARS: dict[str, Any] = {"3-draft-2020": 2020, "3-draft-2022": 2022}
 
 
 def hierarchy(draft: Any) -> omnizarr.Group:
-    """`/foo/bar` is a group, `/foo/baz/qux` an array, and what is between them is implied."""
+    """A hierarchy with the group `/foo/bar` and the array `/foo/baz/qux`; the groups between are implicit."""
     root = omnizarr.create_group(MemoryStore(), zarr_format=draft)
     root.create_group("foo/bar", attributes={"a": 1})
     root.create_array("foo/baz/qux", data=np.arange(6, dtype="i4"), chunks=4)
@@ -59,7 +68,7 @@ def test_S1_arrays_have_no_children(draft: Any) -> None:
 
 
 @both
-def test_S1_S3_T17_siblings_have_different_names_and_case_counts(draft: Any) -> None:
+def test_S1_S3_T17_siblings_have_different_case_sensitive_names(draft: Any) -> None:
     root = omnizarr.create_group(MemoryStore(), zarr_format=draft)
     root.create_group("a")
     root.create_group("A")
@@ -80,7 +89,7 @@ def test_S2_A14_paths_have_one_normal_form(draft: Any) -> None:
 
 @both
 @pytest.mark.parametrize("name", ["a b", "ü", "a+b", ".", "..", "...", "a/.../b", "é/x"])
-def test_S3_T17_names_that_are_not_allowed(draft: Any, name: str) -> None:
+def test_S3_T17_invalid_names(draft: Any, name: str) -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError):
         omnizarr.create_group(store, path=name, zarr_format=draft)
@@ -89,7 +98,7 @@ def test_S3_T17_names_that_are_not_allowed(draft: Any, name: str) -> None:
 
 @both
 @pytest.mark.parametrize("name", ["a-b_c.d", "__x", ".a", "zarr.json", "root", "meta", "c0"])
-def test_S3_T17_names_that_are_allowed(draft: Any, name: str) -> None:
+def test_S3_T17_valid_names(draft: Any, name: str) -> None:
     store = MemoryStore()
     omnizarr.create_array(store, name=name, data=[1, 2], zarr_format=draft)
     assert list(omnizarr.open_group(store)) == [name]
@@ -103,9 +112,9 @@ def test_S3_T17_only_the_draft_of_2020_limits_the_length() -> None:
         omnizarr.create_group(MemoryStore(), path="x" * 256, zarr_format="3-draft-2020")
 
 
-def test_S3_a_name_in_the_store_that_is_not_allowed() -> None:
-    assert places({"attributes": {}}, 2022, "group", "a b") == ["$"]
-    assert warned({"attributes": {}}, 2020, "group", "a b") == ["$"]
+def test_S3_invalid_names_of_existing_nodes() -> None:
+    assert problem_paths({"attributes": {}}, 2022, "group", "a b") == ["$"]
+    assert warning_paths({"attributes": {}}, 2020, "group", "a b") == ["$"]
 
 
 @both
@@ -122,7 +131,7 @@ def test_S4_T24_groups_may_be_implicit(draft: Any) -> None:
 
 
 @both
-def test_S4_the_root_is_there_with_the_hierarchy(draft: Any) -> None:
+def test_S4_the_root_always_exists(draft: Any) -> None:
     store = store_of({"zarr.json": entry(YEARS[draft])})
     root = omnizarr.open_group(store, mode="r")
     assert root.metadata.implicit
@@ -147,7 +156,7 @@ def test_S5_S7_T5_minor_versions() -> None:
         with pytest.raises(MetadataError, match=r"https://example\.org/x"):
             omnizarr.open_array(store, path="a")
 
-    later = CORE_2020.replace("3.0", "3.1")  # which also names the encoding
+    later = CORE_2020.replace("3.0", "3.1")  # the same URI names the encoding
     store = store_of({"zarr.json": entry(2020, zarr_format=later, metadata_encoding=later)})
     assert omnizarr.open_group(store).zarr_format == "3-draft-2020"
 
@@ -160,7 +169,7 @@ def test_S7_T5_other_major_versions_are_refused(core: str, version: str) -> None
     assert problems(entry(year, zarr_format=core.replace("3.0", version), **encoding)) == ["$.zarr_format"]
 
 
-def test_S6_A8_a_member_of_the_entry_point_that_nobody_knows_is_worth_a_warning() -> None:
+def test_S6_A8_an_unknown_member_of_the_entry_point_causes_a_warning() -> None:
     document = entry(2022, new=1)
     store = store_of({"zarr.json": document, "meta/a.array.json": array(2022)})
     for path in ("", "a"):
@@ -171,7 +180,7 @@ def test_S6_A8_a_member_of_the_entry_point_that_nobody_knows_is_worth_a_warning(
 
 
 @both
-def test_S6_S7_T1_T2_T3_what_is_written(draft: Any) -> None:
+def test_S6_S7_T1_T2_T3_new_entry_points(draft: Any) -> None:
     store = hierarchy(draft).store
     assert json.loads(bytes(store.get("zarr.json") or b"")) == entry(YEARS[draft])
 
@@ -190,7 +199,7 @@ def test_S6_T1_without_an_entry_point_there_is_no_hierarchy(draft: Any) -> None:
         omnizarr.open_array(store, path="foo/baz/qux", mode="r")
 
 
-def test_S6_all_problems_come_together() -> None:
+def test_S6_all_problems_are_reported_at_once() -> None:
     document = entry(2022, "extensions", zarr_format=CORE_2022.replace("3.0", "2.0"), metadata_encoding={"type": "xml"})
     assert sorted(problems(document)) == [
         "$.extensions",
@@ -207,7 +216,7 @@ def test_S8_the_encoding_in_the_draft_of_2022() -> None:
     assert problems(entry(2022, metadata_encoding={"type": "json", "metadata_key_suffix": "/json"})) == [
         "$.metadata_encoding.metadata_key_suffix"
     ]
-    for suffix in (".js", ""):  # nobody must write another one, but what it says is plain
+    for suffix in (".js", ""):  # not valid in new documents, but unambiguous
         member = {"type": "json", "metadata_key_suffix": suffix}
         store = store_of({"zarr.json": entry(2022, metadata_encoding=member), f"meta/a.array{suffix}": array(2022)})
         assert list(omnizarr.open_group(store)) == ["a"]
@@ -259,7 +268,7 @@ def deflated() -> Iterator[Deflated]:
 
 
 @pytest.mark.parametrize("given", ["object", "uri", "member"])
-def test_S9_S12_an_encoding_of_somebody_else(deflated: Deflated, given: str) -> None:
+def test_S9_S12_a_registered_encoding(deflated: Deflated, given: str) -> None:
     member = {"extension": deflated.uri, "type": "deflated", "metadata_key_suffix": ".json.z"}
     store = MemoryStore()
     root = omnizarr.create_group(
@@ -286,7 +295,7 @@ def test_S9_S12_an_encoding_of_somebody_else(deflated: Deflated, given: str) -> 
         omnizarr.open(store, path="z")
 
 
-def test_S9_what_cannot_have_an_encoding() -> None:
+def test_S9_generations_without_metadata_encoding() -> None:
     for draft in ("3-draft-2020", 3, 2):
         with pytest.raises(ArgumentError, match="metadata_encoding"):
             omnizarr.create_group(MemoryStore(), zarr_format=draft, metadata_encoding="https://example.org/x")  # type: ignore[arg-type]
@@ -317,7 +326,7 @@ def test_S10_S11_T4_Z3_extensions_of_the_hierarchy(draft: Any) -> None:
 
 
 @both
-def test_S11_Z2_Z4_Z5_an_extension_that_is_understood(draft: Any) -> None:
+def test_S11_Z2_Z4_Z5_a_registered_extension(draft: Any) -> None:
     uri = "https://example.org/understood"
 
     def check(configuration: Any, path: str, found: Any) -> None:
@@ -345,7 +354,7 @@ def test_S11_Z2_Z4_Z5_an_extension_that_is_understood(draft: Any) -> None:
 
 
 @both
-def test_S11_an_extension_that_nobody_understands_is_not_written(draft: Any) -> None:
+def test_S11_an_unknown_mandatory_extension_is_not_written(draft: Any) -> None:
     needed = {"extension": "https://example.org/x", "must_understand": True}
     store = MemoryStore()
     with pytest.raises(OmnizarrError, match="must be understood"):
@@ -355,8 +364,8 @@ def test_S11_an_extension_that_nobody_understands_is_not_written(draft: Any) -> 
     assert keys(store) == []
 
 
-def test_A5_an_entry_point_with_the_address_of_2022_and_the_rest_of_2020() -> None:
-    """As Arraylake wrote it."""
+def test_A5_an_entry_point_with_the_uri_of_2022_and_the_rest_of_2020() -> None:
+    """As in Arraylake."""
     hybrid = entry(2020, zarr_format=CORE_2022, metadata_encoding=CORE_2022)
     store = store_of({"zarr.json": hybrid, "meta/root/g/a.array.json": array(2020, compressor=None)})
     root = omnizarr.open_group(store)
@@ -370,7 +379,7 @@ def test_A5_an_entry_point_with_the_address_of_2022_and_the_rest_of_2020() -> No
 
 
 def test_A5_nodes_in_the_layout_of_the_other_draft() -> None:
-    """Only where the layout that the entry point says holds nothing; a group may well be called `root`."""
+    """Only if the layout of the entry point finds no node, because a group may have the name `root`."""
     store = store_of({"zarr.json": entry(2020), "meta/g/a.array.json": array(2020)})
     root = omnizarr.open_group(store)
     assert list(root) == ["g"]
@@ -381,7 +390,7 @@ def test_A5_nodes_in_the_layout_of_the_other_draft() -> None:
 
 @pytest.mark.parametrize("encoding", ["application/json", CORE_2020])
 def test_zarrita_before_october_2020_had_no_suffix(encoding: str) -> None:
-    """§2.3.1: no suffix behind keys, `compressor` null, attributes null, groups with extensions."""
+    """§2.3.1: no key suffix, `compressor` null, attributes null, groups with extensions."""
     old = entry(2020, "metadata_key_suffix", metadata_encoding=encoding)
     store = store_of(
         {
@@ -399,7 +408,7 @@ def test_zarrita_before_october_2020_had_no_suffix(encoding: str) -> None:
 
 
 def test_zarrita_before_september_2020_had_chunks_as_in_version_2() -> None:
-    """§2.3.1: and not below `root`. New arrays are like those that are there."""
+    """§2.3.1: and not below `root`. New arrays use the same keys."""
     chunk = np.arange(12, dtype="<i2").reshape(4, 3)
     grid = {"type": "regular", "chunk_shape": [4, 3]}
     store = store_of(
@@ -431,7 +440,7 @@ def test_zarrita_before_september_2020_had_chunks_as_in_version_2() -> None:
 
 
 def test_A14_a_root_array_of_zarrita_has_two_slashes() -> None:
-    """On a file system the two are one; in other stores no key has an empty part."""
+    """A file system treats them as one; keys in other stores have no empty part."""
     store = store_of({"zarr.json": entry(2020), "meta/root.array.json": array(2020)})
     z = omnizarr.open_array(store)
     z[...] = 1
@@ -470,7 +479,7 @@ def test_S41_T16_A2_A15_paths_of_keys(draft: Any) -> None:
 
 
 @both
-def test_S41_T16_nodes_are_told_by_their_keys_alone(draft: Any) -> None:
+def test_S41_T16_keys_alone_identify_nodes(draft: Any) -> None:
     start = "meta/root/" if draft == "3-draft-2020" else "meta/"
     year = YEARS[draft]
     store = store_of(
@@ -484,7 +493,7 @@ def test_S41_T16_nodes_are_told_by_their_keys_alone(draft: Any) -> None:
     )
     found = omnizarr.open_group(store).members(max_depth=None)
     assert [(path, type(node).__name__) for path, node in found] == [
-        ("a.b", "Group"),  # once, though it is implied, too (S44)
+        ("a.b", "Group"),  # listed once, although it is also implicit (S44)
         ("x.array", "Group"),
         ("a.b/c", "Array"),
     ]
@@ -532,7 +541,7 @@ def test_S44_S45_T19_children(draft: Any) -> None:
     assert store.methods() == ["list_dir"] * 3
     assert list(again["baz"].array_keys()) == ["qux"]
     assert list(foo) == ["bar", "baz"]
-    assert list(root) == ["foo"]  # the root's own document is no child
+    assert list(root) == ["foo"]  # the root's own document is not a child
 
 
 @both
@@ -566,7 +575,7 @@ def test_S47_an_array_is_replaced_with_all_its_chunks(draft: Any) -> None:
 
 
 @both
-def test_S48_T22_what_exists(draft: Any) -> None:
+def test_S48_T22_existence_of_nodes(draft: Any) -> None:
     root = hierarchy(draft)
     for path in ("foo", "foo/bar", "foo/baz", "foo/baz/qux"):
         assert path in root
@@ -577,7 +586,7 @@ def test_S48_T22_what_exists(draft: Any) -> None:
 
 
 @both
-def test_S49_T24_an_implicit_group_goes_with_its_last_member(draft: Any) -> None:
+def test_S49_T24_an_implicit_group_vanishes_with_its_last_child(draft: Any) -> None:
     root = hierarchy(draft)
     del root["foo/baz/qux"]
     assert "foo/baz" not in root
@@ -593,25 +602,25 @@ def test_S49_T24_an_implicit_group_goes_with_its_last_member(draft: Any) -> None
 @both
 def test_S30_T14_documents_of_groups(draft: Any) -> None:
     year = YEARS[draft]
-    assert places({}, year, "group") == ["$.attributes"]
-    assert places({"attributes": []}, year, "group") == ["$.attributes"]
-    assert places([], year, "group") == ["$"]
-    assert places({"attributes": {}, "x": 1}, 2022, "group") == ["$.x"]
-    assert places({"attributes": {}, "x": 1}, 2020, "group") == []
-    assert places({"attributes": {}, "extensions": [1]}, 2022, "group") == ["$.extensions"]
+    assert problem_paths({}, year, "group") == ["$.attributes"]
+    assert problem_paths({"attributes": []}, year, "group") == ["$.attributes"]
+    assert problem_paths([], year, "group") == ["$"]
+    assert problem_paths({"attributes": {}, "x": 1}, 2022, "group") == ["$.x"]
+    assert problem_paths({"attributes": {}, "x": 1}, 2020, "group") == []
+    assert problem_paths({"attributes": {}, "extensions": [1]}, 2022, "group") == ["$.extensions"]
 
 
 @both
-def test_A65_null_and_empty_lists_ask_for_nothing(draft: Any) -> None:
-    assert places({"attributes": None, "extensions": []}, YEARS[draft], "group") == []
-    assert places(array(YEARS[draft], attributes=None), YEARS[draft]) == []
+def test_A65_null_and_empty_lists_mean_absent(draft: Any) -> None:
+    assert problem_paths({"attributes": None, "extensions": []}, YEARS[draft], "group") == []
+    assert problem_paths(array(YEARS[draft], attributes=None), YEARS[draft]) == []
 
 
-# -- the library's own operations
+# -- operations of the library
 
 
 @both
-def test_S48_T22_a_listing_is_the_last_that_is_asked_for(draft: Any) -> None:
+def test_S48_T22_documents_are_fetched_before_listing(draft: Any) -> None:
     inner = hierarchy(draft).store
     for path, listings in (("foo/baz/qux", 0), ("foo/bar", 0), ("foo/baz", 1)):
         store = RecordingStore(inner)
@@ -620,7 +629,7 @@ def test_S48_T22_a_listing_is_the_last_that_is_asked_for(draft: Any) -> None:
 
 
 @both
-def test_opening_a_root_without_a_document_costs_one_listing_more(draft: Any) -> None:
+def test_opening_a_root_without_a_document_needs_one_more_listing(draft: Any) -> None:
     inner = MemoryStore()
     omnizarr.create_array(inner, name="foo/bar", shape=3, dtype="i4", zarr_format=draft)
     store = RecordingStore(inner)
@@ -629,7 +638,7 @@ def test_opening_a_root_without_a_document_costs_one_listing_more(draft: Any) ->
 
 
 @both
-def test_moving_takes_documents_and_chunks(draft: Any) -> None:
+def test_moving_moves_documents_and_chunks(draft: Any) -> None:
     root = hierarchy(draft)
     root.move("foo/baz", "moved/here")
     assert root["moved/here/qux"][...].tolist() == list(range(6))
@@ -650,7 +659,7 @@ def test_opening_inside_a_hierarchy_by_its_path(draft: Any, tmp_path: Any) -> No
 
 
 @both
-def test_a_hierarchy_is_of_one_generation(draft: Any) -> None:
+def test_a_hierarchy_has_one_generation(draft: Any) -> None:
     root = hierarchy(draft)
     with pytest.raises(OmnizarrError):
         omnizarr.create_array(root.store, name="x", shape=1, dtype="i4", zarr_format=3)
@@ -662,8 +671,8 @@ def test_a_hierarchy_is_of_one_generation(draft: Any) -> None:
 
 
 @both
-def test_what_lies_beside_a_hierarchy_does_not_belong_to_it(draft: Any) -> None:
-    """An array of version 3 or 2 is found by its own path, and is no member of the hierarchy."""
+def test_nodes_of_other_generations_do_not_belong_to_the_hierarchy(draft: Any) -> None:
+    """An array of v3 or v2 is found by its own path, but is not a child in the hierarchy."""
     store = hierarchy(draft).store
     start = "root/" if draft == "3-draft-2020" else ""
     store.set("v3/zarr.json", b'{"zarr_format": 3, "node_type": "group"}')
@@ -674,12 +683,12 @@ def test_what_lies_beside_a_hierarchy_does_not_belong_to_it(draft: Any) -> None:
     assert list(omnizarr.open_group(store)) == ["foo"]
     assert omnizarr.open_group(store, path="v3").zarr_format == 3
     assert omnizarr.open_group(store, path="v2").zarr_format == 2
-    assert omnizarr.open_group(store, path="foo/bar").zarr_format == 2  # the nearer of two
+    assert omnizarr.open_group(store, path="foo/bar").zarr_format == 2  # the innermost one
     assert omnizarr.open_group(store, path="foo/bar", zarr_format=draft).attrs.asdict() == {"a": 1}
 
 
 @both
-def test_a_hierarchy_below_a_group_of_version_3_is_opened_by_itself(draft: Any, tmp_path: Any) -> None:
+def test_a_hierarchy_below_a_v3_group_is_opened_separately(draft: Any, tmp_path: Any) -> None:
     omnizarr.create_group(tmp_path)
     omnizarr.create_array(tmp_path / "sub", name="a/b", data=[1, 2], zarr_format=draft)
     root = omnizarr.open_group(tmp_path)
@@ -729,7 +738,7 @@ def test_consolidated_metadata_of_the_draft_of_2020() -> None:
     assert "foo/bar" not in fresh
 
 
-def test_the_draft_of_2022_has_no_place_for_consolidated_metadata() -> None:
+def test_the_draft_of_2022_has_no_consolidated_metadata() -> None:
     root = hierarchy("3-draft-2022")
     before = keys(root.store)
     with pytest.raises(OmnizarrError, match="consolidated"):
@@ -739,7 +748,7 @@ def test_the_draft_of_2022_has_no_place_for_consolidated_metadata() -> None:
         omnizarr.open_group(root.store, use_consolidated=True)
 
 
-def test_Z1_one_library_reads_all_generations_but_each_its_own_hierarchies() -> None:
+def test_Z1_each_generation_finds_only_its_own_hierarchies() -> None:
     with pytest.raises(NodeNotFoundError):
         omnizarr.open_group(hierarchy("3-draft-2022").store, zarr_format=2, mode="r")
     with pytest.raises(NodeNotFoundError):

@@ -1,4 +1,4 @@
-"""Laws of the drafts' documents: what is dumped is parsed as the same, and what is parsed is dumped as it was."""
+"""Properties of the drafts' dialect: models and documents survive a round trip, and arbitrary input gives problems."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def models(draw: st.DrawFn, year: int) -> ArrayModel:
 
 
 def _plain(model: ArrayModel) -> ArrayModel:
-    """Without what a document of a draft does not say: how long the elements are that blosc shuffles (S84)."""
+    """The model without the element size of blosc, which documents of the drafts do not have (S84)."""
     codecs = [
         replace(codec, codecs=tuple(map(_untyped, codec.codecs))) if isinstance(codec, Sharding) else _untyped(codec)
         for codec in model.codecs
@@ -82,7 +82,7 @@ def _untyped(codec: Codec) -> Codec:
 
 @pytest.mark.parametrize("year", [2020, 2022])
 @given(data=st.data())
-def test_what_is_dumped_is_parsed_as_the_same(year: Any, data: st.DataObject) -> None:
+def test_round_trip_of_models(year: Any, data: st.DataObject) -> None:
     model = data.draw(models(year))
     assert dialect_for(f"3-draft-{year}").losses("a", model) == []
     document = dumped(model, year)
@@ -103,7 +103,7 @@ def test_what_is_dumped_is_parsed_as_the_same(year: Any, data: st.DataObject) ->
                        {"extension": "x:y", "type": 1, "fallback": "r8"}, {"codec": "gzip"},
                        [{"extension": "storage_transformers/sharding", "type": "indexed", "configuration": {}}]]),
 ))  # fmt: skip
-def test_any_document_gives_an_array_or_problems(year: Any, document: Any) -> None:
+def test_arbitrary_documents_give_an_array_or_problems(year: Any, document: Any) -> None:
     node, problems = parsed(document, year)
     assert (node is None) == bool(problems)
     if node is not None:
@@ -114,7 +114,7 @@ def test_any_document_gives_an_array_or_problems(year: Any, document: Any) -> No
     st.sampled_from(["zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions"]),
     json_values | st.just({"type": "json"}),
 ))  # fmt: skip
-def test_any_entry_point_gives_a_dialect_or_problems(document: Any) -> None:
+def test_arbitrary_entry_points_give_a_dialect_or_problems(document: Any) -> None:
     problems = Problems()
     document = (document if isinstance(document, dict) else {}) | {"zarr_format": "https://purl.org/zarr/spec/core/3.0"}
     found = parse_entry_point(document, ReadOptions(), problems)
@@ -125,7 +125,7 @@ def test_any_entry_point_gives_a_dialect_or_problems(document: Any) -> None:
 
 @pytest.mark.parametrize("year", [2020, 2022])
 @given(listing=st.lists(st.text("ab./grouparyjson", max_size=12), max_size=6))
-def test_any_listing_gives_children_with_names(year: Any, listing: list[str]) -> None:
+def test_arbitrary_listings_give_named_children(year: Any, listing: list[str]) -> None:
     draft = dialect_for(f"3-draft-{year}")
     prefix = draft.listing_prefix("g")
     found = draft.children("g", ([prefix + key for key in listing], []))
@@ -135,7 +135,7 @@ def test_any_listing_gives_children_with_names(year: Any, listing: list[str]) ->
 @given(value=json_values)
 @pytest.mark.parametrize("year", [2020, 2022])
 @pytest.mark.parametrize("kind", ["bool", "<i4", "<f8", "<c8", "r16", "struct", "S3", "M8"])
-def test_any_fill_value_is_read_or_refused(year: Any, kind: str, value: Any) -> None:
+def test_arbitrary_fill_values_are_read_or_refused(year: Any, kind: str, value: Any) -> None:
     types: dict[str, Any] = {
         "struct": {
             "extension": "https://purl.org/zarr/spec/extensions/data-types/struct/1.0",
