@@ -1,1 +1,1 @@
-"""Other implementations read what we write, and we read what they write."""
+"""Interoperability: other implementations read our arrays, and we read theirs."""

@@ -1,4 +1,4 @@
-"""Data types that few implementations have: small numbers, and complex ones of them."""
+"""Data types that few implementations have: small numbers, and complex numbers of them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SMALL: Sequence[str] = (*BITS, *COMPLEX)
 
 
 def small_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy type of a small number; of a complex one, a record of its parts."""
+    """The NumPy type of a small number; for a complex number, a record of its parts."""
     part = name.removeprefix("complex_")
     dtype: np.dtype[Any] = np.dtype(part if part == "float16" else getattr(ml_dtypes, part))
     return dtype if part == name else np.dtype([("real", dtype), ("imag", dtype)])
 
 
 def every_bit(name: str) -> npt.NDArray[Any]:
-    """All values of a small number, or many of a complex one, in an order that is not that of their bits."""
+    """All values of a small number, or many of a complex number, in an order that differs from that of their bits."""
     part = name.removeprefix("complex_")
     bits = BITS.get(part, 16)
     numbers = (np.arange(2**bits) * 37 % 2**bits).astype("u2" if bits > 8 else "u1")
@@ -46,7 +46,7 @@ def every_bit(name: str) -> npt.NDArray[Any]:
 
 
 def significant(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same without what lies above a number of less than a byte, where everybody has something else."""
+    """The same without the bits above a number of less than a byte, in which implementations differ."""
     parts = array.dtype.names or ("",)
     for part in parts:
         bits = BITS.get((array[part] if part else array).dtype.name, 8)
@@ -79,6 +79,6 @@ FILLS: Sequence[tuple[str, Any, str]] = (
 
 
 def from_hex(name: str, digits: str) -> npt.NDArray[Any]:
-    """The small number of these bits, as an array of no dimensions."""
+    """The small number with these bits, as an array of no dimensions."""
     dtype = small_dtype(name)
     return np.frombuffer(bytes.fromhex(digits), dtype.newbyteorder(">")).astype(dtype).reshape(())

@@ -1,4 +1,4 @@
-"""The matrix of small arrays that travel between implementations; a cell says how one is stored and what it holds."""
+"""The matrix of small arrays that implementations exchange. A case says how an array is stored and what it holds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
     "KINDS",
     "LAYOUTS",
     "MORE_KINDS",
-    "Cell",
+    "Case",
     "Kind",
     "document",
     "fit",
@@ -47,14 +47,14 @@ Region = tuple[slice, ...] | EllipsisType
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A data type: as a document names it, as NumPy does, with values that are easily damaged."""
+    """A data type: its name in a document, its NumPy type, and values that are easily damaged."""
 
     data_type: Json
     values: npt.NDArray[Any]
     zero: Json
-    """The fill value that is all zero bits, or nothing at all."""
+    """The fill value whose bits are all zero, or that is empty."""
     serializer: str | None = None
-    """The array → bytes codec, if that is not `bytes`."""
+    """The array → bytes codec, if it is not `bytes`."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -147,7 +147,7 @@ EXTENSION_KINDS: Mapping[str, Kind] = {
     "string": Kind("string", _objects("a", "", "ñ" * 40, "\U0001f600", "x\0y\0"), "", "vlen-utf8"),
     "bytes": Kind("bytes", _objects(b"a", b"", b"\xff" * 90, b"\0\0"), "", "vlen-bytes"),
 }
-"""Data types of the registry, and one that everybody has and nobody registered."""
+"""Data types of the registry, and one that all implementations have although it is not registered."""
 
 _SMALLEST = 2.0**-127  # of float8_e8m0fnu, which has no zero
 
@@ -162,13 +162,13 @@ MORE_KINDS: Mapping[str, Kind] = {
     "complex_float32": Kind("complex_float32", CORE_KINDS["complex64"].values, [0.0, 0.0]),
     "complex_float64": Kind("complex_float64", CORE_KINDS["complex128"].values, [0.0, 0.0]),
 }
-"""Data types of the registry that few have, and names of others that we do not write."""
+"""Data types of the registry that few implementations have, and names that we read but do not write."""
 
 KINDS: Mapping[str, Kind] = {**CORE_KINDS, **EXTENSION_KINDS, **MORE_KINDS}
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class Case:
     """One array: how it is stored, and what it holds in the end."""
 
     name: str
@@ -176,7 +176,7 @@ class Cell:
     """One of `KINDS`."""
     data: npt.NDArray[Any]
     chunks: tuple[Json, ...]
-    """For each dimension a length, or, on a rectilinear grid, all lengths as a document spells them."""
+    """For each dimension a length or, on a rectilinear grid, all lengths as a document spells them."""
     codecs: Sequence[dict[str, Json]]
     fill: Json
     """As a document has it."""
@@ -191,20 +191,20 @@ class Cell:
         return any(isinstance(lengths, list) for lengths in self.chunks)
 
 
-def document(cell: Cell) -> dict[str, Any]:
-    """The document to have another implementation create the array from."""
+def document(case: Case) -> dict[str, Any]:
+    """The document from which another implementation creates the array."""
     members = {}
-    if cell.rectilinear:
-        edges = {"kind": "inline", "chunk_shapes": list(cell.chunks)}
+    if case.rectilinear:
+        edges = {"kind": "inline", "chunk_shapes": list(case.chunks)}
         members = {"chunk_grid": {"name": "rectilinear", "configuration": edges}}
     return array_document(
-        cell.data.shape,
-        cell.data.dtype,
-        chunks=cell.chunks,
-        codecs=cell.codecs,
-        fill_value=cell.fill,
-        data_type=KINDS[cell.kind].data_type,
-        chunk_key_encoding=cell.keys,
+        case.data.shape,
+        case.data.dtype,
+        chunks=case.chunks,
+        codecs=case.codecs,
+        fill_value=case.fill,
+        data_type=KINDS[case.kind].data_type,
+        chunk_key_encoding=case.keys,
         **members,
     )
 
@@ -215,30 +215,30 @@ SERIALIZERS = (
 )
 
 
-def write_ours(place: str | os.PathLike[str], cell: Cell, **options: Any) -> omnizarr.Array:
+def write_ours(place: str | os.PathLike[str], case: Case, **options: Any) -> omnizarr.Array:
     """Has omnizarr create the array and write its regions."""
-    names = [codec["name"] for codec in cell.codecs]
+    names = [codec["name"] for codec in case.codecs]
     middle = next(index for index, name in enumerate(names) if name in SERIALIZERS)
     array = omnizarr.create_array(
         os.fspath(place),
-        shape=cell.data.shape,
-        dtype=KINDS[cell.kind].data_type,
-        chunks=cell.chunks,
-        filters=list(cell.codecs[:middle]),
-        serializer=cell.codecs[middle],
-        compressors=list(cell.codecs[middle + 1 :]),
-        fill_value=cell.fill_bits,
-        chunk_key_encoding=cell.keys,
+        shape=case.data.shape,
+        dtype=KINDS[case.kind].data_type,
+        chunks=case.chunks,
+        filters=list(case.codecs[:middle]),
+        serializer=case.codecs[middle],
+        compressors=list(case.codecs[middle + 1 :]),
+        fill_value=case.fill_bits,
+        chunk_key_encoding=case.keys,
         **options,
     )
-    for region in cell.written:
-        array[region] = cell.data[region]
+    for region in case.written:
+        array[region] = case.data[region]
     return array
 
 
 def same(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> bool:
-    """Whether two arrays have the same shape, type and bits; byte order in memory does not count. Text and bytes of any
-    length may be objects or NumPy's own."""
+    """Whether two arrays have the same shape, type and bits; byte order in memory does not count. Text and bytes of
+    variable length may be objects or NumPy's own type."""
     found = np.asarray(found)
     if expected.dtype == object:
         return (
@@ -255,7 +255,7 @@ def same(found: npt.NDArray[Any], expected: npt.NDArray[Any]) -> bool:
 
 
 def resized(values: npt.NDArray[Any], shape: Sequence[int]) -> npt.NDArray[Any]:
-    """The values over and over, in an array of that shape. (`np.resize` is for shapes that hold something.)"""
+    """The values repeated in an array of this shape. (`np.resize` does not support empty shapes.)"""
     count = int(np.prod(shape, dtype=int))
     return np.tile(values, -(-count // len(values)))[:count].reshape(shape)
 
@@ -308,8 +308,8 @@ def _has_byte_order(dtype: np.dtype[Any]) -> bool:
 def fit(
     codecs: Iterable[dict[str, Json]], dtype: np.dtype[Any], serializer: str | None = None
 ) -> list[dict[str, Json]]:
-    """The codecs for elements of one type: no byte order where there is none, the right size for blosc, and another
-    array → bytes codec where `bytes` does not do."""
+    """The codecs for elements of one type: without byte order if the type has none, with the element size for Blosc,
+    and with another array → bytes codec if `bytes` does not apply."""
     fitted = []
     for codec in codecs:
         members = dict(codec.get("configuration", {}))
@@ -321,12 +321,12 @@ def fit(
             members["typesize"] = 1 if dtype.kind == "O" else dtype.itemsize
         elif codec["name"] == "sharding_indexed":
             members["codecs"] = fit(members["codecs"], dtype, serializer)
-        keeps = members or codec["name"].startswith("numcodecs.")  # zarr-python wants one there
+        keeps = members or codec["name"].startswith("numcodecs.")  # zarr-python requires one there
         fitted.append({"name": codec["name"], "configuration": members} if keeps else {"name": codec["name"]})
     return fitted
 
 
-# Chunks of 4 × 6 elements; those of shards are 2 × 3.
+# Chunks have 4 × 6 elements, inner chunks 2 × 3.
 PLAIN_CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {
     "little": [LITTLE],
     "big": [BIG],
@@ -363,7 +363,7 @@ BLOSC_CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {
 } | {"blosc level 0": [LITTLE, blosc("lz4", "shuffle", 0)], "blosc level 9": [LITTLE, blosc("zstd", "shuffle", 9)]}
 CHAINS: Mapping[str, Sequence[dict[str, Json]]] = {**PLAIN_CHAINS, **SHARDED_CHAINS}
 
-# Blosc sees bytes and a size of elements: one type of each size is enough for its many names.
+# Blosc sees bytes and an element size: one type of each size is enough for its many configurations.
 BLOSC_KINDS = ("bool", "int16", "float32", "complex128", "r24", "struct")
 
 DEFAULT_KEYS = {"name": "default", "configuration": {"separator": "/"}}
@@ -385,32 +385,32 @@ def partly(data: npt.NDArray[Any], fill: npt.NDArray[Any], written: Sequence[Reg
 SHAPE, CHUNKS = (5, 9), (4, 6)
 # Leaves out the inner chunk at (0:2, 3:6) of the first shard, and the whole chunk at the last corner.
 SOME_CHUNKS: Sequence[Region] = ((slice(0, 5), slice(0, 3)), (slice(2, 4), slice(3, 9)), (slice(0, 1), slice(6, 9)))
-# Touches two chunks, none of them everywhere.
+# Writes parts of two chunks.
 A_FEW_ELEMENTS: Sequence[Region] = ((slice(1, 3), slice(2, 8)),)
 
 
-def _by_chain(chain: str) -> Iterator[Cell]:
+def _by_chain(chain: str) -> Iterator[Case]:
     for name, kind in CORE_KINDS.items():
         fill = kind.blank
         data = partly(resized(kind.values, SHAPE), fill, SOME_CHUNKS)
         codecs = fit(CHAINS[chain], kind.dtype)
-        yield Cell(f"{chain}, {name}", name, data, CHUNKS, codecs, kind.zero, fill, DEFAULT_KEYS, SOME_CHUNKS)
+        yield Case(f"{chain}, {name}", name, data, CHUNKS, codecs, kind.zero, fill, DEFAULT_KEYS, SOME_CHUNKS)
 
 
-BY_CHAIN: Mapping[str, Sequence[Cell]] = {chain: tuple(_by_chain(chain)) for chain in CHAINS}
+BY_CHAIN: Mapping[str, Sequence[Case]] = {chain: tuple(_by_chain(chain)) for chain in CHAINS}
 """Codecs × data types; some chunks and inner chunks are missing."""
 
 
-def _by_blosc(chain: str) -> Iterator[Cell]:
+def _by_blosc(chain: str) -> Iterator[Case]:
     for name in BLOSC_KINDS:
         kind = KINDS[name]
         data = resized(kind.values, (40, 30))
         fill, codecs = np.zeros((), kind.dtype), fit(BLOSC_CHAINS[chain], kind.dtype)
-        yield Cell(f"{chain}, {name}", name, data, (40, 30), codecs, kind.zero, fill, DEFAULT_KEYS, [...])
+        yield Case(f"{chain}, {name}", name, data, (40, 30), codecs, kind.zero, fill, DEFAULT_KEYS, [...])
 
 
-BY_BLOSC: Mapping[str, Sequence[Cell]] = {chain: tuple(_by_blosc(chain)) for chain in BLOSC_CHAINS}
-"""The many ways of blosc, on chunks large and regular enough for it to compress them."""
+BY_BLOSC: Mapping[str, Sequence[Case]] = {chain: tuple(_by_blosc(chain)) for chain in BLOSC_CHAINS}
+"""The configurations of Blosc, on chunks that are large and regular enough for it to compress."""
 
 
 # -- fill values
@@ -457,28 +457,28 @@ FILL_LAYOUTS: Mapping[str, Sequence[dict[str, Json]]] = {
 }
 
 
-def _by_fill(layout: str) -> Iterator[Cell]:
+def _by_fill(layout: str) -> Iterator[Case]:
     for kind, fill, bits in FILLS:
         dtype = KINDS[kind].dtype
         data = partly(resized(KINDS[kind].values, SHAPE), bits, A_FEW_ELEMENTS)
         codecs = fit(FILL_LAYOUTS[layout], dtype)
         name = f"{layout}, {kind} filled with {fill}"
-        yield Cell(name, kind, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, A_FEW_ELEMENTS)
-    # A chunk of zeros is not a chunk of the fill value when the zeros have the other sign.
+        yield Case(name, kind, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, A_FEW_ELEMENTS)
+    # A chunk of zeros does not equal the fill value if the zeros have the other sign.
     for kind, fill, other in (("float32", -0.0, 0.0), ("float64", 0.0, -0.0), ("complex64", [-0.0, 0.0], 0.0)):
         dtype = KINDS[kind].dtype
         bits = np.array(complex(*fill) if isinstance(fill, list) else fill, dtype)
         data = partly(np.full(SHAPE, other, dtype), bits, [(slice(0, 4), slice(0, 6))])
         codecs = fit(FILL_LAYOUTS[layout], dtype)
         name = f"{layout}, {kind} filled with {fill} and written with {other}"
-        yield Cell(name, kind, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, [(slice(0, 4), slice(0, 6))])
+        yield Case(name, kind, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, [(slice(0, 4), slice(0, 6))])
 
 
-BY_FILL: Mapping[str, Sequence[Cell]] = {layout: tuple(_by_fill(layout)) for layout in FILL_LAYOUTS}
+BY_FILL: Mapping[str, Sequence[Case]] = {layout: tuple(_by_fill(layout)) for layout in FILL_LAYOUTS}
 """Fill values × data types, few elements written."""
 
 
-# -- data types that are not of the core
+# -- data types outside the core
 
 EXTENSION_CHAINS = (
     *("little", "big", "gzip 9", "zstd", "crc32c", "transpose", "transpose big zstd crc32c", "crc32c blosc gzip"),
@@ -497,37 +497,37 @@ EXTENSION_FILLS: Sequence[tuple[str, Json, npt.NDArray[Any]]] = (
 )
 
 
-def _by_extension(chain: str) -> Iterator[Cell]:
+def _by_extension(chain: str) -> Iterator[Case]:
     for name, kind in EXTENSION_KINDS.items():
         data = partly(resized(kind.values, SHAPE), kind.blank, SOME_CHUNKS)
         codecs = fit(CHAINS[chain], kind.dtype, kind.serializer)
-        yield Cell(f"{chain}, {name}", name, data, CHUNKS, codecs, kind.zero, kind.blank, DEFAULT_KEYS, SOME_CHUNKS)
+        yield Case(f"{chain}, {name}", name, data, CHUNKS, codecs, kind.zero, kind.blank, DEFAULT_KEYS, SOME_CHUNKS)
 
 
-def _by_extension_fill(layout: str) -> Iterator[Cell]:
+def _by_extension_fill(layout: str) -> Iterator[Case]:
     for name, fill, bits in EXTENSION_FILLS:
         kind = KINDS[name]
         data = partly(resized(kind.values, SHAPE), bits, A_FEW_ELEMENTS)
         codecs = fit(FILL_LAYOUTS[layout], kind.dtype, kind.serializer)
         title = f"{layout}, {name} filled with {fill.replace('/', '_') if isinstance(fill, str) else fill}"
-        yield Cell(title, name, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, A_FEW_ELEMENTS)
+        yield Case(title, name, data, CHUNKS, codecs, fill, bits, DEFAULT_KEYS, A_FEW_ELEMENTS)
 
 
-def _single_extensions() -> Iterator[Cell]:
+def _single_extensions() -> Iterator[Case]:
     for name, kind in EXTENSION_KINDS.items():
         for layout, codecs in {"chunk": [LITTLE], "shard": [sharding([], LITTLE)]}.items():
             data = kind.values[-1:].reshape(())
             fitted = fit(codecs, kind.dtype, kind.serializer)
             title = f"single {layout}, {name}"
-            yield Cell(title, name, data, (), fitted, kind.zero, kind.blank, DEFAULT_KEYS, [()])
+            yield Case(title, name, data, (), fitted, kind.zero, kind.blank, DEFAULT_KEYS, [()])
 
 
-BY_EXTENSION: Mapping[str, Sequence[Cell]] = {
+BY_EXTENSION: Mapping[str, Sequence[Case]] = {
     **{chain: tuple(_by_extension(chain)) for chain in EXTENSION_CHAINS},
     **{f"filled {layout}": tuple(_by_extension_fill(layout)) for layout in FILL_LAYOUTS},
     "single": tuple(_single_extensions()),
 }
-"""Codecs and fill values × data types that are not of the core."""
+"""Codecs and fill values × data types outside the core."""
 
 
 # -- shapes and chunk keys
@@ -555,18 +555,19 @@ LAYOUTS: Mapping[str, tuple[Json, bool]] = {
 }
 
 
-def _by_layout(layout: str) -> Iterator[Cell]:
+def _by_layout(layout: str) -> Iterator[Case]:
     keys, sharded = LAYOUTS[layout]
     kind = KINDS["int16"]
     fill = np.array(-1, kind.dtype)
     for shape, chunks, inner in SHAPES:
         data = resized(np.arange(100, 160, dtype=kind.dtype), shape)
         codecs = [sharding(inner, LITTLE)] if sharded else [LITTLE]
-        yield Cell(f"{layout}, shape {shape}", "int16", data, chunks, codecs, -1, fill, keys, [...])
+        yield Case(f"{layout}, shape {shape}", "int16", data, chunks, codecs, -1, fill, keys, [...])
 
 
-BY_LAYOUT: Mapping[str, Sequence[Cell]] = {layout: tuple(_by_layout(layout)) for layout in LAYOUTS}
-"""Chunk keys × shapes: no dimensions, no elements, chunks that hang over, chunks larger than the array."""
+BY_LAYOUT: Mapping[str, Sequence[Case]] = {layout: tuple(_by_layout(layout)) for layout in LAYOUTS}
+"""Chunk keys × shapes: no dimensions, no elements, chunks that extend beyond the array, chunks larger than the
+array."""
 
 
 # -- the codecs of numcodecs
@@ -612,16 +613,16 @@ NUMCODECS_CHAINS: Mapping[str, tuple[Sequence[dict[str, Json]], Sequence[str]]] 
 }
 
 _SMALL = np.array([0, 0.5, 1, -2, 7.5, 100], "f4")
-"""What the lossy ones keep as it is."""
+"""Values that the lossy codecs keep unchanged."""
 
 
-def _by_numcodecs(chain: str) -> Iterator[Cell]:
+def _by_numcodecs(chain: str) -> Iterator[Case]:
     codecs, kinds = NUMCODECS_CHAINS[chain]
     for name in kinds:
         kind = KINDS["float32" if name == "small" else name]
         fill = np.zeros((), kind.dtype)
         data = partly(resized(_SMALL if name == "small" else kind.values, SHAPE), fill, SOME_CHUNKS)
-        yield Cell(
+        yield Case(
             f"numcodecs {chain}, {name}",
             "float32" if name == "small" else name,
             data,
@@ -634,5 +635,5 @@ def _by_numcodecs(chain: str) -> Iterator[Cell]:
         )
 
 
-BY_NUMCODECS: Mapping[str, Sequence[Cell]] = {chain: tuple(_by_numcodecs(chain)) for chain in NUMCODECS_CHAINS}
-"""The codecs that zarr-python has from numcodecs, with types that they can take."""
+BY_NUMCODECS: Mapping[str, Sequence[Case]] = {chain: tuple(_by_numcodecs(chain)) for chain in NUMCODECS_CHAINS}
+"""The codecs that zarr-python has from numcodecs, with types that they accept."""

@@ -1,4 +1,4 @@
-"""Arrays whose chunks have different lengths."""
+"""Arrays with chunks of different lengths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.interop.cases import CHAINS, DEFAULT_KEYS, KINDS, SHAPE, SOME_CHUNKS, Cell, fit, partly, resized
+from tests.interop.cases import CHAINS, DEFAULT_KEYS, KINDS, SHAPE, SOME_CHUNKS, Case, fit, partly, resized
 
 __all__ = ["BY_GRID"]
 
@@ -27,15 +27,15 @@ GRID_KINDS = ("bool", "int16", "float64", "string")
 CODECS = ("little", "zstd", "transpose", "shards", "shards index first", "shards compressed")
 
 
-def _by_grid(chain: str) -> Iterator[Cell]:
+def _by_grid(chain: str) -> Iterator[Case]:
     for grid, chunks in (SHARD_GRIDS if "shards" in chain else GRIDS).items():
         for name in GRID_KINDS:
             kind = KINDS[name]
             data = partly(resized(kind.values, SHAPE), kind.blank, SOME_CHUNKS)
             codecs = fit(CHAINS[chain], kind.dtype, kind.serializer)
             title = f"rectilinear, {chain}, {grid}, {name}"
-            yield Cell(title, name, data, chunks, codecs, kind.zero, kind.blank, DEFAULT_KEYS, SOME_CHUNKS)
-    yield Cell(
+            yield Case(title, name, data, chunks, codecs, kind.zero, kind.blank, DEFAULT_KEYS, SOME_CHUNKS)
+    yield Case(
         f"rectilinear, {chain}, nothing",
         "int16",
         np.zeros((0, 9), "int16"),
@@ -48,5 +48,5 @@ def _by_grid(chain: str) -> Iterator[Cell]:
     )
 
 
-BY_GRID: Mapping[str, Sequence[Cell]] = {chain: tuple(_by_grid(chain)) for chain in CODECS}
+BY_GRID: Mapping[str, Sequence[Case]] = {chain: tuple(_by_grid(chain)) for chain in CODECS}
 """Codecs × rectilinear grids."""

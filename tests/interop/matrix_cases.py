@@ -1,4 +1,4 @@
-"""Every registered codec × every data type that it takes, in one small array each."""
+"""Every registered codec × every data type that it accepts, in one small array each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.interop.cases import (
     SHAPE,
     SOME_CHUNKS,
     SWAPPED,
-    Cell,
+    Case,
     Json,
     Kind,
     blosc,
@@ -62,7 +62,7 @@ _CAST = ("cast_value", "n5_default")  # they name a type, or a byte order, of th
 
 
 def _kept(kind: Kind, codecs: Sequence[dict[str, Json]]) -> npt.NDArray[np.intp] | None:
-    """Which values of a type come through these codecs as they were; None if they do not take it."""
+    """The values of a type that these codecs keep unchanged; None if they do not accept the type."""
     problems = Problems()
     dtype = np.dtype("T") if kind.serializer == "vlen-utf8" else kind.dtype
     spec = ChunkSpec(CHUNKS, dtype, kind.blank)
@@ -75,12 +75,12 @@ def _kept(kind: Kind, codecs: Sequence[dict[str, Json]]) -> npt.NDArray[np.intp]
         try:
             if same(chain.decode(chain.encode(chunk)), chunk):
                 found.append(index)
-        except CodecError:  # a number that is out of range
+        except CodecError:  # a number out of range
             pass
     return np.array(found)
 
 
-def _by_codec(name: str) -> Iterator[Cell]:
+def _by_codec(name: str) -> Iterator[Case]:
     for title, kind in KINDS.items():
         codecs = CODECS[name]
         if not name.startswith(_CAST):
@@ -90,8 +90,8 @@ def _by_codec(name: str) -> Iterator[Cell]:
             data = partly(resized(kind.values[kept], SHAPE), kind.blank, SOME_CHUNKS)
             keys = N5_KEYS if name == "n5_default" else DEFAULT_KEYS
             title = f"{name} of everything, {title}"
-            yield Cell(title, title.split(", ")[1], data, CHUNKS, codecs, kind.zero, kind.blank, keys, SOME_CHUNKS)
+            yield Case(title, title.split(", ")[1], data, CHUNKS, codecs, kind.zero, kind.blank, keys, SOME_CHUNKS)
 
 
-BY_CODEC: Mapping[str, Sequence[Cell]] = {name: tuple(_by_codec(name)) for name in CODECS}
-"""Of each codec all arrays that it can store; lossy ones are given what they keep."""
+BY_CODEC: Mapping[str, Sequence[Case]] = {name: tuple(_by_codec(name)) for name in CODECS}
+"""For each codec all arrays that it can store; lossy codecs get values that they keep."""

@@ -1,4 +1,4 @@
-"""Small arrays that travel between implementations as version 1 or 2: how each is created, and what it holds."""
+"""Small arrays that implementations exchange as version 1 or 2: how each is created, and what it holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import omnizarr
 from tests.peers import Peer, PeerError, Unsupported
 
-__all__ = ["BLOSC", "CHUNKS", "NUMBERS", "RECORDS", "OldCell", "judge", "objects", "same", "sample"]
+__all__ = ["BLOSC", "CHUNKS", "NUMBERS", "RECORDS", "OldCase", "judge", "objects", "same", "sample"]
 
 SHAPE, CHUNKS = (5, 9), (4, 6)
 
@@ -34,12 +34,12 @@ BLOSC = [
     for name in ("blosclz", "lz4", "lz4hc", "zlib")
     for level, shuffle in ((0, 1), (3, 0), (5, 1), (9, 2))
 ]
-"""What every blosc has."""
+"""What every build of Blosc has."""
 
 
 @dataclass(frozen=True, slots=True)
-class OldCell:
-    """One array. Where it is not `written` its elements are the fill value."""
+class OldCase:
+    """One array. Elements outside `written` are the fill value."""
 
     name: str
     data: npt.NDArray[Any]
@@ -55,7 +55,7 @@ class OldCell:
 
 
 def objects(*values: Any) -> npt.NDArray[Any]:
-    """An array of these very objects."""
+    """An array of exactly these objects."""
     found = np.empty(len(values), object)
     for index, value in enumerate(values):
         found[index] = value
@@ -88,7 +88,7 @@ def same(found: Any, expected: npt.NDArray[Any]) -> bool:
     found = np.asarray(found)
     if found.shape != expected.shape:
         return False
-    if expected.dtype.names is not None:  # between the fields of an aligned record others may see fields, too
+    if expected.dtype.names is not None:  # other libraries may see the padding of an aligned record as fields
         return all(same(found[name], expected[name]) for name in expected.dtype.names)
     if expected.dtype == object:
         return all(_alike(*pair) for pair in zip(found.flat, expected.flat, strict=True))
@@ -102,29 +102,29 @@ def _alike(found: Any, expected: Any) -> bool:
     return type(found) is type(expected) and bool(found == expected)
 
 
-def judge(peer: Peer, library: str, cells: Iterable[OldCell], root: Path, zarr_format: Any, *gaps: str) -> None:
-    """Fails if the library does not read an array of ours, and says something else than what it is known to say; or if
-    it reads none of them."""
+def judge(peer: Peer, library: str, cases: Iterable[OldCase], root: Path, zarr_format: Any, *known_errors: str) -> None:
+    """Fails if the library does not read one of our arrays, unless its error is a known one; or if it reads none of
+    them."""
     if library not in peer.libraries:
         pytest.skip(f"{library} is not installed: {peer.environment.missing[library]}")
     wrong, done = [], 0
-    for place, cell in _written(cells, root, zarr_format):
+    for place, case in _written(cases, root, zarr_format):
         try:
-            if same(peer.read(library, place), cell.data):
+            if same(peer.read(library, place), case.data):
                 done += 1
             else:
-                wrong.append(f"{cell.name}: other values")
+                wrong.append(f"{case.name}: other values")
         except (Unsupported, PeerError) as error:
-            known = isinstance(error, Unsupported) or any(gap in str(error) for gap in gaps)
+            known = isinstance(error, Unsupported) or any(text in str(error) for text in known_errors)
             if not known:
-                wrong.append(f"{cell.name}: {error}")
+                wrong.append(f"{case.name}: {error}")
     assert not wrong, f"{library} cannot read {len(wrong)} arrays\n\n" + "\n".join(wrong)
     assert done, f"{library} can read none of them"
 
 
-def _written(cells: Iterable[OldCell], root: Path, zarr_format: Any) -> Iterator[tuple[Path, OldCell]]:
-    for index, cell in enumerate(cells):
+def _written(cases: Iterable[OldCase], root: Path, zarr_format: Any) -> Iterator[tuple[Path, OldCase]]:
+    for index, case in enumerate(cases):
         place = root / str(index)
-        cell.write(place, zarr_format=zarr_format)
-        assert same(omnizarr.open_array(place, mode="r")[...], cell.data), cell.name
-        yield place, cell
+        case.write(place, zarr_format=zarr_format)
+        assert same(omnizarr.open_array(place, mode="r")[...], case.data), case.name
+        yield place, case

@@ -1,4 +1,4 @@
-"""Small arrays for the registered codecs that few implementations have; the lossy ones keep what they hold as it is."""
+"""Small arrays for the registered codecs that few implementations have; lossy codecs get values that they keep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.interop.cases import (
     SHAPE,
     SOME_CHUNKS,
     SWAPPED,
-    Cell,
+    Case,
     Json,
     fit,
     gzip,
@@ -101,7 +101,7 @@ CHAINS: Mapping[str, tuple[Sequence[dict[str, Json]], Sequence[str]]] = {
 
 
 def _data(name: str) -> tuple[str, npt.NDArray[Any], Json, npt.NDArray[Any]]:
-    """The type of the elements, some of them, and the fill value, in a document and in memory."""
+    """The type of the elements, some elements, and the fill value, in a document and in memory."""
     if name == "float32 with NaN":
         return "float32", np.array([0, 1, np.nan, 254, 7], "f4"), "NaN", np.array(np.nan, "f4")
     if name == "uint8 as float32":
@@ -113,17 +113,17 @@ def _data(name: str) -> tuple[str, npt.NDArray[Any], Json, npt.NDArray[Any]]:
     return name, kind.values, kind.zero, kind.blank
 
 
-def _by_registered(chain: str) -> Iterator[Cell]:
+def _by_registered(chain: str) -> Iterator[Case]:
     codecs, names = CHAINS[chain]
     for name in names:
         kind, values, fill, bits = _data(name)
         data = partly(resized(values, SHAPE), bits, SOME_CHUNKS)
-        # Whoever names a type to cast to names its byte order as well.
+        # A codec that names a type to cast to also names its byte order.
         cast = any(codec["name"] == "cast_value" for codec in codecs)
         fitted = codecs if cast else fit(codecs, data.dtype, KINDS[kind].serializer)
         keys = N5_KEYS if chain.startswith("n5") else DEFAULT_KEYS
-        yield Cell(f"{chain}, {name}", kind, data, CHUNKS, fitted, fill, bits, keys, SOME_CHUNKS)
+        yield Case(f"{chain}, {name}", kind, data, CHUNKS, fitted, fill, bits, keys, SOME_CHUNKS)
 
 
-BY_REGISTERED: Mapping[str, Sequence[Cell]] = {chain: tuple(_by_registered(chain)) for chain in CHAINS}
-"""Registered codecs that few have × a few data types."""
+BY_REGISTERED: Mapping[str, Sequence[Case]] = {chain: tuple(_by_registered(chain)) for chain in CHAINS}
+"""Registered codecs that few implementations have × a few data types."""

@@ -1,4 +1,4 @@
-"""The stored corpora of the older generations are whole, small, and what their PROVENANCE.md says."""
+"""The stored corpora of the older generations are complete, small, and match their PROVENANCE.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.corpora.reading import CORPORA, Stored, about, all_stored, generations
 
-# Of each generation, how many arrays there are at least: a corpus that lost its files must not pass for a small one.
+# The minimum number of arrays of each generation: a corpus that lost files must not pass for a small one.
 LEAST = {"draft-2020": 65, "v1": 60, "v2": 310}
 WRITERS = {"draft-2020": {"zarr"}, "v1": {"zarr"}, "v2": {"zarr", "tensorstore", "gdal", "netcdf"}}
 DOCUMENTS = {"v1": "meta", "v2": ".zarray"}
@@ -32,12 +32,12 @@ def document(stored: Stored) -> Path:
     return stored.location / path / DOCUMENTS[stored.generation]
 
 
-def test_there_is_a_corpus_of_every_generation() -> None:
+def test_every_generation_has_a_corpus() -> None:
     assert generations() == sorted(LEAST)
 
 
 @pytest.mark.parametrize("generation", LEAST)
-def test_the_corpus_is_whole(generation: str) -> None:
+def test_the_corpus_is_complete(generation: str) -> None:
     assert {folder.rpartition("-")[0] for folder in folders(generation)} == WRITERS[generation]
     assert folders(generation) == sorted(about(generation))
     assert len(list(all_stored(generation))) >= LEAST[generation]
@@ -46,7 +46,7 @@ def test_the_corpus_is_whole(generation: str) -> None:
 
 
 @pytest.mark.parametrize("generation", LEAST)
-def test_every_array_is_there_and_described(generation: str) -> None:
+def test_every_array_exists_and_is_described(generation: str) -> None:
     described = {document(one) for one in all_stored(generation)}
     assert [place for place in described if not place.is_file()] == []
     name = "*.array.json" if generation == "draft-2020" else DOCUMENTS[generation]
@@ -56,7 +56,7 @@ def test_every_array_is_there_and_described(generation: str) -> None:
 
 
 @pytest.mark.parametrize("generation", LEAST)
-def test_descriptions_agree_with_themselves(generation: str) -> None:
+def test_descriptions_are_consistent(generation: str) -> None:
     for one in all_stored(generation):
         expected = one.expected
         assert expected.elements is not None
@@ -68,7 +68,7 @@ def test_descriptions_agree_with_themselves(generation: str) -> None:
 
 
 @pytest.mark.parametrize("generation", LEAST)
-def test_the_provenance_is_that_of_the_corpus(generation: str) -> None:
+def test_the_provenance_matches_the_corpus(generation: str) -> None:
     text = (CORPORA / generation / "PROVENANCE.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(.+?)` \| (\d+) \| (\d+) \|", text, re.MULTILINE)
     assert rows == [
@@ -84,7 +84,7 @@ def test_the_provenance_is_that_of_the_corpus(generation: str) -> None:
             assert f"- `{folder}` `{name}`: {reason}" in text
 
 
-def test_the_corpora_are_small_and_tell_nothing_of_the_machine_that_made_them() -> None:
+def test_the_corpora_are_small_and_contain_nothing_of_the_machine_that_made_them() -> None:
     everything = [file for generation in [*LEAST, "v3"] for file in files(CORPORA / generation)]
     assert len(everything) < 2600
     contents = [file.read_bytes() for file in everything]

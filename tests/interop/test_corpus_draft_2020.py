@@ -19,7 +19,7 @@ ARRAYS = list(all_stored("draft-2020"))
 GROUPS = list(all_stored("draft-2020", kind="group"))
 ZARR2 = CORPORA / "draft-2020" / "zarr-2.18.7"
 
-pytestmark = pytest.mark.filterwarnings("error")  # zarr-python's habits are no reason to warn
+pytestmark = pytest.mark.filterwarnings("error")  # usual deviations of zarr-python cause no warnings
 
 
 def opened(stored: Stored, location: Path | None = None, **options: Any) -> omnizarr.Array:
@@ -39,13 +39,13 @@ def check(array: omnizarr.Array, expected: Expected) -> None:
         assert repr(array[part].tolist()) == repr(array[...][part].tolist())
 
 
-def test_the_corpus_is_whole() -> None:
+def test_the_corpus_is_complete() -> None:
     assert len(ARRAYS) > 60
     assert len(GROUPS) > 5
 
 
 @pytest.mark.parametrize("stored", ARRAYS, ids=str)
-def test_we_read_it(stored: Stored) -> None:
+def test_we_read_the_corpus(stored: Stored) -> None:
     if "refuse" in stored.expected.marks:
         with pytest.raises(MetadataError, match="pickle"):
             opened(stored)
@@ -61,7 +61,7 @@ def test_we_read_it(stored: Stored) -> None:
     assert array.attrs.keys() == expected.keys()
     if stored.expected.order is not None and array.ndim > 1:
         assert array.order == stored.expected.order
-    # zarr-python loses the real part beside a NaN: it adds the two parts.
+    # zarr-python loses the real part beside a NaN, because it adds the two parts.
     if (
         stored.name != "arrays/fills/complex"
         and stored.expected.fill_value is not None
@@ -71,8 +71,8 @@ def test_we_read_it(stored: Stored) -> None:
 
 
 @pytest.mark.parametrize("stored", ARRAYS, ids=str)
-def test_documents_survive_that_we_write_again(stored: Stored, tmp_path: Path) -> None:
-    """Whoever wrote them so reads them so; only what is changed, changes."""
+def test_documents_that_we_rewrite_keep_their_form(stored: Stored, tmp_path: Path) -> None:
+    """A rewrite changes only what was changed, because the original writer expects the rest as it was."""
     copy = tmp_path / "copy"
     shutil.copytree(stored.location, copy)
     array = opened(stored, copy, allow_pickle="refuse" in stored.expected.marks)
@@ -87,7 +87,7 @@ def test_documents_survive_that_we_write_again(stored: Stored, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("stored", ARRAYS, ids=str)
-def test_we_write_into_it(stored: Stored, tmp_path: Path) -> None:
+def test_we_write_into_the_arrays(stored: Stored, tmp_path: Path) -> None:
     expected = stored.expected
     copy = tmp_path / "copy"
     shutil.copytree(stored.location, copy)
@@ -99,7 +99,7 @@ def test_we_write_into_it(stored: Stored, tmp_path: Path) -> None:
     again = opened(stored, copy, mode="r", allow_pickle="refuse" in expected.marks)
     if "lossy" not in expected.marks:
         assert repr(np.asarray(again[...], array.dtype).tolist()) == repr(turned.tolist())
-    if not array.ndim:  # where it was, is written
+    if not array.ndim:  # a chunk that existed is rewritten
         assert sorted(array.store.list_prefix(f"data/root/{array.path}/")) == keys
 
 
@@ -115,22 +115,22 @@ def test_we_read_groups(stored: Stored) -> None:
         assert sorted(found) == sorted(expected.members)
 
 
-def test_an_array_that_lost_its_shards_says_nothing_of_them(tmp_path: Path) -> None:
-    """A user who does not know gets values that are not there: the metadata really do not tell."""
+def test_an_array_that_lost_its_sharding_gives_wrong_values_without_an_error(tmp_path: Path) -> None:
+    """The metadata do not say that the array had shards, so omnizarr cannot detect it."""
     (lost, *_) = [stored for stored in ARRAYS if "shards-lost" in stored.expected.marks]
     array = omnizarr.open_array(lost.location, path=lost.expected.path, mode="r")
     assert array.shards is None
     assert opened(lost, mode="r").shards is not None
 
 
-def test_the_sharding_that_was_given_back_is_stored_with_the_next_change(tmp_path: Path) -> None:
+def test_the_restored_sharding_is_stored_with_the_next_change(tmp_path: Path) -> None:
     (lost, *_) = [stored for stored in ARRAYS if "shards-lost" in stored.expected.marks]
     shutil.copytree(lost.location, tmp_path / "copy")
     opened(lost, tmp_path / "copy").attrs["x"] = 1
     check(omnizarr.open_array(tmp_path / "copy", path=lost.expected.path), lost.expected)
 
 
-def test_every_array_of_a_hierarchy_is_reached_through_it() -> None:
+def test_every_array_is_reachable_through_its_hierarchy() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for location in sorted({stored.location for stored in ARRAYS}):

@@ -1,5 +1,5 @@
-"""We read the stored corpus of the draft of 2022, and the oracle that was written from its text alone reads what we
-write; both also the other way round."""
+"""We read the stored corpus of the draft of 2022, and the oracle written from its text alone reads our arrays; and the
+reverse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.oracles import draft_2022_corpus as corpus
 def memory(values: dict[str, bytes]) -> MemoryStore:
     store = MemoryStore()
     for key, value in values.items():
-        if key and not any(part in ("", ".", "..") for part in key.split("/")):  # no store can hold others
+        if key and not any(part in ("", ".", "..") for part in key.split("/")):  # no store can hold other names
             store.set(key, value)
     return store
 
@@ -38,7 +38,7 @@ def nodes(store: MemoryStore) -> dict[str, Any]:
 
 
 def checked(store: MemoryStore, path: str | None) -> Any:
-    """What lies at a path; without one, every node, each of which must be readable."""
+    """The node at a path; without a path, every node, each of which must be readable."""
     if path is not None:
         return omnizarr.open_array(store, path=path, mode="r")
     for node in nodes(store).values():
@@ -47,7 +47,7 @@ def checked(store: MemoryStore, path: str | None) -> Any:
     return None
 
 
-@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # fallbacks, and what a later minor version has
+@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # fallbacks, and members of a later minor version
 @pytest.mark.parametrize("name", corpus.valid_names())
 def test_valid_hierarchies(name: str) -> None:
     store, expected = memory(corpus.load(name)), corpus.expected(name)
@@ -72,7 +72,7 @@ def test_valid_hierarchies(name: str) -> None:
 @pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")
 @pytest.mark.parametrize("name", corpus.valid_names())
 def test_the_oracle_reads_valid_hierarchies_that_we_changed(name: str) -> None:
-    """A new attribute for every node, other elements for every array; what nobody touched stays as it was."""
+    """A new attribute for every node, new elements for every array; everything else stays unchanged."""
     before = corpus.load(name)
     store, expected = memory(before), corpus.expected(name)
     for path, node in expected.items():
@@ -97,7 +97,7 @@ def _little(element: np.ndarray[Any, Any]) -> bytes:
     return element.astype(element.dtype.newbyteorder("<")).tobytes()
 
 
-# What the text forbids and is read here all the same, with a warning where there is something to be told.
+# Hierarchies that the text forbids but omnizarr reads, with a warning where users should know.
 READ_ALL_THE_SAME = {
     "zarr-format-of-the-protocol": "A5: the address does not tell the draft, but the other members do",
     "metadata-encoding-string": "A5: as Arraylake wrote it; such a hierarchy has the members of 2020",
@@ -114,7 +114,7 @@ READ_ALL_THE_SAME = {
     "root-array-with-child": "as before",
 }
 
-# Where the text leaves a question open, and the oracle chose another answer than we do.
+# Questions that the text leaves open, and for which the oracle and omnizarr chose different answers.
 ANSWERED_OTHERWISE = {
     "datetime-null": "A6: an example in the text has it: the default fill value, with a warning",
     "datetime-nat": "as version 3 has it",
@@ -163,12 +163,12 @@ def test_open_questions(case: corpus.Case) -> None:
         assert array[...].tobytes() == case.elements.tobytes()
 
 
-def test_the_exceptions_are_cases() -> None:
+def test_the_exceptions_name_existing_cases() -> None:
     assert READ_ALL_THE_SAME.keys() <= {case.name for case in corpus.cases("invalid")}
     assert ANSWERED_OTHERWISE.keys() <= {case.name for case in corpus.cases("open") if case.outcome == "fail"}
 
 
-# -- what we write, the oracle reads; and the reverse
+# -- the oracle reads what we write, and the reverse
 
 FIXED = [
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -204,7 +204,7 @@ def written(draw: st.DrawFn) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
 
 
 def _plain(data: bytes, dtype: np.dtype[Any]) -> bytes:
-    """The same with text and all else that not every bit pattern is for set to zero."""
+    """The same with zeros for text and all other types that do not allow every bit pattern."""
     found = np.frombuffer(data, dtype).copy()
     for name in dtype.names or ():
         if dtype[name].kind in "SU":

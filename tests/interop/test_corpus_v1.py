@@ -1,4 +1,4 @@
-"""We read the stored corpus of version 1, which one program wrote."""
+"""We read the stored corpus of version 1, written by one program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(stored: Stored, **options: Any) -> omnizarr.Array:
 
 
 @pytest.mark.parametrize("stored", ARRAYS, ids=str)
-def test_we_read_it(stored: Stored) -> None:
+def test_we_read_the_corpus(stored: Stored) -> None:
     expected = stored.expected
     array = opened(stored)
     assert array.zarr_format == 1

@@ -16,14 +16,14 @@ from tests.corpora.reading import Stored, all_stored
 ARRAYS = list(all_stored("v2"))
 GROUPS = list(all_stored("v2", kind="group"))
 
-# What we do not read, and what we say about it.
+# Arrays that we do not read, and our error messages.
 REFUSED = {
     "codecs/blosc-snappy": "does not support compressor `snappy`",
 }
-# Zero was the fill value of every type that got none; releases differ in what that makes of text. Later ones, and we,
-# take it for nothing.
+# Every type without a fill value got zero. Releases differ in what that means for text. Later ones, and we, treat it as
+# no fill value.
 ZERO_AS_TEXT = {"types/bytes24", "types/record", "fills/bytes-default", "fills/text-default"}
-# Every complex number that is NaN somewhere was written as "NaN", which its writer, and we, read as a real number.
+# Every complex number with a NaN part was written as "NaN", which its writer, and we, read as a real number.
 NAN_LOST = ("zarr-2.1.4", "fills/complex-nan")
 
 
@@ -40,7 +40,7 @@ def quietly(stored: Stored, **options: Any) -> omnizarr.Array:
 
 
 def wanted(stored: Stored, array: omnizarr.Array) -> Any:
-    """The elements as we mean them: text and bytes of any length have no other value for nothing than the empty one."""
+    """The elements as we read them: text and bytes of variable length represent no value by the empty one."""
     expected = stored.expected
     assert expected.elements is not None
     if (stored.writer, stored.name) == NAN_LOST:
@@ -54,7 +54,7 @@ def wanted(stored: Stored, array: omnizarr.Array) -> Any:
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name not in REFUSED], ids=str)
-def test_we_read_it(stored: Stored) -> None:
+def test_we_read_the_corpus(stored: Stored) -> None:
     expected = stored.expected
     array = quietly(stored)
     assert array.zarr_format == 2
@@ -71,7 +71,7 @@ def test_we_read_it(stored: Stored) -> None:
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name not in REFUSED], ids=str)
-def test_V21_we_tell_its_order(stored: Stored) -> None:
+def test_V21_we_report_the_order(stored: Stored) -> None:
     array = quietly(stored)
     if len(array.shape) > 1 and stored.expected.order is not None:
         shaped = {"json2", "msgpack2"} & {getattr(codec, "id", None) for codec in array.metadata.codecs}
@@ -79,7 +79,7 @@ def test_V21_we_tell_its_order(stored: Stored) -> None:
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name not in REFUSED], ids=str)
-def test_we_tell_its_fill_value(stored: Stored) -> None:
+def test_we_report_the_fill_value(stored: Stored) -> None:
     array, fill = quietly(stored), stored.expected.fill_value
     if fill is None or (stored.writer == "zarr-2.1.4" and stored.name in ZERO_AS_TEXT):
         return
@@ -92,26 +92,26 @@ def test_we_tell_its_fill_value(stored: Stored) -> None:
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if one.name in REFUSED], ids=str)
-def test_what_we_cannot_read_is_refused_with_the_reason(stored: Stored) -> None:
+def test_unreadable_arrays_are_rejected_with_the_reason(stored: Stored) -> None:
     with pytest.raises(omnizarr.OmnizarrError, match=REFUSED[stored.name]):
         opened(stored)[...]
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if "refuse" in one.expected.marks], ids=str)
-def test_A61_pickles_are_refused_unless_allowed(stored: Stored) -> None:
+def test_A61_pickles_are_rejected_unless_allowed(stored: Stored) -> None:
     with pytest.raises(MetadataError, match="allow_pickle=True") as caught:
         opened(stored, allow_pickle=False)
     assert [problem.path for problem in caught.value.problems] == ["$.filters[0]"]
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if "separator-unsaid" in one.expected.marks], ids=str)
-def test_V28_keys_with_slashes_are_found_though_nobody_says_so(stored: Stored) -> None:
+def test_V28_keys_with_slashes_are_found_although_no_document_says_so(stored: Stored) -> None:
     assert opened(stored).metadata.guessed_keys
     assert opened(stored).nchunks_initialized == opened(stored).nchunks
 
 
 @pytest.mark.parametrize("stored", [one for one in ARRAYS if "lower-case" in one.expected.marks], ids=str)
-def test_names_that_were_written_in_lower_case_are_found(stored: Stored) -> None:
+def test_names_written_in_lower_case_are_found(stored: Stored) -> None:
     with pytest.warns(omnizarr.OmnizarrWarning, match="in lower case") as caught:
         array = opened(stored)
     assert len(caught) == 1
@@ -120,7 +120,7 @@ def test_names_that_were_written_in_lower_case_are_found(stored: Stored) -> None
 
 @pytest.mark.parametrize("use_consolidated", [None, False])
 @pytest.mark.parametrize("stored", GROUPS, ids=str)
-def test_we_find_its_members(stored: Stored, use_consolidated: bool | None) -> None:
+def test_we_find_the_members(stored: Stored, use_consolidated: bool | None) -> None:
     expected = stored.expected
     group = omnizarr.open_group(stored.location, path=expected.path, mode="r", use_consolidated=use_consolidated)
     assert group.zarr_format == 2

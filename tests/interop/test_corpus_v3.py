@@ -1,4 +1,4 @@
-"""We read the stored corpus of what other implementations wrote, also where none of them can be installed."""
+"""We read the stored corpus of other implementations, also where none of them can be installed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GDAL = [(writer, name) for writer, name in ARRAYS if name.startswith("gdal/")]
 MORE = [(writer, name) for writer, name in ARRAYS if name.startswith("more/")]
 
 
-def test_the_corpus_is_whole() -> None:
+def test_the_corpus_is_complete() -> None:
     assert {writer.rpartition("-")[0] for writer in WRITERS} == {"zarr", "tensorstore", "zarrista", "gdal"}
     assert [writer[:8] for writer in ZARR] == ["zarr-3.0", "zarr-3.1", "zarr-3.4"]
     text = (CORPUS / "PROVENANCE.md").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def check(writer: str, name: str) -> None:
     expected = np.load(EXPECTED / f"{name}.npy")
     array = omnizarr.open_array(CORPUS / writer / name, mode="r")
     part = tuple(slice(length // 3, length, 2) for length in expected.shape)
-    if array.dtype.kind in "OT":  # text of any length, of which NumPy's files know nothing
+    if array.dtype.kind in "OT":  # text of variable length, which NumPy's files do not support
         assert array[...].tolist() == expected.tolist()
         assert array[part].tolist() == expected[part].tolist()
     else:
@@ -59,7 +59,7 @@ def test_we_read_the_core(writer: str, name: str) -> None:
     check(writer, name)
 
 
-@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # some spell a fill value in ways of their own
+@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # some writers spell a fill value in their own way
 @pytest.mark.parametrize(("writer", "name"), MORE)
 def test_we_read_extensions(writer: str, name: str) -> None:
     check(writer, name)
@@ -67,7 +67,7 @@ def test_we_read_extensions(writer: str, name: str) -> None:
 
 @pytest.mark.parametrize(("writer", "name"), GDAL)
 def test_A6_we_read_rasters_of_gdal(writer: str, name: str) -> None:
-    """GDAL writes null where no value stands for missing data, which version 3 does not allow: one warning says so."""
+    """GDAL writes null if no value stands for missing data, which version 3 does not allow: one warning reports it."""
     document = json.loads((CORPUS / writer / name / "zarr.json").read_text())
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""What is written without any option is read by everybody, in every data type."""
+"""All implementations read what omnizarr writes with default options, in every data type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cases import KINDS, SWAPPED, Cell, resized
+from tests.interop.cases import KINDS, SWAPPED, Case, resized
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer
 
@@ -21,53 +21,53 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def cell(kind: str, shape: tuple[int, ...], name: str) -> Cell:
-    """An array of which nothing is said but its type and shape; what else a cell says is for the gaps."""
+def case(kind: str, shape: tuple[int, ...], name: str) -> Case:
+    """An array of which only type and shape are given; the rest of a case serves to look up known differences."""
     values = KINDS[kind]
     codecs = [OPTIONS[name]["serializer"]] if name == "big-endian" else []
     if name == "columns first":
         codecs = [SWAPPED, {"name": values.serializer or "bytes"}]
-    return Cell(f"{name}, {kind}", kind, resized(values.values, shape), (), codecs, values.zero, np.zeros(()), None, ())
+    return Case(f"{name}, {kind}", kind, resized(values.values, shape), (), codecs, values.zero, np.zeros(()), None, ())
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("name", OPTIONS)
-def test_what_is_written_by_default_is_read_by_all(zarr3_peer: Peer, tmp_path: Path, library: str, name: str) -> None:
+def test_all_read_what_is_written_by_default(zarr3_peer: Peer, tmp_path: Path, library: str, name: str) -> None:
     need(zarr3_peer, library)
 
-    def handed(cell: Cell) -> bool:
-        place = tmp_path / cell.name
-        omnizarr.create_array(place, shape=cell.data.shape, dtype=KINDS[cell.kind].data_type, **OPTIONS[name])[...] = (
-            cell.data
+    def handed(case: Case) -> bool:
+        place = tmp_path / case.name
+        omnizarr.create_array(place, shape=case.data.shape, dtype=KINDS[case.kind].data_type, **OPTIONS[name])[...] = (
+            case.data
         )
-        return reads(zarr3_peer, library, place, cell)
+        return reads(zarr3_peer, library, place, case)
 
     kinds = [
         kind
         for kind, known in KINDS.items()
         if name != "big-endian" or (known.dtype.itemsize > 1 and known.serializer is None)
     ]
-    judge(library, "read", [cell(kind, (9, 14), name) for kind in kinds], handed)
+    judge(library, "read", [case(kind, (9, 14), name) for kind in kinds], handed)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("kind", ["int16", "struct"])
-def test_chunks_of_many_blosc_blocks_are_read_by_all(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
-    """Elements of 11 bytes do not fill a block evenly."""
+def test_all_read_chunks_of_many_blosc_blocks(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
+    """Elements of 11 bytes do not divide a block evenly."""
     need(zarr3_peer, library)
-    many = cell(kind, (1200, 300), "nothing")
+    many = case(kind, (1200, 300), "nothing")
     omnizarr.create_array(tmp_path, dtype=KINDS[kind].data_type, shape=many.data.shape, chunks=-1)[...] = many.data
-    judge(library, "read", [many], lambda cell: reads(zarr3_peer, library, tmp_path, cell))
+    judge(library, "read", [many], lambda case: reads(zarr3_peer, library, tmp_path, case))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_nobody_wrote_is_zero_for_all(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
-    """Or no time, or no text at all."""
+def test_unwritten_elements_are_zero_for_all(zarr3_peer: Peer, tmp_path: Path, library: str, kind: str) -> None:
+    """Or no time, or empty text."""
     need(zarr3_peer, library)
     values = KINDS[kind]
     data = np.empty((3, 2), values.dtype)
     data[...] = np.array("NaT", values.dtype) if values.dtype.kind in "mM" else values.blank
-    empty = Cell(kind, kind, data, (), [], values.zero, np.zeros(()), None, ())
+    empty = Case(kind, kind, data, (), [], values.zero, np.zeros(()), None, ())
     omnizarr.create_array(tmp_path, shape=(3, 2), dtype=values.data_type)
-    judge(library, "read", [empty], lambda cell: reads(zarr3_peer, library, tmp_path, cell))
+    judge(library, "read", [empty], lambda case: reads(zarr3_peer, library, tmp_path, case))

@@ -1,4 +1,4 @@
-"""Arrays whose chunks have different lengths travel between us and others."""
+"""Arrays with chunks of different lengths are exchanged with other implementations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cases import Cell, document, same, write_ours
+from tests.interop.cases import Case, document, same, write_ours
 from tests.interop.grid_cases import BY_GRID
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer
@@ -21,12 +21,12 @@ from tests.peers import LIBRARIES, Peer
 def test_R71_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
     need(zarr3_peer, library)
 
-    def handed(cell: Cell) -> bool:
-        place = tmp_path / cell.name
-        zarr3_peer.write(library, place, cell.data, document=document(cell))
+    def handed(case: Case) -> bool:
+        place = tmp_path / case.name
+        zarr3_peer.write(library, place, case.data, document=document(case))
         array = omnizarr.open_array(place, mode="r")
-        part = tuple(slice(length // 3, length, 2) for length in cell.data.shape)
-        return same(array[...], cell.data) and same(array[part], cell.data[part])
+        part = tuple(slice(length // 3, length, 2) for length in case.data.shape)
+        return same(array[...], case.data) and same(array[part], case.data[part])
 
     judge(library, "write", BY_GRID[chain], handed)
 
@@ -36,18 +36,18 @@ def test_R71_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chai
 def test_R71_they_read_ours(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
     need(zarr3_peer, library)
 
-    def handed(cell: Cell) -> bool:
-        place = tmp_path / cell.name
-        array = write_ours(place, cell)
-        assert same(array[...], cell.data), cell.name
+    def handed(case: Case) -> bool:
+        place = tmp_path / case.name
+        array = write_ours(place, case)
+        assert same(array[...], case.data), case.name
         assert json.loads((place / "zarr.json").read_text())["chunk_grid"]["name"] == "rectilinear"
-        return reads(zarr3_peer, library, place, cell)
+        return reads(zarr3_peer, library, place, case)
 
     judge(library, "read", BY_GRID[chain], handed)
 
 
-def test_the_shapes_and_lengths_of_growing_arrays_are_understood(zarr3_peer: Peer, tmp_path: Path) -> None:
-    """zarr-python adds one chunk for all that is new, and we more of the last length."""
+def test_growing_arrays_keep_shapes_and_chunk_lengths_that_all_understand(zarr3_peer: Peer, tmp_path: Path) -> None:
+    """zarr-python adds one chunk for all new elements; omnizarr adds chunks of the last length."""
     need(zarr3_peer, "zarr")
     data = np.arange(60, dtype="int16").reshape(12, 5)
     ours = omnizarr.create_array(tmp_path, data=data[:6], chunks=([1, 2, 3], [2, 3]))
@@ -72,8 +72,8 @@ def test_the_shapes_and_lengths_of_growing_arrays_are_understood(zarr3_peer: Pee
 def test_R68_lengths_are_spelt_as_zarr_python_spells_them(zarr3_peer: Peer, tmp_path: Path) -> None:
     need(zarr3_peer, "zarr")
     edges = [1, 2, 2, 2, 13]
-    cell = BY_GRID["little"][0]
-    spelled = document(replace(cell, chunks=(edges, [4, 5]), data=np.zeros((20, 9), "bool")))
+    case = BY_GRID["little"][0]
+    spelled = document(replace(case, chunks=(edges, [4, 5]), data=np.zeros((20, 9), "bool")))
     zarr3_peer.write("zarr", tmp_path, np.ones((20, 9), "bool"), document=spelled)
     theirs = json.loads((tmp_path / "zarr.json").read_text())["chunk_grid"]
     assert theirs == omnizarr.open_array(tmp_path).metadata.grid.to_json()

@@ -110,7 +110,7 @@ def test_we_see_their_hierarchy(zarr3_peer: Peer, tmp_path: Path) -> None:
     check_theirs(omnizarr.open_group(tmp_path, mode="r"))
 
 
-# -- consolidated metadata (A34); the documents that it stands for are taken away, so that nothing else can be read
+# -- consolidated metadata (A34); the documents that it copies are removed, so that nothing else can be read
 
 
 def take_away_documents(place: Path) -> None:

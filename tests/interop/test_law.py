@@ -1,4 +1,4 @@
-"""A law: whatever array we write, another implementation reads the same; and the other way round."""
+"""A law: another implementation reads any array of ours with equal elements; and the reverse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.interop.cases import (
     FILLS,
     KINDS,
     LITTLE,
-    Cell,
+    Case,
     blosc,
     document,
     fit,
@@ -31,7 +31,7 @@ from tests.interop.cases import (
     write_ours,
     zstd,
 )
-from tests.interop.known_differences import DIFFERS, Action, gap
+from tests.interop.known_differences import DIFFERS, Action, known_difference
 from tests.interop.verdict import reads
 from tests.peers import LIBRARIES, Peer, PeerError, Unsupported
 
@@ -45,7 +45,7 @@ COMPRESSORS = st.one_of(
 
 @st.composite
 def chains(draw: st.DrawFn, shape: tuple[int, ...], depth: int = 2) -> list[dict[str, Any]]:
-    """Codecs for chunks of a shape; shards lie at most `depth` deep."""
+    """Codecs for chunks of a shape; shards are nested at most `depth` deep."""
     codecs: list[dict[str, Any]] = []
     if draw(st.booleans()) and shape:
         order = draw(st.permutations(range(len(shape))))
@@ -60,7 +60,7 @@ def chains(draw: st.DrawFn, shape: tuple[int, ...], depth: int = 2) -> list[dict
 
 
 @st.composite
-def cells(draw: st.DrawFn) -> Cell:
+def cases(draw: st.DrawFn) -> Case:
     """An array of any kind, partly written, with random bits."""
     name = draw(st.sampled_from(sorted(KINDS)))
     kind = KINDS[name]
@@ -75,7 +75,7 @@ def cells(draw: st.DrawFn) -> Cell:
     data[...] = bits
     written = tuple(slice(draw(st.integers(0, 2)), draw(st.integers(3, 7))) for _ in shape)
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    part = data[(*written, ...)]  # of no dimensions too it is an array, which an empty tuple would not give
+    part = data[(*written, ...)]  # an array also for no dimensions, where an empty tuple would give a scalar
     if name in EXTENSION_KINDS:
         part[...] = random.choice(kind.values, part.shape)
     else:
@@ -88,22 +88,24 @@ def cells(draw: st.DrawFn) -> Cell:
         "name": draw(st.sampled_from(["default", "v2"])),
         "configuration": {"separator": draw(st.sampled_from("./"))},
     }
-    return Cell("any", name, data, chunks, codecs, fill, bits, keys, [written])
+    return Case("any", name, data, chunks, codecs, fill, bits, keys, [written])
 
 
-@given(cell=cells(), library=st.sampled_from(LIBRARIES), action=st.sampled_from(["read", "write"]))
-def test_what_one_writes_the_other_reads(zarr3_peer: Peer, cell: Cell, library: str, action: Action) -> None:
+@given(case=cases(), library=st.sampled_from(LIBRARIES), action=st.sampled_from(["read", "write"]))
+def test_one_implementation_reads_what_another_writes(
+    zarr3_peer: Peer, case: Case, library: str, action: Action
+) -> None:
     assume(library in zarr3_peer.libraries)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "array"
         try:
             if action == "read":
-                write_ours(place, cell)
-                equal = reads(zarr3_peer, library, place, cell)
+                write_ours(place, case)
+                equal = reads(zarr3_peer, library, place, case)
             else:
-                zarr3_peer.write(library, place, cell.data, document=document(cell))
-                equal = same(omnizarr.open_array(place, mode="r")[...], cell.data)
+                zarr3_peer.write(library, place, case.data, document=document(case))
+                equal = same(omnizarr.open_array(place, mode="r")[...], case.data)
             complaint = None if equal else DIFFERS
         except (Unsupported, PeerError, omnizarr.OmnizarrWarning) as error:
             complaint = str(error)
-    assert complaint is None or gap(library, action, cell, complaint) is not None, complaint
+    assert complaint is None or known_difference(library, action, case, complaint) is not None, complaint

@@ -114,7 +114,7 @@ def test_it_reads_our_root_array_and_one_that_grew(zarr2_peer: Peer, tmp_path: P
 
 @pytest.mark.parametrize("options", [{}, {"chunks": (), "shards": ()}], ids=["plain", "sharded"])
 def test_A13_it_reads_our_array_without_dimensions(zarr2_peer: Peer, tmp_path: Path, options: dict[str, Any]) -> None:
-    """It looks for `c0`, not for `c` as the text says, and takes what it does not find for the fill value."""
+    """It looks for `c0`, not for `c` as the text says, and takes a missing chunk for the fill value."""
     omnizarr.create_array(tmp_path / "ours", name="a", data=np.array(5), zarr_format="3-draft-2020", **options)
     assert zarr2_peer.read("zarr2", tmp_path / "ours", "a") == 5
     zarr2_peer.write("zarr2", tmp_path / "its", np.array(5), array_path="a", zarr_version=3)
@@ -175,6 +175,6 @@ def test_a_codec_without_an_address_is_a_filter(zarr2_peer: Peer, tmp_path: Path
     assert array.attrs.asdict() == {}
 
 
-def test_the_peer_refuses_what_it_cannot_read(zarr2_peer: Peer, tmp_path: Path) -> None:
+def test_the_peer_rejects_what_it_cannot_read(zarr2_peer: Peer, tmp_path: Path) -> None:
     with pytest.raises(PeerError):
         zarr2_peer.read("zarr2", tmp_path / "nothing", "a")

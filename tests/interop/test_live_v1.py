@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.old_cases import BLOSC, CHUNKS, NUMBERS, RECORDS, OldCell, judge, same, sample
+from tests.interop.old_cases import BLOSC, CHUNKS, NUMBERS, RECORDS, OldCase, judge, same, sample
 from tests.peers import Peer
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -19,17 +19,17 @@ LARGE = (np.arange(1200, dtype="<i4") // 7).reshape(40, 30)
 TIMES = ("<M8[ns]", ">M8[D]", "<m8[10us]", ">m8[h]")
 
 
-def types() -> Iterator[OldCell]:
+def types() -> Iterator[OldCase]:
     for dtype in (*NUMBERS, "<U3", ">U3", "S3", "V3", *RECORDS.values()):
         for how in ("auto", None, "zlib"):
-            yield OldCell(f"{dtype} {how}", sample(dtype), {"chunks": CHUNKS, "compressors": how})
-        yield OldCell(f"{dtype} F", sample(dtype), {"chunks": CHUNKS, "order": "F"})
+            yield OldCase(f"{dtype} {how}", sample(dtype), {"chunks": CHUNKS, "compressors": how})
+        yield OldCase(f"{dtype} F", sample(dtype), {"chunks": CHUNKS, "order": "F"})
     for dtype in TIMES:
         for how in ("auto", None, "bz2"):
-            yield OldCell(f"{dtype} {how}", sample(dtype), {"chunks": CHUNKS, "compressors": how})
+            yield OldCase(f"{dtype} {how}", sample(dtype), {"chunks": CHUNKS, "compressors": how})
 
 
-def compressors() -> Iterator[OldCell]:
+def compressors() -> Iterator[OldCase]:
     codecs: list[Any] = [
         *("auto", None, "zlib", "bz2", "lzma"),
         *BLOSC,
@@ -41,18 +41,18 @@ def compressors() -> Iterator[OldCell]:
     ]
     for codec in codecs:
         for data in (LARGE, LARGE.astype(">f8"), LARGE % 2 == 0):
-            yield OldCell(f"{codec} {data.dtype}", data, {"chunks": (20, 15), "compressors": codec})
+            yield OldCase(f"{codec} {data.dtype}", data, {"chunks": (20, 15), "compressors": codec})
     for codec in BLOSC:
-        yield OldCell(f"{codec} F", LARGE, {"chunks": (20, 15), "compressors": codec, "order": "F"})
+        yield OldCase(f"{codec} F", LARGE, {"chunks": (20, 15), "compressors": codec, "order": "F"})
 
 
-def shapes() -> Iterator[OldCell]:
+def shapes() -> Iterator[OldCase]:
     for shape, chunks in (((5,), (10,)), ((5, 7), (5, 7)), ((1, 1, 1), (2, 2, 2)), ((3, 4, 5), (2, 3, 4))):
         for order in "CF":
-            yield OldCell(f"{shape} {order}", sample("<i4", shape), {"chunks": chunks, "order": order})
+            yield OldCase(f"{shape} {order}", sample("<i4", shape), {"chunks": chunks, "order": order})
 
 
-def fills() -> Iterator[OldCell]:
+def fills() -> Iterator[OldCase]:
     values: list[tuple[Any, list[Any]]] = [
         ("|b1", [True, False]),
         *((dtype, [0, np.iinfo(dtype).min, np.iinfo(dtype).max]) for dtype in ("|i1", "<i4", ">i8", "<u8")),
@@ -68,15 +68,15 @@ def fills() -> Iterator[OldCell]:
             data = np.empty(5, dtype)
             data[...] = value
             options = {"chunks": 2, "fill_value": value, "write_empty_chunks": True}
-            yield OldCell(f"{dtype} {value!r}", data, options, slice(0, 2))
+            yield OldCase(f"{dtype} {value!r}", data, options, slice(0, 2))
 
 
-def undefined_fills() -> Iterator[OldCell]:
+def undefined_fills() -> Iterator[OldCase]:
     for dtype in ("<i4", ">f8", "S3", "<U2", "V3", "<M8[s]", "|b1", "<c8", RECORDS["plain"]):
-        yield OldCell(f"{dtype}", np.zeros(5, dtype), {"fill_value": None, "chunks": 2})
+        yield OldCase(f"{dtype}", np.zeros(5, dtype), {"fill_value": None, "chunks": 2})
 
 
-GROUPS: Mapping[str, Callable[[], Iterator[OldCell]]] = {
+GROUPS: Mapping[str, Callable[[], Iterator[OldCase]]] = {
     "types": types,
     "compressors": compressors,
     "shapes": shapes,
@@ -103,7 +103,7 @@ def test_it_reads_our_attributes_and_what_grew(zarr1_peer: Peer, tmp_path: Path)
 @pytest.mark.parametrize("compression", ["zlib", "bz2", "lzma", "none", "blosc"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_U16_we_write_into_its_arrays(zarr1_peer: Peer, tmp_path: Path, compression: str, order: str) -> None:
-    """Of order F, too, where its chunks lie in another order than its document says."""
+    """Also of order F, where its chunks have another order than its document says."""
     options: dict[str, Any] = {"chunks": [7, 8], "compression": compression, "order": order}
     zarr1_peer.write("zarr1", tmp_path, LARGE, **options)
     mislabelled = order == "F" and compression != "blosc"

@@ -1,4 +1,4 @@
-"""Registered codecs that few implementations have: arrays travel both ways, and chunks are the same to the byte."""
+"""Registered codecs that few implementations have: arrays are exchanged both ways, and chunks are equal to the byte."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 import omnizarr
-from tests.interop.cases import LITTLE, Cell, document, same, write_ours
+from tests.interop.cases import LITTLE, Case, document, same, write_ours
 from tests.interop.registered_cases import BY_REGISTERED, named
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer, Unsupported, array_document
@@ -24,25 +24,25 @@ from tests.peers import LIBRARIES, Peer, Unsupported, array_document
 def test_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
     need(zarr3_peer, library)
 
-    def handed(cell: Cell) -> bool:
-        place = tmp_path / cell.name
-        zarr3_peer.write(library, place, cell.data, document=document(cell))
+    def handed(case: Case) -> bool:
+        place = tmp_path / case.name
+        zarr3_peer.write(library, place, case.data, document=document(case))
         array = omnizarr.open_array(place, mode="r")
-        part = tuple(slice(length // 3, length, 2) for length in cell.data.shape)
-        return same(array[...], cell.data) and same(array[part], cell.data[part])
+        part = tuple(slice(length // 3, length, 2) for length in case.data.shape)
+        return same(array[...], case.data) and same(array[part], case.data[part])
 
     judge(library, "write", BY_REGISTERED[chain], handed)
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Cell], Path]:
-    """Gives the place of an array of ours; it is written once, for all peers."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
+    """Returns the path of one of our arrays, which is written once for all peers."""
     root = tmp_path_factory.mktemp("ours")
 
-    def write(cell: Cell) -> Path:
-        place = root / cell.name
+    def write(case: Case) -> Path:
+        place = root / case.name
         if not place.exists():
-            assert same(write_ours(place, cell)[...], cell.data)
+            assert same(write_ours(place, case)[...], case.data)
         return place
 
     return write
@@ -50,12 +50,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Cell], Path]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("chain", BY_REGISTERED)
-def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Cell], Path], library: str, chain: str) -> None:
+def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, chain: str) -> None:
     need(zarr3_peer, library)
-    judge(library, "read", BY_REGISTERED[chain], lambda cell: reads(zarr3_peer, library, written(cell), cell))
+    judge(library, "read", BY_REGISTERED[chain], lambda case: reads(zarr3_peer, library, written(case), case))
 
 
-# -- the same bytes for what is lost on the way
+# -- equal bytes from lossy codecs
 
 
 def numbers(dtype: str, *, low: float = -1000, high: float = 1000) -> npt.NDArray[Any]:
@@ -73,7 +73,7 @@ def _cases() -> list[tuple[str, str, npt.NDArray[Any], list[dict[str, Any]]]]:
     found: list[tuple[str, str, npt.NDArray[Any], list[dict[str, Any]]]] = []
     for dtype in ("float16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64"):
         data = numbers(dtype) if dtype.startswith("float") else bits(dtype)
-        if dtype.startswith("int"):  # zarrs lets the largest of them become the lowest
+        if dtype.startswith("int"):  # zarrs turns the largest of them into the lowest
             data = np.minimum(data, np.iinfo(dtype).max // 2)
         for keepbits in (1, 3, 7, 12):
             found.append(("zarrista", dtype, data, [named("bitround", keepbits=keepbits), LITTLE]))
@@ -106,7 +106,7 @@ CASES = _cases()
 
 
 @pytest.mark.parametrize("library", sorted({library for library, *_ in CASES}))
-def test_chunks_are_the_same_to_the_byte(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
+def test_chunks_are_equal_to_the_byte(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
     need(zarr3_peer, library)
     wrong = []
     mine = [case for case in CASES if case[0] == library]
@@ -128,7 +128,7 @@ def test_chunks_are_the_same_to_the_byte(zarr3_peer: Peer, tmp_path: Path, libra
     assert len(mine) > 20
 
 
-# -- N5 itself, as whose data `n5_default` reads and writes chunks
+# -- N5 itself: `n5_default` reads and writes its chunks
 
 N5_CODECS: dict[str, list[dict[str, Any]]] = {
     "raw": [],
@@ -185,7 +185,7 @@ def n5_document(shape: tuple[int, ...], chunks: tuple[int, ...], codecs: list[di
 
 
 @pytest.mark.parametrize("compression", N5_CODECS)
-def test_R138_what_tensorstore_writes_as_n5(zarr3_peer: Peer, tmp_path: Path, compression: str) -> None:
+def test_R138_we_read_what_tensorstore_writes_as_n5(zarr3_peer: Peer, tmp_path: Path, compression: str) -> None:
     need(zarr3_peer, "tensorstore")
     data = np.arange(1, 36, dtype="i2").reshape(5, 7)
     np.save(tmp_path / "data.npy", data)
@@ -201,7 +201,7 @@ def test_R138_what_tensorstore_writes_as_n5(zarr3_peer: Peer, tmp_path: Path, co
 
 
 @pytest.mark.parametrize("compression", N5_CODECS)
-def test_R138_what_we_write_tensorstore_reads_as_n5(zarr3_peer: Peer, tmp_path: Path, compression: str) -> None:
+def test_R138_tensorstore_reads_what_we_write_as_n5(zarr3_peer: Peer, tmp_path: Path, compression: str) -> None:
     need(zarr3_peer, "tensorstore")
     data = np.arange(1, 36, dtype="i2").reshape(5, 7)
     place = tmp_path / "a"
@@ -215,7 +215,7 @@ def test_R138_what_we_write_tensorstore_reads_as_n5(zarr3_peer: Peer, tmp_path: 
 
 
 @pytest.mark.parametrize("compression", ["raw", "gzip"])
-def test_R138_what_zarr_python_2_writes_as_n5(zarr2_peer: Peer, tmp_path: Path, compression: str) -> None:
+def test_R138_we_read_what_zarr_python_2_writes_as_n5(zarr2_peer: Peer, tmp_path: Path, compression: str) -> None:
     """It counts dimensions from the other end than N5 does."""
     data = np.arange(1, 36, dtype="i2").reshape(5, 7)
     np.save(tmp_path / "data.npy", data)

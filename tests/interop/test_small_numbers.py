@@ -1,4 +1,4 @@
-"""Small numbers travel between us and others bit by bit."""
+"""Small numbers are exchanged with other implementations bit by bit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cases import Cell, document, same, write_ours
+from tests.interop.cases import Case, document, same, write_ours
 from tests.interop.more_cases import BY_MORE
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer, array_document
@@ -19,29 +19,29 @@ from tests.peers import LIBRARIES, Peer, array_document
 ALL_BITS = np.arange(256, dtype="u1")
 
 
-@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # of TensorStore's zero where there is none
+@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # of TensorStore's zero for types without one
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("table", BY_MORE)
 def test_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, table: str) -> None:
     need(zarr3_peer, library)
 
-    def handed(cell: Cell) -> bool:
-        place = tmp_path / cell.name
-        zarr3_peer.write(library, place, cell.data, document=document(cell))
-        return same(omnizarr.open_array(place, mode="r")[...], cell.data)
+    def handed(case: Case) -> bool:
+        place = tmp_path / case.name
+        zarr3_peer.write(library, place, case.data, document=document(case))
+        return same(omnizarr.open_array(place, mode="r")[...], case.data)
 
     judge(library, "write", BY_MORE[table], handed)
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Cell], Path]:
-    """Gives the place of an array of ours; it is written once, for all peers."""
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
+    """Returns the path of one of our arrays, which is written once for all peers."""
     root = tmp_path_factory.mktemp("ours")
 
-    def write(cell: Cell) -> Path:
-        place = root / cell.name
+    def write(case: Case) -> Path:
+        place = root / case.name
         if not place.exists():
-            assert same(write_ours(place, cell)[...], cell.data)
+            assert same(write_ours(place, case)[...], case.data)
         return place
 
     return write
@@ -49,9 +49,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Cell], Path]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("table", BY_MORE)
-def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Cell], Path], library: str, table: str) -> None:
+def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, table: str) -> None:
     need(zarr3_peer, library)
-    judge(library, "read", BY_MORE[table], lambda cell: reads(zarr3_peer, library, written(cell), cell))
+    judge(library, "read", BY_MORE[table], lambda case: reads(zarr3_peer, library, written(case), case))
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Cell], Path], libra
         ("tensorstore", "int4"),
     ],
 )
-def test_R141_what_lies_above_an_integer_does_not_count(
+def test_R141_bits_above_a_small_integer_do_not_count(
     zarr3_peer: Peer, tmp_path: Path, library: str, name: str
 ) -> None:
-    """Others store the bytes that they are given: whatever that is, it is one of the few numbers there are."""
+    """Other implementations store the bytes that they get; every byte is one of the few numbers of the type."""
     need(zarr3_peer, library)
     data = ALL_BITS.view(getattr(ml_dtypes, name))
     shared = array_document(data.shape, "u1", codecs=[{"name": "bytes"}], data_type=name)
@@ -77,7 +77,7 @@ def test_R141_what_lies_above_an_integer_does_not_count(
 
 
 def test_R141_signs_are_stored_as_others_do(zarr3_peer: Peer, tmp_path: Path) -> None:
-    """A fill value that TensorStore and zarrs make a chunk of has the bytes that we write for it."""
+    """TensorStore and zarrs store a chunk of the fill value; its bytes are those that we write."""
     for library in ("tensorstore", "zarrista"):
         need(zarr3_peer, library)
         for name in ("int2", "int4"):
@@ -105,7 +105,7 @@ def test_A24_the_unregistered_type_of_tensorstore_is_read_and_written_in_place(
     assert (tmp_path / "c/0").read_bytes()[:7].hex() == "7efe307f010080"
 
 
-def test_R143_an_array_of_tensorstore_whose_fill_value_is_a_zero_that_there_is_not(
+def test_R143_an_array_of_tensorstore_with_a_zero_fill_value_for_a_type_without_zero(
     zarr3_peer: Peer, tmp_path: Path
 ) -> None:
     """It writes `0.0` by default, and means the bits of zero."""
@@ -129,7 +129,7 @@ OLD_NAMES: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # raw bits have their fill value as text
 @pytest.mark.parametrize("name", OLD_NAMES)
-def test_A47_names_of_zarr_python_are_read_and_left_as_they_are(zarr3_peer: Peer, tmp_path: Path, name: str) -> None:
+def test_A47_names_of_zarr_python_are_read_and_kept(zarr3_peer: Peer, tmp_path: Path, name: str) -> None:
     need(zarr3_peer, "zarr")
     data_type, data = OLD_NAMES[name]
     codecs = [{"name": "bytes" if name == "raw_bytes" else "vlen-bytes"}]
@@ -139,5 +139,5 @@ def test_A47_names_of_zarr_python_are_read_and_left_as_they_are(zarr3_peer: Peer
     array = omnizarr.open_array(tmp_path, mode="r+")
     assert same(array[...], data)
     array[1:] = data[:2]
-    array.attrs["ours"] = True  # which zarr-python must survive: it reads raw bits by no other name
+    array.attrs["ours"] = True  # zarr-python reads raw bits only under this name
     assert same(zarr3_peer.read("zarr", tmp_path), data[[0, 0, 1]])

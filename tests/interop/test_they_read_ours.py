@@ -16,36 +16,36 @@ from tests.interop.cases import (
     BY_FILL,
     BY_LAYOUT,
     BY_NUMCODECS,
-    Cell,
+    Case,
     same,
     write_ours,
 )
 from tests.interop.verdict import judge, need, reads
 from tests.peers import LIBRARIES, Peer
 
-Written: TypeAlias = Callable[[Cell], Path]
+Written: TypeAlias = Callable[[Case], Path]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """Gives the place of an array of ours; it is written once, for all peers."""
+    """Returns the path of one of our arrays, which is written once for all peers."""
     root = tmp_path_factory.mktemp("ours")
     places: dict[str, Path] = {}
 
-    def write(cell: Cell) -> Path:
-        if cell.name not in places:
+    def write(case: Case) -> Path:
+        if case.name not in places:
             place = root / str(len(places))
-            array = write_ours(place, cell)
-            assert same(array[...], cell.data), cell.name
-            places[cell.name] = place
-        return places[cell.name]
+            array = write_ours(place, case)
+            assert same(array[...], case.data), case.name
+            places[case.name] = place
+        return places[case.name]
 
     return write
 
 
-def show(peer: Peer, library: str, written: Written, cells: Sequence[Cell]) -> None:
+def show(peer: Peer, library: str, written: Written, cases: Sequence[Case]) -> None:
     need(peer, library)
-    judge(library, "read", cells, lambda cell: reads(peer, library, written(cell), cell))
+    judge(library, "read", cases, lambda case: reads(peer, library, written(case), case))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -86,24 +86,24 @@ def test_shapes_and_chunk_keys(zarr3_peer: Peer, written: Written, library: str,
     show(zarr3_peer, library, written, BY_LAYOUT[layout])
 
 
-# -- that the arrays above are what they are meant to be
+# -- checks that the arrays above have the intended properties
 
 
 @pytest.mark.parametrize("chain", BLOSC_CHAINS)
 def test_chunks_of_blosc_are_compressed(written: Written, chain: str) -> None:
     compressed = "level 0" not in chain
-    for cell in BY_BLOSC[chain]:
-        stored = (written(cell) / "c/0/0").stat().st_size
-        assert (stored < cell.data.nbytes / 2) == compressed, cell.name
+    for case in BY_BLOSC[chain]:
+        stored = (written(case) / "c/0/0").stat().st_size
+        assert (stored < case.data.nbytes / 2) == compressed, case.name
 
 
-TABLES: Mapping[str, Mapping[str, Sequence[Cell]]] = {"chains": BY_CHAIN, "extensions": BY_EXTENSION, "fills": BY_FILL}
+TABLES: Mapping[str, Mapping[str, Sequence[Case]]] = {"chains": BY_CHAIN, "extensions": BY_EXTENSION, "fills": BY_FILL}
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_chunks_that_nobody_wrote_are_missing(written: Written, table: str) -> None:
-    for cells in TABLES[table].values():
-        for cell in cells:
-            if cell.data.ndim:  # what is single is there
-                assert (written(cell) / "c/0/0").exists(), cell.name
-                assert not (written(cell) / "c/1/1").exists(), cell.name
+def test_unwritten_chunks_are_missing(written: Written, table: str) -> None:
+    for cases in TABLES[table].values():
+        for case in cases:
+            if case.data.ndim:  # the single chunk exists
+                assert (written(case) / "c/0/0").exists(), case.name
+                assert not (written(case) / "c/1/1").exists(), case.name

@@ -19,7 +19,7 @@ from tests.interop.cases import (
     BY_LAYOUT,
     BY_NUMCODECS,
     LITTLE,
-    Cell,
+    Case,
     blosc,
     document,
     fit,
@@ -29,17 +29,17 @@ from tests.interop.verdict import judge, need
 from tests.peers import LIBRARIES, Peer
 
 
-def show(peer: Peer, library: str, root: Path, cells: Sequence[Cell]) -> None:
+def show(peer: Peer, library: str, root: Path, cases: Sequence[Case]) -> None:
     need(peer, library)
 
-    def handed(cell: Cell) -> bool:
-        place = root / cell.name.replace("/", "slash")
-        peer.write(library, place, cell.data, document=document(cell))
+    def handed(case: Case) -> bool:
+        place = root / case.name.replace("/", "slash")
+        peer.write(library, place, case.data, document=document(case))
         array = omnizarr.open_array(place, mode="r")
-        part = (*(slice(length // 3, length, 2) for length in cell.data.shape), ...)
-        return same(array[...], cell.data) and same(array[part], cell.data[part])
+        part = (*(slice(length // 3, length, 2) for length in case.data.shape), ...)
+        return same(array[...], case.data) and same(array[part], case.data[part])
 
-    judge(library, "write", cells, handed)
+    judge(library, "write", cases, handed)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -82,11 +82,11 @@ def test_shapes_and_chunk_keys(zarr3_peer: Peer, tmp_path: Path, library: str, l
 
 @pytest.mark.parametrize("library", ["zarrs", "tensorstore", "zarrista"])
 def test_blosc_with_snappy_is_read_or_named(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
-    """The blosc of numcodecs is built without snappy; who meets such a chunk shall learn that, and not of damage."""
+    """The Blosc of numcodecs is built without snappy. The error for such a chunk must say so, and not report damage."""
     need(zarr3_peer, library)
     data = np.arange(5000, dtype="i4") // 10
     zarr3_peer.write(library, tmp_path, data, codecs=fit([LITTLE, blosc("snappy", "shuffle")], data.dtype))
-    assert (tmp_path / "c/0").stat().st_size < data.nbytes / 2  # else it would be a copy, which needs no snappy
+    assert (tmp_path / "c/0").stat().st_size < data.nbytes / 2  # otherwise it would be a copy, which needs no snappy
     array = omnizarr.open_array(tmp_path, mode="r")
     if "snappy" in numcodecs.blosc.list_compressors():
         assert same(array[...], data)

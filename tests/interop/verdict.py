@@ -1,4 +1,4 @@
-"""What comes of handing arrays to a peer: nothing but equal arrays and known gaps, or the test fails."""
+"""Exchanges arrays with a peer: a test fails unless the arrays are equal or the difference is known."""
 
 from __future__ import annotations
 
@@ -7,48 +7,48 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from tests.interop.cases import Cell, same
-from tests.interop.known_differences import DIFFERS, Action, Gap, gap
+from tests.interop.cases import Case, same
+from tests.interop.known_differences import DIFFERS, Action, KnownDifference, known_difference
 from tests.peers import Peer, PeerError, Unsupported
 
 __all__ = ["judge", "need", "reads"]
 
 
 def need(peer: Peer, library: str) -> None:
-    """Skips the test where the library is not installed."""
+    """Skips the test if the library is not installed."""
     if library not in peer.libraries:
         pytest.skip(f"{library} is not installed: {peer.environment.missing[library]}")
 
 
 def judge(
-    library: str, action: Action, cells: Iterable[Cell], handed: Callable[[Cell], bool], *, few: int | None = None
+    library: str, action: Action, cases: Iterable[Case], exchange: Callable[[Case], bool], *, few: int | None = None
 ) -> None:
-    """Fails if anything goes wrong that is no known gap of the library; skips if it can do nothing of all that, or of
-    the first `few`.
+    """Fails on any error that is not a known difference of the library; skips if the library supports none of the
+    cases, or none of the first `few`.
 
-    `handed` hands over one array, says whether it arrived as it was, and lets the complaints of the peer pass.
+    `exchange` hands over one array, and returns whether it arrived unchanged; errors of the peer pass through.
     """
     unknown: list[str] = []
-    known: list[Gap] = []
+    known: list[KnownDifference] = []
     done = 0
-    for cell in cells:
+    for case in cases:
         if len(known) == few and not done and not unknown:
             break
         try:
-            complaint = None if handed(cell) else DIFFERS
+            complaint = None if exchange(case) else DIFFERS
         except (Unsupported, PeerError) as error:
             complaint = str(error)
         if complaint is None:
             done += 1
-        elif (found := gap(library, action, cell, complaint)) is not None:
-            known.append(found)
+        elif (difference := known_difference(library, action, case, complaint)) is not None:
+            known.append(difference)
         else:
-            unknown.append(f"{cell.name}: {complaint}")
+            unknown.append(f"{case.name}: {complaint}")
     assert not unknown, f"{library} cannot {action} {len(unknown)} arrays\n\n" + "\n".join(unknown)
     if not done:
-        pytest.skip("; ".join(sorted({found.reason for found in known})))
+        pytest.skip("; ".join(sorted({difference.reason for difference in known})))
 
 
-def reads(peer: Peer, library: str, place: str | os.PathLike[str], cell: Cell) -> bool:
-    """Whether the library reads the array at `place` as it should be."""
-    return same(peer.read(library, place), cell.data)
+def reads(peer: Peer, library: str, path: str | os.PathLike[str], case: Case) -> bool:
+    """Whether the library reads the array at `path` correctly."""
+    return same(peer.read(library, path), case.data)
