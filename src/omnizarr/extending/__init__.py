@@ -1,9 +1,8 @@
-"""All that an extension is made of, in one place: the classes to derive from, what they are given, and the functions
-that register them.
+"""The public interface for extensions: base classes, the types of their arguments, and the `register_…` functions.
 
-from omnizarr.extending import BoundBytesCodec, BytesCodec, members, register_codec
+    from omnizarr.extending import BoundBytesCodec, BytesCodec, members, register_codec
 
-Each name is loaded when it is first asked for, so that a package that brings a codec need not wait for data types.
+Each name is imported on first use, so that a package with a codec does not load data types.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ __all__ = [
     "register_store",
 ]
 
-_HOMES = {
+_MODULES = {
     "_extension": ("check_members",),
     "_json": ("Json", "Problems"),
     "chunk_keys": ("ChunkKeys",),
@@ -117,8 +116,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     if name == "members":
         return import_module("omnizarr.codecs.config_fields")
-    home = next((home for home, names in _HOMES.items() if name in names), "extending.register")
-    value = globals()[name] = getattr(import_module(f"omnizarr.{home}"), name)
+    module = next((module for module, names in _MODULES.items() if name in names), "extending.register")
+    value = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
     return value
 
 

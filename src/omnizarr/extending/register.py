@@ -1,5 +1,7 @@
-"""Registering extensions from a program, such as a notebook: functions, each of which is also a decorator. An installed
-package needs none of them; its entry points say the same."""
+"""Functions that register extensions from a program, such as a notebook. Each can be used as a decorator.
+
+An installed package does not need them: it registers its extensions by entry points.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,15 @@ def register_codec(codec: CodecClass, /, *, aliases: tuple[str, ...] = (), repla
 @overload
 def register_codec(*, aliases: tuple[str, ...] = (), replace: bool = False) -> Callable[[CodecClass], CodecClass]: ...
 def register_codec(codec: Any = None, /, *, aliases: tuple[str, ...] = (), replace: bool = False) -> Any:
-    """Registers a class of codecs, by its `name`; `aliases` are read and never written.
+    """Registers a codec class under its `name`. Documents may also use `aliases`, which are never written.
 
-    A name that is taken is refused, unless `replace=True`; but a class replaces one that was defined by the same name
-    in the same module, so that a cell of a notebook can be run again. That holds for all of these functions.
+    A name that is already registered raises ArgumentError, unless `replace=True`. A class of the same name and module
+    is always replaced, so that a notebook cell can run again. This holds for all `register_…` functions.
+
+    Example:
+        >>> @omnizarr.register_codec
+        ... class Rot13(BytesCodec):
+        ...     name = "example.rot13"
     """
     if codec is None:
         return partial(register_codec, aliases=aliases, replace=replace)
@@ -65,7 +72,7 @@ def register_chunk_grid(grid: GridClass, /, *, replace: bool = False) -> GridCla
 @overload
 def register_chunk_grid(*, replace: bool = False) -> Callable[[GridClass], GridClass]: ...
 def register_chunk_grid(grid: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers a class of chunk grids, by its `name`."""
+    """Registers a chunk grid class under its `name`; options as in `register_codec`."""
     if grid is None:
         return partial(register_chunk_grid, replace=replace)
     from omnizarr.grids import chunk_grids
@@ -78,7 +85,7 @@ def register_chunk_key_encoding(encoding: KeysClass, /, *, replace: bool = False
 @overload
 def register_chunk_key_encoding(*, replace: bool = False) -> Callable[[KeysClass], KeysClass]: ...
 def register_chunk_key_encoding(encoding: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers a class of chunk key encodings, by its `name`."""
+    """Registers a chunk key encoding class under its `name`; options as in `register_codec`."""
     if encoding is None:
         return partial(register_chunk_key_encoding, replace=replace)
     from omnizarr.chunk_keys import chunk_key_encodings
@@ -91,7 +98,7 @@ def register_storage_transformer(transformer: TransformerClass, /, *, replace: b
 @overload
 def register_storage_transformer(*, replace: bool = False) -> Callable[[TransformerClass], TransformerClass]: ...
 def register_storage_transformer(transformer: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers a class of storage transformers, by its `name`, which is a URI for the drafts."""
+    """Registers a storage transformer class under its `name`, a URI for the drafts; options as in `register_codec`."""
     if transformer is None:
         return partial(register_storage_transformer, replace=replace)
     from omnizarr.transformers import storage_transformers
@@ -104,7 +111,7 @@ def register_chunk_memory_layout(layout: LayoutClass, /, *, replace: bool = Fals
 @overload
 def register_chunk_memory_layout(*, replace: bool = False) -> Callable[[LayoutClass], LayoutClass]: ...
 def register_chunk_memory_layout(layout: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers an array → array codec as a memory layout of the drafts, by its `name`, which is a URI."""
+    """Registers an array → array codec class as a memory layout of the drafts, under its `name`, which is a URI."""
     if layout is None:
         return partial(register_chunk_memory_layout, replace=replace)
     from omnizarr.formats.draft.arrays import chunk_memory_layouts
@@ -117,7 +124,7 @@ def register_metadata_encoding(encoding: EncodingLike, /, *, replace: bool = Fal
 @overload
 def register_metadata_encoding(*, replace: bool = False) -> Callable[[EncodingLike], EncodingLike]: ...
 def register_metadata_encoding(encoding: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers how documents of the drafts become bytes, by its `uri`: an encoding, or a class that makes one."""
+    """Registers an encoding of draft documents, or a class of one, under its `uri`."""
     if encoding is None:
         return partial(register_metadata_encoding, replace=replace)
     from omnizarr.formats.document_encoding import metadata_encodings
@@ -138,9 +145,12 @@ def register_data_type(*, aliases: tuple[str, ...] = (), replace: bool = False) 
 def register_data_type(
     what: Any = None, reader: Any = None, /, *, aliases: tuple[str, ...] = (), replace: bool = False
 ) -> Any:
-    """Registers a data type: one without configuration as it is, or as its class; one with a configuration as a name
-    and the function that reads it, `reader(name, configuration, path, problems)`. What is named by the URI of an
-    extension of the drafts is read by such a function too, and finds the `type` in the configuration."""
+    """Registers a data type.
+
+    A data type without configuration is given as an instance or a class. One with configuration is given as a name and
+    a function `reader(name, configuration, path, problems)` that returns the data type. The name can be the URI of a
+    draft extension; then `configuration` holds its `type`.
+    """
     if what is None or (isinstance(what, str) and reader is None):
         given = () if what is None else (what,)
         return partial(register_data_type, *given, aliases=aliases, replace=replace)
@@ -151,19 +161,19 @@ def register_data_type(
     if name is None:
         if isinstance(item, type) and issubclass(item, DataType):
             try:
-                name = item().name  # type: ignore[call-arg]  # a class that has defaults for all its fields
+                name = item().name  # type: ignore[call-arg]  # raises TypeError unless all fields have defaults
             except TypeError as error:
                 raise ArgumentError(
-                    f"`{item.__name__}` cannot be made without arguments: {error}",
+                    f"`{item.__name__}` cannot be instantiated without arguments: {error}",
                     argument="data_type",
-                    hint="register a function that reads it: `register_data_type(name, reader)`",
+                    hint="register a reader function: `register_data_type(name, reader)`",
                 ) from None
         else:
             name = getattr(item, "name", None)
     for spelling in (name, *aliases):
         if isinstance(spelling, str) and is_raw_name(spelling):
-            raise ArgumentError(f"`{spelling}` is a name for raw bits", argument="name")
-    data_types.register(_checked(data_types, item, name, aliases), item, aliases=aliases, replace=replace)
+            raise ArgumentError(f"`{spelling}` is reserved for raw bits", argument="name")
+    data_types.register(_check_names(data_types, item, name, aliases), item, aliases=aliases, replace=replace)
     return item
 
 
@@ -172,8 +182,11 @@ def register_store(scheme: str, store: Item, /, *, replace: bool = False) -> Ite
 @overload
 def register_store(scheme: str, /, *, replace: bool = False) -> Callable[[Item], Item]: ...
 def register_store(scheme: str, store: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers what opens URLs of a scheme: a class of stores with a class method `from_url(url, **storage_options)`,
-    a class that takes the URL itself, or a function that does and gives a store."""
+    """Registers a store for URLs of a scheme.
+
+    `store` is a class with the class method `from_url(url, **storage_options)`, a class whose constructor takes the
+    URL, or a function that takes the URL and returns a store.
+    """
     if store is None:
         return partial(register_store, scheme, replace=replace)
     from omnizarr.store.address.schemes import check_scheme, stores
@@ -187,31 +200,42 @@ def register_extension(uri: str, check: Item, /, *, replace: bool = False) -> It
 @overload
 def register_extension(uri: str, /, *, replace: bool = False) -> Callable[[Item], Item]: ...
 def register_extension(uri: str, check: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers an extension that documents of the drafts declare, as understood: `check(configuration, path,
-    problems)` looks at the configuration that they give."""
+    """Registers an extension that documents of the drafts declare by its URI, so that they can be read.
+
+    `check(configuration, path, problems)` checks the configuration in the document.
+    """
     if check is None:
         return partial(register_extension, uri, replace=replace)
     from omnizarr.formats.draft.extensions import extensions
 
-    extensions.register(_checked(extensions, check, uri, (), uri=True), check, replace=replace)
+    extensions.register(_check_names(extensions, check, uri, (), uri=True), check, replace=replace)
     return check
 
 
 def _register(
-    registry: Registry[Any], item: Any, named_by: str, aliases: tuple[str, ...], replace: bool, *, uri: bool = False
+    registry: Registry[Any],
+    item: Any,
+    name_attribute: str,
+    aliases: tuple[str, ...],
+    replace: bool,
+    *,
+    uri: bool = False,
 ) -> Any:
-    name = _checked(registry, item, getattr(item, named_by, None), aliases, uri=uri)
+    name = _check_names(registry, item, getattr(item, name_attribute, None), aliases, uri=uri)
     registry.register(name, item, aliases=aliases, replace=replace)
     return item
 
 
-def _checked(registry: Registry[Any], item: Any, name: Any, aliases: tuple[str, ...], *, uri: bool = False) -> str:
-    """The name, if documents may hold it and the aliases: those of version 3 follow a rule, the drafts use URIs."""
+def _check_names(registry: Registry[Any], item: Any, name: Any, aliases: tuple[str, ...], *, uri: bool = False) -> str:
+    """The name. Raises ArgumentError if it, or an alias, is not a name as in v3, or a URI as in the drafts."""
     for spelling in (name, *aliases):
         if not isinstance(spelling, str):
-            raise ArgumentError(f"{item!r} does not say the name of a {registry.kind}", argument="name")
+            raise ArgumentError(
+                f"{item!r}: expected a string as the name of the {registry.kind}, found {spelling!r}",
+                argument="name",
+            )
         if not _URI.fullmatch(spelling) and (uri or not _NAME.fullmatch(spelling)):
-            rule = "a URI" if uri else "a small letter, then small letters, digits, `_`, `-` and `.`; or a URI"
+            rule = "a URI" if uri else "a lowercase letter, then lowercase letters, digits, `_`, `-` and `.`; or a URI"
             raise ArgumentError(
                 f"`{spelling}` cannot be the name of a {registry.kind}", argument="name", hint=f"expected {rule}"
             )
