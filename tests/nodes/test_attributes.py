@@ -221,7 +221,7 @@ def test_A60_a_document_with_nan_is_read_but_not_written_back_so() -> None:
     node.store.set("a/zarr.json", data)
     again = omnizarr.open(node.store, path="a")
     assert np.isnan(again.attrs["x"])
-    with pytest.raises(ArgumentError, match=r"`\$.attributes.x` cannot be written as JSON: nan .* as text"):
+    with pytest.raises(ArgumentError, match=r"`\$.attributes.x` cannot be written as JSON: .* nan.* as text"):
         again.attrs["y"] = 1
     again.attrs.put({"x": "NaN"})
     assert stored(node) == {"x": "NaN"}

@@ -8,7 +8,6 @@ from omnizarr._json import Json
 from omnizarr.api.location import StoreLike
 from omnizarr.api.open_nodes import open, open_group
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError, warn
-from omnizarr.formats import format_name
 from omnizarr.model import ZarrFormat
 from omnizarr.nodes import Array, Group, Tree, UnreadableNode
 from omnizarr.nodes.metadata.consolidated import collect_documents, write_consolidated
@@ -50,7 +49,7 @@ def consolidate_metadata(
     context = group._context
     if not context.dialect.can_consolidate(context.path):
         raise ArgumentError(
-            f"{format_name(group.zarr_format)} has no consolidated metadata"
+            f"{context.dialect.format_name} has no consolidated metadata"
             + (" below its root" if context.dialect.can_consolidate("") else ""),
             argument="zarr_format",
         )

@@ -10,11 +10,13 @@ from omnizarr.formats.detect import (
     PossibleNode,
     candidate_keys,
     confirm_node,
+    consolidated_candidate_key,
     detect,
+    detect_consolidated_group,
     dialect_for,
-    format_name,
     identify_dialect,
     identifying_keys,
+    lowercase_dialect,
 )
 from omnizarr.formats.document_keys import is_entry_point
 from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
@@ -32,10 +34,12 @@ __all__ = [
     "ReadOptions",
     "candidate_keys",
     "confirm_node",
+    "consolidated_candidate_key",
     "detect",
+    "detect_consolidated_group",
     "dialect_for",
-    "format_name",
     "identify_dialect",
     "identifying_keys",
     "is_entry_point",
+    "lowercase_dialect",
 ]

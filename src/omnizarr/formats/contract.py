@@ -58,6 +58,15 @@ class Dialect(ABC):
     """Whether array documents have a member for the element order. It then records F even where C means the same."""
     index_codecs: ClassVar[tuple[Codec, ...] | None] = None
     """The codecs of shard indexes, if the generation prescribes them."""
+    has_lowercase_writers: ClassVar[bool] = False
+    """Whether some writers of this generation stored all names in lower case."""
+
+    @property
+    def format_name(self) -> str:
+        """The generation as error messages name it."""
+        if isinstance(self.zarr_format, int):
+            return f"Zarr v{self.zarr_format}"
+        return f"the {self.zarr_format.removeprefix('3-draft-')} draft of Zarr v3"
 
     def with_read_options(self, read_options: ReadOptions) -> Dialect:
         """The same dialect with other read options."""
@@ -169,7 +178,20 @@ class Dialect(ABC):
         """A hint for errors in decoding a chunk, about known mistakes in the metadata of this generation."""
         return None
 
-    # -- new arrays
+    # -- new nodes
+
+    def new_group(self, attributes: dict[str, Json] | None = None, *, implicit: bool = False) -> GroupModel:
+        """The model of a group of this generation; an `implicit` one exists without a document."""
+        return GroupModel(attributes=attributes or {}, zarr_format=self.zarr_format, implicit=implicit)
+
+    def check_extensions(self, model: ArrayModel) -> None:
+        """Raises ArgumentError if a new array has extensions, or a fallback type, and this generation has none."""
+        for argument, value in (("extensions", model.extensions), ("fallback", model.fallback)):
+            if value and not self.hierarchy_documents():
+                raise ArgumentError(
+                    f"`{argument}`: only the drafts of v3 have extensions, {self.format_name} has none",
+                    argument=argument,
+                )
 
     def data_type(self, dtype: Any) -> DataType:
         """The data type for a dtype that the user gives."""

@@ -12,9 +12,15 @@ from typing import TypeAlias
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Dialect, Documents
-from omnizarr.formats.document_keys import is_entry_point, prerelease_kind, v1_keys, v2_keys, v3_key
+from omnizarr.formats.document_keys import (
+    is_entry_point,
+    prerelease_kind,
+    v1_keys,
+    v2_consolidated_key,
+    v2_keys,
+    v3_key,
+)
 from omnizarr.formats.read_options import ReadOptions
-from omnizarr.model import ZarrFormat
 
 __all__ = [
     "DetectedNode",
@@ -22,11 +28,13 @@ __all__ = [
     "PossibleNode",
     "candidate_keys",
     "confirm_node",
+    "consolidated_candidate_key",
     "detect",
+    "detect_consolidated_group",
     "dialect_for",
-    "format_name",
     "identify_dialect",
     "identifying_keys",
+    "lowercase_dialect",
 ]
 
 _DIALECTS: dict[object, tuple[str, str]] = {
@@ -54,11 +62,9 @@ def dialect_for(zarr_format: object, read_options: ReadOptions | None = None) ->
     return dialect if read_options is None else dialect.with_read_options(read_options)
 
 
-def format_name(zarr_format: ZarrFormat) -> str:
-    """The generation as error messages name it."""
-    if isinstance(zarr_format, int):
-        return f"Zarr v{zarr_format}"
-    return f"the {zarr_format.removeprefix('3-draft-')} draft of Zarr v3"
+def lowercase_dialect(zarr_format: object, read_options: ReadOptions) -> Dialect | None:
+    """The dialect of the writers that stored all names in lower case; None if the user asks for another generation."""
+    return dialect_for(2, read_options) if zarr_format in (None, 2) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,22 @@ def detect(path: str, documents: Documents, read_options: ReadOptions, zarr_form
     return PossibleNode(dialect_for(1, read_options), v1_keys(path)) if zarr_format is None else None
 
 
+def consolidated_candidate_key(path: str, zarr_format: object = None) -> str | None:
+    """The key of separate consolidated metadata, to fetch together with `candidate_keys`; None if there is none."""
+    return v2_consolidated_key(path) if zarr_format is None else dialect_for(zarr_format).consolidated_key(path)
+
+
+def detect_consolidated_group(path: str, document: Json, read_options: ReadOptions) -> DetectedNode | None:
+    """The v2 group at `path` of which only the consolidated metadata exists; None if the document holds no group.
+
+    Programs that copy or serve a hierarchy sometimes leave out its other documents.
+    """
+    dialect = dialect_for(2, read_options)
+    documents = dialect.parse_consolidated(path, document, Problems()) or {}
+    own = {key: documents[key] for key in dialect.keys(path) if key in documents}
+    return DetectedNode(dialect, own) if dialect.node_type(path, own) == "group" else None
+
+
 def confirm_node(possible: PossibleNode, path: str, documents: Documents) -> DetectedNode | None:
     """The node at `path`, from the documents under `possible.keys`; None if there is none."""
     dialect = possible.dialect
@@ -173,7 +195,7 @@ def _warn_of_entry_point(dialect: Dialect, problems: Problems, *, beside_v2: boo
     if beside_v2:
         oddities.append(f"Zarr v2 metadata lies beside it, and is ignored; {_HINT_V2}")
     if oddities:
-        warn(f"the entry point `zarr.json` of {format_name(dialect.zarr_format)}: {'; '.join(oddities)}")
+        warn(f"the entry point `zarr.json` of {dialect.format_name}: {'; '.join(oddities)}")
 
 
 def _detect_v1(dialect: Dialect, path: str, documents: Documents) -> DetectedNode | None:

@@ -64,6 +64,7 @@ class V2Dialect(Dialect):
     allows_undefined_fill: ClassVar[bool] = True
     allows_any_filter: ClassVar[bool] = True
     has_order_member: ClassVar[bool] = True
+    has_lowercase_writers: ClassVar[bool] = True
 
     @property
     def encoding(self) -> Encoding:

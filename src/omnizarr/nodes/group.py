@@ -92,7 +92,7 @@ def new_group(
                 argument="extensions" if extensions is not None else "metadata_encoding",
             )
         context = replace(context, dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
-    model = GroupModel(attributes=as_attributes(attributes), zarr_format=context.dialect.zarr_format)
+    model = context.dialect.new_group(as_attributes(attributes))
     return Group(create_node(context, model, overwrite=overwrite, known_group=known_group), model)
 
 
@@ -156,7 +156,7 @@ class Group(Node, MutableMapping[str, Any]):
         if model is None and not exact:
             from omnizarr.nodes.metadata.lowercase_names import fetch_lowercase  # lazy import: seldom needed
 
-            lowercase = fetch_lowercase(context.store, full_path, context.dialect.read_options, context.dialect)
+            lowercase = fetch_lowercase(context.store, full_path, context.dialect)
             if lowercase is not None:
                 full_path, model = lowercase[0], lowercase[1].node
         if model is None:
@@ -447,7 +447,7 @@ def _depth(value: Any, argument: str) -> int | None:
 
 def _unpickle(context: NodeContext, documents: dict[str, Json] | None) -> Group:
     if documents is None:
-        return Group(context, GroupModel(zarr_format=context.dialect.zarr_format, implicit=True))
+        return Group(context, context.dialect.new_group(implicit=True))
     model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)
     assert isinstance(model, GroupModel)
     return Group(context, model)

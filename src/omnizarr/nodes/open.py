@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from omnizarr.engine import ChunkCache, OnCorrupt
 from omnizarr.errors import NodeNotFoundError, NodeTypeError
-from omnizarr.formats import DEFAULT_READ_OPTIONS, Kind, ReadOptions
+from omnizarr.formats import DEFAULT_READ_OPTIONS, Kind, ReadOptions, lowercase_dialect
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group, handle
@@ -43,11 +43,12 @@ def open_node(
     try:
         fetched = fetch_node(store, path, read_options, zarr_format, consolidated=consolidated)
     except NodeNotFoundError:
+        dialect = None if exact else lowercase_dialect(zarr_format, read_options)
         lowercase = None
-        if not exact and zarr_format in (None, 2):
+        if dialect is not None:
             from omnizarr.nodes.metadata.lowercase_names import fetch_lowercase  # lazy import: seldom needed
 
-            lowercase = fetch_lowercase(store, path, read_options, consolidated=consolidated)
+            lowercase = fetch_lowercase(store, path, dialect, consolidated=consolidated)
         if lowercase is None:
             raise
         path, fetched = lowercase

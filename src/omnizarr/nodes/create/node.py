@@ -108,7 +108,7 @@ def make_room(
                 raise already_exists(replace(context, path=""), "a hierarchy of another kind", hint)
     if dialect.implicit_groups:
         return context, {}
-    group = GroupModel(zarr_format=dialect.zarr_format)
+    group = dialect.new_group()
     for group_path in missing:
         for key, value in dump_node(dialect, group_path, group).items():
             store.set_if(key, value, None)  # keep a group that another writer just created

@@ -17,7 +17,7 @@ from omnizarr.codecs.sharding import INDEX_CODECS
 from omnizarr.config import config
 from omnizarr.dtypes import DataType, Scalar
 from omnizarr.errors import ArgumentError, MetadataError
-from omnizarr.formats import Dialect, format_name
+from omnizarr.formats import Dialect
 from omnizarr.grids import Grid
 from omnizarr.model import MOST_DIMENSIONS, ArrayModel, ZarrFormat
 from omnizarr.nodes.attributes import as_attributes
@@ -189,7 +189,8 @@ def array_model(
         extensions=_as_tuple(extensions, "extensions"),
         fallback=fallback,
     )
-    _check_hierarchy_options(dialect, model)
+    dialect.check_extensions(model)
+    _check_transformers(dialect, model)
     model = dialect.adapt_new_array(model)
     problems = Problems()
     limit = config.current.max_chunk_bytes
@@ -228,22 +229,14 @@ def _as_tuple(value: Any, argument: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _check_hierarchy_options(dialect: Dialect, model: ArrayModel) -> None:
-    """Raises ArgumentError for options that only the drafts have, in another generation."""
-    if dialect.hierarchy_documents():
-        return
-    for argument, given in (("extensions", model.extensions), ("fallback", model.fallback)):
-        if given:
-            raise ArgumentError(
-                f"`{argument}`: only the drafts of v3 have extensions, {format_name(dialect.zarr_format)} has none",
-                argument=argument,
-            )
-    if model.storage_transformers:
+def _check_transformers(dialect: Dialect, model: ArrayModel) -> None:
+    """Raises ArgumentError for storage transformers that are not objects; drafts parse their JSON objects later."""
+    if model.storage_transformers and not dialect.hierarchy_documents():
         from omnizarr.transformers import StorageTransformer  # lazy import: few arrays have any
 
         if not all(isinstance(item, StorageTransformer) for item in model.storage_transformers):
             raise ArgumentError(
-                "`storage_transformers`: expected objects such as those in `omnizarr.transformers`",
+                "`storage_transformers`: expected storage transformers, such as those in `omnizarr.transformers`",
                 argument="storage_transformers",
             )
 

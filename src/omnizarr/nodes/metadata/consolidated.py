@@ -69,7 +69,7 @@ class Consolidated:
         """The model of the node at `path`, from the copies of its documents."""
         documents = {key: self.documents[key] for key in self._dialect.keys(path) if key in self.documents}
         if not documents:
-            return GroupModel(zarr_format=self._dialect.zarr_format, implicit=True)
+            return self._dialect.new_group(implicit=True)
         return parse_node(self._dialect, self._store, path, documents)
 
     def children(self, path: str) -> list[Child]:

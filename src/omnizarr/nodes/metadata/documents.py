@@ -16,7 +16,7 @@ from omnizarr.errors import (
     StoreError,
     warn,
 )
-from omnizarr.formats import Dialect, Documents, NodeModel, format_name
+from omnizarr.formats import Dialect, Documents, NodeModel
 from omnizarr.formats.document_encoding import JSON, Encoding
 from omnizarr.store import Buffer, ByteRange, ReadOnlyStore, Request, Store
 
@@ -133,7 +133,7 @@ def dump_node(dialect: Dialect, path: str, node: NodeModel) -> dict[str, bytes]:
     losses = dialect.losses(path, node)
     if losses:
         raise ArgumentError(
-            f"`{path or '/'}` cannot be written in {format_name(dialect.zarr_format)}: {'; '.join(losses)}",
+            f"`{path or '/'}` cannot be written in {dialect.format_name}: {'; '.join(losses)}",
             argument="zarr_format",
         )
     return {key: encode_document(key, document, dialect.encoding) for key, document in dialect.dump(path, node).items()}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from omnizarr._json import Json
 from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError
-from omnizarr.formats import Dialect, Kind, dialect_for, format_name, identify_dialect, identifying_keys
+from omnizarr.formats import Dialect, Kind, dialect_for, identify_dialect, identifying_keys
 from omnizarr.formats.contract import ancestor_paths
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents
 from omnizarr.nodes.node import NodeContext
@@ -39,11 +39,11 @@ def adapt_to_hierarchy(
                 raise already_exists(context, "a hierarchy with other options", hint)
             context = replace(context, dialect=existing.with_read_options(dialect.read_options))
             continue
-        node = f"{_article(existing.node_type(existing_path, documents))} of {format_name(existing.zarr_format)}"
+        node = f"{_article(existing.node_type(existing_path, documents))} of {existing.format_name}"
         if existing_path == path:
             raise already_exists(context, node, hint)
         raise NodeTypeError(
-            f"`{path}` cannot be created in {format_name(dialect.zarr_format)}: {node} lies at "
+            f"`{path}` cannot be created in {dialect.format_name}: {node} lies at "
             f"{describe_location(store, existing_path)}",
             path=path,
             hint=f"`zarr_format={existing.zarr_format!r}` creates it in the generation of the hierarchy",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json
 from omnizarr.errors import MetadataError, NodeNotFoundError, OmnizarrError, warn
 from omnizarr.formats import (
     Child,
@@ -16,13 +16,13 @@ from omnizarr.formats import (
     ReadOptions,
     candidate_keys,
     confirm_node,
+    consolidated_candidate_key,
     detect,
+    detect_consolidated_group,
     dialect_for,
-    format_name,
 )
-from omnizarr.formats.document_encoding import JSON, Encoding
-from omnizarr.formats.document_keys import v2_consolidated_key
-from omnizarr.model import GroupModel, join_path
+from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
+from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
 from omnizarr.store import Buffer, ByteRange, Request, Store
 
@@ -51,10 +51,8 @@ def fetch_node(
     them, or False for none.
     """
     keys = candidate_keys(path, zarr_format)
-    consolidated_request = _consolidated_request(
-        path, consolidated, None if zarr_format is None else dialect_for(zarr_format)
-    )
-    values = document_values(store, keys, consolidated_request)
+    request = _consolidated_request(consolidated_candidate_key(path, zarr_format), consolidated)
+    values = document_values(store, keys, request)
     documents, damaged = _parse_each(store, {key: values[key] for key in keys})
     try:
         detection = detect(path, documents, read_options, zarr_format)
@@ -71,43 +69,29 @@ def fetch_node(
         if key in damaged:  # a damaged document that is not needed does no harm: v2 leftovers may lie beside v3
             raise damaged[key]
     if detection is None:
-        group = _group_from_consolidated(store, path, read_options, values.get(v2_consolidated_key(path)))
-        if group is not None and zarr_format in (None, 2):
-            return group
-        raise not_found(store, path, zarr_format)
+        detection = _detect_from_consolidated(store, path, values, read_options)
+        if detection is None:
+            raise not_found(store, path, zarr_format)
     if detection.note is not None:
         warn(f"{describe_location(store, path)}: {detection.note}")
     node = parse_node(detection.dialect, store, path, detection.documents)
     return FetchedNode(detection.dialect, node, _value(values, detection.dialect.consolidated_key(path)))
 
 
-def _consolidated_request(
-    path: str, consolidated: ByteRange | Literal[False] | None, known: Dialect | None = None
-) -> list[Request]:
+def _consolidated_request(key: str | None, consolidated: ByteRange | Literal[False] | None) -> list[Request]:
     """The request for consolidated metadata that is sent together with those for the documents, if there is one."""
-    if consolidated is False:
-        return []
-    key = v2_consolidated_key(path) if known is None else known.consolidated_key(path)
-    return [] if key is None else [(key, consolidated)]
+    return [] if key is None or consolidated is False else [(key, consolidated)]
 
 
-def _group_from_consolidated(
-    store: Store, path: str, read_options: ReadOptions, value: Buffer | OmnizarrError | None
-) -> FetchedNode | None:
-    """The v2 group of which only the consolidated metadata exists.
-
-    Programs that copy or serve a hierarchy sometimes leave out its other documents. An empty value means that only the
-    existence of consolidated metadata was asked for.
-    """
-    if not value or isinstance(value, OmnizarrError):
+def _detect_from_consolidated(
+    store: Store, path: str, values: Mapping[str, Buffer | OmnizarrError | None], read_options: ReadOptions
+) -> DetectedNode | None:
+    """The group of which only the consolidated metadata is among `values`."""
+    key = consolidated_candidate_key(path)
+    value = None if key is None else values.get(key)
+    if key is None or not value or isinstance(value, OmnizarrError):  # empty if only its existence was asked for
         return None
-    v2 = dialect_for(2, read_options)
-    key = v2_consolidated_key(path)
-    documents = v2.parse_consolidated(path, parse_documents(store, {key: value}, v2.encoding)[key], Problems()) or {}
-    own = {key: documents[key] for key in v2.keys(path) if key in documents}
-    if v2.node_type(path, own) != "group":
-        return None
-    return FetchedNode(v2, parse_node(v2, store, path, own), value)
+    return detect_consolidated_group(path, parse_documents(store, {key: value}, LENIENT_JSON)[key], read_options)
 
 
 def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None) -> Buffer | None:
@@ -127,7 +111,7 @@ def _fetch_in_dialect(
     store: Store, path: str, possible: PossibleNode, consolidated: ByteRange | Literal[False] | None
 ) -> FetchedNode | None:
     dialect = possible.dialect
-    values = document_values(store, possible.keys, _consolidated_request(path, consolidated, dialect))
+    values = document_values(store, possible.keys, _consolidated_request(dialect.consolidated_key(path), consolidated))
     documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
     detection = confirm_node(possible, path, documents)
     # A damaged file under a common name, such as `meta`, may belong to another program.
@@ -142,7 +126,7 @@ def _fetch_in_dialect(
 
 def _implicit_group(store: Store, path: str, dialect: Dialect) -> tuple[Dialect, NodeModel] | None:
     """The group that exists at `path` because nodes lie below it; at the root, because the hierarchy exists."""
-    group = GroupModel(zarr_format=dialect.zarr_format, implicit=True)
+    group = dialect.new_group(implicit=True)
     listing = store.list_dir(dialect.listing_prefix(path))
     below = dialect.children(path, listing)
     if below and (path or dialect.children(path, (listing[0], ()))):
@@ -164,7 +148,7 @@ def not_found(store: Store, path: str, zarr_format: object = None) -> NodeNotFou
     """The error for a path without a node, or without one of the requested generation."""
     if zarr_format is None:
         return NodeNotFoundError(f"there is no Zarr array or group at {describe_location(store, path)}", path=path)
-    generation = format_name(dialect_for(zarr_format).zarr_format)
+    generation = dialect_for(zarr_format).format_name
     return NodeNotFoundError(
         f"there is no array or group of {generation} at {describe_location(store, path)}",
         path=path,
@@ -190,7 +174,7 @@ def fetch_children(
             if any(key in documents for key in dialect.identifying_keys(join_path(path, name))):
                 yield name, parse_node(dialect, store, join_path(path, name), documents)
             elif dialect.implicit_groups and not child.keys:  # else it was erased after the listing
-                yield name, GroupModel(zarr_format=dialect.zarr_format, implicit=True)
+                yield name, dialect.new_group(implicit=True)
         except OmnizarrError as error:
             yield name, error
 

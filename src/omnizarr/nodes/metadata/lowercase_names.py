@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from omnizarr.errors import NodeNotFoundError, warn
-from omnizarr.formats import Dialect, ReadOptions
+from omnizarr.formats import Dialect
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_node
 from omnizarr.store import ByteRange, Store
@@ -20,17 +20,16 @@ __all__ = ["fetch_lowercase"]
 def fetch_lowercase(
     store: Store,
     path: str,
-    read_options: ReadOptions,
-    known: Dialect | None = None,
+    dialect: Dialect,
     *,
     consolidated: ByteRange | Literal[False] | None = False,
 ) -> tuple[str, FetchedNode] | None:
-    """The lowercase form of `path` and the v2 node that lies there; None if there is none."""
+    """The lowercase form of `path` and the node that lies there; None if there is none."""
     lower = path.lower()
-    if lower == path or (known is not None and known.zarr_format != 2):
+    if lower == path or not dialect.has_lowercase_writers:
         return None
     try:
-        fetched = fetch_node(store, lower, read_options, 2, consolidated=consolidated)
+        fetched = fetch_node(store, lower, dialect.read_options, dialect.zarr_format, consolidated=consolidated)
     except NodeNotFoundError:
         return None
     warn(f"{describe_location(store, path)} does not exist: opened `{lower}`, whose writer stored names in lower case")
