@@ -71,7 +71,7 @@ def test_a_filter_that_cannot_take_the_type_is_named() -> None:
 def test_a_new_array_is_of_the_type_that_its_filter_takes(dtype: str, codec: Any, zarr_format: Any) -> None:
     """numcodecs would take the bits of an element for another number, and most would be lost."""
     store: dict[str, bytes] = {}
-    with pytest.raises(ArgumentError, match=f"`{codec.name}` takes elements of type"):
+    with pytest.raises(ArgumentError, match=f"`{codec.name}`: expected elements of type"):
         omnizarr.create_array(store, shape=8, dtype=dtype, filters=codec, zarr_format=zarr_format)
     assert not store
 
@@ -91,7 +91,7 @@ def test_of_an_array_of_bytes_that_somebody_packed_as_truths() -> None:
     array = omnizarr.open_array(store, mode="r+")
     array[2:4] = 1
     assert array[:5].tolist() == [0, 0, 1, 1, 0]
-    with pytest.raises(ChunkError, match="neither 0 nor 1"):
+    with pytest.raises(ChunkError, match="other than 0 and 1"):
         array[5] = 7
     assert array[...].sum() == 2
 
@@ -99,7 +99,7 @@ def test_of_an_array_of_bytes_that_somebody_packed_as_truths() -> None:
 def test_more_labels_than_there_are_numbers() -> None:
     labels = [str(number) for number in range(300)]
     options: dict[str, Any] = {"shape": 3, "dtype": "U3", "zarr_format": 2}
-    with pytest.raises(ArgumentError, match="300 labels are too many for numbers"):
+    with pytest.raises(ArgumentError, match="300 labels are too many for type"):
         omnizarr.create_array(None, filters=family.Categorize(labels, "<U3"), **options)
     z = omnizarr.create_array(None, filters=family.Categorize(labels, "<U3", "<u2"), **options)
     z[...] = ["299", "x", "0"]

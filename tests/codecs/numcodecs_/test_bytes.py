@@ -255,9 +255,9 @@ def test_jenkins_hashes_a_prefix_that_is_not_stored() -> None:
 
 def test_shuffle_needs_whole_elements() -> None:
     assert problems_of({"id": "shuffle"}, ByteSpec(10, 10)) == [
-        ("$.configuration.elementsize", "10 bytes cannot be divided into elements of 4")
+        ("$.configuration.elementsize", "expected a divisor of 10 bytes, found 4")
     ]
-    with pytest.raises(CodecError, match="cannot be divided"):
+    with pytest.raises(CodecError, match="expected whole elements"):
         bytes_codec({"id": "shuffle"}, None).encode(b"12345")
 
 

@@ -208,18 +208,18 @@ def test_the_byte_orders_of_the_configuration_can_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("config", "dtype", "message"),
     [
-        ({"id": "delta", "dtype": "<i4"}, "i8", "takes elements of type int32, and these are of type int64"),
-        ({"id": "delta", "dtype": "<i8"}, "O", "takes elements of type int64, and these are of type object"),
-        ({"id": "delta", "dtype": "<c8", "astype": "<m8[s]"}, "c8", "cannot take elements of type complex64: "),
-        ({"id": "packbits"}, "i2", "takes elements of type bool"),
-        ({"id": "bitround", "keepbits": 1}, "i4", "takes floats of 16 to 64 bits"),
-        ({"id": "bitround", "keepbits": 24}, "f4", "has 23 bits to keep, found 24"),
-        ({"id": "categorize", "labels": [], "dtype": "<U4"}, "U5", "takes elements of type <U4"),
-        ({"id": "categorize", "labels": [], "dtype": "|O"}, "i4", "takes elements of type |O"),
+        ({"id": "delta", "dtype": "<i4"}, "i8", "expected elements of type int32, found int64"),
+        ({"id": "delta", "dtype": "<i8"}, "O", "expected elements of type int64, found object"),
+        ({"id": "delta", "dtype": "<c8", "astype": "<m8[s]"}, "c8", "does not support elements of type complex64: "),
+        ({"id": "packbits"}, "i2", "expected elements of type bool"),
+        ({"id": "bitround", "keepbits": 1}, "i4", "expected floats of 16 to 64 bits"),
+        ({"id": "bitround", "keepbits": 24}, "f4", "expected at most 23, the mantissa bits of float32, found 24"),
+        ({"id": "categorize", "labels": [], "dtype": "<U4"}, "U5", "expected elements of type <U4"),
+        ({"id": "categorize", "labels": [], "dtype": "|O"}, "i4", "expected elements of type |O"),
         (
             {"id": "fixedscaleoffset", "scale": 1, "offset": 0, "dtype": "|b1", "astype": "|b1"},
             "i2",
-            "takes elements of",
+            "expected elements of",
         ),
     ],
 )
@@ -262,7 +262,7 @@ def test_a_type_that_is_left_open_is_the_arrays() -> None:
     problems = Problems()
     assert Quantize(1).bind(spec_of(np.array([1, 2])), "$", problems) is None
     assert FixedScaleOffset(1, 0).bind(spec_of(np.array(["x"])), "$", problems) is None
-    assert ["cannot take elements of type" in problem.message for problem in problems.found] == [True, True]
+    assert ["does not support elements of type" in problem.message for problem in problems.found] == [True, True]
 
 
 # -- behind bytes
@@ -321,8 +321,8 @@ def test_filters_that_cannot_stand_behind_bytes() -> None:
     assert FilterOnBytes(made({"id": "bitround", "keepbits": 3})).bind(bytes_spec(8), "$", problems) is None
     assert FilterOnBytes(made({"id": "delta", "dtype": "<i4"})).bind(bytes_spec(7), "$", problems) is None
     assert [problem.message for problem in problems.found] == [
-        "`numcodecs.bitround` takes an array, and cannot stand behind a codec that gives bytes",
-        "7 bytes cannot be divided into elements of type <i4",
+        "codec `numcodecs.bitround` encodes arrays and cannot follow a codec with bytes as output",
+        "codec `numcodecs.delta`: expected whole elements of type <i4, found 7 bytes",
     ]
 
 

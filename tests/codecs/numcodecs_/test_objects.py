@@ -324,7 +324,7 @@ def test_A61_pickle_is_refused_unless_it_is_allowed() -> None:
     assert problems_of({"id": "pickle", "protocol": 4}, spec_of(array)) == [
         (
             "$",
-            "pickle can run any program when it is read; open with allow_pickle=True if you trust whoever wrote it",
+            "codec `pickle` can execute arbitrary code; open with allow_pickle=True if you trust the source",
         )
     ]
     assert made({"id": "pickle", "protocol": 4}) == Pickle(4)

@@ -99,7 +99,7 @@ def test_zfp_of_a_flattened_chunk_is_read() -> None:
 )
 def test_types_and_shapes_that_do_not_fit(config: dict[str, Any], dtype: str, shape: tuple[int, ...]) -> None:
     ((_, message),) = problems_of(config, ChunkSpec(shape, np.dtype(dtype), np.zeros((), dtype)))
-    assert f"`numcodecs.{config['id']}` takes" in message
+    assert f"codec `numcodecs.{config['id']}`: expected" in message
 
 
 @pytest.mark.parametrize(("dtype", "fewest"), [("f4", 9), ("f8", 12), ("i4", 1), ("i8", 1)])
@@ -112,7 +112,7 @@ def test_rates_that_leave_too_few_bits_to_a_block_or_too_many(dtype: str, fewest
     for rate in (0, 1e-9, (fewest - 0.51) / values, 32769 / values, 1e300, 2**70):
         ((place, message),) = problems_of({"id": "zfpy", "mode": 2, "rate": rate}, spec)
         assert place == "$.configuration.rate"
-        assert f"from {fewest} to 32768" in message
+        assert f"expected {fewest} to 32768 bits per block" in message
     array = np.ones(spec.shape, dtype)
     for rate in (fewest / values, 32768 / values):
         codec = array_codec({"id": "zfpy", "mode": 2, "rate": rate}, array)

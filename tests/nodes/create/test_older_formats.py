@@ -91,7 +91,7 @@ def test_only_what_everybody_reads_again_is_recorded() -> None:
 
 def test_what_numcodecs_cannot_read_again_is_refused() -> None:
     chain = [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]
-    with pytest.raises(ArgumentError, match="cannot read again"):
+    with pytest.raises(ArgumentError, match="numcodecs cannot read other formats"):
         made(data=DATA, compressors={"id": "lzma", "filters": chain})
     store, _ = made(data=DATA, compressors={"id": "lzma", "format": 3, "filters": chain})
     assert (omnizarr.open_array(store)[...] == DATA).all()
@@ -99,7 +99,7 @@ def test_what_numcodecs_cannot_read_again_is_refused() -> None:
 
 def test_differences_of_times_that_would_be_lost_are_refused() -> None:
     spans = np.array([1, "NaT", 3], "m8[s]")
-    with pytest.raises(omnizarr.OmnizarrError, match="`<i8` has no NaT"):
+    with pytest.raises(omnizarr.OmnizarrError, match="expected no NaT"):
         made(data=spans, filters=[{"id": "delta", "dtype": "<m8[s]"}])
     for dtype in ("m8[s]", "M8[s]"):
         store, _ = made(data=spans.view(dtype), filters=[{"id": "delta", "dtype": "<i8"}])
@@ -286,7 +286,7 @@ def test_V24_A56_objects_need_a_codec(options: Any) -> None:
 @pytest.mark.parametrize("given", ["pickle", {"id": "pickle"}, numcodecs.Pickle(), Pickle()], ids=repr)
 def test_A61_nobody_writes_pickles_by_a_name(given: Any) -> None:
     store = omnizarr.MemoryStore()
-    with pytest.raises(MetadataError, match="pickle can run any program"):
+    with pytest.raises(MetadataError, match="`pickle` can execute arbitrary code"):
         omnizarr.create_array(store, shape=3, dtype=object, filters=[given], zarr_format=2)
     assert list(store.list()) == []
 

@@ -1,9 +1,9 @@
-"""The codecs of numcodecs, which documents of version 2 name by an `id` and those of version 3 as `numcodecs.<id>`.
+"""The codecs of numcodecs. v2 documents name them by an `id`, v3 documents by `numcodecs.<id>`.
 
 from omnizarr.codecs.numcodecs_ import Delta, Lzma
 omnizarr.create_array(..., filters=[Delta("<i4")], compressors=[Lzma(preset=1)])
 
-There are many, and most programs use none of them: each is imported when its name is first met.
+Each module is imported at first use, because most programs need none of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REGISTERED = {
     "zlib": "zlib_:Zlib",
     "zstd": "core_aliases:NumcodecsZstd",
 }
-"""The ids that zarr-python 3 knows too, with the prefix `numcodecs.`; where their classes are."""
+"""The ids that zarr-python 3 also supports, under the prefix `numcodecs.`, and the location of their classes."""
 
 PRIVATE = {
     "base64": "base64_:Base64",
@@ -48,11 +48,11 @@ PRIVATE = {
     "pickle": "objects.pickle_:Pickle",
     "vlen-array": "objects.vlen_array:VlenArray",
 }
-"""The ids that only documents of version 2 hold."""
+"""The ids that only v2 documents contain, and the location of their classes."""
 
-_PLACES = {
-    place.partition(":")[2]: place
-    for place in (
+_LAZY = {
+    location.partition(":")[2]: location
+    for location in (
         *REGISTERED.values(),
         *PRIVATE.values(),
         "foreign:Foreign",
@@ -61,25 +61,25 @@ _PLACES = {
     )
 }
 
-__all__ = ["PRIVATE", "REGISTERED", *sorted(_PLACES)]  # they are names
+__all__ = ["PRIVATE", "REGISTERED", *sorted(_LAZY)]  # the keys of `_LAZY` are names of this module
 
-_ADDRESSES = {
+_ZARRS_URL_PARTS = {
     "bz2": "bytes_to_bytes",
     "fletcher32": "bytes_to_bytes",
     "pcodec": "array_to_bytes",
     "zfpy": "array_to_bytes",
 }
-"""Those that zarrs once named by addresses, in which this comes before the id."""
+"""Codecs that old versions of zarrs named by a URL, and the part of that URL before the id."""
 
-for _id, _place in REGISTERED.items():
-    _aliases = (f"https://codec.zarrs.dev/{_ADDRESSES[_id]}/{_id}",) if _id in _ADDRESSES else ()
-    codecs.offer(f"numcodecs.{_id}", f"{__name__}.{_place}", aliases=_aliases)
+for _id, _location in REGISTERED.items():
+    _aliases = (f"https://codec.zarrs.dev/{_ZARRS_URL_PARTS[_id]}/{_id}",) if _id in _ZARRS_URL_PARTS else ()
+    codecs.offer(f"numcodecs.{_id}", f"{__name__}.{_location}", aliases=_aliases)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in _LAZY:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    module, _, attribute = _PLACES[name].partition(":")
+    module, _, attribute = _LAZY[name].partition(":")
     return getattr(import_module(f"{__name__}.{module}"), attribute)
 
 

@@ -1,5 +1,4 @@
-"""What the codecs of numcodecs have in common: an id, and a configuration that stands in documents of versions 2 and 3
-alike."""
+"""`Numcodec`, the base of the numcodecs codecs: an id, and a configuration with the same members in v2 and v3."""
 
 from __future__ import annotations
 
@@ -17,10 +16,10 @@ __all__ = ["Numcodec", "dtype_name", "to_typestr"]
 
 
 class Numcodec(Codec):
-    """A codec of numcodecs. The fields of the dataclass are the members of its configuration, by the same names."""
+    """A codec of numcodecs. The fields of the dataclass are the members of its configuration."""
 
     id: ClassVar[str]
-    """Its name in documents of version 2."""
+    """The name in v2 documents."""
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Self | None:
@@ -28,7 +27,7 @@ class Numcodec(Codec):
 
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        """Reads the object of a document of version 2, without its `id`, found at `path`."""
+        """Parse the object at `path` of a v2 document; `config` is this object without its `id`."""
         return cls._create(read_config(cls, config, path, problems), path, problems)
 
     @classmethod
@@ -37,7 +36,7 @@ class Numcodec(Codec):
             return None
         try:
             return cls(**arguments)
-        except ArgumentError as error:  # members that are right one by one and not together
+        except ArgumentError as error:  # members that are valid alone, but not together
             problems.add(f"{path}.{error.argument}", error.message)
             return None
 
@@ -45,24 +44,24 @@ class Numcodec(Codec):
         return {name: getattr(self, name) for name in members(type(self))}
 
     def to_json(self) -> dict[str, Json]:
-        """With a configuration even where it is empty: zarr-python refuses these codecs without one."""
+        """Always includes `configuration`, even if empty, because zarr-python requires it for these codecs."""
         return {"name": self.name, "configuration": self.configuration()}
 
     def to_config(self) -> dict[str, Json]:
-        """What a document of version 2 holds beside the `id`: all that numcodecs itself writes, in its order."""
+        """The members beside `id` in a v2 document: all that numcodecs writes, in the same order."""
         return self.configuration()
 
 
-_TYPE_STRING = re.compile(r"[<>=|]?[A-Zb-z?][A-Za-z0-9_]*(\[[0-9]*[A-Za-zμ]+\])?")  # no list of fields, no "a5"
+_TYPESTR = re.compile(r"[<>=|]?[A-Zb-z?][A-Za-z0-9_]*(\[[0-9]*[A-Za-zμ]+\])?")  # no list of fields, no "a5"
 
 
-_LARGEST = 2**20
-"""Bytes of an element, which may be text of a fixed length: NumPy takes a hundred times as much to make text of a
-number."""
+_MAX_ITEMSIZE = 2**20
+"""Limit for the bytes of an element, for example of fixed-length text. NumPy needs a hundred times as much memory to
+convert a number to such text."""
 
 
-def _dtype(value: Json) -> np.dtype[Any] | None:
-    if not isinstance(value, str) or len(value) > 40 or not _TYPE_STRING.fullmatch(value):
+def _parse_dtype(value: Json) -> np.dtype[Any] | None:
+    if not isinstance(value, str) or len(value) > 40 or not _TYPESTR.fullmatch(value):
         return None
     try:
         return np.dtype(value)
@@ -70,20 +69,21 @@ def _dtype(value: Json) -> np.dtype[Any] | None:
         return None
 
 
-def dtype_name(kinds: str, what: str, *, optional: bool = False) -> Rule:
-    """A NumPy type of one of the `kinds`, spelled as NumPy does; `what` completes the sentence "expected …"."""
+def dtype_name(kinds: str, expected: str, *, optional: bool = False) -> Rule:
+    """A rule for the text of a NumPy type of one of the `kinds`. `expected` completes the error "expected …"."""
 
     def accepts(value: Json) -> bool:
-        dtype = _dtype(value)
-        return dtype is not None and dtype.kind in kinds and 0 < dtype.itemsize <= _LARGEST
+        dtype = _parse_dtype(value)
+        return dtype is not None and dtype.kind in kinds and 0 < dtype.itemsize <= _MAX_ITEMSIZE
 
-    return rule(what, accepts, optional=optional)
+    return rule(expected, accepts, optional=optional)
 
 
 def to_typestr(value: Any) -> Any:
-    """What a program gives for a type, as documents spell it; what is no type stays as it is, for the check."""
+    """The text of a type that was given as text, class or dtype. Other values are returned unchanged, for `check` to
+    reject."""
     if isinstance(value, str):
-        value = _dtype(value) or value
+        value = _parse_dtype(value) or value
     elif isinstance(value, type):
         try:
             value = np.dtype(value)

@@ -1,4 +1,4 @@
-"""`base64`: bytes as text."""
+"""`base64`: bytes as Base64 text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Base64", "BoundBase64"]
 
 @dataclass(frozen=True, slots=True)
 class Base64(Numcodec, BytesCodec):
-    """`{"id": "base64"}`: the standard alphabet, padded, in one line."""
+    """`{"id": "base64"}`: the standard alphabet, with padding, without line breaks."""
 
     name: ClassVar[str] = "numcodecs.base64"
     id: ClassVar[str] = "base64"
@@ -27,8 +27,8 @@ class Base64(Numcodec, BytesCodec):
 
 
 class BoundBase64(BoundBytesCodec):
-    """Letters of no meaning, such as ends of lines, are skipped, as numcodecs does; for as many of them as
-    there are others there is room."""
+    """A bound `Base64`. Like numcodecs, `decode` skips other characters, such as line breaks; the size limit allows
+    as many of them as there are characters of the alphabet."""
 
     pace = 600
 
@@ -36,7 +36,7 @@ class BoundBase64(BoundBytesCodec):
 
     def __init__(self, spec: ByteSpec) -> None:
         self._spec = spec
-        self.encoded = ByteSpec(None, 2 * _length(spec.limit) + 4096)
+        self.encoded = ByteSpec(None, 2 * _encoded_size(spec.limit) + 4096)
 
     def encode(self, data: Buffer) -> Buffer:
         return binascii.b2a_base64(data, newline=False)
@@ -52,5 +52,5 @@ class BoundBase64(BoundBytesCodec):
         return decoded
 
 
-def _length(count: int) -> int:
+def _encoded_size(count: int) -> int:
     return -(-count // 3) * 4

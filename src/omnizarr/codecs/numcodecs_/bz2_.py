@@ -1,4 +1,4 @@
-"""`bz2`: streams of bzip2."""
+"""`bz2`: bzip2 streams."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["BoundBz2", "Bz2"]
 def _library() -> Any:
     try:
         return import_library("bz2")
-    except ImportError:  # some builds of Python are without it
-        raise CodecError("bz2", "this Python was built without it") from None
+    except ImportError:  # some builds of Python lack it
+        raise CodecError("bz2", "this build of Python lacks the module `bz2`") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Bz2(Numcodec, BytesCodec):
-    """`{"id": "bz2", "level": 1}`: blocks of 1 to 9 times 100 kB."""
+    """`{"id": "bz2", "level": 1}`: the level is the block size in units of 100 kB, from 1 to 9."""
 
     name: ClassVar[str] = "numcodecs.bz2"
     id: ClassVar[str] = "bz2"
@@ -41,7 +41,7 @@ class Bz2(Numcodec, BytesCodec):
 
 
 class BoundBz2(BoundBytesCodec):
-    """Reads any number of streams, as bzip2 makes them of large data in several threads."""
+    """A bound `Bz2`. It reads several streams, which parallel implementations of bzip2 write for large data."""
 
     pace = 40
 

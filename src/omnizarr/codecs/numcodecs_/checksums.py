@@ -1,4 +1,4 @@
-"""`crc32`, `crc32c`, `adler32`, `fletcher32` and `jenkins_lookup3`: a check sum of four bytes beside the data."""
+"""`crc32`, `crc32c`, `adler32`, `fletcher32` and `jenkins_lookup3`: a checksum of four bytes beside the data."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _LOCATION = choice("start", "end", optional=True)
 
 @cache
 def _deflate() -> Any:
-    return import_library("deflate")  # its check sums are ten times as fast as zlib's
+    return import_library("deflate")  # its checksums are ten times as fast as those of zlib
 
 
 @dataclass(frozen=True, slots=True)
 class Crc32(Numcodec, BytesCodec):
-    """`{"id": "crc32", "location": "start"}`: the check sum of gzip."""
+    """`{"id": "crc32", "location": "start"}`: the checksum of gzip."""
 
     name: ClassVar[str] = "numcodecs.crc32"
     id: ClassVar[str] = "crc32"
@@ -48,7 +48,7 @@ class Crc32(Numcodec, BytesCodec):
 
 @dataclass(frozen=True, slots=True)
 class Adler32(Numcodec, BytesCodec):
-    """`{"id": "adler32", "location": "start"}`: the check sum of zlib."""
+    """`{"id": "adler32", "location": "start"}`: the checksum of zlib."""
 
     name: ClassVar[str] = "numcodecs.adler32"
     id: ClassVar[str] = "adler32"
@@ -64,7 +64,7 @@ class Adler32(Numcodec, BytesCodec):
 
 @dataclass(frozen=True, slots=True)
 class NumcodecsCrc32c(Numcodec, BytesCodec):
-    """`{"id": "crc32c", "location": "end"}`: at the end it is the core's `crc32c`."""
+    """`{"id": "crc32c", "location": "end"}`: the same as the core codec `crc32c` if the location is `end`."""
 
     name: ClassVar[str] = "numcodecs.crc32c"
     id: ClassVar[str] = "crc32c"
@@ -79,13 +79,13 @@ class NumcodecsCrc32c(Numcodec, BytesCodec):
 
 
 def _default_location(codec: Crc32 | Adler32 | NumcodecsCrc32c, location: Location) -> None:
-    if codec.location is None:  # numcodecs takes it for the default
+    if codec.location is None:  # numcodecs also accepts null for the default
         object.__setattr__(codec, "location", location)
 
 
 @dataclass(frozen=True, slots=True)
 class Fletcher32(Numcodec, BytesCodec):
-    """`{"id": "fletcher32"}`: the check sum of HDF5's filter, after the data."""
+    """`{"id": "fletcher32"}`: the checksum of the HDF5 filter, after the data."""
 
     name: ClassVar[str] = "numcodecs.fletcher32"
     id: ClassVar[str] = "fletcher32"
@@ -96,8 +96,8 @@ class Fletcher32(Numcodec, BytesCodec):
 
 def _fletcher32(data: Buffer) -> int:
     if not len(data):
-        return 0  # numcodecs fails here
-    # There is no function for the sum alone; the copy that this makes costs little beside it.
+        return 0  # numcodecs fails for empty data
+    # numcodecs has no function for the checksum alone; the copy that `encode` makes costs little in comparison.
     encoded = import_library("numcodecs.fletcher32").Fletcher32().encode(data)
     return int.from_bytes(encoded[-_LENGTH:], "little")
 
@@ -110,9 +110,9 @@ def _is_prefix(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JenkinsLookup3(Numcodec, BytesCodec):
-    """`{"id": "jenkins_lookup3", "initval": 0, "prefix": null}`: a hash that HDF5 uses, after the data. `prefix` are
-    bytes that are hashed before the data and not stored; numcodecs has no spelling for them in documents, we list
-    them."""
+    """`{"id": "jenkins_lookup3", "initval": 0, "prefix": null}`: a hash of HDF5, after the data. `prefix` contains
+    bytes that are hashed before the data, but not stored. numcodecs has no JSON form for them; omnizarr writes a list
+    of integers."""
 
     name: ClassVar[str] = "numcodecs.jenkins_lookup3"
     id: ClassVar[str] = "jenkins_lookup3"
@@ -138,7 +138,7 @@ def _jenkins(seed: int, prefix: bytes, data: Buffer) -> int:
 
 
 class BoundChecksum(BoundBytesCodec):
-    """Copies once to encode, and never to decode."""
+    """A bound codec of this module. `encode` copies the data once, `decode` does not copy."""
 
     pace = 3000
 
@@ -153,8 +153,8 @@ class BoundChecksum(BoundBytesCodec):
         self.encoded = ByteSpec(size, spec.limit + _LENGTH, spec.itemsize)
 
     def encode(self, data: Buffer) -> Buffer:
-        found = self._checksum(data).to_bytes(_LENGTH, "little")
-        return b"".join((found, data) if self._first else (data, found))
+        checksum = self._checksum(data).to_bytes(_LENGTH, "little")
+        return b"".join((checksum, data) if self._first else (data, checksum))
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         view = memoryview(data)
@@ -162,8 +162,10 @@ class BoundChecksum(BoundBytesCodec):
         if size < 0:
             raise CodecError(self._name, f"expected at least {_LENGTH} bytes, found {len(view)}")
         check_size(self._name, self._spec, size)
-        content, four = (view[_LENGTH:], view[:_LENGTH]) if self._first else (view[:size], view[size:])
-        stored, found = int.from_bytes(four, "little"), self._checksum(content)
-        if stored != found:
-            raise CodecError(self._name, f"the data are damaged: check sum {found:#010x}, stored was {stored:#010x}")
+        content, suffix = (view[_LENGTH:], view[:_LENGTH]) if self._first else (view[:size], view[size:])
+        stored, computed = int.from_bytes(suffix, "little"), self._checksum(content)
+        if stored != computed:
+            raise CodecError(
+                self._name, f"the data are damaged: expected checksum {stored:#010x}, found {computed:#010x}"
+            )
         return content

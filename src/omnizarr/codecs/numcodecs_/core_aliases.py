@@ -1,8 +1,7 @@
-"""`blosc`, `zstd` and `gzip` under the names that zarr-python 3 gave them beside the core's: the same bytes, spelled
-another way.
+"""`numcodecs.blosc`, `numcodecs.zstd` and `numcodecs.gzip`: the core codecs under the names and with the members of
+numcodecs. They store the same bytes.
 
-Documents of version 2 mean the same by `blosc`, `zstd` and `gzip`; there the core's codecs stand for them, by way of
-`core` and `of`.
+The codecs `blosc`, `zstd` and `gzip` of v2 documents are read as core codecs. `core` and `of` convert between the two.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ Compressor = Literal["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"]
 ShuffleName = Literal["noshuffle", "shuffle", "bitshuffle"]
 _SHUFFLES: tuple[ShuffleName, ...] = get_args(ShuffleName)  # in the order of numcodecs' numbers
 _AUTOMATIC = -1
-_USUAL_DEFLATE = 6
-_HIGHEST_ZSTD = 22
+_DEFAULT_DEFLATE_LEVEL = 6
+_MAX_ZSTD_LEVEL = 22
 
 
 @dataclass(frozen=True, slots=True)
 class NumcodecsBlosc(Numcodec, BytesCodec):
-    """`{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`: shuffling is 0 none, 1 of bytes,
-    2 of bits, −1 whichever suits the elements."""
+    """`{"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}`. `shuffle` is 0 (none), 1 (bytes),
+    2 (bits) or −1 (chosen by the element size)."""
 
     name: ClassVar[str] = "numcodecs.blosc"
     id: ClassVar[str] = "blosc"
@@ -45,7 +44,7 @@ class NumcodecsBlosc(Numcodec, BytesCodec):
         check(self)
 
     def configuration(self) -> dict[str, Json]:
-        """Without a `typesize` that nobody gave: numcodecs writes none either, and old releases know none."""
+        """Omits a `typesize` of None, like numcodecs; old releases of it do not know this member."""
         members = super(NumcodecsBlosc, self).configuration()
         if self.typesize is None:
             del members["typesize"]
@@ -53,13 +52,13 @@ class NumcodecsBlosc(Numcodec, BytesCodec):
 
     @property
     def core(self) -> Blosc:
-        """The core's codec that reads and writes the same."""
+        """The core codec with the same stored bytes."""
         shuffle = None if self.shuffle == _AUTOMATIC else _SHUFFLES[self.shuffle]
         return Blosc(self.cname, self.clevel, shuffle, self.typesize, self.blocksize)
 
     @classmethod
     def of(cls, core: Blosc) -> Self:
-        """The other way round. The size of an element is left to numcodecs, which sees it."""
+        """The numcodecs form of a core codec, without `typesize`, which numcodecs derives from the array."""
         shuffle = _AUTOMATIC if core.shuffle is None else _SHUFFLES.index(core.shuffle)
         return cls(core.cname, core.clevel, shuffle, core.blocksize)
 
@@ -69,7 +68,7 @@ class NumcodecsBlosc(Numcodec, BytesCodec):
 
 @dataclass(frozen=True, slots=True)
 class NumcodecsZstd(Numcodec, BytesCodec):
-    """`{"id": "zstd", "level": 0, "checksum": false}`. Of levels that are too high the library takes the highest."""
+    """`{"id": "zstd", "level": 0, "checksum": false}`. The library reads levels above its maximum as the maximum."""
 
     name: ClassVar[str] = "numcodecs.zstd"
     id: ClassVar[str] = "zstd"
@@ -82,24 +81,23 @@ class NumcodecsZstd(Numcodec, BytesCodec):
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
         checksum = config.get("checksum")
-        if checksum in ("YES", "NO"):  # GDAL's words
+        if checksum in ("YES", "NO"):  # written by GDAL
             config = config | {"checksum": checksum == "YES"}
         return cls._create(read_config(cls, config, path, problems), path, problems)
 
     def configuration(self) -> dict[str, Json]:
-        """Without a `checksum` that there is not: numcodecs knew none before 0.13, and TensorStore knows none in
-        version 2."""
-        found: dict[str, Json] = {"level": self.level}
-        return found | {"checksum": True} if self.checksum else found
+        """Omits a false `checksum`, because numcodecs before 0.13 and TensorStore (in v2) do not know this member."""
+        members: dict[str, Json] = {"level": self.level}
+        return members | {"checksum": True} if self.checksum else members
 
     @property
     def core(self) -> Zstd:
-        """The core's codec that reads and writes the same."""
-        return Zstd(min(self.level, _HIGHEST_ZSTD), self.checksum)
+        """The core codec with the same stored bytes."""
+        return Zstd(min(self.level, _MAX_ZSTD_LEVEL), self.checksum)
 
     @classmethod
     def of(cls, core: Zstd) -> Self:
-        """The other way round."""
+        """The numcodecs form of a core codec."""
         return cls(core.level, core.checksum)
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundZstd:
@@ -108,7 +106,7 @@ class NumcodecsZstd(Numcodec, BytesCodec):
 
 @dataclass(frozen=True, slots=True)
 class NumcodecsGzip(Numcodec, BytesCodec):
-    """`{"id": "gzip", "level": 1}`; −1 is the library's choice."""
+    """`{"id": "gzip", "level": 1}`. A level of −1 means the library's default."""
 
     name: ClassVar[str] = "numcodecs.gzip"
     id: ClassVar[str] = "gzip"
@@ -119,12 +117,12 @@ class NumcodecsGzip(Numcodec, BytesCodec):
 
     @property
     def core(self) -> Gzip:
-        """The core's codec that reads and writes the same."""
-        return Gzip(_USUAL_DEFLATE if self.level < 0 else self.level)
+        """The core codec with the same stored bytes."""
+        return Gzip(_DEFAULT_DEFLATE_LEVEL if self.level < 0 else self.level)
 
     @classmethod
     def of(cls, core: Gzip) -> Self:
-        """The other way round."""
+        """The numcodecs form of a core codec."""
         return cls(core.level)
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundGzip:

@@ -1,5 +1,7 @@
-"""A filter that stands behind bytes: in version 2 the filters are one list, in which an array codec may follow upon a
-codec that gives bytes, and takes these for the elements that its configuration names."""
+"""`FilterOnBytes`: an array filter that follows a codec with bytes as output.
+
+The filter list of v2 allows this. The filter interprets the bytes as elements of the type in its configuration.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ __all__ = ["BoundFilterOnBytes", "FilterOnBytes"]
 
 @dataclass(frozen=True, slots=True)
 class FilterOnBytes(BytesCodec):
-    """`filter`, taking bytes and giving bytes."""
+    """An array filter as a bytes → bytes codec."""
 
     name: ClassVar[str] = "numcodecs.over_bytes"
     private: ClassVar[bool] = True
@@ -26,7 +28,7 @@ class FilterOnBytes(BytesCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Codec | None:
-        raise AssertionError("it stands in no document; the filter does")
+        raise AssertionError("documents contain the filter itself, never FilterOnBytes")
 
     def configuration(self) -> dict[str, Json]:
         return self.filter.configuration()
@@ -35,20 +37,22 @@ class FilterOnBytes(BytesCodec):
         filter = self.filter
         decoded, encoded = filter.decoded_dtype, filter.encoded_dtype
         if decoded is None or encoded is None:
-            problems.add(path, f"`{filter.name}` takes an array, and cannot stand behind a codec that gives bytes")
+            problems.add(path, f"codec `{filter.name}` encodes arrays and cannot follow a codec with bytes as output")
             return None
         if spec.size is not None and spec.size % decoded.itemsize:
-            problems.add(path, f"{spec.size} bytes cannot be divided into elements of type {decoded.str}")
+            problems.add(
+                path, f"codec `{filter.name}`: expected whole elements of type {decoded.str}, found {spec.size} bytes"
+            )
             return None
         reason = filter.unsupported_reason(native(decoded))
         if reason is not None:
-            problems.add(path, f"`{filter.name}` cannot be used: {reason}")
+            problems.add(path, f"codec `{filter.name}` does not support its own `dtype` {decoded.str}: {reason}")
             return None
         return BoundFilterOnBytes(spec, filter, decoded, encoded)
 
 
 class BoundFilterOnBytes(BoundBytesCodec):
-    """Bytes in the byte orders that the filter's configuration names, on both sides."""
+    """A bound `FilterOnBytes`. Input and output have the byte orders of the filter's configuration."""
 
     __slots__ = ("_decoded", "_encoded", "_filter", "_spec", "encoded")
 
@@ -57,11 +61,11 @@ class BoundFilterOnBytes(BoundBytesCodec):
         self._filter = filter
         self._decoded = decoded
         self._encoded = encoded
-        size = None if spec.size is None else self._length(spec.size)
-        self.encoded = ByteSpec(size, self._length(spec.limit), encoded.itemsize)
+        size = None if spec.size is None else self._encoded_size(spec.size)
+        self.encoded = ByteSpec(size, self._encoded_size(spec.limit), encoded.itemsize)
 
-    def _length(self, decoded: int) -> int:
-        (count,) = self._filter.encoded_shape((decoded // self._decoded.itemsize,))
+    def _encoded_size(self, size: int) -> int:
+        (count,) = self._filter.encoded_shape((size // self._decoded.itemsize,))
         return count * self._encoded.itemsize
 
     def encode(self, data: Buffer) -> Buffer:
@@ -75,11 +79,11 @@ class BoundFilterOnBytes(BoundBytesCodec):
 
     def _apply(self, function: Any, data: Buffer, before: np.dtype[Any], after: np.dtype[Any]) -> Buffer:
         if len(data) % before.itemsize:
-            raise CodecError(self._filter.id, f"{len(data)} bytes cannot be divided into elements of type {before.str}")
+            raise CodecError(self._filter.id, f"expected whole elements of type {before.str}, found {len(data)} bytes")
         try:
             with np.errstate(all="ignore"):
                 elements = np.frombuffer(data, before).astype(native(before), copy=False)
-                found = np.ascontiguousarray(function(elements), after)
+                result = np.ascontiguousarray(function(elements), after)
         except (TypeError, ValueError, OverflowError, MemoryError) as error:
             raise CodecError(self._filter.id, str(error) or "not enough memory") from None
-        return found.view(np.uint8).data
+        return result.view(np.uint8).data

@@ -1,8 +1,7 @@
-"""Codecs that others have registered with numcodecs: used through it, without a look inside.
+"""Codecs that other packages register with numcodecs.
 
-Behind bytes such a codec gets bytes. Directly behind the array it gets an array, as zarr-python gives it, because it
-may want to know the shape and the type. How much memory it takes is its own affair; what it gives is checked
-afterwards.
+After a codec with bytes as output, such a codec gets bytes. As the first one it gets the array, as in zarr-python,
+because it may depend on shape and type. Its memory use is not limited, but the size of its results is checked.
 """
 
 from __future__ import annotations
@@ -38,18 +37,18 @@ __all__ = ["Foreign", "ForeignArray", "is_in_numcodecs", "numcodecs_ids"]
 
 
 def numcodecs_ids() -> set[str]:
-    """The ids that numcodecs knows, those that other packages offer to it included."""
+    """The ids that numcodecs knows, including those that other packages register."""
     registry = import_library("numcodecs.registry")
     return {name for name in (*registry.codec_registry, *registry.entries) if isinstance(name, str)}
 
 
 def is_in_numcodecs(id: str) -> bool:
-    """Whether numcodecs knows a codec of that id."""
+    """Whether numcodecs knows a codec with this id."""
     return id in numcodecs_ids()
 
 
 class _Foreign(Codec):
-    """A codec as its configuration, `id` included, which nobody here understands."""
+    """Base of `Foreign` and `ForeignArray`: a codec with an opaque configuration, which includes the `id`."""
 
     private: ClassVar[bool] = True
     config: dict[str, Json]
@@ -60,12 +59,12 @@ class _Foreign(Codec):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """As messages call it: by the id, since zarr-python has no name for it in version 3 either."""
+        """The id, for error messages. zarr-python has no v3 name for these codecs."""
         return self.id
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Codec | None:
-        raise AssertionError("it stands in documents of version 2 alone")
+        raise AssertionError("only v2 documents contain such a codec")
 
     def configuration(self) -> dict[str, Json]:
         return dict(self.config)
@@ -77,17 +76,17 @@ class _Foreign(Codec):
         return hash(json.dumps(self.config, sort_keys=True, default=str))
 
     def create(self, path: str, problems: Problems) -> Any:
-        """numcodecs' own object, or None with a problem."""
+        """The codec object of numcodecs. If numcodecs rejects the configuration, add to `problems` and return None."""
         try:
             return import_library("numcodecs.registry").get_codec(dict(self.config))
-        except Exception as error:  # anything may happen in code that nobody here knows
-            problems.add(path, f"codec `{self.id}`, which numcodecs offers, refuses {describe(self.config)}: {error}")
+        except Exception as error:  # third-party code may raise anything
+            problems.add(path, f"codec `{self.id}` of numcodecs rejected {describe(self.config)}: {error}")
             return None
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign(_Foreign, BytesCodec):
-    """bytes → bytes."""
+    """A codec of numcodecs that encodes bytes."""
 
     config: dict[str, Json]
 
@@ -95,11 +94,11 @@ class Foreign(_Foreign, BytesCodec):
 
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        """Reads the object of a document of version 2; this one with its `id`."""
+        """The codec for the object of a v2 document. Unlike for other codecs, `config` includes the `id`."""
         return cls(config)
 
     def for_array(self, stored: np.dtype[Any]) -> ForeignArray:
-        """The same codec where it stands directly behind an array; `stored` is the type that it gets."""
+        """The codec as the first one, whose input is an array of type `stored`."""
         return ForeignArray(self.config, stored)
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundForeign | None:
@@ -108,7 +107,7 @@ class Foreign(_Foreign, BytesCodec):
 
 
 class BoundForeign(BoundBytesCodec):
-    """Gives the codec bytes, and takes whatever holds bytes."""
+    """A bound `Foreign`. It accepts any object with the buffer interface as result."""
 
     pace = 100
 
@@ -121,17 +120,17 @@ class BoundForeign(BoundBytesCodec):
         self.encoded = compressed(spec)
 
     def encode(self, data: Buffer) -> Buffer:
-        return _called(self._id, self._codec.encode, np.frombuffer(data, np.uint8))
+        return _call(self._id, self._codec.encode, np.frombuffer(data, np.uint8))
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        decoded = _called(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
+        decoded = _call(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
         check_size(self._id, self._spec, len(decoded))
         return decoded
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignArray(_Foreign, Serializer):
-    """array → bytes. `dtype` is the type that is stored, with its byte order."""
+    """A codec of numcodecs that encodes arrays. `dtype` is the stored type, with its byte order."""
 
     config: dict[str, Json]
     dtype: np.dtype[Any]
@@ -151,7 +150,7 @@ class ForeignArray(_Foreign, Serializer):
 
 
 class BoundForeignArray(BoundSerializer):
-    """Gives the codec an array in the byte order that is stored, and takes whatever holds its bytes."""
+    """A bound `ForeignArray`. It passes the array in the stored byte order."""
 
     __slots__ = ("_codec", "_id", "_sanitizer", "_spec", "_stored", "encoded")
 
@@ -164,10 +163,10 @@ class BoundForeignArray(BoundSerializer):
         self.encoded = compressed(ByteSpec(spec.nbytes, spec.nbytes))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        return _called(self._id, self._codec.encode, zeroed_padding(array, self._stored))
+        return _call(self._id, self._codec.encode, zeroed_padding(array, self._stored))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
-        decoded = _called(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
+        decoded = _call(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
         check_size(self._id, ByteSpec(self._spec.nbytes, self._spec.nbytes), len(decoded))
         array: npt.NDArray[Any] = np.ndarray(self._spec.shape, self._stored, decoded)
         try:
@@ -177,7 +176,7 @@ class BoundForeignArray(BoundSerializer):
 
 
 class BoundForeignObjects(BoundSerializer):
-    """Gives the codec an array of objects, and takes as many objects from it."""
+    """A bound `ForeignArray` for arrays of objects."""
 
     __slots__ = ("_codec", "_id", "_spec", "encoded")
 
@@ -188,25 +187,25 @@ class BoundForeignObjects(BoundSerializer):
         self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        return _called(self._id, self._codec.encode, np.ascontiguousarray(array).reshape(array.shape))
+        return _call(self._id, self._codec.encode, np.ascontiguousarray(array).reshape(array.shape))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         try:
-            found = np.asarray(self._codec.decode(np.frombuffer(data, np.uint8)))
-        except Exception as error:  # anything may happen in code that nobody here knows
+            array = np.asarray(self._codec.decode(np.frombuffer(data, np.uint8)))
+        except Exception as error:  # third-party code may raise anything
             raise CodecError(self._id, f"{type(error).__name__}: {error}") from None
         count = math.prod(self._spec.shape)
-        if found.dtype != np.dtype(object) or found.size != count:
-            raise CodecError(self._id, f"expected {count} objects, found {found.size} elements of type {found.dtype}")
-        return found.reshape(self._spec.shape)
+        if array.dtype != np.dtype(object) or array.size != count:
+            raise CodecError(self._id, f"expected {count} objects, found {array.size} elements of type {array.dtype}")
+        return array.reshape(self._spec.shape)
 
 
-def _called(id: str, function: Any, argument: npt.NDArray[Any]) -> memoryview:
+def _call(id: str, function: Any, argument: npt.NDArray[Any]) -> memoryview:
     try:
-        found = function(argument)
-        array = found if isinstance(found, np.ndarray) else np.frombuffer(found, np.uint8)
+        result = function(argument)
+        array = result if isinstance(result, np.ndarray) else np.frombuffer(result, np.uint8)
         if array.dtype.hasobject:
-            raise TypeError("it gave objects instead of bytes")
+            raise TypeError("expected bytes as result, found objects")
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-    except Exception as error:  # anything may happen in code that nobody here knows
+    except Exception as error:  # third-party code may raise anything
         raise CodecError(id, f"{type(error).__name__}: {error}") from None

@@ -1,4 +1,4 @@
-"""`lz4`: one block of LZ4 behind four bytes that hold the decoded size; not the frames of the `lz4` program."""
+"""`lz4`: one LZ4 block after a header of four bytes with the decoded size; not the frame format of the `lz4` tool."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from omnizarr.errors import CodecError
 __all__ = ["BoundLz4", "Lz4"]
 
 _HEADER = 4
-_LONGEST = 0x7E000000  # the library's own limit
-_BEST = 255  # a byte of a block stands for no more bytes than this
+_MAX_BYTES = 0x7E000000  # limit of the library
+_MAX_RATIO = 255  # decoded bytes per encoded byte
 
 
 @cache
@@ -29,7 +29,7 @@ def _library() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Lz4(Numcodec, BytesCodec):
-    """`{"id": "lz4", "acceleration": 1}`: larger numbers are faster and compress less."""
+    """`{"id": "lz4", "acceleration": 1}`: larger numbers are faster, with larger output."""
 
     name: ClassVar[str] = "numcodecs.lz4"
     id: ClassVar[str] = "lz4"
@@ -43,7 +43,7 @@ class Lz4(Numcodec, BytesCodec):
 
 
 class BoundLz4(BoundBytesCodec):
-    """The library believes the size in the header, so that is looked at before."""
+    """A bound `Lz4`. The library trusts the size in the header, so `decode` checks it first."""
 
     pace = 2000
 
@@ -55,8 +55,8 @@ class BoundLz4(BoundBytesCodec):
         self.encoded = compressed(spec)
 
     def encode(self, data: Buffer) -> Buffer:
-        if len(data) > _LONGEST:
-            raise CodecError("lz4", f"a block holds at most {_LONGEST} bytes, found {len(data)}")
+        if len(data) > _MAX_BYTES:
+            raise CodecError("lz4", f"expected at most {_MAX_BYTES} bytes for a block, found {len(data)}")
         try:
             encoded: bytes = _library().compress(data, self._acceleration)
         except (RuntimeError, ValueError) as error:
@@ -68,10 +68,10 @@ class BoundLz4(BoundBytesCodec):
             raise CodecError("lz4", f"expected at least {_HEADER} bytes, found {len(data)}")
         size = int.from_bytes(data[:_HEADER], "little")
         check_size("lz4", self._spec, size)
-        if size > _BEST * len(data) or size > _LONGEST:
-            raise CodecError("lz4", f"{len(data)} bytes cannot decode to {size}, as their header says")
+        if size > _MAX_RATIO * len(data) or size > _MAX_BYTES:
+            raise CodecError("lz4", f"the header declares {size} bytes, which {len(data)} encoded bytes cannot contain")
         if not size:
-            return b""  # the library takes it for an error
+            return b""  # the library raises for empty content
         room = out if out is not None and len(out) == size else np.empty(size, np.uint8).data
         try:
             _library().decompress(data, np.frombuffer(room, np.uint8))

@@ -1,5 +1,4 @@
-"""`lzma`: the LZMA family as Python's own module has it: .xz, .lzma, and bare data whose filters stand in the
-document."""
+"""`lzma`: the formats of Python's `lzma` module: .xz, .lzma, and raw data whose filters are in the document."""
 
 from __future__ import annotations
 
@@ -19,19 +18,19 @@ from omnizarr.errors import ArgumentError, CodecError
 __all__ = ["BoundLzma", "Lzma"]
 
 _XZ, _RAW = 1, 3
-_EXTREME = 2**31  # may be added to a preset
+_EXTREME = 2**31  # flag in a preset
 _MEMBERS = ["id", "preset", "dict_size", "lc", "lp", "pb", "mode", "nice_len", "mf", "depth", "dist", "start_offset"]
-_LEAST_DICTIONARY = 4096
+_MIN_DICTIONARY = 4096
 _MEMORY = 2**27
-"""How much memory a stream may ask for, beyond a multiple of what it may decode to; the largest preset takes half."""
+"""Memory limit for a stream, in addition to a multiple of its decoded size. The highest preset needs half of it."""
 
 
 @cache
 def _library() -> Any:
     try:
         return import_library("lzma")
-    except ImportError:  # some builds of Python are without it
-        raise CodecError("lzma", "this Python was built without it") from None
+    except ImportError:  # some builds of Python lack it
+        raise CodecError("lzma", "this build of Python lacks the module `lzma`") from None
 
 
 def _is_preset(value: Json) -> bool:
@@ -54,8 +53,8 @@ def _is_filter(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lzma(Numcodec, BytesCodec):
-    """`{"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null}`, the numbers being those of Python's
-    `lzma`. `filters` are given as a list of dictionaries, and kept as pairs."""
+    """`{"id": "lzma", "format": 1, "check": -1, "preset": null, "filters": null}`, with the constants of Python's
+    `lzma`. `filters` is given as a list of dictionaries, and kept as tuples of pairs."""
 
     name: ClassVar[str] = "numcodecs.lzma"
     id: ClassVar[str] = "lzma"
@@ -77,15 +76,15 @@ class Lzma(Numcodec, BytesCodec):
             pairs = tuple(tuple(dict(one).items()) for one in self.filters)
             object.__setattr__(self, "filters", pairs)
         if self.filters is not None and self.preset is not None:
-            raise ArgumentError(f"codec `{self.name}`: `filters` take the place of a `preset`", argument="preset")
+            raise ArgumentError(f"codec `{self.name}`: expected `filters` or `preset`, found both", argument="preset")
         if self.filters is None and self.format == _RAW:
-            raise ArgumentError(f"codec `{self.name}`: bare data (`format` 3) need `filters`", argument="filters")
+            raise ArgumentError(f"codec `{self.name}`: raw data (`format` 3) require `filters`", argument="filters")
         if self.format != _XZ and self.check > 0:
             raise ArgumentError(f"codec `{self.name}`: only .xz (`format` 1) has a `check`", argument="check")
 
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        # GDAL names a filter of its own there, which .xz data tell by themselves.
+        # GDAL writes a member `delta`. .xz data contain this information themselves.
         known = {name: value for name, value in config.items() if name != "delta"}
         return cls._create(read_config(cls, known, path, problems), path, problems)
 
@@ -96,8 +95,8 @@ class Lzma(Numcodec, BytesCodec):
     def resolved(self, itemsize: int) -> Lzma:
         if self.filters is not None and self.format != _RAW:
             raise ArgumentError(
-                f"codec `{self.name}`: numcodecs cannot read again what it stores with `filters` but as bare data "
-                "(`format` 3)",
+                f"codec `{self.name}`: `filters` requires raw data (`format` 3), because numcodecs cannot read other "
+                "formats with `filters`",
                 argument="filters",
             )
         return self
@@ -114,23 +113,26 @@ class Lzma(Numcodec, BytesCodec):
 
 
 class BoundLzma(BoundBytesCodec):
-    """Reads any number of .xz streams. A dictionary longer than the data is of no use and may be as long as a hostile
-    document likes, so it is cut where it stands in `filters`, and bounded where it stands in the stream."""
+    """A bound `Lzma`. It reads several .xz streams.
+
+    A dictionary longer than the data is useless, and a malicious document could request any size. So the size in
+    `filters` is reduced, and the memory for the size in a stream is limited.
+    """
 
     pace = 50
 
-    __slots__ = ("_codec", "_filters", "_most", "_spec", "encoded")
+    __slots__ = ("_codec", "_filters", "_max_size", "_spec", "encoded")
 
     def __init__(self, spec: ByteSpec, codec: Lzma) -> None:
         self._spec = spec
         self._codec = codec
-        self._most = spec.limit if spec.size is None else spec.size
+        self._max_size = spec.limit if spec.size is None else spec.size
         self._filters = None if codec.filters is None else [self._limit_dictionary(dict(one)) for one in codec.filters]
         self.encoded = compressed(spec)
 
     def _limit_dictionary(self, one: dict[str, int]) -> dict[str, int]:
         if "dict_size" in one:
-            one["dict_size"] = min(one["dict_size"], max(self._most, _LEAST_DICTIONARY))
+            one["dict_size"] = min(one["dict_size"], max(self._max_size, _MIN_DICTIONARY))
         return one
 
     def encode(self, data: Buffer) -> Buffer:
@@ -142,12 +144,12 @@ class BoundLzma(BoundBytesCodec):
         return encoded
 
     def decompressor(self) -> Any:
-        """A new one."""
+        """A new decompressor."""
         library = _library()
         try:
             if self._codec.format == _RAW:
                 return library.LZMADecompressor(_RAW, filters=self._filters)
-            return library.LZMADecompressor(self._codec.format, memlimit=min(_MEMORY + 2 * self._most, 2**62))
+            return library.LZMADecompressor(self._codec.format, memlimit=min(_MEMORY + 2 * self._max_size, 2**62))
         except (library.LZMAError, ValueError, TypeError, OverflowError, MemoryError) as error:
             raise CodecError("lzma", str(error) or "not enough memory") from None
 

@@ -1,4 +1,4 @@
-"""`pcodec`: standalone files of pco."""
+"""`pcodec`: the standalone format of pco."""
 
 from __future__ import annotations
 
@@ -51,19 +51,21 @@ class Pcodec(Numcodec, Serializer):
         check(self)
         if self.delta_encoding_order is not None and self.delta_spec not in ("auto", "try_consecutive"):
             raise ArgumentError(
-                f"codec `{self.name}`: `delta_encoding_order` is for `delta_spec` `try_consecutive`",
+                f"codec `{self.name}`: `delta_encoding_order` requires `delta_spec` `try_consecutive` or `auto`, "
+                f"found `{self.delta_spec}`",
                 argument="delta_encoding_order",
             )
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPcodec | None:
         if spec.dtype.str[1:] not in _TYPES:
-            problems.add(path, f"`{self.name}` takes numbers of 16 to 64 bits, and these are of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected numbers of 16 to 64 bits, found {spec.dtype}")
             return None
         return BoundPcodec(spec, self)
 
 
 class BoundPcodec(BoundSerializer):
-    """Decoding looks at the data alone, never at the configuration, and fills no more than a chunk."""
+    """A bound `Pcodec`. `decode` depends only on the data, not on the configuration, and never writes more than a
+    chunk."""
 
     __slots__ = ("_codec", "_spec", "encoded")
 
@@ -73,27 +75,27 @@ class BoundPcodec(BoundSerializer):
         self.encoded = compressed(ByteSpec(None, spec.nbytes))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        _library()  # says what is missing, which numcodecs does not
+        _library()  # raises MissingDependencyError, which numcodecs does not
         codec = import_library("numcodecs.pcodec").PCodec(**self._codec.configuration())
-        return bytes(_guarded(codec.encode, np.ascontiguousarray(array).reshape(-1)))
+        return bytes(_call(codec.encode, np.ascontiguousarray(array).reshape(-1)))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         count = math.prod(self._spec.shape)
-        array = _guarded(np.empty, count, self._spec.dtype)
-        progress = _guarded(_library().simple_decompress_into, bytes(data), array)
+        array = _call(np.empty, count, self._spec.dtype)
+        progress = _call(_library().simple_decompress_into, bytes(data), array)
         if progress.n_processed != count or not progress.finished:
-            found = progress.n_processed if progress.finished else f"more than {count}"
-            raise CodecError("pcodec", f"expected {count} elements, found {found}")
+            decoded_count = progress.n_processed if progress.finished else f"more than {count}"
+            raise CodecError("pcodec", f"expected {count} elements, found {decoded_count}")
         decoded: npt.NDArray[Any] = array.reshape(self._spec.shape)
         return decoded
 
 
-def _guarded(function: Any, *arguments: Any) -> Any:
+def _call(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
     except (TypeError, ValueError, RuntimeError, OverflowError, MemoryError) as error:
         raise CodecError("pcodec", str(error) or "not enough memory") from None
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what Rust makes of a bug that data have hit
+        if type(error).__name__ != "PanicException":  # raised when the Rust code panics
             raise
         raise CodecError("pcodec", "the data are damaged") from None

@@ -1,4 +1,4 @@
-"""`shuffle`: the first bytes of all elements, then all second bytes, and so on."""
+"""`shuffle`: stores the first bytes of all elements, then the second bytes, and so on."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from omnizarr.errors import CodecError
 
 __all__ = ["BoundShuffle", "Shuffle"]
 
-_MOST_STRIDES = 64
-"""How many bytes of an element are moved one by one; a transposed copy of a whole array is slower for few of them (a
-quarter of the speed for 4)."""
+_MAX_LOOP = 64
+"""Element size up to which a loop copies one byte position at a time. For small elements, a transposed copy of the
+whole array is slower (a quarter of the speed for 4 bytes)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffle(Numcodec, BytesCodec):
-    """`{"id": "shuffle", "elementsize": 4}`. Left None, it is the size of the array's elements, as in zarr-python 3; in
-    version 2 a missing one is 4."""
+    """`{"id": "shuffle", "elementsize": 4}`. None means the element size of the array, as in zarr-python 3. In v2
+    documents, a missing `elementsize` means 4."""
 
     name: ClassVar[str] = "numcodecs.shuffle"
     id: ClassVar[str] = "shuffle"
@@ -35,7 +35,7 @@ class Shuffle(Numcodec, BytesCodec):
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
         config = {"elementsize": 4, **config}
-        if config["elementsize"] == 0:  # netCDF writes so where it shuffles elements of the array's type
+        if config["elementsize"] == 0:  # netCDF's value for the element size of the array
             config["elementsize"] = None
         return cls._create(read_config(cls, config, path, problems), path, problems)
 
@@ -51,15 +51,13 @@ class Shuffle(Numcodec, BytesCodec):
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundShuffle | None:
         size = max(1, spec.itemsize if self.elementsize is None else self.elementsize)
         if spec.size is not None and spec.size % size:
-            problems.add(
-                f"{path}.configuration.elementsize", f"{spec.size} bytes cannot be divided into elements of {size}"
-            )
+            problems.add(f"{path}.configuration.elementsize", f"expected a divisor of {spec.size} bytes, found {size}")
             return None
         return BoundShuffle(spec, size)
 
 
 class BoundShuffle(BoundBytesCodec):
-    """Moves bytes, and changes none."""
+    """A bound `Shuffle`."""
 
     pace = 2000
 
@@ -71,31 +69,31 @@ class BoundShuffle(BoundBytesCodec):
         self.encoded = ByteSpec(spec.size, spec.limit)
 
     def encode(self, data: Buffer) -> Buffer:
-        return self._reorder(data, None, forth=True)
+        return self._reorder(data, None, shuffle=True)
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
         check_size("shuffle", self._spec, len(data))
-        return self._reorder(data, out, forth=False)
+        return self._reorder(data, out, shuffle=False)
 
-    def _reorder(self, data: Buffer, out: memoryview | None, *, forth: bool) -> Buffer:
+    def _reorder(self, data: Buffer, out: memoryview | None, *, shuffle: bool) -> Buffer:
         size = self._element
         if len(data) % size:
-            raise CodecError("shuffle", f"{len(data)} bytes cannot be divided into elements of {size}")
+            raise CodecError("shuffle", f"expected whole elements of {size} bytes, found {len(data)} bytes")
         if size == 1:
             return data
         source = np.frombuffer(data, np.uint8)
         room = out if out is not None and len(out) == len(data) else np.empty(len(data), np.uint8).data
         target = np.frombuffer(room, np.uint8)
-        elements, planes = (source, target) if forth else (target, source)
+        elements, planes = (source, target) if shuffle else (target, source)
         elements, planes = elements.reshape(-1, size), planes.reshape(size, len(data) // size)
-        if size > _MOST_STRIDES:
-            if forth:
+        if size > _MAX_LOOP:
+            if shuffle:
                 planes[...] = elements.T
             else:
                 elements[...] = planes.T
         else:
             for byte in range(size):
-                if forth:
+                if shuffle:
                     planes[byte] = elements[:, byte]
                 else:
                     elements[:, byte] = planes[byte]

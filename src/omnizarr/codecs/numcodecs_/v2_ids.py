@@ -1,4 +1,4 @@
-"""From the objects with an `id` in documents of version 2 to codecs, and back."""
+"""Conversion between codecs and the objects with an `id` of v2 documents."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from omnizarr.codecs.numcodecs_ import PRIVATE, REGISTERED
 __all__ = ["class_of", "codec_from_config", "config_of", "is_numcodecs_only", "known_ids"]
 
 _VLEN = ("vlen-utf8", "vlen-bytes")
-"""Registered codecs of version 3 that numcodecs has by the same names."""
+"""Registered v3 codecs that have the same names in numcodecs."""
 
 
 def known_ids() -> tuple[str, ...]:
-    """The ids that are understood here, without those that others offer to numcodecs."""
+    """The ids that omnizarr implements, without those that other packages register with numcodecs."""
     return tuple(sorted({*REGISTERED, *PRIVATE, *(id for id in _VLEN if codecs.get(id) is not None)}))
 
 
 def is_numcodecs_only(id: str) -> bool:
-    """Whether numcodecs means by it something that no codec of version 3 stores, even one of that name: its `packbits`
-    begins at the other end of a byte."""
+    """Whether no v3 codec stores the same bytes as the numcodecs codec `id`. There may be one of the same name: the
+    `packbits` of numcodecs has another bit order."""
     return (id in REGISTERED or id in PRIVATE) and id not in _TO_CORE
 
 
 def codec_from_config(config: Json, path: str, problems: Problems) -> Codec | None:
-    """The codec that an object at `path` stands for; adds to `problems` and gives None if there is none. Where a codec
-    of the core stores the same bytes, it is that one."""
+    """The codec of an object at `path`: the core codec if it stores the same bytes. If the object is invalid, add to
+    `problems` and return None."""
     if not isinstance(config, dict):
         problems.expected(path, "an object with the `id` of a codec", config)
         return None
@@ -44,58 +44,59 @@ def codec_from_config(config: Json, path: str, problems: Problems) -> Codec | No
     cls: Any = class_of(id)
     if cls is None:
         return _foreign(id, config, path, problems)
-    found: Any = cls.from_config({name: value for name, value in config.items() if name != "id"}, path, problems)
-    if found is not None and id in _TO_CORE:
-        return _TO_CORE[id](found)
-    codec: Codec | None = found
+    parsed: Any = cls.from_config({name: value for name, value in config.items() if name != "id"}, path, problems)
+    if parsed is not None and id in _TO_CORE:
+        return _TO_CORE[id](parsed)
+    codec: Codec | None = parsed
     return codec
 
 
 def class_of(id: str) -> type[Codec] | None:
-    """The codec that has an id here; None if there is none, or somebody else's."""
+    """The class of omnizarr for an id; None if omnizarr does not implement it."""
     if id in _VLEN:
         return codecs.get(id)
-    place = REGISTERED.get(id) or PRIVATE.get(id)
-    if place is None:
+    location = REGISTERED.get(id) or PRIVATE.get(id)
+    if location is None:
         return None
-    module, _, name = place.partition(":")
-    found: type[Codec] = getattr(import_module(f"{__package__}.{module}"), name)
-    return found
+    module, _, name = location.partition(":")
+    cls: type[Codec] = getattr(import_module(f"{__package__}.{module}"), name)
+    return cls
 
 
 _TO_CORE: dict[str, Callable[[Any], Codec]] = {
-    "blosc": lambda found: found.core,
-    "crc32c": lambda found: Crc32c() if found.location == "end" else found,
-    "gzip": lambda found: found.core,
-    "zstd": lambda found: found.core,
+    "blosc": lambda codec: codec.core,
+    "crc32c": lambda codec: Crc32c() if codec.location == "end" else codec,
+    "gzip": lambda codec: codec.core,
+    "zstd": lambda codec: codec.core,
 }
+"""Functions that return the core codec with the same stored bytes, by id."""
 
 
 def _foreign(id: str, config: dict[str, Json], path: str, problems: Problems) -> Codec | None:
-    from omnizarr.codecs.numcodecs_.foreign import Foreign, is_in_numcodecs  # imports numcodecs
+    from omnizarr.codecs.numcodecs_.foreign import Foreign, is_in_numcodecs  # lazy import: it loads numcodecs
 
     if is_in_numcodecs(id):
         return Foreign(config)
-    hint = problems.nearest(id, known_ids()) or "a package that registers it with numcodecs would have to be installed"
+    hint = problems.nearest(id, known_ids()) or "install a package that registers it with numcodecs"
     problems.add(f"{path}.id", f"unknown codec `{id}`", hint=hint)
     return None
 
 
 def config_of(codec: Codec) -> dict[str, Json] | None:
-    """The object, with its `id`, that stands for a codec in documents of version 2; None if there is none."""
+    """The object of a codec in v2 documents, including its `id`; None if v2 cannot express the codec."""
     from omnizarr.codecs.numcodecs_.core_aliases import NumcodecsBlosc, NumcodecsGzip, NumcodecsZstd
 
     if isinstance(codec, Crc32c):
         return {"id": "crc32c", "location": "end"}
-    known: Any = codec
+    numcodec: Any = codec
     if isinstance(codec, Blosc):
-        known = NumcodecsBlosc.of(codec)
+        numcodec = NumcodecsBlosc.of(codec)
     elif isinstance(codec, Gzip):
-        known = NumcodecsGzip.of(codec)
+        numcodec = NumcodecsGzip.of(codec)
     elif isinstance(codec, Zstd):
-        known = NumcodecsZstd.of(codec)
+        numcodec = NumcodecsZstd.of(codec)
     elif type(codec).__name__ == "FilterOnBytes":
-        known = known.filter
-    if not hasattr(known, "to_config"):
+        numcodec = numcodec.filter
+    if not hasattr(numcodec, "to_config"):
         return None
-    return {"id": known.id, **known.to_config()}
+    return {"id": numcodec.id, **numcodec.to_config()}

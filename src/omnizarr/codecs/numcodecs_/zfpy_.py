@@ -1,4 +1,4 @@
-"""`zfpy`: zfp streams with their header."""
+"""`zfpy`: zfp streams with a header."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _library() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Zfpy(Numcodec, Serializer):
-    """`{"id": "zfpy", "mode": 4, "tolerance": 0.01, "rate": -1, "precision": -1}`: `mode` says which of the others
-    counts, 2 the rate, 3 the precision, 4 the tolerance; −1 is without loss."""
+    """`{"id": "zfpy", "mode": 4, "tolerance": 0.01, "rate": -1, "precision": -1}`: `mode` selects one of the others, 2
+    the rate, 3 the precision, 4 the tolerance. A value of −1 means lossless."""
 
     name: ClassVar[str] = "numcodecs.zfpy"
     id: ClassVar[str] = "zfpy"
@@ -57,7 +57,7 @@ class Zfpy(Numcodec, Serializer):
 
     @property
     def arguments(self) -> dict[str, Json]:
-        """What the library is asked for."""
+        """The keyword arguments for the library."""
         name = _MODES[self.mode]
         return {name: getattr(self, name)}
 
@@ -74,29 +74,32 @@ class Zfpy(Numcodec, Serializer):
         if spec.dtype not in TYPES or len(spec.shape) > 4:
             problems.add(
                 path,
-                f"`{self.name}` takes int32, int64, float32 and float64 in up to 4 dimensions, "
-                f"and these are {spec.dtype} in {len(spec.shape)}",
+                f"codec `{self.name}`: expected int32, int64, float32 or float64 in at most 4 dimensions, "
+                f"found {spec.dtype} in {len(spec.shape)}",
             )
             return None
         if self.mode == _RATE and self.rate >= 0:
-            bits, fewest = block_bits(self.rate, len(spec.shape) or 1), min_block_bits(spec.dtype)
-            if not fewest <= bits <= MAX_BLOCK_BITS:
+            bits, least = block_bits(self.rate, len(spec.shape) or 1), min_block_bits(spec.dtype)
+            if not least <= bits <= MAX_BLOCK_BITS:
                 problems.add(
                     f"{path}.configuration.rate",
-                    f"leaves {bits} bits to a block, and one of {spec.dtype} has from {fewest} to {MAX_BLOCK_BITS}",
+                    f"expected {least} to {MAX_BLOCK_BITS} bits per block of {spec.dtype}, found {bits}",
                 )
                 return None
         return BoundZfpy(spec, self)
 
 
 def _without_arguments(members: dict[str, Json]) -> dict[str, Json]:
-    """numcodecs writes them for no reason, and ignores them."""
+    """The members without `compression_kwargs`, which numcodecs writes but ignores."""
     return {name: value for name, value in members.items() if name != "compression_kwargs"}
 
 
 class BoundZfpy(BoundSerializer):
-    """Decoding looks at the stream alone, never at the configuration. The library believes its header, and reads on
-    where a stream is cut off, so that the header is checked before, and zeros are put where it could read."""
+    """A bound `Zfpy`. `decode` depends only on the stream, not on the configuration.
+
+    The library trusts the header and reads beyond the end of a truncated stream. So `decode` checks the header, and
+    appends zeros where the library could read.
+    """
 
     __slots__ = ("_codec", "_spec", "encoded")
 
@@ -104,7 +107,7 @@ class BoundZfpy(BoundSerializer):
         self._spec = spec
         self._codec = codec
         blocks = math.prod(-(-length // SIDE) for length in spec.shape) * SIDE ** len(spec.shape)
-        room = max(spec.nbytes, blocks * spec.dtype.itemsize)  # blocks are whole, however thin the chunk is
+        room = max(spec.nbytes, blocks * spec.dtype.itemsize)  # blocks are whole, even if the chunk is thinner
         self.encoded = compressed(ByteSpec(None, room))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
@@ -119,17 +122,17 @@ class BoundZfpy(BoundSerializer):
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         library = _library()
-        padded = self._padded(bytes(data))
+        padded = self._pad(bytes(data))
         try:
             array: npt.NDArray[Any] = library.decompress_numpy(padded)
             return array.reshape(self._spec.shape)
         except (TypeError, ValueError, OverflowError, MemoryError, RuntimeError) as error:
             raise CodecError("zfpy", f"{type(error).__name__}: {error}") from None
 
-    def _padded(self, data: bytes) -> bytes:
-        """The stream, and as many zeros as the library could want to read; its header is right then."""
+    def _pad(self, data: bytes) -> bytes:
+        """Check the header of the stream, and append as many zeros as the library could read."""
         if len(data) < 16 or not data.startswith(_MAGIC):
-            raise CodecError("zfpy", "no zfp stream with a header")
+            raise CodecError("zfpy", "expected a zfp stream with a header, found other data")
         bits = int.from_bytes(data[4:24], "little")
         dtype, ndim = TYPES[bits & 3], (bits >> 2 & 3) + 1
         width = 48 // ndim
@@ -139,14 +142,16 @@ class BoundZfpy(BoundSerializer):
             raise CodecError("zfpy", f"expected {spec.dtype} of shape {spec.shape}, found {dtype} of {shape[::-1]}")
         mode = bits >> 52 & 0xFFF
         if mode < 0x800:
-            least = mode + 1  # of a fixed rate: all blocks have this many bits
+            least = mode + 1  # fixed rate: all blocks have this many bits
         elif mode == 0xFFF:
             least = (bits >> 64 & 0x7FFF) + 1
         else:
             least = 1
         blocks = math.prod(-(-length // SIDE) for length in shape)
         values = SIDE**ndim
-        most = 32 + values * (8 * dtype.itemsize + 1)  # exponent and the like; a bit for each plane beside its values
-        if len(data) < blocks * least // 8:  # no block is shorter, so a short stream takes little memory
-            raise CodecError("zfpy", f"the stream is cut off: {blocks} blocks of {least} bits in {len(data)} bytes")
+        most = 32 + values * (8 * dtype.itemsize + 1)  # exponent and flags; the values, and one more bit for each
+        if len(data) < blocks * least // 8:  # no block is shorter; this also limits the memory for a short stream
+            raise CodecError(
+                "zfpy", f"truncated stream: expected {blocks} blocks of {least} bits, found {len(data)} bytes"
+            )
         return data.ljust(24 + blocks * max(most, least) // 8 + 64, b"\0")

@@ -1,4 +1,4 @@
-"""`zlib`: DEFLATE in zlib's container."""
+"""`zlib`: DEFLATE in the zlib container."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from omnizarr.codecs.numcodecs_.base import Numcodec
 
 __all__ = ["Zlib"]
 
-_USUAL = 6  # what zlib means by −1
+_DEFAULT_LEVEL = 6  # zlib's meaning of −1
 
 
 @dataclass(frozen=True, slots=True)
 class Zlib(Numcodec, BytesCodec):
-    """`{"id": "zlib", "level": 1}`: 0 stores, 1 is fastest, 9 is smallest, −1 is the library's choice."""
+    """`{"id": "zlib", "level": 1}`: level 0 does not compress, 1 is fastest, 9 is smallest, −1 is the default."""
 
     name: ClassVar[str] = "numcodecs.zlib"
     id: ClassVar[str] = "zlib"
@@ -28,7 +28,7 @@ class Zlib(Numcodec, BytesCodec):
         check(self)
 
     def resolved(self, itemsize: int) -> Zlib:
-        return replace(self, level=_USUAL) if self.level < 0 else self  # not all readers take −1 for a level
+        return replace(self, level=_DEFAULT_LEVEL) if self.level < 0 else self  # not all readers accept −1
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundDeflate:
-        return BoundDeflate(spec, _USUAL if self.level < 0 else self.level, self.id, gzip=False)
+        return BoundDeflate(spec, _DEFAULT_LEVEL if self.level < 0 else self.level, self.id, gzip=False)

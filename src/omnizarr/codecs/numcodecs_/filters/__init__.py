@@ -1,1 +1,1 @@
-"""Filters of numcodecs: array → array codecs that work on one dimension of elements."""
+"""Array → array codecs of numcodecs (filters)."""

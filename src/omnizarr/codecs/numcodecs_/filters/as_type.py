@@ -1,4 +1,4 @@
-"""`astype`: elements cast to another type."""
+"""`astype`: casts elements to another type."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _KINDS = "biufcmMSU"
 
 @dataclass(frozen=True, slots=True)
 class AsType(Filter):
-    """`{"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"}`: what does not fit is lost without a word. A
-    `decode_dtype` left None is that of the array."""
+    """`{"id": "astype", "encode_dtype": "<f4", "decode_dtype": "<f8"}`. The cast loses silently what the type cannot
+    represent. A `decode_dtype` of None means the type of the array."""
 
     name: ClassVar[str] = "numcodecs.astype"
     id: ClassVar[str] = "astype"

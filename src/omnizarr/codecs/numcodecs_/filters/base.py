@@ -1,9 +1,8 @@
-"""What the filters have in common: array → array codecs that take elements of one type, in C order, for elements of
-another.
+"""`Filter` and `TypedFilter`, the bases of the numcodecs filters: elementwise codecs between two element types.
 
-The types in a configuration have a byte order, because numcodecs looks at stored bytes. Here arrays are native in
-memory, before a filter and behind it; `decoded_dtype` and `encoded_dtype` tell whoever chooses the serializer which
-byte order the configuration asks for.
+The types in a configuration have a byte order, because numcodecs works on stored bytes. In omnizarr, the input and
+output of a filter have native byte order. `decoded_dtype` and `encoded_dtype` tell `formats` the byte order of the
+configuration, so that it can choose the serializer.
 """
 
 from __future__ import annotations
@@ -28,39 +27,36 @@ Elements = npt.NDArray[Any]
 
 
 def native(dtype: str | np.dtype[Any]) -> np.dtype[Any]:
-    """The same type in this machine's byte order."""
+    """The type in native byte order."""
     return np.dtype(dtype).newbyteorder("=")
 
 
 def cast(array: Elements, dtype: np.dtype[Any]) -> Elements:
-    """The elements in another type, as a cast in C gives them. Of complex numbers the real part is left, about which
-    NumPy would warn."""
+    """Cast elements as C does. Of complex numbers it keeps the real part, without NumPy's warning."""
     if array.dtype.kind == "c" and dtype.kind in "iufmM":
         array = array.real
     return array.astype(dtype, copy=False)
 
 
 def _has_same_layout(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
-    """Whether elements of one type can be taken for elements of another: integers, times and truths are all counted in
-    whole bits."""
+    """Whether the bytes of one type can be read as the other type: equal types, or integers, times and booleans of
+    equal size."""
     return one == other or (one.itemsize == other.itemsize and one.kind in "iumM" and other.kind in "iumMb")
 
 
 class Filter(Numcodec, ArrayCodec):
-    """A filter. `encode_flat` and `decode_flat` take and give arrays of one dimension, in native byte order, and never
-    change what they are given."""
+    """A filter. `encode_flat` and `decode_flat` convert one-dimensional arrays in native byte order, and do not change
+    their argument."""
 
     @property
     @abstractmethod
     def decoded_dtype(self) -> np.dtype[Any] | None:
-        """The type that it takes arrays for, with the byte order of the configuration; None if it takes them as they
-        come."""
+        """The input type of `encode`, with the byte order of the configuration; None if it accepts any type."""
 
     @property
     @abstractmethod
     def encoded_dtype(self) -> np.dtype[Any] | None:
-        """The type of what it makes of them, with the byte order of the configuration; None if that is the type and
-        byte order of what it was given."""
+        """The output type of `encode`, with the byte order of the configuration; None if it equals the input type."""
 
     @abstractmethod
     def encode_flat(self, array: Elements) -> Elements: ...
@@ -69,60 +65,60 @@ class Filter(Numcodec, ArrayCodec):
     def decode_flat(self, array: Elements) -> Elements: ...
 
     def with_types(self, dtype: np.dtype[Any]) -> Filter:
-        """The same filter for arrays of this type, with no type left open; ArgumentError if it cannot take them."""
+        """The filter for arrays of this type, with missing types filled in. Raises ArgumentError if it does not support
+        the type."""
         return self
 
     def completed(self, dtype: np.dtype[Any]) -> Filter:
-        """The same for a new array, which must be of the type that the filter takes. Documents may hold others of the
-        same size: numcodecs looks at bytes alone, and whoever wrote them so reads them so."""
-        found = self.with_types(dtype)
-        taken = found.decoded_dtype
-        if taken is not None and not _has_same_layout(native(taken), native_order(dtype)):
+        """`with_types` for a new array, which must have the input type of the filter. Documents may have another type
+        of the same size, because numcodecs only interprets bytes."""
+        typed = self.with_types(dtype)
+        expected = typed.decoded_dtype
+        if expected is not None and not _has_same_layout(native(expected), native_order(dtype)):
             raise ArgumentError(
-                f"`{self.name}` takes elements of type {native(taken)}, and these are of type {dtype}",
-                argument="filters",
+                f"codec `{self.name}`: expected elements of type {native(expected)}, found {dtype}", argument="filters"
             )
-        return found
+        return typed
 
     def becomes(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         encoded = self.with_types(dtype).encoded_dtype
         return dtype if encoded is None else native(encoded)
 
     def unsupported_reason(self, dtype: np.dtype[Any]) -> str | None:
-        """Why it cannot take elements of this type at all; some types do not go together, and NumPy knows which."""
+        """Why the filter does not support elements of this type, or None. NumPy decides by a trial run."""
         try:
             with np.errstate(all="ignore"):
                 self.decode_flat(self.encode_flat(np.zeros(2, dtype)))
         except TypeError as error:
             return str(error)
         except (ValueError, OverflowError):
-            pass  # it is these elements that it cannot take
+            pass  # the values are invalid, not the type
         return None
 
     def encoded_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of what it makes of an array of that shape."""
+        """The shape after encoding, for arrays of this shape."""
         return shape
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None:
         try:
             codec = self.with_types(spec.dtype)
         except ArgumentError:
-            problems.add(path, f"`{self.name}` cannot take elements of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}` does not support elements of type {spec.dtype}")
             return None
         inner = spec.dtype if codec.decoded_dtype is None else native(codec.decoded_dtype)
         if spec.dtype.hasobject or inner.itemsize != spec.dtype.itemsize:
-            problems.add(path, f"`{self.name}` takes elements of type {inner}, and these are of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected elements of type {inner}, found {spec.dtype}")
             return None
         reason = codec.unsupported_reason(inner)
         if reason is not None:
-            problems.add(path, f"`{self.name}` cannot take elements of type {spec.dtype}: {reason}")
+            problems.add(path, f"codec `{self.name}` does not support elements of type {spec.dtype}: {reason}")
             return None
         return BoundFilter(codec, spec, inner)
 
 
 class TypedFilter(Filter):
-    """A filter whose configuration says what it takes, `dtype`, and what it makes of that, `astype`; `dtype` left None
-    is the type of the array, and `astype` left None is `dtype`."""
+    """A filter whose configuration contains its input type `dtype` and its output type `astype`. A `dtype` of None
+    means the type of the array, and an `astype` of None means `dtype`."""
 
     dtype: str | None
     astype: str | None
@@ -138,8 +134,8 @@ class TypedFilter(Filter):
     def with_types(self, dtype: np.dtype[Any]) -> TypedFilter:
         if self.dtype is not None:
             return self
-        found: Any = self
-        completed: TypedFilter = replace(found, dtype=dtype.str, astype=self.astype or dtype.str)
+        dataclass: Any = self
+        completed: TypedFilter = replace(dataclass, dtype=dtype.str, astype=self.astype or dtype.str)
         return completed
 
     @property
@@ -152,7 +148,7 @@ class TypedFilter(Filter):
 
 
 class BoundFilter(BoundArrayCodec):
-    """A filter and the chunks that it will meet."""
+    """A bound `Filter`."""
 
     __slots__ = ("_codec", "_inner", "_spec", "encoded")
 
@@ -167,7 +163,7 @@ class BoundFilter(BoundArrayCodec):
         flat = np.ascontiguousarray(array).reshape(-1)
         if flat.dtype != self._inner:
             if self._inner.kind == "b" and flat.size and flat.view(np.uint8).max() > 1:
-                raise CodecError(self._codec.id, "stores truths: an element is neither 0 nor 1")
+                raise CodecError(self._codec.id, "expected booleans, found an element other than 0 and 1")
             flat = flat.view(self._inner)
         return self._apply(self._codec.encode_flat, flat, self.encoded)
 
@@ -176,20 +172,20 @@ class BoundFilter(BoundArrayCodec):
         if decoded.dtype == self._spec.dtype:
             return decoded
         if self._spec.dtype.kind == "b":
-            return np.not_equal(decoded, 0)  # NumPy computes nonsense with truths that are neither 0 nor 1
+            return np.not_equal(decoded, 0)  # NumPy computes wrong results with booleans other than 0 and 1
         return decoded.view(self._spec.dtype)
 
     def _apply(self, function: Any, flat: Elements, spec: ChunkSpec) -> Elements:
         try:
             with np.errstate(all="ignore"):
-                found: Elements = function(flat)
-                return found.reshape(spec.shape)
+                result: Elements = function(flat)
+                return result.reshape(spec.shape)
         except (TypeError, ValueError, OverflowError, MemoryError) as error:
             raise CodecError(self._codec.id, str(error) or "not enough memory") from None
 
 
 def _fill(fill: Elements, dtype: np.dtype[Any]) -> Elements:
-    """The fill value of what is behind a filter: the same value in the other type, as zarr-python 3 takes it (A37)."""
+    """The fill value after a filter: the same value in the output type, as in zarr-python 3 (A37)."""
     try:
         with np.errstate(all="ignore"):
             return cast(fill, dtype)

@@ -1,4 +1,4 @@
-"""`bitround`: floats with only the first bits of their mantissas."""
+"""`bitround`: rounds the mantissas of floats to fewer bits."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _MANTISSAS = {"float16": 10, "float32": 23, "float64": 52}
 
 @dataclass(frozen=True, slots=True)
 class BitRound(Filter):
-    """`{"id": "bitround", "keepbits": 7}`: rounded to nearest, ties to even. Nothing is undone in decoding.
+    """`{"id": "bitround", "keepbits": 7}`: rounds to nearest, ties to even. Decoding changes nothing.
 
-    As in numcodecs but for one thing: there the rounding may carry a NaN of many set bits over into a number.
+    It differs from numcodecs in one case: there, rounding may turn a NaN with many set bits into a number.
     """
 
     name: ClassVar[str] = "numcodecs.bitround"
     id: ClassVar[str] = "bitround"
     keepbits: int = field(metadata=integer(0, 52))
     alias: bool = field(default=False, compare=False, repr=False)
-    """Whether a document of version 3 names it. There it is another name of the registered codec, which takes more
-    types, and zarrs wrote it for all of them (R127)."""
+    """Whether the codec comes from a v3 document. There the name is an alias of the registered codec `bitround`, which
+    supports more types, and zarrs wrote it for all of them (R127)."""
 
     def __post_init__(self) -> None:
         check(self)
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> BitRound | None:
-        found = super(BitRound, cls).parse(configuration, path, problems)
-        return None if found is None else cls(found.keepbits, alias=True)
+        codec = super(BitRound, cls).parse(configuration, path, problems)
+        return None if codec is None else cls(codec.keepbits, alias=True)
 
     @property
     def decoded_dtype(self) -> None:
@@ -50,14 +50,15 @@ class BitRound(Filter):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None:
         bits = _MANTISSAS.get(spec.dtype.name)
         if bits is None and self.alias:
-            from omnizarr.codecs.array_to_array.bit_round import BitRound as Registered  # hardly ever needed
+            from omnizarr.codecs.array_to_array.bit_round import BitRound as Registered  # lazy import: rarely needed
 
             return Registered(max(1, self.keepbits)).bind(spec, path, problems)
         if bits is None:
-            problems.add(path, f"`{self.name}` takes floats of 16 to 64 bits, and these are of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected floats of 16 to 64 bits, found {spec.dtype}")
         elif self.keepbits > bits:
             problems.add(
-                f"{path}.configuration.keepbits", f"{spec.dtype} has {bits} bits to keep, found {self.keepbits}"
+                f"{path}.configuration.keepbits",
+                f"expected at most {bits}, the mantissa bits of {spec.dtype}, found {self.keepbits}",
             )
         else:
             return BoundFilter(self, spec, spec.dtype)
@@ -68,7 +69,7 @@ class BitRound(Filter):
         if drop <= 0:
             return array
         bits = array.view(f"i{array.dtype.itemsize}")
-        # half of the last kept bit, less one unless that bit is set: exact halves go to the even neighbour
+        # Add half of the last kept bit, minus one unless that bit is set: ties round to even.
         rounded = bits + ((bits >> drop & 1) + ((1 << (drop - 1)) - 1))
         rounded &= -1 << drop
         encoded = rounded.view(array.dtype)

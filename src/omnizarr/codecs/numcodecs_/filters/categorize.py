@@ -1,4 +1,4 @@
-"""`categorize`: strings as the numbers of known labels."""
+"""`categorize`: stores strings as the numbers of known labels."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def _are_labels(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Categorize(Filter):
-    """`{"id": "categorize", "labels": ["male", "female"], "dtype": "|O", "astype": "|u1"}`: the first label is 1, and 0
-    is what is no label, which is read as the empty string.
+    """`{"id": "categorize", "labels": ["male", "female"], "dtype": "|O", "astype": "|u1"}`: the first label is 1.
+    Strings that are no label are stored as 0, and read as the empty string.
 
-    With `dtype` `|O` it takes whatever holds strings in memory, and gives the same back.
+    With the `dtype` `|O` it supports every type of strings in memory.
     """
 
     name: ClassVar[str] = "numcodecs.categorize"
@@ -57,7 +57,7 @@ class Categorize(Filter):
     def completed(self, dtype: np.dtype[Any]) -> Categorize:
         if len(self.labels) > np.iinfo(self.encoded_dtype).max:
             raise ArgumentError(
-                f"`{self.name}`: {len(self.labels)} labels are too many for numbers of type {self.astype}",
+                f"codec `{self.name}`: {len(self.labels)} labels are too many for type {self.astype}",
                 argument="filters",
             )
         return self
@@ -65,22 +65,22 @@ class Categorize(Filter):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None:
         fits = spec.dtype.kind in "OTU" if self.decoded_dtype is None else spec.dtype == native(self.dtype)
         if not fits:
-            problems.add(path, f"`{self.name}` takes elements of type {self.dtype}, and these are of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected elements of type {self.dtype}, found {spec.dtype}")
             return None
         return BoundCategorize(self, spec)
 
     def encode_flat(self, array: Elements) -> Elements:
         if len(self.labels) > np.iinfo(self.encoded_dtype).max:
-            raise ValueError(f"{len(self.labels)} labels are too many for numbers of type {self.astype}")
+            raise ValueError(f"{len(self.labels)} labels are too many for type {self.astype}")
         numbers = {label: number for number, label in enumerate(self.labels, start=1)}
-        found = [numbers.get(item, 0) if isinstance(item, str) else 0 for item in array.tolist()]
-        return np.array(found, native(self.astype))
+        encoded = [numbers.get(item, 0) if isinstance(item, str) else 0 for item in array.tolist()]
+        return np.array(encoded, native(self.astype))
 
     def decode_flat(self, array: Elements) -> Elements:
         return self.decode_as(array, native(self.dtype))
 
     def decode_as(self, array: Elements, dtype: np.dtype[Any]) -> Elements:
-        """The strings that `array` has the numbers of, in an array of that type."""
+        """The labels for an array of numbers, as an array of `dtype`."""
         labels = np.array(["", *self.labels], dtype)
         known = (array > 0) & (array <= len(self.labels))
         decoded: Elements = labels[np.where(known, array, 0).astype(np.intp)]
@@ -88,7 +88,7 @@ class Categorize(Filter):
 
 
 class BoundCategorize(BoundFilter):
-    """The same for whatever holds strings in memory."""
+    """A bound `Categorize`, for any type of strings in memory."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""`delta`: the first element, and then how each differs from the one before it."""
+"""`delta`: stores the first element, and then the difference of each element to the previous one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from omnizarr.codecs.numcodecs_.filters.base import Elements, TypedFilter, cast,
 
 __all__ = ["Delta"]
 
-_KINDS = "iufcm"  # of truths the differences do not add up, and points in time cannot be added
+_KINDS = "iufcm"  # not booleans, whose differences do not add up, and not points in time, which cannot be added
 
 
 @dataclass(frozen=True, slots=True)
 class Delta(TypedFilter):
-    """`{"id": "delta", "dtype": "<i4", "astype": "<i2"}`: elements of type `dtype`, differences of type `astype`. What
-    does not fit into `astype` wraps around, and comes back right only where `dtype` wraps around in the same way.
-    Elements of other types are taken for numbers of the same size, so that `<i8` does for points in time."""
+    """`{"id": "delta", "dtype": "<i4", "astype": "<i2"}`: elements of type `dtype`, differences of type `astype`.
+
+    A difference that does not fit into `astype` wraps around; the result is right only if `dtype` wraps around in the
+    same way. Elements of other types are read as numbers of the same size, so use `<i8` for points in time.
+    """
 
     name: ClassVar[str] = "numcodecs.delta"
     id: ClassVar[str] = "delta"
@@ -31,7 +33,9 @@ class Delta(TypedFilter):
 
     def encode_flat(self, array: Elements) -> Elements:
         if array.dtype.kind == "m" and np.isnat(array).any():
-            raise ValueError("NaT, or the fill value NaT, would take all elements behind it along; `<i8` has no NaT")
+            raise ValueError(
+                "expected no NaT, also as fill value: all later elements would be lost; use the `dtype` `<i8`"
+            )
         encoded = np.empty(array.shape, native(self.astype or self.dtype))
         encoded[:1] = cast(array[:1], encoded.dtype)
         encoded[1:] = cast(np.diff(array), encoded.dtype)

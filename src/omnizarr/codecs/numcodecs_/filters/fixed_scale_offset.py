@@ -1,4 +1,4 @@
-"""`fixedscaleoffset`: numbers moved and scaled to integers."""
+"""`fixedscaleoffset`: stores `(x − offset) × scale`, rounded to integers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _is_scale(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FixedScaleOffset(TypedFilter):
-    """`{"id": "fixedscaleoffset", "scale": 10, "offset": 1000, "dtype": "<f8", "astype": "|u1"}`: stored is
-    `(x − offset) × scale`, rounded, as `astype`. A `dtype` left None is that of the array."""
+    """`{"id": "fixedscaleoffset", "scale": 10, "offset": 1000, "dtype": "<f8", "astype": "|u1"}`: stores
+    `(x − offset) × scale`, rounded, as `astype`. A `dtype` of None means the type of the array."""
 
     name: ClassVar[str] = "numcodecs.fixedscaleoffset"
     id: ClassVar[str] = "fixedscaleoffset"
@@ -40,7 +40,7 @@ class FixedScaleOffset(TypedFilter):
     def encode_flat(self, array: Elements) -> Elements:
         try:
             scaled = (array - self.offset) * self.scale
-        except OverflowError:  # an integer that the elements' type has not; NumPy 1 took a wider type then
+        except OverflowError:  # the offset or scale does not fit the type; NumPy 1 used a wider type then
             scaled = (array - float(self.offset)) * float(self.scale)
         return cast(np.around(scaled), native(self.astype or array.dtype))
 

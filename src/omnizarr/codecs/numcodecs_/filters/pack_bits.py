@@ -1,4 +1,4 @@
-"""`packbits`: eight booleans in a byte, the first one in its highest bit."""
+"""`packbits`: stores eight booleans in a byte, the first one in its highest bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PackBits"]
 
 @dataclass(frozen=True, slots=True)
 class PackBits(Filter):
-    """`{"id": "packbits"}`: bytes in one dimension, the first of which holds how many bits of the last mean nothing."""
+    """`{"id": "packbits"}`: the first byte contains the number of padding bits in the last byte."""
 
     name: ClassVar[str] = "numcodecs.packbits"
     id: ClassVar[str] = "packbits"
@@ -36,5 +36,5 @@ class PackBits(Filter):
 
     def decode_flat(self, array: Elements) -> Elements:
         if not array.size or array[0] > 7 or (array[0] and array.size == 1):
-            raise ValueError("the first byte is not a number of bits")
+            raise ValueError("the first byte is not a valid number of padding bits")
         return np.unpackbits(array[1:], count=8 * (array.size - 1) - int(array[0])).view(bool)

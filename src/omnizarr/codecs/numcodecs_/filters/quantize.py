@@ -1,4 +1,4 @@
-"""`quantize`: floats rounded to some decimal digits, and by that to few bits."""
+"""`quantize`: rounds floats to some decimal digits, so that few bits are set."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["Quantize"]
 
 @dataclass(frozen=True, slots=True)
 class Quantize(TypedFilter):
-    """`{"id": "quantize", "digits": 3, "dtype": "<f8", "astype": "<f4"}`. Nothing is undone in decoding. A `dtype` left
-    None is that of the array."""
+    """`{"id": "quantize", "digits": 3, "dtype": "<f8", "astype": "<f4"}`. Decoding only casts. A `dtype` of None means
+    the type of the array."""
 
     name: ClassVar[str] = "numcodecs.quantize"
     id: ClassVar[str] = "quantize"
@@ -31,7 +31,7 @@ class Quantize(TypedFilter):
     )
 
     def encode_flat(self, array: Elements) -> Elements:
-        # step by step as numcodecs does it, for the logarithms are not exact
+        # The same steps as in numcodecs, because logarithms are not exact.
         exponent = math.log10(10.0**-self.digits)
         exponent = math.floor(exponent) if exponent < 0 else math.ceil(exponent)
         scale = 2.0 ** math.ceil(math.log2(10.0**-exponent))

@@ -1,4 +1,4 @@
-"""`json2` and its forerunner `json`: objects as JSON text."""
+"""`json2` and its predecessor `json`: objects as JSON text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["BoundJson", "Json2", "LegacyJson"]
 _ENCODINGS = frozenset(
     ["ascii", "cp1252", "iso8859-1", "utf-16", "utf-16-be", "utf-16-le", "utf-32", "utf-32-be", "utf-32-le", "utf-8"]
 )
-"""Those in which decoding takes linear time; Python has others."""
+"""Encodings that Python decodes in linear time, which does not hold for all."""
 
 
 def _is_encoding(value: Json) -> bool:
@@ -46,8 +46,8 @@ _FLAG = boolean(optional=True)
 
 @dataclass(frozen=True, slots=True)
 class Json2(Numcodec, Serializer):
-    """`{"id": "json2", "encoding": "utf-8", …}`: a list of the items, in lists as deep as there are dimensions, then
-    their type, then the shape. The other members are arguments of Python's own encoder and decoder."""
+    """`{"id": "json2", "encoding": "utf-8", …}`: a list of the items in nested lists, then their type, then the shape.
+    The other members are arguments of Python's JSON encoder and decoder."""
 
     name: ClassVar[str] = "numcodecs.json2"
     id: ClassVar[str] = "json2"
@@ -74,8 +74,8 @@ class Json2(Numcodec, Serializer):
         object.__setattr__(self, "separators", tuple(separators))
 
     def configuration(self) -> dict[str, Json]:
-        found = {name: getattr(self, name) for name in members(type(self))}
-        return {**found, "separators": list(self.separators or ())}
+        options = {name: getattr(self, name) for name in members(type(self))}
+        return {**options, "separators": list(self.separators or ())}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundJson | None:
         return BoundJson(spec, self) if check_kind(self.name, spec, path, problems, "OTbiufU") else None
@@ -83,14 +83,14 @@ class Json2(Numcodec, Serializer):
 
 @dataclass(frozen=True, slots=True)
 class LegacyJson(Json2):
-    """The same without the shape, as numcodecs wrote it before 0.6."""
+    """`{"id": "json", …}`: like `Json2`, but without the shape, as written by numcodecs before 0.6."""
 
     name: ClassVar[str] = "numcodecs.json"
     id: ClassVar[str] = "json"
 
 
 class BoundJson(BoundSerializer):
-    """JSON of the chunk as a whole."""
+    """A bound `Json2` or `LegacyJson`, which stores a chunk as one JSON text."""
 
     __slots__ = ("_codec", "_decoder", "_encoder", "_legacy", "_spec", "encoded")
 

@@ -1,4 +1,4 @@
-"""`msgpack2` and its forerunner `msgpack`: objects as MessagePack."""
+"""`msgpack2` and its predecessor `msgpack`: objects as MessagePack."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BoundMsgpack", "LegacyMsgpack", "Msgpack2"]
 
 _ARRAY16, _ARRAY32 = 0xDC, 0xDD
 _HARMLESS = 2**20
-"""How many items lists may promise beyond what there are bytes."""
+"""How many more items than bytes the list headers may declare."""
 
 
 @cache
@@ -34,8 +34,8 @@ _FLAG = boolean(optional=True)
 
 @dataclass(frozen=True, slots=True)
 class Msgpack2(Numcodec, Serializer):
-    """`{"id": "msgpack2", "raw": false, "use_single_float": false, "use_bin_type": true}`: a list of the items, in
-    lists as deep as there are dimensions, then their type, then the shape."""
+    """`{"id": "msgpack2", "raw": false, "use_single_float": false, "use_bin_type": true}`: a list of the items in
+    nested lists, then their type, then the shape."""
 
     name: ClassVar[str] = "numcodecs.msgpack2"
     id: ClassVar[str] = "msgpack2"
@@ -58,8 +58,8 @@ def _is_utf8(value: Json) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LegacyMsgpack(Numcodec, Serializer):
-    """`{"id": "msgpack", "encoding": "utf-8"}`: the same without the shape, as numcodecs wrote it before 0.6, when
-    MessagePack did not tell text from bytes. Without an encoding everything is bytes."""
+    """`{"id": "msgpack", "encoding": "utf-8"}`: like `Msgpack2`, but without the shape, as written by numcodecs before
+    0.6. MessagePack did not distinguish text and bytes then; with an encoding of None, everything is bytes."""
 
     name: ClassVar[str] = "numcodecs.msgpack"
     id: ClassVar[str] = "msgpack"
@@ -75,7 +75,7 @@ class LegacyMsgpack(Numcodec, Serializer):
 
 
 class BoundMsgpack(BoundSerializer):
-    """MessagePack of the chunk as a whole."""
+    """A bound `Msgpack2` or `LegacyMsgpack`, which stores a chunk as one MessagePack value."""
 
     __slots__ = ("_bin", "_id", "_legacy", "_raw", "_single", "_spec", "encoded")
 
@@ -94,7 +94,7 @@ class BoundMsgpack(BoundSerializer):
         items = nested_items(array)
         items.append(type_name(array.dtype))
         if not self._legacy:
-            items.append(list(array.shape or (1,)))  # numcodecs cannot read an array without dimensions
+            items.append(list(array.shape or (1,)))  # numcodecs cannot read a shape without dimensions
         try:
             encoded: bytes = library.packb(items, use_bin_type=self._bin, use_single_float=self._single, default=_plain)
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -104,34 +104,36 @@ class BoundMsgpack(BoundSerializer):
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         library = _library()
         try:
-            items = library.unpackb(data, raw=self._raw) if _is_sound(data) else self._decode_slowly(data)
+            items = library.unpackb(data, raw=self._raw) if _has_plausible_lists(data) else self._decode_slowly(data)
         except (TypeError, ValueError, OverflowError, RecursionError, library.UnpackException) as error:
             raise CodecError(self._id, f"not valid MessagePack: {type(error).__name__} {error}") from None
         return build_array(self._id, items, self._spec, shape_follows=not self._legacy)
 
     def _decode_slowly(self, data: Buffer) -> Any:
-        """The same by the library's own Python code, where lists grow by what is there and not by what is promised."""
+        """Decode with the Python code of the library, whose lists grow with the data, not by their declared length."""
         unpacker = import_library("msgpack.fallback").Unpacker(raw=self._raw, max_buffer_size=max(1, len(data)))
         unpacker.feed(data)
         items = unpacker.unpack()
         if unpacker.tell() != len(data):
-            raise ValueError("there are more data behind the list")
+            raise ValueError("expected no data after the list")
         return items
 
 
-def _is_sound(data: Buffer) -> bool:
-    """Whether lists promise about as many items as there can be. The library takes memory for all that a list promises,
-    up to the length of the data, for a thousand lists within each other. Bytes that only look like the start of a list
-    count too, which does no harm but for the time."""
+def _has_plausible_lists(data: Buffer) -> bool:
+    """Whether the list headers declare about as many items as the data can contain.
+
+    The compiled library allocates the declared length of each list, up to the length of the data, in up to a thousand
+    nested lists. Bytes that only look like a list header count too, which at worst selects the slower decoder.
+    """
     array = np.frombuffer(data, np.uint8)
-    promised = 0
+    declared = 0
     for mark, width in ((_ARRAY16, 2), (_ARRAY32, 4)):
         starts = np.flatnonzero(array[: max(0, array.size - width)] == mark)
         sizes = np.zeros(starts.size, np.int64)
         for byte in range(1, width + 1):
             sizes = sizes << 8 | array[starts + byte]
-        promised += int(sizes[sizes <= array.size].sum())  # the library itself refuses longer ones
-    return promised <= array.size + _HARMLESS
+        declared += int(sizes[sizes <= array.size].sum())  # the library rejects longer lists
+    return declared <= array.size + _HARMLESS
 
 
 def _plain(value: object) -> Any:

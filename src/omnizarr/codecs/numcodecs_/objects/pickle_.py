@@ -1,4 +1,4 @@
-"""`pickle`: objects as Python pickles, which can run any program when they are read (A61)."""
+"""`pickle`: objects as Python pickles, which can execute arbitrary code when they are read (A61)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["BoundPickle", "Pickle"]
 
 @dataclass(frozen=True, slots=True)
 class Pickle(Numcodec, Serializer):
-    """`{"id": "pickle", "protocol": 5}`. No document can say that it is `allowed`; only a program can."""
+    """`{"id": "pickle", "protocol": 5}`. `allowed` is not part of documents; only the caller can set it."""
 
     name: ClassVar[str] = "numcodecs.pickle"
     id: ClassVar[str] = "pickle"
@@ -29,8 +29,8 @@ class Pickle(Numcodec, Serializer):
     protocol: int = field(default=5, metadata=integer(0, 255, optional=True))
     allowed: bool = False
     record: np.dtype[Any] | None = None
-    """What the pickled elements are, if they are records that hold objects: tuples in memory. The array's type says it,
-    not the codec's configuration."""
+    """The type of the pickled elements, if they are records with objects, which are tuples in memory. It comes from the
+    array's type, not from the configuration."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -39,14 +39,14 @@ class Pickle(Numcodec, Serializer):
         if self.allowed is not True:
             problems.add(
                 path,
-                "pickle can run any program when it is read; open with allow_pickle=True if you trust whoever wrote it",
+                "codec `pickle` can execute arbitrary code; open with allow_pickle=True if you trust the source",
             )
             return None
         return BoundPickle(spec, self.protocol, self.record) if check_kind(self.name, spec, path, problems) else None
 
 
 class BoundPickle(BoundSerializer):
-    """One pickle of the chunk as a NumPy array."""
+    """A bound `Pickle`, which stores a chunk as the pickle of a NumPy array."""
 
     __slots__ = ("_protocol", "_record", "_spec", "encoded")
 
@@ -58,31 +58,31 @@ class BoundPickle(BoundSerializer):
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         try:
-            whole = np.ascontiguousarray(array, object).reshape(array.shape)
-            return pickle.dumps(whole if self._record is None else _records(whole, self._record), self._protocol)
-        except Exception as error:  # objects may do anything
+            objects = np.ascontiguousarray(array, object).reshape(array.shape)
+            return pickle.dumps(objects if self._record is None else _records(objects, self._record), self._protocol)
+        except Exception as error:  # objects may raise anything
             raise CodecError("pickle", f"{type(error).__name__}: {error}") from None
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         try:
-            found = pickle.loads(data)
-        except Exception as error:  # so may pickles
+            array = pickle.loads(data)
+        except Exception as error:  # pickles may raise anything
             raise CodecError("pickle", f"{type(error).__name__}: {error}") from None
-        if not isinstance(found, np.ndarray) or found.size != _count(self._spec):
+        if not isinstance(array, np.ndarray) or array.size != _count(self._spec):
             raise CodecError("pickle", f"expected an array of {_count(self._spec)} elements")
         try:
-            return found.astype(self._spec.dtype, copy=False).reshape(self._spec.shape)
+            return array.astype(self._spec.dtype, copy=False).reshape(self._spec.shape)
         except (TypeError, ValueError, OverflowError) as error:
             raise CodecError("pickle", str(error)) from None
 
 
 def _records(elements: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Tuples as records; zeros in place of what nobody wrote."""
-    found = np.zeros(elements.shape, dtype)
+    """Tuples as records; None becomes zeros."""
+    records = np.zeros(elements.shape, dtype)
     for index, element in np.ndenumerate(elements):
         if element is not None:
-            found[index] = element
-    return found
+            records[index] = element
+    return records
 
 
 def _count(spec: ChunkSpec) -> int:

@@ -1,4 +1,4 @@
-"""`vlen-array`: arrays of one dimension and any length as the elements of an array."""
+"""`vlen-array`: elements that are one-dimensional arrays of variable length."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from omnizarr.errors import CodecError
 
 __all__ = ["BoundVlenArray", "VlenArray"]
 
-_COUNT = 4  # bytes
-_LONGEST = 2**31 - 1
+_LENGTH_SIZE = 4  # bytes
+_MAX_BYTES = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class VlenArray(Numcodec, Serializer):
-    """`{"id": "vlen-array", "dtype": "<i4"}`: the number of elements, then each as its length in bytes and its bytes.
-    None is stored as an empty array, and so is the number 0, which zarr-python 2 takes for what nobody wrote."""
+    """`{"id": "vlen-array", "dtype": "<i4"}`: the number of elements, then the length in bytes and the bytes of each.
+    None is stored as an empty array, and so is the number 0, the fill value of zarr-python 2."""
 
     name: ClassVar[str] = "numcodecs.vlen-array"
     id: ClassVar[str] = "vlen-array"
@@ -42,7 +42,7 @@ class VlenArray(Numcodec, Serializer):
 
 
 class BoundVlenArray(BoundSerializer):
-    """Every element comes back as an array of its own, in native byte order."""
+    """A bound `VlenArray`. It decodes each element to an array in native byte order."""
 
     __slots__ = ("_count", "_native", "_shape", "_stored", "encoded")
 
@@ -54,37 +54,41 @@ class BoundVlenArray(BoundSerializer):
         self.encoded = object_byte_spec()
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        parts: list[bytes] = [self._count.to_bytes(_COUNT, "little")]
+        parts: list[bytes] = [self._count.to_bytes(_LENGTH_SIZE, "little")]
         for item in array.reshape(-1):
-            nothing = item is None or (type(item) is int and item == 0)
+            empty = item is None or (type(item) is int and item == 0)
             try:
-                element = np.asarray([] if nothing else item, self._stored)
+                element = np.asarray([] if empty else item, self._stored)
             except (TypeError, ValueError, OverflowError) as error:
                 raise CodecError("vlen-array", f"an element cannot be stored as {self._stored.str}: {error}") from None
             if element.ndim != 1:
-                raise CodecError("vlen-array", f"elements have one dimension, and one has {element.ndim}")
-            if element.nbytes > _LONGEST:
-                raise CodecError("vlen-array", f"an element has {element.nbytes} bytes, more than {_LONGEST}")
-            parts += (element.nbytes.to_bytes(_COUNT, "little"), element.tobytes())
+                raise CodecError("vlen-array", f"expected elements of one dimension, found {element.ndim}")
+            if element.nbytes > _MAX_BYTES:
+                raise CodecError(
+                    "vlen-array", f"expected elements of at most {_MAX_BYTES} bytes, found {element.nbytes}"
+                )
+            parts += (element.nbytes.to_bytes(_LENGTH_SIZE, "little"), element.tobytes())
         return b"".join(parts)
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
         view = memoryview(data)
-        found = int.from_bytes(view[:_COUNT], "little")
-        if len(view) < _COUNT or found != self._count:
-            raise CodecError("vlen-array", f"expected {self._count} elements, found {found}")
-        if len(view) < _COUNT * (1 + self._count):
-            raise CodecError("vlen-array", "the data are cut off")
+        count = int.from_bytes(view[:_LENGTH_SIZE], "little")
+        if len(view) < _LENGTH_SIZE or count != self._count:
+            raise CodecError("vlen-array", f"expected {self._count} elements, found {count}")
+        if len(view) < _LENGTH_SIZE * (1 + self._count):
+            raise CodecError("vlen-array", "the data are truncated")
         array = np.empty(self._count, object)
-        at = _COUNT
+        at = _LENGTH_SIZE
         for index in range(self._count):
-            start = at + _COUNT
-            at = start + int.from_bytes(view[start - _COUNT : start], "little")
+            start = at + _LENGTH_SIZE
+            at = start + int.from_bytes(view[start - _LENGTH_SIZE : start], "little")
             if start > len(view) or at > len(view):
-                raise CodecError("vlen-array", "the data are cut off")
+                raise CodecError("vlen-array", "the data are truncated")
             if (at - start) % self._stored.itemsize:
-                raise CodecError("vlen-array", f"{at - start} bytes are no array of type {self._stored.str}")
+                raise CodecError(
+                    "vlen-array", f"expected whole elements of type {self._stored.str}, found {at - start} bytes"
+                )
             array[index] = np.frombuffer(view[start:at], self._stored).astype(self._native)
         if at != len(view):
-            raise CodecError("vlen-array", f"{len(view) - at} bytes are left over")
+            raise CodecError("vlen-array", f"expected no bytes after the last element, found {len(view) - at}")
         return array.reshape(self._shape)
