@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
+import numpy as np
+import pytest
+
+import omnizarr
 from omnizarr import MemoryStore
 from omnizarr._json import Problems
 from omnizarr.formats import NodeModel, ReadOptions, dialect_for
@@ -13,9 +17,13 @@ from omnizarr.model import ArrayModel
 __all__ = [
     "CORE_2020",
     "CORE_2022",
+    "DRAFTS",
+    "YEARS",
     "array",
+    "both",
     "dumped",
     "entry",
+    "hierarchy",
     "keys",
     "parsed",
     "problem_paths",
@@ -25,6 +33,10 @@ __all__ = [
 ]
 
 Year = Literal[2020, 2022]
+
+DRAFTS: Any = ["3-draft-2020", "3-draft-2022"]
+both = pytest.mark.parametrize("draft", DRAFTS)
+YEARS: dict[str, Any] = {"3-draft-2020": 2020, "3-draft-2022": 2022}
 
 CORE_2020 = "https://purl.org/zarr/spec/protocol/core/3.0"
 CORE_2022 = "https://purl.org/zarr/spec/core/3.0"
@@ -108,3 +120,11 @@ def store_of(documents: dict[str, Any]) -> MemoryStore:
 
 def keys(store: MemoryStore) -> list[str]:
     return sorted(store.list())
+
+
+def hierarchy(draft: Any) -> omnizarr.Group:
+    """A hierarchy with the group `/foo/bar` and the array `/foo/baz/qux`; the groups between are implicit."""
+    root = omnizarr.create_group(MemoryStore(), zarr_format=draft)
+    root.create_group("foo/bar", attributes={"a": 1})
+    root.create_array("foo/baz/qux", data=np.arange(6, dtype="i4"), chunks=4)
+    return root
