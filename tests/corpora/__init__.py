@@ -1,1 +1,1 @@
-"""What other programs wrote, stored, and how it was made."""
+"""Stored arrays that other programs wrote, and the scripts that created them."""

@@ -1,7 +1,8 @@
-"""Makes the corpus `tests/corpora/draft-2020`: small arrays and groups in the draft of October 2020, by zarr-python 2.
+"""Creates the corpus `tests/corpora/draft-2020`: small arrays and groups in the draft of October 2020, by zarr-python
+2.
 
-`python tests/corpora/make_draft_2020.py` makes the environment `zarr2` of `tests/peers`, where it is not there yet, has
-this file run in it, and puts the corpus, its description and its PROVENANCE.md in place of what was there.
+`python tests/corpora/make_draft_2020.py` creates the environment `zarr2` of `tests/peers` if it is missing, runs this
+file in it, and replaces the corpus, its description and its PROVENANCE.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Makes the corpus `tests/corpora/draft-2022`: small hierarchies after the Zarr specification of 2 December 2022.
+"""Creates the corpus `tests/corpora/draft-2022`: small hierarchies after the Zarr specification of 2 December 2022.
 
-`python -m tests.corpora.make_draft_2022` puts the corpus in place of what was there, all but its PROVENANCE.md. The
-chunks are made by the writer of `tests/oracles/draft_2022.py`; what is expected comes from the arrays that were given
-to it and is never read back. `tests/oracles/draft_2022_corpus.py` loads the corpus.
+`python -m tests.corpora.make_draft_2022` replaces the corpus except its PROVENANCE.md. The writer of
+`tests/oracles/draft_2022.py` makes the chunks. The expected elements come from the arrays given to the writer and are
+never read back. `tests/oracles/draft_2022_corpus.py` loads the corpus.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def dtype_text(dtype: np.dtype[Any]) -> Any:
 
 
 def packed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """An array in JSON: its elements in little-endian order, the last dimension the fastest."""
+    """An array as JSON: its elements in little-endian order, the last dimension the fastest."""
     return {
         "shape": list(array.shape),
         "dtype": dtype_text(array.dtype),
@@ -52,7 +52,7 @@ def packed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 class Hierarchy:
-    """A hierarchy in the making, with what a reader should find in it."""
+    """A hierarchy under construction, and what a reader should find in it."""
 
     def __init__(self, **entry_point: Any) -> None:
         self.store: dict[str, bytes] = {}
@@ -64,16 +64,17 @@ class Hierarchy:
         self.nodes[path] = {"kind": "group", "explicit": True, "attributes": attributes or {}}
 
     def implicit(self, *paths: str) -> None:
-        """Nothing is written; other nodes imply these groups."""
+        """Adds groups that exist only because other nodes imply them; writes nothing."""
         for path in paths:
             self.nodes[path] = {"kind": "group", "explicit": False, "attributes": {}}
 
     def array(
         self, path: str, array: Any, *, fill: Any = None, fallback: Any = None, lost: Any = (), **options: Any
     ) -> None:
-        """`fill` is the element that `fill_value` means, zero if it is None; the keys `lost` are taken out again.
+        """Adds an array. `fill` is the element that `fill_value` means, zero if it is None; the keys `lost` are deleted
+        again.
 
-        The caller has put the fill value into `array` where the chunks are lost.
+        The caller has put the fill value into `array` where chunks are lost.
         """
         array = np.asarray(array)
         draft.write_array(self.store, path, array, **options)
@@ -83,7 +84,7 @@ class Hierarchy:
         self.expect(path, array, document, fill, fallback)
 
     def by_hand(self, path: str, document: dict[str, Any], array: Any, *, fill: Any = None) -> None:
-        """An array whose document is given; `array` may be None, if it is large and has no chunks."""
+        """Adds an array with a given document; `array` may be None if it is large and has no chunks."""
         self.store[draft.metadata_key(path, "array")] = json.dumps(document, indent=1).encode()
         self.expect(path, array, document, fill, None)
 
@@ -131,7 +132,7 @@ def save_json(file: Path, value: Any) -> None:
 
 
 def lines(value: Any, depth: int, indent: str = "") -> str:
-    """JSON with an entry to a line down to some depth, and everything below in that line: to be read, but short."""
+    """JSON with one entry per line down to some depth, and deeper values in one line: readable, but short."""
     if depth == 0 or not isinstance(value, dict | list) or not value:
         return json.dumps(value, separators=(",", ":"))
     if isinstance(value, dict):
@@ -144,7 +145,7 @@ def lines(value: Any, depth: int, indent: str = "") -> str:
 
 
 def values(dtype: Any, shape: tuple[int, ...] = (3, 5)) -> np.ndarray[Any, Any]:
-    """Elements of a type that show its range; none of them is zero, so that every chunk is stored."""
+    """Elements that show the range of a type; none of them is zero, so that every chunk is stored."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape))
     found: np.ndarray[Any, Any]
@@ -198,7 +199,7 @@ def layouts_and_separators() -> Hierarchy:
 
 
 def codecs() -> Hierarchy:
-    """Codecs alone and together; `none` leaves the name out, `empty` has an empty list."""
+    """Codecs alone and combined; `none` omits the member, `empty` has an empty list."""
     made = Hierarchy()
     made.implicit("/")
     chains: dict[str, list[Any] | None] = {
@@ -273,7 +274,7 @@ def sharding() -> Hierarchy:
 
 
 def edges_and_scalars() -> Hierarchy:
-    """Grids that hang over the edge, arrays without dimensions, without elements and without chunks."""
+    """Grids that extend beyond the array, arrays without dimensions, without elements and without chunks."""
     made = Hierarchy()
     made.implicit("/")
     made.array("/scalar", np.array(42, dtype="<i8"))
@@ -297,7 +298,7 @@ def edges_and_scalars() -> Hierarchy:
 
 
 def fill_values() -> Hierarchy:
-    """Every spelling of "Array metadata" (fill_value); the first element is stored, all others are filled."""
+    """Every spelling of "Array metadata" (fill_value); the first element is stored, all others are the fill value."""
     made = Hierarchy()
     made.implicit("/")
 
@@ -383,7 +384,7 @@ def extension_types() -> Hierarchy:
 
 
 def fallbacks() -> Hierarchy:
-    """Data types that nobody knows, with a fallback that everybody knows."""
+    """Unknown data types with a known fallback."""
     made = Hierarchy()
     made.implicit("/")
     unknown = "http://example.org/zarr/data-types/unknown/1.0"
@@ -403,7 +404,7 @@ def fallbacks() -> Hierarchy:
 
 
 def ignorable_extensions() -> Hierarchy:
-    """Extensions that need not be understood, in the entry point and at an array."""
+    """Optional extensions, in the entry point and at an array."""
     foo = {
         "extension": "http://example.org/zarr/extension/foo",
         "must_understand": False,
@@ -439,7 +440,7 @@ def names_and_attributes() -> Hierarchy:
 
 
 def tour() -> Hierarchy:
-    """A hierarchy as people might write it: explicit groups, implicit groups, arrays."""
+    """A typical hierarchy: explicit groups, implicit groups, arrays."""
     made = Hierarchy()
     made.implicit("/", "/foo", "/foo/baz")
     made.group("/foo/bar", {"spam": "ham", "eggs": 42})
@@ -468,7 +469,7 @@ def root_group() -> Hierarchy:
 
 
 def minor_version() -> Hierarchy:
-    """A later minor version, which uses nothing new: "Stability Policy" has 3.0 read it."""
+    """A later minor version without new features: "Stability Policy" requires 3.0 to read it."""
     made = Hierarchy(zarr_format="https://purl.org/zarr/spec/core/3.1")
     made.group("/", {"minor": 1})
     made.array("/array", values("u1"))
@@ -496,8 +497,8 @@ EXAMPLE_DATETIME = {
 def examples() -> Hierarchy:
     """The examples of "Array metadata", with the names of data types that the text defines, and a fill value.
 
-    `/float64` and `/datetime` have no chunks and are too large to be read quickly; the small ones have the same
-    documents but for the shapes, and chunks made by hand.
+    `/float64` and `/datetime` have no chunks and are too large to be read quickly. The small arrays have the same
+    documents except for the shapes, and chunks made by hand.
     """
     made = Hierarchy()
     made.implicit("/")
@@ -544,7 +545,7 @@ SMALL_ARRAY: dict[str, Any] = {
 
 
 class Cases:
-    """A list of tiny hierarchies; each has an entry point and the array `/a` unless it is told otherwise."""
+    """A list of tiny hierarchies, each with an entry point and, by default, the array `/a`."""
 
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
@@ -596,7 +597,7 @@ class Cases:
         result: Any = None,
         **changes: Any,
     ) -> None:
-        """The array `/a` with some names changed, and perhaps one taken away."""
+        """The array `/a` with some members changed, and optionally one removed."""
         document = copy.deepcopy(SMALL_ARRAY) | changes
         if without is not None:
             del document[without]
@@ -804,7 +805,7 @@ def invalid_codecs_and_transformers(cases: Cases) -> None:
 
 
 def invalid_chunks(cases: Cases) -> None:
-    """Damage that only shows when chunks are read."""
+    """Damage that only appears when chunks are read."""
     section = "Decoding procedure"
     plain, shards = [draft.gzip_codec()], [draft.sharding((2,))]
     stage: dict[str, Any] = {"stage": "read"}
@@ -826,7 +827,7 @@ def invalid_chunks(cases: Cases) -> None:
 
 
 def open_cases(cases: Cases) -> None:
-    """What the specification leaves open or says in two ways; `outcome` is what the oracle of the tests chose."""
+    """Questions that the specification leaves open or answers in two ways; `outcome` is the choice of the oracle."""
     two = struct.pack("<2i", 1, 2)
     stored = {"data/a/c0": two}
     found = np.array([1, 2, 0, 0], dtype="<i4")

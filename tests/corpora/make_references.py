@@ -1,4 +1,4 @@
-"""Makes the corpus `tests/corpora/references`: a small HDF5 file, and the references to it that kerchunk makes.
+"""Creates the corpus `tests/corpora/references`: a small HDF5 file, and the references to it that kerchunk makes.
 
 `python tests/corpora/make_references.py FOLDER` writes it, in any environment that has kerchunk, h5py and fastparquet.
 """

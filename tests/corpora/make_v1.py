@@ -1,7 +1,7 @@
-"""Makes the corpus `tests/corpora/v1`: small arrays of version 1, as zarr-python 1 writes them.
+"""Creates the corpus `tests/corpora/v1`: small arrays of version 1, as zarr-python 1 writes them.
 
-`python tests/corpora/make_v1.py` makes the environment `zarr1` of `tests/peers`, where it is not there yet, has this
-file run in it, and puts the corpus, its description and its PROVENANCE.md in place of what was there.
+`python tests/corpora/make_v1.py` creates the environment `zarr1` of `tests/peers` if it is missing, runs this file in
+it, and replaces the corpus, its description and its PROVENANCE.md.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ HALF = (slice(0, 2), slice(None))
 
 
 def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
-    """A name, the elements, and what `zarr.create` takes, with `written` for the part that is written at all."""
+    """A name, the elements, and options of `zarr.create`; `written` is the region that is written."""
     for dtype in ("bool", *NUMBERS, *FLOATS, *TEXTS):
         name = np.dtype(dtype).str.replace("<", "little-").replace(">", "big-").replace("|", "")
-        compression = "zlib" if name.startswith("big") else "blosc"  # so that both are seen with many types
+        compression = "zlib" if name.startswith("big") else "blosc"  # shows both with many types
         yield f"types/{name}", sample(dtype), {"chunks": (5,), "compression": compression}
     record = np.array([(True, -2, 0.5, b"a"), (False, 258, np.nan, b"xyz")], RECORD)
     yield "types/record", record, {"chunks": (1,), "fill_value": None}
@@ -126,7 +126,7 @@ def write(place: Path, data: npt.NDArray[Any], options: dict[str, Any]) -> None:
         array.resize(resized)
     elif written is not None:
         array[written] = data[written]
-    if without:  # as a program may leave it that writes chunks by itself; zarr-python 1 makes it when it is missed
+    if without:  # as a program that writes chunks itself may leave it; zarr-python 1 creates it if it is missing
         (place / "attrs").unlink()
 
 

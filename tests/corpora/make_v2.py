@@ -1,7 +1,7 @@
-"""Makes the corpus `tests/corpora/v2`: small arrays and groups of version 2, as other programs write them.
+"""Creates the corpus `tests/corpora/v2`: small arrays and groups of version 2, as other programs write them.
 
-`python tests/corpora/make_v2.py` makes an environment for each of them, has this file run there, and puts the corpus,
-its description and its PROVENANCE.md in place of what was there; names of writers on the command line choose some.
+`python tests/corpora/make_v2.py` creates an environment for each program, runs this file there, and replaces the
+corpus, its description and its PROVENANCE.md. Names of writers on the command line select some.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def writers() -> dict[str, Any]:
 
 
 def module(writer: str) -> str:
-    """The file under `writers` that a part is written by."""
+    """The file under `writers` that writes a part."""
     return "zarr2_old" if writer.startswith("zarr2.") else writer
 
 

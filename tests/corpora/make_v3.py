@@ -1,8 +1,8 @@
-"""Makes the corpus `tests/corpora/v3`: small arrays and groups of version 3, as other implementations write them.
+"""Creates the corpus `tests/corpora/v3`: small arrays and groups of version 3, as other implementations write them.
 
-`python tests/corpora/make_v3.py` makes a throwaway environment for each writer, has this file run there, and puts the
-corpus and its PROVENANCE.md in place of what was there; names of writers on the command line choose some, and leave the
-others as they are. What the array `<writer>/<name>` holds lies in `expected/<name>.npy`, for all writers.
+`python tests/corpora/make_v3.py` creates a temporary environment for each writer, runs this file there, and replaces
+the corpus and its PROVENANCE.md. Names of writers on the command line select some, and keep the others as they are. The
+elements of the array `<writer>/<name>` are in `expected/<name>.npy`, for all writers.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ WRITERS = {
     "zarrista": ("zarrista", ("zarrista", "ml_dtypes")),
     "gdal": ("gdal", ("rasterio",)),
 }
-"""What makes each part: a library and what pip shall install."""
+"""The writer of each part: a library, and its requirements for pip."""
 
-# -- what is written
+# -- the arrays
 
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 CORE = ("bool", *NUMBERS, "complex64", "complex128")
@@ -49,7 +49,7 @@ SOME = (slice(1, 3), slice(2, 8))
 
 
 def sample(dtype: str, shape: tuple[int, ...] = (5, 9)) -> npt.NDArray[Any]:
-    """Values from all over the range of a type."""
+    """Values from the whole range of a type."""
     values: npt.NDArray[Any]
     if dtype == "bool":
         values = np.array([True, False, False])
@@ -82,7 +82,7 @@ def sharding(chunks: list[int], *codecs: dict[str, Any], at: str = "end") -> dic
 
 
 def described() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
-    """Arrays that are made from a document: a name, the elements, and what `array_document` takes."""
+    """Arrays created from a document: a name, the elements, and arguments of `array_document`."""
     for dtype in CORE:
         data = sample(dtype)
         endless: list[Any] = [{"name": "bytes"} if data.itemsize == 1 else LITTLE]
@@ -136,11 +136,11 @@ def described() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
                 yield f"keys/{key}-{mark}/{name}", data, {"chunks": chunks, "chunk_key_encoding": keys}
 
 
-# -- zarr-python by its own means, so that what it chooses itself is in the corpus too
+# -- zarr-python with its own calls, so that the corpus contains its own choices, too
 
 
 def by_zarr() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
-    """Arrays that `zarr.create_array` makes: a name, the elements, and its options."""
+    """Arrays that `zarr.create_array` creates: a name, the elements, and its options."""
     for dtype in CORE:
         yield f"defaults/{dtype}", sample(dtype), {}
     for dtype in ("bool", "float64", "complex64"):
@@ -154,7 +154,7 @@ def by_zarr() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
         {"dimension_names": ["y", None], "attributes": {"unit": "K", "ü": [1, None]}},
     )
     yield "defaults/nan", np.full((2, 2), np.nan), {"fill_value": np.nan, "config": {"write_empty_chunks": True}}
-    # What the core specification does not know.
+    # Outside the core specification.
     yield "more/text", np.array([["", "a"], ["🦀", "omnizarr"]], object), {"dtype": str, "chunks": (1, 2)}
     yield "more/utf32", np.array(["a", "🦀x", ""], "<U3"), {}
     yield "more/bytes", np.array([b"a", b"\0\xff", b""], "S3"), {}
@@ -166,7 +166,7 @@ def by_zarr() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
 
 
 def write_zarr(place: Path) -> dict[str, str]:
-    """All that only zarr-python makes; gives what it could not make, and why."""
+    """Writes what only zarr-python can write; returns what failed, and why."""
     import zarr
 
     missing = {}
@@ -194,7 +194,7 @@ def write_zarr(place: Path) -> dict[str, str]:
 
 
 def write_described(place: Path, library: str) -> dict[str, str]:
-    """All that is made from documents; gives what could not be made, and why."""
+    """Writes all arrays that are created from documents; returns what failed, and why."""
     from tests.peers.documents import array_document
 
     module: Any = importlib.import_module(f"tests.peers.libraries.{library}")
@@ -202,7 +202,7 @@ def write_described(place: Path, library: str) -> dict[str, str]:
     for name, data, spec in described():
         try:
             module.write(place, name, data, array_document(data.shape, data.dtype, **spec))
-            # What the writer itself does not get back is not what we should get.
+            # If the writer cannot read its own array, the expected elements are unknown.
             again = np.asarray(module.read(place, name))
             if again.tobytes() != data.tobytes():
                 raise ValueError("what it reads is not what it wrote")
@@ -215,7 +215,7 @@ def write_described(place: Path, library: str) -> dict[str, str]:
 
 
 def write_gdal(place: Path) -> dict[str, str]:
-    """All that GDAL makes, each array in a group with the same name; gives what it could not make, and why."""
+    """Writes the rasters of GDAL, each array in a group of the same name; returns what failed, and why."""
     from tests.corpora.writers.gdal import cases_v3, read, write
 
     missing = {}
@@ -260,11 +260,11 @@ def inside(library: str, place: Path) -> None:
     (place / "missing.json").write_text(json.dumps([missing, version]))
 
 
-# -- the environments, and what is said about them
+# -- the environments, and PROVENANCE.md
 
 
 def provenance(parts: list[tuple[str, str, dict[str, str], dict[str, str]]]) -> str:
-    """The text of PROVENANCE.md; of parts that were not made anew it keeps the lines."""
+    """The text of PROVENANCE.md; keeps the lines of parts that were not created anew."""
     today = datetime.datetime.now(datetime.UTC).date()
     rows, left_out = [], []
     for folder, python, versions, missing in parts:
@@ -321,7 +321,7 @@ def main(chosen: list[str]) -> None:
             parts.append((part.name, python, environment.versions, missing))
             print(f"{part.name}: {sum(1 for _ in part.rglob('zarr.json'))} nodes, without {list(missing)}")
         (made / "PROVENANCE.md").write_text(provenance(parts), "utf-8")
-        # Chunks are bytes even where they look like text.
+        # Git must treat chunks as binary even if they look like text.
         (made / ".gitattributes").write_text("* -text\n")
         if not chosen:
             shutil.rmtree(PLACE, ignore_errors=True)

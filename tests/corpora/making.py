@@ -1,7 +1,8 @@
-"""What the scripts that make corpora share: environments of writers, notes of what was written, and PROVENANCE.md.
+"""Shared code of the scripts that create corpora: environments of writers, descriptions of the arrays, and
+PROVENANCE.md.
 
-A script is run twice: by hand, and then by the Python of each writer, which may be as old as 3.8. There only `Corpus`
-and `sample` are used.
+A script runs twice: by hand, and then in the Python of each writer, which may be as old as 3.8. There only `Corpus` and
+`sample` are used.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _exchange() -> Any:
-    """`tests/peers/exchange.py` by itself: an old Python cannot run the rest of that package."""
+    """`tests/peers/exchange.py` as a single module: an old Python cannot import the rest of that package."""
     spec = importlib.util.spec_from_file_location("exchange", ROOT / "tests" / "peers" / "exchange.py")
     assert spec is not None
     assert spec.loader is not None
@@ -41,11 +42,11 @@ pack, pack_dtype = _exchange().pack, _exchange().pack_dtype
 
 __all__ = ["Corpus", "by_document", "main", "partly", "sample", "scalar"]
 
-# -- what is written
+# -- the arrays
 
 
 def sample(dtype: Any, shape: Sequence[int] = (5,)) -> npt.NDArray[Any]:
-    """Values from all over the range of a simple type."""
+    """Values from the whole range of a simple type."""
     dtype = np.dtype(dtype)
     values: npt.NDArray[Any]
     if dtype.kind == "b":
@@ -77,7 +78,7 @@ def partly(data: npt.NDArray[Any], fill: Any, region: Any) -> npt.NDArray[Any]:
 
 
 def same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """Whether two arrays are equal to the bit, but for the byte order, for padding and for what NaN carries."""
+    """Whether two arrays are equal to the bit, except for byte order, padding and the payload of NaN."""
     if one.dtype.newbyteorder("=") != other.dtype.newbyteorder("=") or one.shape != other.shape:
         return False
     return (
@@ -88,7 +89,7 @@ def same(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
 
 
 class Corpus:
-    """The folder of one writer, and what is known of each node in it."""
+    """The folder of one writer, and the descriptions of its nodes."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -108,13 +109,13 @@ class Corpus:
         defined: npt.NDArray[Any] | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Has an array written, and notes what it should be.
+        """Has an array written, and describes what a reader should find.
 
-        `data` is what it holds. `write` makes it, in the place that it is given. `look` gives what the writer sees
-        there: `chunks`, `order`, `fill_value`, `attributes` and, to be called, `elements`. `location` is the folder of
-        the store, where that is not the name, and `path` the place of the array in it. Marks are those of
-        `tests/corpora/reading.py`: with `lossy`, what the writer reads is right and not `data`. `defined` tells which
-        elements have a value at all, and `facts` is whatever else a reader may need to be told.
+        `data` are its elements. `write` creates it at the path that it is given. `look` returns what the writer sees
+        there: `chunks`, `order`, `fill_value`, `attributes` and the callable `elements`. `location` is the folder of
+        the store, if it is not the name, and `path` the path of the array in the store. Marks are those of
+        `tests/corpora/reading.py`: with `lossy`, the expected elements are those that the writer reads, not `data`.
+        `defined` says which elements have a value at all, and `facts` holds any other information for readers.
         """
         place = self.place / (name if location is None else location)
         try:
@@ -145,7 +146,8 @@ class Corpus:
         defined: npt.NDArray[Any] | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
-        """Notes an array that was made; the arguments are those of `array`, and `seen` is what `look` gives there."""
+        """Describes an array that was created; the arguments are those of `array`, and `seen` is the result of
+        `look`."""
         marks = list(marks)
         node: dict[str, Any] = {"name": name}
         if location is not None:
@@ -181,11 +183,11 @@ class Corpus:
         self.nodes.append(node)
 
     def group(self, name: str, members: Sequence[str], attributes: dict[str, Any], **more: Any) -> None:
-        """Notes a group that was made: the paths of all below it, and its attributes."""
+        """Describes a group that was created: the paths of all nodes below it, and its attributes."""
         self.nodes.append({"name": name, "kind": "group", "members": sorted(members), "attributes": attributes, **more})
 
     def save(self, **about: Any) -> None:
-        """Leaves the notes where `main` looks for them."""
+        """Saves the descriptions where `main` expects them."""
         about = {"python": platform.python_version(), "numpy": np.__version__, **about}
         notes = {**about, "left_out": self.left_out, "nodes": self.nodes}
         self.place.mkdir(parents=True, exist_ok=True)
@@ -196,7 +198,7 @@ def scalar(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """A value as an array without dimensions; NumPy would take a list apart."""
     result = np.zeros((), dtype)
     if dtype.names is not None and isinstance(value, np.void) and value.dtype.names is not None:
-        for name in dtype.names:  # the value may also have fields for the room between those of the type
+        for name in dtype.names:  # the value may have extra fields for the padding of the type
             result[name] = value[name]
     else:
         result[()] = value
@@ -204,7 +206,7 @@ def scalar(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def by_document(place: Path) -> dict[str, Any]:
-    """What is seen of an array of version 2 without asking anybody but its own documents."""
+    """The properties of an array of version 2, from its own documents alone."""
     document = json.loads((place / ".zarray").read_text("utf-8"))
     attributes = place / ".zattrs"
     fill = document["fill_value"]
@@ -222,7 +224,7 @@ def summary(error: Exception) -> str:
     return text if len(text) <= 120 else f"{text[:119]}…"
 
 
-# -- the environments, and what is said about them
+# -- the environments, and PROVENANCE.md
 
 
 def main(
@@ -232,10 +234,10 @@ def main(
     inside: Callable[[str, Corpus], None],
     remarks: Sequence[str] = (),
 ) -> None:
-    """What a script does. Run by hand, it makes the parts that are named on its command line, or all; run by the
-    environment of a writer, it calls `inside`.
+    """The main function of a script. Run by hand, it creates the parts that are named on its command line, or all; in
+    the environment of a writer, it calls `inside`.
 
-    `writers` holds, by the names of the parts, how to make the environment and which package to name the folder after.
+    `writers` says, by the names of the parts, how to create the environment and which package names the folder.
     `remarks` are added to PROVENANCE.md.
     """
     if sys.argv[1:2] == ["--inside"]:
@@ -258,7 +260,7 @@ def main(
 
 
 def environment_of(recipe: Recipe) -> Environment:
-    """The environment, which is made if it is not there or was made otherwise."""
+    """The environment; it is created if it is missing or has another recipe."""
     from tests.peers.environments import find, make
 
     found = find(recipe.name)
@@ -266,7 +268,7 @@ def environment_of(recipe: Recipe) -> Environment:
 
 
 def keep(place: Path, made: Path, package: str, environment: Environment) -> None:
-    """Puts a part in the place of what was there of the same writer."""
+    """Replaces the part of one writer."""
     notes = json.loads((made / "notes.json").read_text())
     (made / "notes.json").unlink()
     version = notes.pop("version", None) or environment.versions[package]
@@ -280,7 +282,7 @@ def keep(place: Path, made: Path, package: str, environment: Environment) -> Non
     expected = place / "expected" / f"{folder}.json"
     expected.parent.mkdir(parents=True, exist_ok=True)
     expected.write_text(f'{{"about": {json.dumps(about, ensure_ascii=False)},\n"nodes": [\n{lines}\n]}}\n', "utf-8")
-    # Chunks are bytes even where they look like text.
+    # Git must treat chunks as binary even if they look like text.
     (place / ".gitattributes").write_text("* -text\n")
     files = [file for file in (place / folder).rglob("*") if file.is_file()]
     size = sum(file.stat().st_size for file in files)
@@ -288,7 +290,7 @@ def keep(place: Path, made: Path, package: str, environment: Environment) -> Non
 
 
 def write_provenance(place: Path, script: str, remarks: Sequence[str]) -> None:
-    """PROVENANCE.md, from what is known of all parts."""
+    """PROVENANCE.md, from the descriptions of all parts."""
     parts = {file.stem: json.loads(file.read_text("utf-8")) for file in sorted(place.glob("expected/*.json"))}
     lines = [
         "# Where this corpus comes from",

@@ -1,21 +1,21 @@
-"""The stored corpora, as something that a test can go through.
+"""Reads the stored corpora for tests.
 
     @pytest.mark.parametrize("stored", list(all_stored(generation="v2")), ids=str)
-    def test_we_read_it(stored):
+    def test_we_read_the_corpus(stored):
         array = omnizarr.open_array(stored.location, path=stored.expected.path)
         assert stored.expected.agrees(array[...])
 
-Marks tell what is not as one would think:
+Marks name peculiarities:
 
-- `f-as-c`: the metadata say Fortran order, and the chunks hold C order.
-- `lossy`: the elements are what the writer reads, not what it was given.
-- `differs`: the writer itself reads something else, `read_back`, than the elements that it was given.
+- `f-as-c`: the metadata say Fortran order, but the chunks have C order.
+- `lossy`: the elements are those that the writer reads, not those that it was given.
+- `differs`: the writer itself reads other elements, `read_back`, than it was given.
 - `unreadable`: the writer cannot read the elements that it wrote.
-- `refuse`: nobody should read them: they are pickles.
-- `shards-lost`: the array lies in shards, of `facts["chunks_per_shard"]` chunks, and the metadata no longer say so.
-- `implicit`: a group that is nowhere written down.
-- `separator-unsaid`: chunk keys have slashes, and the metadata do not say so.
-- `lower-case`: all keys are written in lower case, and the path is not.
+- `refuse`: a reader must reject them, because they are pickles.
+- `shards-lost`: the array has shards of `facts["chunks_per_shard"]` chunks, but its metadata no longer say so.
+- `implicit`: a group without a document.
+- `separator-unsaid`: chunk keys have slashes, but the metadata do not say so.
+- `lower-case`: all keys are in lower case, but the path is not.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ CORPORA = Path(__file__).resolve().parent
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a node should be. A group has only `kind`, `path`, `attributes`, `members` and `marks`."""
+    """The expected properties of a node. A group has only `kind`, `path`, `attributes`, `members` and `marks`."""
 
     kind: str
     """`array` or `group`."""
     path: str = ""
-    """Where it is in the hierarchy that lies at the location."""
+    """Its path in the hierarchy at the location."""
     attributes: dict[str, Any] = field(default_factory=dict)
     members: tuple[str, ...] = ()
     """The paths of all nodes below a group."""
@@ -54,19 +54,18 @@ class Expected:
     dtype: np.dtype[Any] | None = None
     chunks: tuple[int, ...] = ()
     order: str | None = None
-    """`C` or `F`, or None where the writer does not tell."""
+    """`C` or `F`; None if the writer does not say."""
     fill_value: npt.NDArray[Any] | None = None
-    """Without dimensions; None where the fill value is null, or of no interest."""
+    """Without dimensions; None if the fill value is null or irrelevant."""
     elements: npt.NDArray[Any] | None = None
     defined: npt.NDArray[Any] | None = None
-    """Which elements have a value at all, where that are not all: chunks that are missing have none if there is no fill
-    value."""
+    """Which elements have a value, if not all: missing chunks have none if there is no fill value."""
     read_back: npt.NDArray[Any] | None = None
-    """What the writer itself reads, where that differs."""
+    """The elements that the writer itself reads, if they differ."""
 
     def agrees(self, found: Any) -> bool:
-        """Whether these are the elements. Byte order, padding and the bits of a NaN do not count; the kind of zero
-        does, and so does the type, but text and bytes of any length may be objects or of a type of their own."""
+        """Whether these are the elements. Byte order, padding and the payload of NaN do not count; the sign of zero and
+        the type do, but text and bytes of variable length may be objects or have a type of their own."""
         assert self.elements is not None
         found = np.asarray(found)
         if found.shape != self.shape:
@@ -80,7 +79,7 @@ class Expected:
 
 
 class Stored(NamedTuple):
-    """A node of a corpus, where it lies, and what it should be."""
+    """A node of a corpus, its location, and its expected properties."""
 
     generation: str
     writer: str
@@ -96,11 +95,11 @@ class Stored(NamedTuple):
 def generations() -> list[str]:
     """The corpora that are described in this way."""
     found = {place.parents[1].name for place in CORPORA.glob("*/expected/*.json")}
-    return sorted(found - {"draft-2022"})  # which nobody wrote, so that it is described in another way
+    return sorted(found - {"draft-2022"})  # no program wrote it, so it has another description
 
 
 def about(generation: str) -> dict[str, dict[str, Any]]:
-    """By writer, how its part was made, and with `left_out` what it was asked for and could not do."""
+    """For each writer, how its part was created, and in `left_out` what the writer could not do."""
     return {file.stem: _notes(file)["about"] for file in sorted((CORPORA / generation / "expected").glob("*.json"))}
 
 
@@ -108,7 +107,7 @@ def all_stored(
     generation: str | None = None, writer: str | None = None, kind: str | None = "array"
 ) -> Iterator[Stored]:
     """All nodes of the corpora, or those of one generation, of one writer (`zarr-2.18.7`) and of one kind; `kind=None`
-    gives both arrays and groups."""
+    returns both arrays and groups."""
     for chosen in generations() if generation is None else [generation]:
         for file in sorted((CORPORA / chosen / "expected").glob("*.json")):
             if writer not in (None, file.stem):
@@ -147,7 +146,7 @@ def _expected(node: dict[str, Any]) -> Expected:
 
 
 def _same_type(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
-    """Whether two types are the same but for byte order and padding."""
+    """Whether two types are equal except for byte order and padding."""
     if one.names is not None and one.names == other.names:
         return all(_same_type(one[name], other[name]) for name in one.names)
     if one.subdtype is not None and other.subdtype is not None:
@@ -156,7 +155,7 @@ def _same_type(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Something that is equal to what comes of the same elements; `repr` tells zeros apart and makes NaN equal."""
+    """A value that is equal for equal elements; `repr` distinguishes zeros and makes NaN equal."""
     if isinstance(value, np.ndarray) and value.dtype == object:
         return [_plain(item) for item in value.ravel()]
     if isinstance(value, np.ndarray):

@@ -1,8 +1,8 @@
-"""A plain reader and writer of the Zarr core specification (version 3.0) as it was drafted on 2 December 2022.
+"""A plain reader and writer of the Zarr core specification (version 3.0), draft of 2 December 2022.
 
 It was written from the text of that specification alone, and shares no code with omnizarr. It is slow, and reads and
-writes whole arrays in a mapping of keys to bytes. Comments cite the specification by the title of a section; where the
-text contradicts itself or says nothing, the comment says what was chosen here.
+writes whole arrays in a mapping of keys to bytes. Comments cite sections of the specification by title. Where the text
+contradicts itself or says nothing, a comment states the choice made here.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Index = tuple[int, ...]
 
 
 class DraftError(Exception):
-    """What is stored breaks the specification, or needs something that the specification does not define."""
+    """Stored data violate the specification, or need something that the specification does not define."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -53,7 +53,7 @@ class DraftError(Exception):
 
 @dataclass(frozen=True)
 class Node:
-    """A node of a hierarchy; an implicit group has no metadata document, and so no attributes."""
+    """A node of a hierarchy; an implicit group has no metadata document, and therefore no attributes."""
 
     kind: str  # "array" or "group"
     explicit: bool
@@ -62,17 +62,17 @@ class Node:
 
 @dataclass(frozen=True)
 class ArrayDescription:
-    """What the metadata document of an array says."""
+    """The content of the metadata document of an array."""
 
     path: str
     shape: Index
-    data_type: Any  # as the document gives it
+    data_type: Any  # as the document has it
     dtype: np.dtype[Any]  # in the byte order of the default binary representation
-    fallback: Any  # the data type that is used in place of the unknown `data_type`; None when that is known
+    fallback: Any  # the fallback that replaces the unknown `data_type`; None if that is known
     chunk_shape: Index
     separator: str
     layout: str
-    fill_value: Any  # as the document gives it
+    fill_value: Any  # as the document has it
     fill_element: np.ndarray[Any, Any]  # of no dimensions, little-endian
     codecs: list[dict[str, Any]]
     storage_transformers: list[dict[str, Any]]
@@ -81,7 +81,7 @@ class ArrayDescription:
 
     @property
     def grid_shape(self) -> Index:
-        """After "Regular grids"; a chunk may have no length where the array has none, and then there is none."""
+        """After "Regular grids". A chunk may have length 0 if the array has; there are no chunks then."""
         pairs = zip(self.shape, self.chunk_shape, strict=True)
         return tuple(-(-length // chunk) if chunk else 0 for length, chunk in pairs)
 
@@ -109,11 +109,11 @@ def is_number(value: Any) -> bool:
 
 
 def load_json(data: bytes, key: str) -> Any:
-    """JSON as in [RFC8259], which knows no literals NaN and Infinity."""
+    """JSON as in [RFC8259], which has no literals NaN and Infinity."""
     try:
         return json.loads(data.decode("utf-8"), parse_constant=lambda word: fail(f"{key} holds the literal {word}"))
     except ValueError as error:
-        fail(f"{key} is no JSON: {error}")
+        fail(f"{key} is not JSON: {error}")
 
 
 def dump_json(document: Any) -> bytes:
@@ -123,12 +123,12 @@ def dump_json(document: Any) -> bytes:
 def load_object(data: bytes, key: str, required: set[str], optional: set[str], ignore_unknown: bool) -> dict[str, Any]:
     """A metadata document: one object with certain names.
 
-    "Array metadata" demands to fail on unknown names; "Entry point metadata" (zarr_format) lets them be ignored in
+    "Array metadata" requires failing on unknown names; "Entry point metadata" (zarr_format) allows ignoring them in
     documents of a later minor version. Both hold here: 3.0 is strict, 3.1 and later are not.
     """
     document = load_json(data, key)
     if not isinstance(document, dict):
-        fail(f"{key} is no object")
+        fail(f"{key} is not an object")
     missing = required - document.keys()
     require(not missing, f"{key} lacks {sorted(missing)}")
     unknown = document.keys() - required - optional
@@ -144,9 +144,9 @@ def load_object(data: bytes, key: str, required: set[str], optional: set[str], i
 def check_extensions(extensions: Any, where: str) -> list[dict[str, Any]]:
     """After "Entry point metadata" (extensions), also for arrays; no generic extension is known here."""
     if not isinstance(extensions, list):
-        fail(f"{where}: extensions is no array")
+        fail(f"{where}: extensions is not an array")
     for extension in extensions:
-        require(isinstance(extension, dict), f"{where}: an extension is no object")
+        require(isinstance(extension, dict), f"{where}: an extension is not an object")
         name, required = extension.get("extension"), extension.get("must_understand")
         require(isinstance(name, str), f"{where}: an extension has no URI")
         require(isinstance(required, bool), f"{where}: must_understand is not true or false")
@@ -160,10 +160,10 @@ def read_entry_point(mapping: Mapping[str, bytes]) -> bool:
     names = {"zarr_format", "metadata_encoding", "extensions"}
     document = load_object(mapping["zarr.json"], "zarr.json", names, set(), ignore_unknown=True)
     version = document["zarr_format"]
-    require(isinstance(version, str), f"zarr_format is {version!r}, which is no URI")
+    require(isinstance(version, str), f"zarr_format is {version!r}, which is not a URI")
     match = re.fullmatch(r"https://purl\.org/zarr/spec/core/([0-9]+)\.([0-9]+)", version)
     if match is None or match[1] != "3":
-        fail(f"zarr_format is {version!r}, which is no version 3")
+        fail(f"zarr_format is {version!r}, which is not version 3")
     ignore_unknown = match[2] != "0"
     load_object(mapping["zarr.json"], "zarr.json", names, set(), ignore_unknown)
     # "must be the following object": other suffixes and other encodings belong to extensions, which are "always"
@@ -185,7 +185,7 @@ def node_names(path: str) -> list[str]:
     require(path.startswith("/"), f"the path {path!r} does not start with /")
     names = path[1:].split("/")
     for name in names:
-        require(re.fullmatch(r"[A-Za-z0-9._-]+", name) is not None, f"{name!r} is no node name: {path!r}")
+        require(re.fullmatch(r"[A-Za-z0-9._-]+", name) is not None, f"{name!r} is not a node name: {path!r}")
         require(name.strip(".") != "", f"a node name must not be periods alone: {path!r}")
     return names
 
@@ -200,7 +200,7 @@ def data_prefix(path: str) -> str:
 
 
 def node_of_key(key: str) -> tuple[str, str] | None:
-    """The path and the kind that a metadata key stands for; None for a key that stands for no node."""
+    """The path and the kind of node that a metadata key stands for; None for other keys."""
     for kind in ("array", "group"):
         if key == f"meta/{kind}.json":
             return "/", kind
@@ -225,7 +225,7 @@ def chunk_identifier(index: Index, separator: str) -> str:
 # Data types
 # ---------------------------------------------------------------------------------------------------------------------
 
-# "Core data types". The table leaves out int64 and uint64, which the data type extensions and the examples rely on.
+# "Core data types". The table omits int64 and uint64, which the data type extensions and the examples rely on.
 CORE_TYPES = {
     "bool": "?",
     **{f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)},
@@ -235,8 +235,8 @@ CORE_TYPES = {
     "complex64": "<c8",
     "complex128": "<c16",
 }
-# The spelling of an earlier draft, which the text and the examples of "Array metadata" still use (`<f8`, `<i8`), and
-# in which NumPy's `descr` gives the fields of a struct.
+# The spelling of an earlier draft, which the text and the examples of "Array metadata" still use (`<f8`, `<i8`).
+# NumPy's `descr` spells the fields of a struct in the same way.
 EARLIER_SPELLING = re.compile(r"[<>]([iu][248]|f[248]|c8|c16)")
 EARLIER_SPELLING_IN_STRUCTS = re.compile(r"\|([biu]1|[SV][1-9][0-9]*)")
 DATETIME_TYPE = re.compile(r"[<>][Mm]8\[(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\]")
@@ -246,14 +246,14 @@ RAW_TYPE = re.compile(r"r([1-9][0-9]*)")
 
 def core_type(name: Any) -> np.dtype[Any]:
     if not isinstance(name, str):
-        fail(f"{name!r} is no data type")
+        fail(f"{name!r} is not a data type")
     if name in CORE_TYPES:
         return np.dtype(CORE_TYPES[name])
     if EARLIER_SPELLING.fullmatch(name):
         return np.dtype(name)
     raw = RAW_TYPE.fullmatch(name)
     if raw is None or int(raw[1]) % 8:
-        fail(f"{name!r} is no core data type")
+        fail(f"{name!r} is not a core data type")
     return np.dtype(f"V{int(raw[1]) // 8}")
 
 
@@ -280,7 +280,7 @@ def struct_type(fields: Any) -> np.dtype[Any]:
         fail(f"a struct is a list of fields, not {fields!r}")
     for field in fields:
         require(isinstance(field, list) and len(field) == 2, f"a field is a name and a type, not {field!r}")
-        require(isinstance(field[0], str) and field[0] != "", f"{field[0]!r} is no name of a field")
+        require(isinstance(field[0], str) and field[0] != "", f"{field[0]!r} is not a field name")
     require(len({name for name, _ in fields}) == len(fields), "two fields have the same name")
     return np.dtype([(name, field_type(kind)) for name, kind in fields])
 
@@ -296,7 +296,7 @@ def extension_type(extension: Any, kind: Any) -> np.dtype[Any]:
 
 
 def parse_data_type(value: Any) -> tuple[np.dtype[Any], Any]:
-    """After "Array metadata" (data_type): the type to use, and the fallback if one was taken."""
+    """After "Array metadata" (data_type): the type to use, and the fallback if it was used."""
     if not isinstance(value, dict):
         return core_type(value), None
     require(isinstance(value.get("extension"), str), "an extension data type has no URI")
@@ -316,7 +316,7 @@ def parse_data_type(value: Any) -> tuple[np.dtype[Any], Any]:
 
 
 def data_type_of(dtype: np.dtype[Any]) -> Any:
-    """The data type by which the writer stores elements of this NumPy type."""
+    """The data type with which the writer stores elements of this NumPy type."""
     if dtype.names is not None:
         fields = [[name, kind] for name, kind, *_ in dtype.descr]
         return {"extension": STRUCT, "type": fields, "fallback": f"r{8 * dtype.itemsize}"}
@@ -336,7 +336,7 @@ def data_type_of(dtype: np.dtype[Any]) -> Any:
 
 
 def element(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An array without dimensions, in little-endian order, with all bits as they were."""
+    """An array without dimensions, in little-endian order, with all bits unchanged."""
     if isinstance(values, np.ndarray):
         return values.reshape(()).astype(dtype.newbyteorder("<"))
     return np.array(values, dtype=dtype.newbyteorder("<"))
@@ -345,12 +345,12 @@ def element(values: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def fill_from_bits(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The spellings 0x… and 0b…: the most significant digit first, as numbers are written; real before imaginary part.
 
-    The text does not say in which order the bytes come; raw bits have no significance, and come as they are stored.
+    The text does not say in which order the bytes come. Raw bits have no significance, and come in stored order.
     """
     digits, base, per_byte = text[2:], (16 if text.startswith("0x") else 2), (2 if text.startswith("0x") else 8)
     allowed = "0123456789abcdefABCDEF" if base == 16 else "01"
     require(len(digits) == per_byte * dtype.itemsize, f"{text!r} has not all digits of a {dtype}")
-    require(all(digit in allowed for digit in digits), f"{text!r} is no number")
+    require(all(digit in allowed for digit in digits), f"{text!r} is not a number")
     data = int(digits, base).to_bytes(dtype.itemsize, "big")
     return element(np.frombuffer(data, dtype=dtype.newbyteorder(">")), dtype)
 
@@ -359,7 +359,7 @@ def fill_float(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     words = {"NaN": math.nan, "+Infinity": math.inf, "-Infinity": -math.inf}
     if isinstance(value, str) and value in words:
         return element(words[value], dtype)
-    require(is_number(value), f"the fill value {value!r} is no {dtype}")
+    require(is_number(value), f"the fill value {value!r} is not a valid {dtype}")
     with np.errstate(over="ignore"):
         try:
             found = np.array(float(value)).astype(dtype)
@@ -372,30 +372,30 @@ def fill_float(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def parse_fill_value(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """After "Array metadata" (fill_value).
 
-    The extensions define no fill values. Chosen: the integer that is stored, for datetimes; the text itself, for
-    strings; an array with one fill value for each field, for structs.
+    The extensions define no fill values. Chosen here: the stored integer for datetimes, the text itself for strings, an
+    array with one fill value per field for structs.
     """
     require(value is not None, "the fill value must not be null")
     kind = dtype.kind
     if kind in "fcV" and isinstance(value, str) and value[:2] in ("0x", "0b") and dtype.names is None:
         return fill_from_bits(value, dtype)
     if kind in "fc":
-        require(kind == "f" or is_number(value), f"the fill value {value!r} is no {dtype}")
+        require(kind == "f" or is_number(value), f"the fill value {value!r} is not a valid {dtype}")
         return fill_float(value, dtype)
     if kind == "b":
         require(isinstance(value, bool), f"the fill value {value!r} is not true or false")
     elif kind in "iuMm":
-        require(is_integer(value), f"the fill value {value!r} is no integer")
+        require(is_integer(value), f"the fill value {value!r} is not an integer")
         limits = np.iinfo(dtype if kind in "iu" else np.int64)
         require(limits.min <= value <= limits.max, f"the fill value {value!r} is out of range of {dtype}")
         if kind in "Mm":
             return element(np.array(value, dtype="<i8").view(dtype.newbyteorder("<")), dtype)
     elif kind in "SU":
-        require(isinstance(value, str), f"the fill value {value!r} is no string")
+        require(isinstance(value, str), f"the fill value {value!r} is not a string")
         require(kind == "U" or value.isascii(), f"the fill value {value!r} is not ASCII")
         require(len(value) <= dtype.itemsize // (4 if kind == "U" else 1), f"the fill value {value!r} is too long")
     elif dtype.names is not None:
-        require(isinstance(value, list) and len(value) == len(dtype.names), f"{value!r} is no list of all fields")
+        require(isinstance(value, list) and len(value) == len(dtype.names), f"{value!r} is not a list of all fields")
         found = np.zeros((), dtype=dtype.newbyteorder("<"))
         for name, part in zip(dtype.names, value, strict=True):
             found[name] = parse_fill_value(part, dtype[name])
@@ -406,7 +406,7 @@ def parse_fill_value(value: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 
 def fill_value_of(value: Any, dtype: np.dtype[Any]) -> Any:
-    """The JSON value for an element; `parse_fill_value` gives back the same bits."""
+    """The JSON value for an element; `parse_fill_value` returns the same bits."""
     found = np.asarray(value, dtype=dtype).reshape(())
     if dtype.names is not None:
         return [fill_value_of(found[name], dtype[name]) for name in dtype.names]
@@ -431,15 +431,15 @@ def fill_value_of(value: Any, dtype: np.dtype[Any]) -> Any:
 def check_codecs(codecs: Any) -> list[dict[str, Any]]:
     """After "Array metadata" (codecs) and "Determination of encoded representations".
 
-    Only `endian` wants an array; everything else, and everything after a codec, has byte strings. A codec `endian`
-    that is not the first would have to find elements in a byte string of no certain length, and fails.
+    Only `endian` takes an array; all other codecs, and every codec after another, take byte strings. A codec `endian`
+    that is not the first would have to find elements in a byte string of unknown length, and fails.
     """
     if not isinstance(codecs, list):
-        fail("codecs is no array")
+        fail("codecs is not an array")
     for position, codec in enumerate(codecs):
         require(isinstance(codec, dict) and isinstance(codec.get("type"), str), "a codec has no type")
         configuration = codec.get("configuration", {})
-        require(isinstance(configuration, dict), f"the configuration of {codec['type']} is no object")
+        require(isinstance(configuration, dict), f"the configuration of {codec['type']} is not an object")
         if codec["type"] == ENDIAN:
             require(configuration.get("endian") in ("big", "little"), "the codec endian is neither big nor little")
             require(position == 0, "the codec endian needs an array, and finds a byte string")
@@ -461,7 +461,7 @@ def check_codecs(codecs: Any) -> list[dict[str, Any]]:
 def stored_type(array: ArrayDescription) -> np.dtype[Any]:
     """The type with the byte order in which elements become bytes.
 
-    "Struct data types" says that a struct has the byte order "None" as a whole, so `endian` leaves it as it is.
+    "Struct data types" says that a struct has the byte order "None" as a whole, so `endian` leaves it unchanged.
     """
     for codec in array.codecs:
         if codec["type"] == ENDIAN and array.dtype.names is None:
@@ -542,9 +542,9 @@ class MappingStore:
 
 
 class ShardingTransformer:
-    """The "Sharding storage transformer", in the format `indexed`: it shows the chunks that a store keeps in shards.
+    """The "Sharding storage transformer" in the format `indexed`: presents the chunks that a store keeps in shards.
 
-    The text speaks of keys below `data/root`, a prefix that the core no longer has ("Change log", PR #175); meant are
+    The text speaks of keys below `data/root`, a prefix that the core no longer has ("Change log", PR #175). It means
     the data keys of the array, which start with `prefix` here.
     """
 
@@ -631,10 +631,10 @@ class ShardingTransformer:
         return [self.key(chunk) for chunk, entry in self.entries(shard).items() if entry != (ABSENT, ABSENT)]
 
     def entries(self, shard: Index) -> dict[Index, tuple[int, int]]:
-        """After "Binary shard format": where the chunks lie in a shard; nothing if there is no such shard.
+        """After "Binary shard format": the ranges of the chunks in a shard; empty if the shard does not exist.
 
-        A range of the store interface counts from the start of a value, so the index at its end cannot be asked for
-        alone, and the whole shard is read.
+        A range of the store interface counts from the start of a value. The index at the end therefore cannot be read
+        alone, and this reads the whole shard.
         """
         value = self.store.get(self.key(shard))
         if value is None:
@@ -651,7 +651,7 @@ class ShardingTransformer:
 def pack_shards(
     chunks: Mapping[Index, bytes], chunks_per_shard: Index, *, backwards: bool = False, gap: bytes = b""
 ) -> dict[Index, bytes]:
-    """After "Binary shard format": chunks in any order, perhaps with unused space before each, then the index."""
+    """After "Binary shard format": chunks in any order, optionally with unused space before each, then the index."""
     shards: dict[Index, dict[Index, bytes]] = {}
     for chunk, data in chunks.items():
         pairs = list(map(divmod, chunk, chunks_per_shard))
@@ -672,9 +672,9 @@ def pack_shards(
 
 def check_storage_transformers(transformers: Any, dimensions: int) -> list[dict[str, Any]]:
     if not isinstance(transformers, list):
-        fail("storage_transformers is no array")
+        fail("storage_transformers is not an array")
     for transformer in transformers:
-        require(isinstance(transformer, dict), "a storage transformer is no object")
+        require(isinstance(transformer, dict), "a storage transformer is not an object")
         kind = (transformer.get("extension"), transformer.get("type"))
         known = kind in ((SHARDING, "indexed"), (SHARDING_OF_THE_EXAMPLE, "indexed"))
         require(known, f"the storage transformer {kind} is unknown")
@@ -689,7 +689,7 @@ def check_storage_transformers(transformers: Any, dimensions: int) -> list[dict[
 def chunk_store(mapping: Mapping[str, bytes], array: ArrayDescription) -> MappingStore | ShardingTransformer:
     """The store of the chunks as the array sees it.
 
-    "Storage transformers" speaks of a stack without saying which end is up; the first is the next to the array here.
+    "Storage transformers" speaks of a stack without saying which end is up; here the first is next to the array.
     """
     store: MappingStore | ShardingTransformer = MappingStore(mapping)
     for transformer in reversed(array.storage_transformers):
@@ -723,7 +723,7 @@ def parse_array(data: bytes, path: str, ignore_unknown: bool = False) -> ArrayDe
     require(len(chunk_shape) == len(shape), "chunk_shape and shape have different dimensions")
     # "Chunk": chunk lengths are non-zero where the lengths of the array are.
     require(all(chunk or not length for chunk, length in zip(chunk_shape, shape, strict=True)), "a chunk has no length")
-    # "Regular grids" has a default for the separator; "Array metadata" demands the name, and that is kept.
+    # "Regular grids" has a default for the separator; "Array metadata" requires the name, and so does this reader.
     separator = grid.get("separator")
     require(separator in ("/", "."), f"the separator is {separator!r}")
     layout = document["chunk_memory_layout"]
@@ -748,19 +748,19 @@ def parse_array(data: bytes, path: str, ignore_unknown: bool = False) -> ArrayDe
 
 
 def parse_group(data: bytes, path: str, ignore_unknown: bool = False) -> dict[str, Any]:
-    """After "Group metadata"; the attributes."""
+    """The attributes, after "Group metadata"."""
     document = load_object(data, metadata_key(path, "group"), {"attributes"}, set(), ignore_unknown)
     attributes = document["attributes"]
     if not isinstance(attributes, dict):
-        fail(f"the attributes of {path} are no object")
+        fail(f"the attributes of {path} are not an object")
     return attributes
 
 
 def read_hierarchy(mapping: Mapping[str, bytes]) -> dict[str, Node]:
-    """After "Discover all nodes in a hierarchy": every node by its path; all documents are checked.
+    """After "Discover all nodes in a hierarchy": every node by its path; checks all documents.
 
-    A hierarchy without any node, with nothing but `zarr.json`, gives nothing: "Determine if a node exists" finds an
-    implicit group only above other nodes.
+    A hierarchy with nothing but `zarr.json` has no nodes: "Determine if a node exists" finds an implicit group only
+    above other nodes.
     """
     ignore_unknown = read_entry_point(mapping)
     nodes: dict[str, Node] = {}
@@ -783,7 +783,7 @@ def read_hierarchy(mapping: Mapping[str, bytes]) -> dict[str, Node]:
 
 
 def describe(mapping: Mapping[str, bytes], path: str) -> ArrayDescription:
-    """What the metadata document says of the array at `path`; other nodes are not looked at."""
+    """The description of the array at `path`; ignores other nodes."""
     ignore_unknown = read_entry_point(mapping)
     key = metadata_key(path, "array")
     require(key in mapping, f"there is no array at {path}")
@@ -791,9 +791,10 @@ def describe(mapping: Mapping[str, bytes], path: str) -> ArrayDescription:
 
 
 def chunk_places(index: Index, array: ArrayDescription) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The part of the array that a chunk covers, and the part of the chunk that covers it, which is less at the edges.
+    """The part of the array that a chunk covers, and the part of the chunk that covers it, which is smaller at the
+    edges.
 
-    The ellipsis makes an array also of what has no dimensions; as a scalar it might lose bits of a NaN.
+    The ellipsis returns an array also for no dimensions; a scalar might lose bits of a NaN.
     """
     spans = zip(index, array.chunk_shape, array.shape, strict=True)
     slices = [slice(i * chunk, min((i + 1) * chunk, length)) for i, chunk, length in spans]
@@ -863,7 +864,7 @@ def write_entry_point(
 
 
 def write_group(mapping: MutableMapping[str, bytes], path: str, attributes: Mapping[str, Any] | None = None) -> None:
-    """Writes the document of an explicit group; groups above it exist by implication."""
+    """Writes the document of an explicit group; groups above it exist implicitly."""
     mapping[metadata_key(path, "group")] = dump_json({"attributes": dict(attributes or {})})
 
 
@@ -885,10 +886,10 @@ def write_array(
     shard_backwards: bool = False,
     shard_gap: bytes = b"",
 ) -> None:
-    """Writes the document and the chunks of an array; what is None is chosen, or left out where it is optional.
+    """Writes the document and the chunks of an array. Arguments that are None are chosen, or omitted if optional.
 
-    `fill_value` and `data_type` are given as in the document. Chunks of fill values alone are not written, unless
-    `omit_empty_chunks` is false; the parts of chunks that hang over the edge have the fill value.
+    `fill_value` and `data_type` are given as in the document. Chunks that hold only fill values are not written, unless
+    `omit_empty_chunks` is false. Parts of chunks beyond the edge have the fill value.
     """
     if data_type is None:
         data_type = data_type_of(array.dtype)

@@ -1,7 +1,7 @@
-"""Loads the corpus `tests/corpora/draft-2022`, without the help of any reader of the format.
+"""Loads the corpus `tests/corpora/draft-2022` without any reader of the format.
 
-`valid_names` names the hierarchies, `load` gives the keys and values of one, and `expected` what it holds.
-`cases("invalid")` are hierarchies that must be refused, and `cases("open")` such that the specification leaves open.
+`valid_names` names the hierarchies, `load` returns the keys and values of one, and `expected` its content.
+`cases("invalid")` are hierarchies that must be rejected, and `cases("open")` those that the specification leaves open.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ PLACE = Path(__file__).resolve().parents[1] / "corpora" / "draft-2022"
 
 @dataclass(frozen=True)
 class Case:
-    """A tiny hierarchy, and what becomes of it."""
+    """A tiny hierarchy, and the expected outcome."""
 
     name: str
     section: str  # the title in the specification
-    what: str  # what is wrong, or what is not decided
-    path: str | None  # the array that shows it; None if it is enough to open the hierarchy and look at all nodes
-    stage: str  # "open": already the documents show it; "read": only the chunks do
-    outcome: str  # "fail" or "read"; for open cases what the oracle of the tests chose
+    what: str  # what is wrong, or undecided
+    path: str | None  # the array that shows it; None if opening the hierarchy and all nodes is enough
+    stage: str  # "open": the documents already show it; "read": only the chunks do
+    outcome: str  # "fail" or "read"; for open cases the choice of the oracle
     store: dict[str, bytes]
-    elements: np.ndarray[Any, Any] | None  # what is read, where something is
+    elements: np.ndarray[Any, Any] | None  # the expected elements, if any
 
 
 def valid_names() -> list[str]:
@@ -45,9 +45,9 @@ def load(name: str) -> dict[str, bytes]:
 
 
 def expected(name: str) -> dict[str, dict[str, Any]]:
-    """The nodes of a hierarchy by path; of arrays `dtype`, `fill_element` and `elements` are made NumPy's.
+    """The nodes of a hierarchy by path. The `dtype`, `fill_element` and `elements` of arrays are converted to NumPy.
 
-    `elements` is None where the array is too large for a quick test.
+    `elements` is None if the array is too large for a quick test.
     """
     nodes: dict[str, dict[str, Any]] = json.loads((PLACE / "expected" / f"{name}.json").read_text("utf-8"))
     for node in nodes.values():
@@ -77,7 +77,7 @@ def cases(name: str) -> list[Case]:
 
 
 def unpack(stored: dict[str, Any]) -> dict[str, bytes]:
-    """A store in one JSON value: documents as they are, texts that are no JSON as texts, chunks in base64."""
+    """A store in one JSON value: documents as they are, texts that are not JSON as texts, chunks in base64."""
     store = {key: json.dumps(document).encode() for key, document in stored.get("documents", {}).items()}
     store |= {key: text.encode() for key, text in stored.get("texts", {}).items()}
     store |= {key: base64.b64decode(data) for key, data in stored.get("base64", {}).items()}

@@ -1,4 +1,4 @@
-"""The oracle of the draft of December 2022 agrees with itself, and with every example of the specification."""
+"""The oracle of the draft of December 2022 is consistent, and agrees with every example of the specification."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 
 
 def scalars(dtype):
-    """Elements as arrays without dimensions, of any bits where all bits have a meaning."""
+    """Elements as arrays without dimensions, with any bits if all bits have a meaning."""
     if dtype.names is not None:
         parts = st.tuples(*(scalars(dtype[name]) for name in dtype.names))
         return parts.map(lambda found: struct_element(dtype, found))
@@ -99,7 +99,7 @@ def same_bits(one, other):
 
 
 @given(st.data())
-def test_what_is_written_is_read(data):
+def test_arrays_are_read_as_written(data):
     dtype = data.draw(dtypes)
     shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5))
     chunk_shape = tuple(data.draw(st.integers(min(length, 1), 4)) for length in shape)
@@ -167,7 +167,7 @@ def test_groups_are_found_with_all_groups_above_them(explicit):
 
 
 @given(st.data())
-def test_the_transformer_lists_the_chunks_that_it_gives(data):
+def test_the_transformer_lists_the_chunks_that_it_contains(data):
     dimensions = data.draw(st.integers(0, 3))
     counts = data.draw(st.tuples(*(st.integers(1, 3) for _ in range(dimensions))))
     separator = data.draw(st.sampled_from("/."))
@@ -327,7 +327,7 @@ def test_array_of_64_bit_little_endian_floating_point_numbers(name):
 
 
 def test_array_of_an_extension_data_type():
-    """The example has `null` for its fill value, which the text does not permit."""
+    """The example has `null` as its fill value, which the text does not permit."""
     with pytest.raises(DraftError, match="null"):
         describe(store_with("/a", DATETIME_ARRAY), "/a")
     array = describe(store_with("/a", DATETIME_ARRAY.replace("null", "0")), "/a")
@@ -340,7 +340,7 @@ def test_array_of_an_extension_data_type():
 
 
 def test_group():
-    """The example has a comma too many; without it, it is JSON."""
+    """The example has one comma too many; without it, it is JSON."""
     text = '{\n  "attributes": {\n    "spam": "ham",\n    "eggs": 42%s\n  }\n}'
     store = {"zarr.json": ENTRY_POINT, "meta/group.json": (text % "").encode()}
     assert read_hierarchy(store) == {"/": Node("group", True, {"spam": "ham", "eggs": 42})}
@@ -484,7 +484,7 @@ def test_configuration_of_sharding():
 
 
 def test_keys_of_shards():
-    """Chunks [96, 18] to [127, 19] are those of the shard [3, 9]; the index of 64 chunks has 1024 bytes."""
+    """The chunks [96, 18] to [127, 19] belong to the shard [3, 9]; the index of 64 chunks has 1024 bytes."""
     chunks = {(96, 18): b"a", (96, 19): b"b", (97, 18): b"c", (127, 19): b"d"}
     shards = pack_shards(chunks, (32, 2))
     assert list(shards) == [(3, 9)]
@@ -533,7 +533,7 @@ def test_big_endian():
 
 
 def test_configuration_of_gzip():
-    """The example spells the URI of the codec in another way than the codec's specification does."""
+    """The example spells the URI of the codec differently from the specification of the codec."""
     text = """{
       "codecs": [{
         "type": "https://purl.org/zarr/spec/codec/gzip",

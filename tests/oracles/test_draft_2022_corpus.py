@@ -1,4 +1,4 @@
-"""The oracle reads the stored corpus of the draft of December 2022, and finds what was put there."""
+"""The oracle reads the stored corpus of the draft of December 2022, and finds the expected content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DESCRIBED = ("data_type", "fallback", "separator", "layout", "fill_value", "code
 
 
 @pytest.mark.parametrize("name", corpus.valid_names())
-def test_valid_hierarchies_hold_what_is_expected(name):
+def test_valid_hierarchies_have_the_expected_content(name):
     store, expected = corpus.load(name), corpus.expected(name)
 
     found = read_hierarchy(store)
@@ -34,7 +34,7 @@ def test_valid_hierarchies_hold_what_is_expected(name):
 
 
 @pytest.mark.parametrize("case", corpus.cases("invalid"), ids=lambda case: case.name)
-def test_invalid_hierarchies_are_refused(case):
+def test_invalid_hierarchies_are_rejected(case):
     if case.stage == "open":
         with pytest.raises(DraftError):
             read_hierarchy(case.store)

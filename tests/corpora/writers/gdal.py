@@ -23,7 +23,7 @@ PLACED = {"crs": "EPSG:4326", "transform": from_origin(1, 2, 0.5, 0.25)}
 
 
 def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
-    """A name, the elements, and what `rasterio.open` takes; options in capitals are those of GDAL."""
+    """A name, the elements, and arguments of `rasterio.open`; options in capitals are those of GDAL."""
     for dtype in ("i1", "<c8"):
         yield f"types/{np.dtype(dtype).name}", sample(dtype, (4, 5)), {}
     for codec in ("blosc", "gzip", "lzma", "zstd"):
@@ -33,7 +33,7 @@ def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
     yield "layouts/slash", PLANE, {"DIM_SEPARATOR": "/", "BLOCKSIZE": "3,5"}
     yield "layouts/bands", BANDS, {"SINGLE_ARRAY": "YES"}
     yield "layouts/placed", PLANE, PLACED
-    # Where there is no fill value it takes zero, and leaves out chunks that hold nothing else.
+    # Without a fill value it takes zero, and omits chunks that hold nothing else.
     yield "fills/null-and-zeros", ZEROS, {"BLOCKSIZE": "2,2"}
     yield "fills/number", PLANE, {"nodata": -9}
     yield "fills/nan", sample("<f8", (4, 5)), {"nodata": np.nan}

@@ -1,4 +1,4 @@
-"""netCDF-C, through netCDF4, writes version 2: with marks of its own (NCZarr), or without."""
+"""netCDF-C, through netCDF4, writes version 2, with or without its own marks (NCZarr)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.corpora.making import Corpus, by_document, sample
 __all__ = ["write_all"]
 
 PLANE = np.arange(20, dtype="<i4").reshape(4, 5)
-LARGE = np.arange(600, dtype="<i4").reshape(20, 30) // 7  # blosc fails where it cannot make things smaller
+LARGE = np.arange(600, dtype="<i4").reshape(20, 30) // 7  # blosc fails if it cannot compress
 
-# A name, the elements, the dimensions, and what `createVariable` takes.
+# A name, the elements, the dimensions, and arguments of `createVariable`.
 PLAIN: list[tuple[str, npt.NDArray[Any], tuple[str, ...], dict[str, Any]]] = [
     ("plane", PLANE, ("y", "x"), {"chunksizes": (3, 5)}),
     ("bytes", np.array([1, -128, 127, 0], "i1"), ("y",), {}),

@@ -20,13 +20,13 @@ LARGE = np.arange(600, dtype="<i4").reshape(20, 30) // 7  # large enough for blo
 
 
 def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
-    """A name, the elements, and members of the metadata, with `written` for the part that is written at all."""
+    """A name, the elements, and members of the metadata; `written` is the region that is written."""
     for dtype in ("bool", "i1", "u1", "<i2", ">i4", "<i8", ">u2", "<u8", "<f2", ">f4", "<f8", "<c8", ">c16"):
         yield f"types/{np.dtype(dtype).name}", sample(dtype), {}
     yield "types/bfloat16", np.array([1, -2.5, np.nan], ml_dtypes.bfloat16), {"dtype": "bfloat16"}
     yield "types/float8_e4m3fn", np.array([1, -2.5], ml_dtypes.float8_e4m3fn), {"dtype": "float8_e4m3fn"}
     yield "types/int4", np.array([1, -7], ml_dtypes.int4), {"dtype": "int4"}
-    # No `S` and `V`: of these its Python face gives elements that have no bytes.
+    # No `S` and `V`: its Python API returns elements of these types without their bytes.
     records = np.array([(1, 0.5), (2, np.nan), (-3, -0.0)], [("count", "<i2"), ("value", ">f8")])
     yield "types/record", records, {}
     subarrays = np.array([([[1], [2]], 5), ([[3], [4]], 6)], [("a", "<i2", (2, 1)), ("b", "u1")])

@@ -1,4 +1,4 @@
-"""zarr-python 2 writes version 2: what it can do at all, and what it does by itself."""
+"""zarr-python 2 writes version 2: all its features, and its own choices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.corpora.making import Corpus, partly, sample, scalar
 
 __all__ = ["look", "write_all"]
 
-Case = tuple  # a name, the elements, and options: those of `zarr.create`, and those that `write` takes out
+Case = tuple  # a name, the elements, and options: those of `zarr.create`, and those that `write` removes
 
 LITTLE = ("<i2", "<i4", "<i8", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8", "<c8", "<c16")
 SINGLE = ("bool", "i1", "u1")
@@ -93,7 +93,7 @@ def objects() -> Iterator[Case]:
     categories = numcodecs.Categorize(["a", "b", "c"], dtype=object)
     yield "objects/categorize", known, {"data": labels, "chunks": 3, "object_codec": categories, "marks": ["lossy"]}
     yield "objects/pickle", things, {"object_codec": numcodecs.Pickle(), "marks": ["refuse"]}
-    # What is missing or None becomes empty text.
+    # Missing elements and None become empty text.
     holes = np.array(["a", None, "b"], object)
     yield "objects/vlen-utf8-none", holes, {"object_codec": numcodecs.VLenUTF8(), "marks": ["lossy"]}
     half = {"chunks": 2, "written": slice(0, 2)}
@@ -292,7 +292,7 @@ def write(place: Path, data: npt.NDArray[Any], options: dict[str, Any]) -> None:
 
 
 def padded(data: Any, dtype: np.dtype[Any]) -> Any:
-    """Elements of an aligned structure, as zarr-python wants them: it makes fields of the room between the others."""
+    """Elements of an aligned structure, as zarr-python expects them: it makes fields of the padding."""
     if dtype.names is None or dtype.names == data.dtype.names:
         return data
     result = np.zeros(data.shape, dtype)
@@ -317,7 +317,7 @@ def add(corpus: Corpus, name: str, data: npt.NDArray[Any], options: dict[str, An
         defined = np.zeros(data.shape, bool)
         defined[written] = True
     elif written is not ... and data.dtype != object:
-        if isinstance(fill, int) and data.dtype.kind in "SUV":  # its default, which means nothing but zero bytes
+        if isinstance(fill, int) and data.dtype.kind in "SUV":  # its default, which means zero bytes
             fill = np.zeros((), data.dtype)[()]
         data = np.full_like(data, fill) if written is None else partly(data, fill, written)
     if given is not data:
@@ -334,7 +334,7 @@ def add(corpus: Corpus, name: str, data: npt.NDArray[Any], options: dict[str, An
 
 
 def hierarchy(corpus: Corpus, name: str) -> None:
-    """Groups in groups, with arrays."""
+    """Nested groups with arrays."""
     place = corpus.place / name
     root = zarr.open_group(str(place), mode="w")
     root.attrs.update({"title": "a hierarchy", "of": [1, 2.5, None], "nan": float("nan")})

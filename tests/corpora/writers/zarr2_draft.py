@@ -1,4 +1,4 @@
-"""zarr-python 2 writes the draft of October 2020, which was an experiment of its last years."""
+"""zarr-python 2 writes the draft of October 2020, an experimental feature of its last years."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# Read once, at import.
+# zarr-python reads it once, at import.
 os.environ["ZARR_V3_EXPERIMENTAL_API"] = "1"
 os.environ["ZARR_V3_SHARDING"] = "1"
 
@@ -21,7 +21,7 @@ from tests.corpora.making import Corpus, partly, sample, scalar
 
 __all__ = ["write_all"]
 
-Case = tuple  # a path, the elements, and options: those of `zarr.create`, and those that `write` takes out
+Case = tuple  # a path, the elements, and options: those of `zarr.create`, and those that `write` removes
 
 RECORD = [("flag", "?"), ("count", "<i2"), ("value", ">f8"), ("name", "S3")]
 PLANE = np.arange(20, dtype="<i4").reshape(4, 5)
@@ -145,7 +145,7 @@ def write(place: Path, path: str | None, data: npt.NDArray[Any], options: dict[s
             array[...] = data[: resized[0]]
             array.resize(resized[1])
         else:
-            if twice:  # what is replaced must not stay behind in a shard
+            if twice:  # a shard must not keep chunks that were replaced
                 array[...] = data[::-1]
             array[written] = data[written]
     except Exception:
@@ -184,7 +184,7 @@ def add(corpus: Corpus, location: str, path: str, data: npt.NDArray[Any], option
 
 
 def hierarchy(corpus: Corpus, name: str) -> None:
-    """Groups that are written down, and one, `below/further`, that is only implied."""
+    """Explicit groups, and the implicit group `below/further`."""
     place = str(corpus.place / name)
     root = zarr.open_group(place, mode="w", zarr_version=3)
     root.attrs.update({"title": "a hierarchy", "of": [1, 2.5, None]})
@@ -195,7 +195,7 @@ def hierarchy(corpus: Corpus, name: str) -> None:
     add(corpus, name, "below/further/values", sample("<f4", (7,)), {"chunks": 4})
     members = ["below", "below/further", "below/further/values", "empty", "numbers"]
     if name == "consolidated":
-        zarr.consolidate_metadata(zarr.DirectoryStoreV3(place))  # of a plain path it would think that it is version 2
+        zarr.consolidate_metadata(zarr.DirectoryStoreV3(place))  # it would take a plain path for version 2
         members.append("consolidated")  # it keeps the document in a group of that name
     corpus.group(name, members, root.attrs.asdict())
     corpus.group(f"{name}/below", ["further", "further/values"], below.attrs.asdict(), location=name, path="below")

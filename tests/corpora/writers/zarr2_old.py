@@ -1,4 +1,4 @@
-"""Old releases of zarr-python 2 write version 2: where they did otherwise than the last one."""
+"""Old releases of zarr-python 2 write version 2, where they differ from the last release."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
     if hasattr(zarr, "NestedDirectoryStore"):  # since 2.2
         nested = {"store": zarr.NestedDirectoryStore, "marks": ["separator-unsaid"]}
         yield "layouts/nested-store", PLANE, {"chunks": (3, 5), **nested}
-    if MIDDLE:  # like the last release but for its stores
+    if MIDDLE:  # like the last release except for its stores
         return
     yield "types/complex64", sample("<c8"), {}
     yield "layouts/0-d", np.array(2.5), {}
@@ -48,22 +48,22 @@ def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
         yield f"fills/{name}", sample(dtype, (6,)), {"fill_value": fill, "chunks": 3, "written": slice(0, 3)}
     record = np.array((True, 7, 0.5, b"xy"), RECORD)[()]
     yield "fills/record", records, {"fill_value": record, "chunks": 2, "written": slice(0, 2)}
-    if not hasattr(zarr, "NestedDirectoryStore"):  # before 2.2 it stored where objects were in memory
+    if not hasattr(zarr, "NestedDirectoryStore"):  # before 2.2 it stored the memory addresses of objects
         return
     yield "objects/vlen-utf8", WORDS, {"object_codec": numcodecs.VLenUTF8()}
     things = np.empty(4, object)
     for index, thing in enumerate(["a", 1, None, {"k": "v"}]):
         things[index] = thing
     yield "objects/json2", things, {"object_codec": numcodecs.JSON()}
-    if hasattr(numcodecs.json, "LegacyJSON"):  # as it was before numcodecs 0.6: without the shape
+    if hasattr(numcodecs.json, "LegacyJSON"):  # as before numcodecs 0.6: without the shape
         yield "objects/json", things, {"object_codec": numcodecs.json.LegacyJSON()}
         yield "objects/json-plane", WORDS, {"object_codec": numcodecs.json.LegacyJSON()}
         yield "objects/msgpack", things, {"object_codec": numcodecs.msgpacks.LegacyMsgPack()}
 
 
 def date_without_value(corpus: Corpus, name: str) -> None:
-    """An array of dates with NaT for its fill value. Release 2.2 writes that as an unsigned number, which is too large
-    for itself: it makes the document, and fails."""
+    """An array of dates with NaT as fill value. Release 2.2 writes it as an unsigned number, which is too large for
+    itself: it creates the document, and fails."""
     place = corpus.place / name
     options = {"shape": 3, "dtype": "<M8[s]", "fill_value": np.datetime64("NaT", "s")}
     try:

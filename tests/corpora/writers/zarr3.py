@@ -1,4 +1,4 @@
-"""zarr-python 3 writes version 2: what it chooses itself, and where it does otherwise than zarr-python 2."""
+"""zarr-python 3 writes version 2: its own choices, and where it differs from zarr-python 2."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def write_all(corpus: Corpus) -> None:
     for name, data, options in cases():
         written, fill, defined = options.get("written", ...), options.get("fill_value"), None
         if written is not ... and (fill is None or fill is ...):
-            # Where the fill value is null or its own choice, what it reads there is up to it.
+            # If the fill value is null or its own choice, the elements there are undefined.
             defined = np.zeros(data.shape, bool)
             defined[written] = True
         elif written is not ... and data.dtype != object:
