@@ -344,7 +344,7 @@ def test_group():
     text = '{\n  "attributes": {\n    "spam": "ham",\n    "eggs": 42%s\n  }\n}'
     store = {"zarr.json": ENTRY_POINT, "meta/group.json": (text % "").encode()}
     assert read_hierarchy(store) == {"/": Node("group", True, {"spam": "ham", "eggs": 42})}
-    with pytest.raises(DraftError, match="no JSON"):
+    with pytest.raises(DraftError, match="not JSON"):
         read_hierarchy(store | {"meta/group.json": (text % ",").encode()})
 
 
