@@ -1,4 +1,4 @@
-"""Comparison bit for bit."""
+"""Bitwise comparison of elements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_scalars_of_different_types_differ() -> None:
 
 
 def filled(dtype: Any, shape: tuple[int, ...], start: int = 1) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """A fill value whose bytes differ from each other, and an array full of it."""
+    """A fill value with distinct bytes, and an array filled with it."""
     size = np.dtype(dtype).itemsize
     pattern = bytes((start + index) % 256 for index in range(size)) if dtype != "?" else b"\1"
     fill = np.frombuffer(pattern, dtype).reshape(()).copy()
@@ -56,30 +56,30 @@ def filled(dtype: Any, shape: tuple[int, ...], start: int = 1) -> tuple[npt.NDAr
     return array, fill
 
 
-def spoil(array: npt.NDArray[Any], index: tuple[int, ...], byte: int = 0) -> None:
-    """Changes one byte of one element."""
+def change_byte(array: npt.NDArray[Any], index: tuple[int, ...], byte: int = 0) -> None:
+    """Change one byte of one element."""
     element = bytearray(array[index].tobytes())
     element[byte % len(element)] ^= 1
     array[index] = np.frombuffer(bytes(element), array.dtype)[0]
 
 
-# From a single element to several of the blocks in which memory is compared.
+# From a single element to several of the blocks that are compared.
 @pytest.mark.parametrize("bytes_in_all", [1, 100, 70_001, 3_000_000])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_one_changed_byte_is_seen_wherever_it_is(dtype: Any, bytes_in_all: int) -> None:
+def test_one_changed_byte_is_found_at_any_position(dtype: Any, bytes_in_all: int) -> None:
     count = max(1, bytes_in_all // np.dtype(dtype).itemsize)
     array, fill = filled(dtype, (count,))
     assert is_fill(array, fill)
     for place in {0, 1, 7, 512, 4097, count // 2, count - 2, count - 1}:
         if 0 <= place < count:
             spoiled = array.copy()
-            spoil(spoiled, (place,), byte=place)
+            change_byte(spoiled, (place,), byte=place)
             assert not is_fill(spoiled, fill), place
 
 
 @pytest.mark.parametrize("value", [np.array(b"", "S7"), np.array(b"a", "S3"), np.array("ä", "U10"), np.array("", "U1")])
-def test_zeros_at_the_end_of_text_count(value: npt.NDArray[Any]) -> None:
-    """As scalars of NumPy they would be lost, and no chunk would be seen to hold nothing but the fill value."""
+def test_trailing_zeros_of_text_count(value: npt.NDArray[Any]) -> None:
+    """NumPy scalars lose them, and then no chunk would be equal to the fill value."""
     array = np.full((3, 5), value, value.dtype)
     assert is_fill(array, value)
     array[0, 0] = "b"
@@ -108,11 +108,11 @@ def test_any_memory_layout(view: Any, dtype: str, shape: tuple[int, ...]) -> Non
     for place in {0, seen.size // 2, seen.size - 1}:
         spoiled, _ = filled(dtype, shape)
         spoiled = view(spoiled)
-        spoil(spoiled, tuple(int(index) for index in np.unravel_index(place, seen.shape)))
+        change_byte(spoiled, tuple(int(index) for index in np.unravel_index(place, seen.shape)))
         assert not is_fill(spoiled, fill)
 
 
-def test_memory_between_the_elements_of_a_view_does_not_count() -> None:
+def test_memory_between_the_elements_of_a_view_is_ignored() -> None:
     array, fill = filled("u2", (400, 400))
     array[1::2] = 0
     assert is_fill(array[::2], fill)
@@ -150,19 +150,19 @@ def test_agrees_with_numpy(values: list[int], fill: int) -> None:
     assert is_fill(array, np.array(fill, "i2")) == bool((array == fill).all())
 
 
-# -- elements that are not plain memory
+# -- text of variable length and objects
 
 
 TEXT = np.dtypes.StringDType()
 
 
-def alone(value: Any) -> npt.NDArray[Any]:
+def scalar_of(value: Any) -> npt.NDArray[Any]:
     found = np.empty((), object)
     found[()] = value
     return found
 
 
-def of(*values: Any) -> npt.NDArray[Any]:
+def array_of(*values: Any) -> npt.NDArray[Any]:
     found = np.empty(len(values), object)
     for index, value in enumerate(values):
         found[index] = value
@@ -182,21 +182,29 @@ def test_text_is_compared_by_value() -> None:
     assert is_fill(np.empty((0, 3), TEXT), fill)
     assert is_fill(np.array("a\0", TEXT), np.array("a\0", TEXT))
     assert not is_fill(np.array("a", TEXT), np.array("a\0", TEXT))
-    assert not same_bits(fill, alone(str(fill[()])))
+    assert not same_bits(fill, scalar_of(str(fill[()])))
 
 
 def test_bytes_are_compared_with_their_zeros() -> None:
-    assert is_fill(of(b"a\0", b"a\0"), alone(b"a\0"))
-    assert not is_fill(of(b"a\0", b"a"), alone(b"a\0"))
-    assert not is_fill(of(b"", None), alone(b""))
-    assert not is_fill(of("", ""), alone(b""))
+    assert is_fill(array_of(b"a\0", b"a\0"), scalar_of(b"a\0"))
+    assert not is_fill(array_of(b"a\0", b"a"), scalar_of(b"a\0"))
+    assert not is_fill(array_of(b"", None), scalar_of(b""))
+    assert not is_fill(array_of("", ""), scalar_of(b""))
 
 
 DIFFERENT = [
     *[None, 0, 0.0, -0.0, False, "", b"", [], (), {}, 1, 1.0, True, float("nan"), 1j, "1", b"1"],
     *[[1], [1.0], [True], [1, 1], [[1]], (1,), {"a": 1}, {"a": 1.0}, {"b": 1}, {"a": 1, "b": 1}],
     *[np.int8(1), np.int16(1), np.float32(0), np.float32(-0.0), np.float32(np.nan), np.datetime64("NaT", "s")],
-    *[np.arange(3), np.arange(3.0), np.arange(4), np.arange(3)[::-1], np.zeros((1, 3), int), of(1, 2), of(1, 2.0)],
+    *[
+        np.arange(3),
+        np.arange(3.0),
+        np.arange(4),
+        np.arange(3)[::-1],
+        np.zeros((1, 3), int),
+        array_of(1, 2),
+        array_of(1, 2.0),
+    ],
     *[np.zeros(2), -np.zeros(2), np.full(2, np.nan)],
 ]
 
@@ -206,27 +214,27 @@ def copied(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("index", range(len(DIFFERENT)))
-def test_objects_are_the_same_only_if_their_types_are_too(index: int) -> None:
+def test_equal_objects_of_different_types_differ(index: int) -> None:
     value = DIFFERENT[index]
-    assert same_bits(alone(value), alone(copied(value)))
-    assert is_fill(of(value, copied(value), copied(value)), alone(value))
+    assert same_bits(scalar_of(value), scalar_of(copied(value)))
+    assert is_fill(array_of(value, copied(value), copied(value)), scalar_of(value))
     for other, stranger in enumerate(DIFFERENT):
         if other != index:
-            assert not same_bits(alone(value), alone(stranger)), stranger
-            assert not is_fill(of(value, stranger), alone(value)), stranger
+            assert not same_bits(scalar_of(value), scalar_of(stranger)), stranger
+            assert not is_fill(array_of(value, stranger), scalar_of(value)), stranger
 
 
-def test_objects_that_cannot_be_compared_are_not_the_same() -> None:
-    class Proud:
+def test_objects_that_cannot_be_compared_differ() -> None:
+    class Incomparable:
         def __eq__(self, other: object) -> bool:
             raise TypeError("I am not to be compared")
 
         __hash__ = None  # type: ignore[assignment]
 
-    assert not same_bits(alone(Proud()), alone(Proud()))
+    assert not same_bits(scalar_of(Incomparable()), scalar_of(Incomparable()))
     deep, deeper = [], []  # type: ignore[var-annotated]
     for _ in range(100_000):
         deep, deeper = [deep], [deeper]
-    assert not same_bits(alone(deep), alone(deeper))
-    while deep:  # Python itself takes such a thing apart one by one only if it is asked to
+    assert not same_bits(scalar_of(deep), scalar_of(deeper))
+    while deep:  # free it level by level, because Python would recurse
         deep, deeper = deep[0], deeper[0]

@@ -1,4 +1,4 @@
-"""Bytes, of a fixed number and of any; and other objects."""
+"""Bytes of fixed and of variable length, and objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fixed(size: Any) -> Any:
     return {"name": "null_terminated_bytes", "configuration": {"length_bytes": size}}
 
 
-# -- of a fixed number
+# -- fixed length
 
 
 def test_A47_zarr_pythons_name_is_read_and_written() -> None:
@@ -53,7 +53,7 @@ def test_A47_a_fill_is_base64() -> None:
 
 
 @pytest.mark.parametrize("kind", [FixedBytes(4), VariableBytes()])
-def test_a_program_gives_bytes_and_no_text(kind: DataType) -> None:
+def test_cast_fill_accepts_bytes_and_no_text(kind: DataType) -> None:
     """`YWI=` could mean itself, or `ab`."""
     for value in (b"ab", bytearray(b"ab"), memoryview(b"ab"), np.bytes_(b"ab"), np.array(b"ab")):
         assert kind.cast_fill(value)[()] == b"ab"
@@ -64,7 +64,7 @@ def test_a_program_gives_bytes_and_no_text(kind: DataType) -> None:
         FixedBytes(4).cast_fill(b"abcde")
 
 
-# -- of any number
+# -- variable length
 
 
 @pytest.mark.parametrize("name", ["bytes", "variable_length_bytes", "binary"])
@@ -97,7 +97,7 @@ def test_R146_a_fill_is_base64_or_a_list() -> None:
         np.array([[b"a", b"\0b\0"], [b"", b"c"]], object),
     ],
 )
-def test_elements_keep_zeros_at_their_end(value: Any) -> None:
+def test_elements_keep_trailing_zeros(value: Any) -> None:
     found = VariableBytes().elements(value)
     assert found.dtype == object
     assert found.tolist() == [[b"a", b"\0b\0"], [b"", b"c"]]
@@ -117,8 +117,8 @@ def test_elements_from_other_bytes() -> None:
 @pytest.mark.parametrize(
     "value", [None, "a", 1, ["a"], [b"a", None], [[b"a"], [b"b", b"c"]], np.array([1, 2]), np.array(["a"]), {}]
 )
-def test_what_is_not_bytes_is_refused(value: Any) -> None:
-    with pytest.raises(ArgumentError, match="takes bytes and nothing else"):
+def test_values_other_than_bytes_are_refused(value: Any) -> None:
+    with pytest.raises(ArgumentError, match="accepts bytes only"):
         VariableBytes().elements(value)
 
 
@@ -132,7 +132,7 @@ def test_objects_have_no_name_in_version_3() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 0, "", "a", [1, [2, "b"]], {"a": [None]}, 1.5, True])
-def test_any_json_can_fill_them(value: Any) -> None:
+def test_any_json_value_can_be_a_fill(value: Any) -> None:
     kind = Objects()
     fill = kind.parse_fill(value, "$", Problems())
     assert fill is not None
@@ -142,7 +142,7 @@ def test_any_json_can_fill_them(value: Any) -> None:
     assert same_bits(kind.cast_fill(value), fill)
 
 
-def test_what_json_cannot_hold_cannot_fill_them() -> None:
+def test_values_outside_json_cannot_be_a_fill() -> None:
     with pytest.raises(ArgumentError, match="JSON"):
         Objects().cast_fill(object())
 

@@ -1,4 +1,4 @@
-"""Points and spans of time."""
+"""Points in time and durations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_R148_every_unit(name: str, code: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["\u03bcs", "\u00b5s", "us"])
-def test_A41_three_spellings_of_microseconds(unit: str) -> None:
+def test_A41_three_notations_for_microseconds(unit: str) -> None:
     found, _ = read("numpy.datetime64", {"unit": unit, "scale_factor": 1})
     assert found == Datetime("datetime64", unit) == data_type_of("M8[us]")
     assert found.to_json()["configuration"]["unit"] == "us"
@@ -58,13 +58,13 @@ def test_R148_exactly_these_members(configuration: Any, member: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("datetime64", "B"), ("datetime", "s"), ("datetime64", "s", 0)])
-def test_a_type_checks_itself(arguments: Any) -> None:
+def test_invalid_arguments_are_refused(arguments: Any) -> None:
     with pytest.raises(ArgumentError):
         Datetime(*arguments)
 
 
 @pytest.mark.parametrize("value", ["NaT", -(2**63)])
-def test_R148_two_spellings_of_not_a_time(value: Any) -> None:
+def test_R148_two_notations_for_not_a_time(value: Any) -> None:
     kind, problems = data_type_of("M8[s]"), Problems()
     fill = kind.parse_fill(value, "$", problems)
     assert fill is not None
@@ -74,7 +74,7 @@ def test_R148_two_spellings_of_not_a_time(value: Any) -> None:
 
 
 def test_not_a_time_without_its_sign_is_read() -> None:
-    """zarr-python 2.2 wrote it so."""
+    """zarr-python 2.2 wrote it."""
     problems = Problems()
     fill = data_type_of("m8[s]").parse_fill(2**63, "$", problems)
     assert fill is not None
@@ -105,7 +105,7 @@ def test_R148_other_fills_are_refused(value: Any) -> None:
         ("M8[s]", np.array(5, "M8[s]"), 5),
     ],
 )
-def test_fills_that_a_program_gives(dtype: str, value: Any, number: int) -> None:
+def test_cast_fill(dtype: str, value: Any, number: int) -> None:
     kind = data_type_of(dtype)
     fill = kind.cast_fill(value)
     assert fill.dtype == kind.dtype
@@ -127,7 +127,7 @@ def test_fills_that_a_program_gives(dtype: str, value: Any, number: int) -> None
         ("M8[s]", 1.5),
     ],
 )
-def test_fills_that_would_lose_something_are_refused(dtype: str, value: Any) -> None:
+def test_inexact_conversions_are_refused(dtype: str, value: Any) -> None:
     with pytest.raises(ArgumentError):
         data_type_of(dtype).cast_fill(value)
 

@@ -1,4 +1,4 @@
-"""Laws of fill values that hold for every data type."""
+"""Properties of fill values of every data type."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def bits_of(data_type: DataType) -> st.SearchStrategy[bytes]:
         )
     size = data_type.dtype.itemsize
     random = st.binary(min_size=size, max_size=size)
-    if data_type.name.startswith("float") and size > 1:  # few random floats are NaNs or infinite
+    if data_type.name.startswith("float") and size > 1:  # random bits are rarely NaN or infinite
         return random | random.map(lambda bits: bits[:-2] + bytes([bits[-2] | 0xF0, bits[-1] | 0x7F]))
     return random
 
@@ -114,7 +114,7 @@ def test_casting_a_scalar_of_the_type_keeps_its_bits(data_type: DataType, data: 
     given_values = [fill, fill[()]]
     if data_type.fixed_size:
         given_values.append(fill.astype(fill.dtype.newbyteorder()))
-    if data_type.name not in ("null_terminated_bytes", "bytes", "struct"):  # for which text could mean itself
+    if data_type.name not in ("null_terminated_bytes", "bytes", "struct"):  # they do not accept text
         given_values.append(data_type.dump_fill(fill))
     for given_value in given_values:
         found = data_type.cast_fill(given_value)
@@ -141,7 +141,7 @@ def test_types_are_values(data_type: DataType) -> None:
     assert again == data_type
     assert hash(again) == hash(data_type)
     assert parse_data_type(data_type.to_json(), "$", Problems()) == data_type
-    if data_type.name not in ("bytes", *PAIRS):  # whose NumPy type could hold anything, or could be any record's
+    if data_type.name not in ("bytes", *PAIRS):  # several data types have their NumPy dtype
         assert from_numpy(data_type.dtype) == data_type
     if not data_type.only_read:
         assert data_type_of(data_type.to_json()) == data_type
@@ -179,7 +179,7 @@ def test_any_json_gives_a_value_or_a_problem(data_type: DataType, value: Any) ->
 
 @types
 @given(value=anything | st.binary(max_size=4) | st.complex_numbers() | st.tuples(st.integers(), st.floats()))
-def test_any_python_value_is_cast_or_refused_with_our_error(data_type: DataType, value: Any) -> None:
+def test_any_python_value_is_cast_or_is_an_argument_error(data_type: DataType, value: Any) -> None:
     try:
         found = data_type.cast_fill(value)
     except ArgumentError:

@@ -1,4 +1,4 @@
-"""The stored bytes of a few elements of each type, to the letter, so that no release changes them unnoticed."""
+"""The exact stored bytes of a few elements of each type, so that no release changes them unnoticed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LITTLE: dict[str, tuple[list[Any], str]] = {
     "complex_float8_e5m2fnuz": ([1 - 57344j], "40 ff"),
     "complex_float8_e8m0fnu": ([1 + 2j], "7f 80"),
 }
-"""Elements, and what `bytes` with `endian` little makes of them."""
+"""Elements, and their bytes after `bytes` with `endian` little."""
 
 BIG: dict[str, tuple[list[Any], str]] = {
     "int32": ([1, -2], "00000001 fffffffe"),
@@ -85,7 +85,7 @@ OTHERS: dict[str, tuple[Any, Any, str]] = {
     ),
     "r24": ("r24", np.frombuffer(b"\x01\x02\xff", "V3"), "0102ff"),
 }
-"""Types with a configuration, or of any length."""
+"""Types with a configuration, or of variable length."""
 
 EVERY = {
     **{name: (name, "little", *found) for name, found in LITTLE.items()},
@@ -95,7 +95,7 @@ EVERY = {
 
 
 def test_every_registered_type_is_here() -> None:
-    assert set(data_types.names()) - {"float8_e4m3fn"} <= set(EVERY)  # no new arrays are made of that one
+    assert set(data_types.names()) - {"float8_e4m3fn"} <= set(EVERY)  # new arrays cannot have this type
 
 
 @pytest.mark.parametrize(("dtype", "endian", "elements", "digits"), EVERY.values(), ids=EVERY)

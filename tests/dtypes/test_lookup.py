@@ -1,4 +1,4 @@
-"""Names, objects and NumPy dtypes: which data type they mean."""
+"""Lookup of data types by name, by JSON object and by NumPy dtype."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_R59_other_names_are_not_raw_types(name: str) -> None:
         *[([("a", "U1"), ("b", "M8[D]")], "struct"), ([("a", "i4", (2,))], "record")],
     ],
 )
-def test_whatever_numpy_accepts_is_a_type(given: Any, name: str) -> None:
+def test_lookup_accepts_what_numpy_accepts(given: Any, name: str) -> None:
     found = data_type_of(given)
     assert found.name == name
     assert found.dtype.isnative
@@ -143,7 +143,7 @@ def test_whatever_numpy_accepts_is_a_type(given: Any, name: str) -> None:
         *[np.ones(3), b"\xff", {"name": "struct"}, {"name": None}, {"name": "string", "configuration": {"x": 1}}],
     ],
 )
-def test_unsupported_types_raise_an_error_that_says_what_is_supported(given: Any) -> None:
+def test_the_error_for_unsupported_types_lists_the_supported_ones(given: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         data_type_of(given)
     assert caught.value.argument == "dtype"  # type: ignore[attr-defined]
@@ -152,8 +152,8 @@ def test_unsupported_types_raise_an_error_that_says_what_is_supported(given: Any
 
 
 @pytest.mark.parametrize("given", [object, "O", "object", np.dtype(object)])
-def test_objects_alone_say_too_little(given: Any) -> None:
-    with pytest.raises(ArgumentError, match="`object` does not say") as caught:
+def test_object_alone_is_refused(given: Any) -> None:
+    with pytest.raises(ArgumentError, match="`object` does not define") as caught:
         data_type_of(given)
     assert caught.value.hint is not None
     for choice in ('"string"', '"bytes"', "version 2"):

@@ -1,4 +1,4 @@
-"""Records as NumPy lays them out: gaps, arrays as fields, byte orders that differ."""
+"""Records in NumPy's memory layout: padding, arrays as fields, mixed byte orders."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_offsets_and_size_are_kept_and_the_byte_order_is_native(dtype: np.dtype[
     assert Record(found.dtype) == found
 
 
-def test_new_arrays_need_no_gaps_and_stored_ones_have_them() -> None:
+def test_new_arrays_have_no_padding_and_stored_ones_keep_it() -> None:
     assert isinstance(data_type_of(ALIGNED), Struct)
     assert data_type_of_stored(ALIGNED) == Record(ALIGNED)
     assert data_type_of(ARRAYS) == data_type_of_stored(ARRAYS) == Record(ARRAYS)
@@ -69,23 +69,23 @@ def test_new_arrays_need_no_gaps_and_stored_ones_have_them() -> None:
         ([("a", "V1", (2**27 + 1,))], "more than"),
     ],
 )
-def test_a_record_checks_itself(dtype: Any, message: str) -> None:
+def test_invalid_records_are_refused(dtype: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Record(np.dtype(dtype))
 
 
 def filled(dtype: np.dtype[Any], byte: int) -> np.ndarray[Any, Any]:
-    """Three elements of which every byte is the same, in the gaps too."""
+    """Three elements with every byte the same, including padding."""
     return np.frombuffer(bytes([byte]) * (3 * dtype.itemsize), dtype).copy()
 
 
 @pytest.mark.parametrize("dtype", [ALIGNED, DEEP])
-def test_gaps_do_not_count_and_are_stored_as_zeros(dtype: np.dtype[Any]) -> None:
+def test_padding_is_ignored_and_stored_as_zeros(dtype: np.dtype[Any]) -> None:
     assert has_padding(dtype)
     array, other = filled(dtype, 0), filled(dtype, 0)
     memory = other.view("u1").reshape(3, -1)
     used = np.zeros(dtype.itemsize, bool)
-    for offset in range(dtype.itemsize):  # a byte is in a gap, if changing it changes no field
+    for offset in range(dtype.itemsize):  # a byte is padding if changing it changes no field
         probe = np.zeros(1, dtype)
         probe.view("u1")[offset] = 1
         used[offset] = probe.astype(without_padding(dtype)).tobytes() != bytes(without_padding(dtype).itemsize)
@@ -106,7 +106,7 @@ def test_any_bytes_give_a_fill_or_a_problem(data: bytes) -> None:
     if fill is not None:
         assert fill.dtype == Record(MIXED).dtype
         assert fill["c"]["e"].tobytes() in (b"\0", b"\1")
-        assert str(fill)  # its text is text
+        assert str(fill)  # its characters are valid
         again = fill_to_bytes(fill, MIXED)
         assert again[:-1] == data[:-1]
 
@@ -143,7 +143,7 @@ def test_other_fills_of_a_document_are_refused(value: Any) -> None:
         np.array(([[0, 1, 2], [3, 4, 5]], b"ab"), [("a", ">i8", (2, 3)), ("b", "S9")]),
     ],
 )
-def test_fills_that_a_program_gives(value: Any) -> None:
+def test_cast_fill(value: Any) -> None:
     fill = Record(ARRAYS).cast_fill(value)
     assert fill["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert fill["b"] == b"ab"
@@ -155,7 +155,7 @@ def test_fills_that_do_not_fit_are_refused(value: Any) -> None:
         Record(ARRAYS).cast_fill(value)
 
 
-def test_a_record_for_people_to_look_at() -> None:
+def test_the_json_form_for_display() -> None:
     assert Record(ALIGNED).to_json()["configuration"]["dtype"] == [
         ["a", "|u1"],
         ["", "|V7"],

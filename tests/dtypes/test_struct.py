@@ -1,4 +1,4 @@
-"""Structs: packed records with named fields."""
+"""Structs: named fields without padding."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_R149_order_of_fields_is_part_of_the_type() -> None:
         ),
     ],
 )
-def test_R149_wrong_fields_are_problems_with_their_place(value: Any, path: str) -> None:
+def test_R149_invalid_fields_are_problems_with_their_path(value: Any, path: str) -> None:
     found, problems = read(value)
     assert found is None
     assert [problem.path for problem in problems.found] == ["$.data_type" + path]
@@ -87,7 +87,7 @@ def test_unknown_members_of_a_field_are_problems() -> None:
 
 def test_R149_variable_length_fields_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Text(type(data_type_of("int8"))):  # type: ignore[misc]
-        """Stands for a type whose elements differ in length."""
+        """A type of variable length."""
 
     from omnizarr.dtypes.contract import data_types
 
@@ -171,7 +171,7 @@ def test_R149_other_fills_are_refused(value: Any) -> None:
         np.array((1, 2.0), np.dtype([("x", "u1"), ("y", "f4")], align=True)),
     ],
 )
-def test_a_program_gives_tuples_dicts_or_records(value: Any) -> None:
+def test_cast_fill_accepts_tuples_dicts_and_records(value: Any) -> None:
     fill = data_type_of(POINT).cast_fill(value)
     assert fill.dtype == data_type_of(POINT).dtype
     assert fill.tolist() == (1, 2.0)
@@ -191,7 +191,7 @@ def test_a_program_gives_tuples_dicts_or_records(value: Any) -> None:
         np.array((1, 2.0), "u1,f4"),
     ],
 )
-def test_a_program_must_give_every_field(value: Any) -> None:
+def test_cast_fill_needs_every_field(value: Any) -> None:
     with pytest.raises(ArgumentError, match="fields x, y"):
         data_type_of(POINT).cast_fill(value)
 
@@ -224,7 +224,7 @@ def test_numpy_records_become_packed_and_native(dtype: Any) -> None:
         ((("a", f"r{2**30}"), ("b", "int8")), "bytes"),
     ],
 )
-def test_a_struct_checks_itself(fields: Any, message: str) -> None:
+def test_invalid_structs_are_refused(fields: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Struct(tuple((name, data_type_of(kind)) for name, kind in fields))
 

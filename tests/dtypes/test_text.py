@@ -1,4 +1,4 @@
-"""Text, of a fixed length and of any."""
+"""Text of fixed and of variable length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def fixed(size: Any) -> Any:
     return {"name": "fixed_length_utf32", "configuration": {"length_bytes": size}}
 
 
-# -- of a fixed length
+# -- fixed length
 
 
 def test_R147_the_length_counts_bytes() -> None:
@@ -44,7 +44,7 @@ def test_R147_other_lengths_are_refused(size: Any) -> None:
 
 
 @pytest.mark.parametrize("length", [0, -1, 2**25 + 1])
-def test_the_type_checks_itself(length: int) -> None:
+def test_invalid_lengths_are_refused(length: int) -> None:
     with pytest.raises(ArgumentError):
         FixedUnicode(length)
 
@@ -61,7 +61,7 @@ def test_R147_a_fill_is_text_that_fits() -> None:
     assert len(problems.found) == 5
 
 
-def test_half_a_surrogate_pair_is_kept() -> None:
+def test_a_lone_surrogate_is_kept() -> None:
     kind = FixedUnicode(2)
     fill = kind.cast_fill("\ud800")
     assert kind.dump_fill(fill) == "\ud800"
@@ -75,7 +75,7 @@ def test_fills_from_numpy(value: Any) -> None:
         assert fill[()] == "ab"
 
 
-# -- of any length
+# -- variable length
 
 
 @pytest.mark.parametrize("value", ["string", {"name": "string"}, {"name": "string", "configuration": {}}])
@@ -142,13 +142,13 @@ def test_a_single_element() -> None:
         np.array(["2020"], "M8[D]"),
     ],
 )
-def test_what_is_not_text_is_refused(value: Any) -> None:
-    """NumPy itself would make "None" and "1" of it."""
-    with pytest.raises(ArgumentError, match="takes text and nothing else"):
+def test_values_other_than_text_are_refused(value: Any) -> None:
+    """NumPy would convert them to text such as "None" and "1"."""
+    with pytest.raises(ArgumentError, match="accepts text only"):
         String().elements(value)
 
 
 @pytest.mark.parametrize("value", ["\ud800", ["a", "\ud800"], np.array(["\ud800"]), np.array([b"\xff"])])
-def test_text_that_utf8_cannot_hold_is_refused(value: Any) -> None:
+def test_text_that_utf8_cannot_encode_is_refused(value: Any) -> None:
     with pytest.raises(ArgumentError, match="cannot be stored as UTF-8"):
         String().elements(value)

@@ -1,4 +1,4 @@
-"""Types as version 2 spells them."""
+"""Type strings and records of version 2."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_A52_text_without_byte_order_is_little() -> None:
 
 
 @pytest.mark.parametrize("text", ["<i1", ">b1", "<S3", ">V4"])
-def test_V7_a_byte_order_that_means_nothing_is_fine(text: str) -> None:
+def test_V7_a_byte_order_without_meaning_is_accepted(text: str) -> None:
     found, problems = read(text)
     assert found is not None
     assert found.str == "|" + text[1:]
@@ -111,7 +111,7 @@ def test_A41_microseconds(text: str) -> None:
     assert read(text)[0] == np.dtype("<M8[us]")
 
 
-def test_V8_a_time_without_unit_has_no_spelling() -> None:
+def test_V8_a_time_without_unit_cannot_be_written() -> None:
     with pytest.raises(ArgumentError, match="without a unit"):
         dump_typestr(np.dtype("M8[generic]"))
     assert dump_typestr(np.dtype("M8[generic]"), units=False) == np.dtype("M8[generic]").str
@@ -191,7 +191,7 @@ def test_every_problem_of_a_record_is_found() -> None:
     assert len(problems.found) == 4
 
 
-def test_records_may_not_be_nested_without_end() -> None:
+def test_the_nesting_of_records_is_limited() -> None:
     value: Any = "<i4"
     for _ in range(40):
         value = [["a", value]]
@@ -207,7 +207,7 @@ def test_small_numbers_as_tensorstore_writes_them(name: str) -> None:
     assert dump_typestr(found) == name
 
 
-def test_small_numbers_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_small_numbers_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ml_dtypes", None)
     with pytest.raises(MissingDependencyError, match="data type `bfloat16` needs the package `ml_dtypes`") as caught:
         read("bfloat16")
@@ -222,7 +222,7 @@ def test_small_numbers_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> N
         [("a", "V0")],
     ],
 )
-def test_types_that_version_2_cannot_spell(dtype: Any) -> None:
+def test_types_that_version_2_cannot_express(dtype: Any) -> None:
     with pytest.raises(ArgumentError):
         dump_typestr(np.dtype(dtype))
 
@@ -241,11 +241,11 @@ FIELDS = st.one_of(
 @given(npst.array_dtypes(FIELDS, allow_subarrays=True) | npst.nested_dtypes(FIELDS) | FIELDS)
 def test_parsing_what_was_dumped_gives_the_same(dtype: np.dtype[Any]) -> None:
     if dtype.subdtype is not None:
-        return  # an array's own shape says that
+        return  # the shape of an array expresses it
     spelled = dump_typestr(dtype)
     found, problems = read(spelled)
     assert found is not None
-    assert native_layout(found) == native_layout(dtype)  # but for titles
+    assert native_layout(found) == native_layout(dtype)  # except titles
     assert dump_typestr(found) == spelled
     assert not problems.warnings
 
@@ -267,7 +267,7 @@ def test_any_json_gives_a_type_or_a_problem(value: Any) -> None:
         assert np.zeros((), found).nbytes == found.itemsize
 
 
-def test_numpy_agrees_about_gaps() -> None:
+def test_numpy_agrees_about_padding() -> None:
     dtype = np.dtype([("a", "u1"), ("b", "<f8"), ("c", "|S3")], align=True)
     told = [list(entry) for entry in dtype.descr]
     assert dump_typestr(dtype) == told

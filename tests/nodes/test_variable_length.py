@@ -205,7 +205,7 @@ def test_data_decide_what_is_not_said() -> None:
     record = made(np.array([("a", "2020"), ("bc", "2021")], [("t", "U3"), ("d", "M8[Y]")]))
     assert record.data_type.name == "struct"
     assert record["t"].tolist() == ["a", "bc"]
-    with pytest.raises(ArgumentError, match="does not say what the objects are"):
+    with pytest.raises(ArgumentError, match="does not define how to store the objects"):
         made(np.array(["a", "bcd"], object))
 
 

@@ -1,5 +1,4 @@
-"""Every data type of omnizarr passes the suite for other people's data types, and the suite notices those that are
-wrong."""
+"""Every data type of omnizarr passes `DataTypeSuite`, and the suite detects faulty data types."""
 
 from __future__ import annotations
 
@@ -30,10 +29,10 @@ SAMPLES: dict[str, Sequence[Any]] = {
             {"name": "x", "data_type": "complex64"}, {"name": "y", "data_type": "uint16"}]}}}]},
     ],
 }  # fmt: skip
-"""The configurations of those that need one."""
+"""The configurations of types that need one."""
 
 UNUSABLE = ("float8_e4m3fn",)
-"""What is understood in order to say why it is not used."""
+"""Types whose arrays can be read but not created."""
 
 ELEMENTS: dict[str, Sequence[Any]] = {
     "string": ["", "a", "ä\U0001f71a\0b", "x" * 300],
@@ -57,7 +56,7 @@ class TestAll(DataTypeSuite):
             return np.array(ELEMENTS[data_type.name], dtype)
         if dtype.kind in "biufcmM":
             return super().make_elements(data_type)
-        # Of the others, whatever their codec makes of random bits.
+        # For all other types, the elements that their codec decodes from random bits.
         spec = ChunkSpec((1,), dtype, data_type.default_fill())
         chain = Chain.bind((Bytes("little"),), spec, "$", problems := Problems())
         assert chain is not None, problems.found
@@ -66,7 +65,7 @@ class TestAll(DataTypeSuite):
         for content in (random.bytes(chain.encoded.limit) for _ in range(32)):
             try:
                 found.append(chain.decode(content))
-            except CodecError:  # text beyond Unicode
+            except CodecError:  # characters beyond Unicode
                 pass
         return np.concatenate(found)
 
@@ -76,7 +75,7 @@ class TestAll(DataTypeSuite):
 
 @dataclass(frozen=True, slots=True)
 class Careless(Integer):
-    """Does what a data type must not do, as its `fault` says."""
+    """A data type with the named `fault`."""
 
     core: ClassVar[bool] = False
     name: str = "careless"
@@ -110,7 +109,7 @@ CATCHES = {
 
 
 @pytest.mark.parametrize(("fault", "test"), CATCHES.items(), ids=str)
-def test_the_suite_notices(fault: str, test: str) -> None:
+def test_the_suite_detects_faults(fault: str, test: str) -> None:
     with as_it_was(data_types):
         data_types.register("careless", Careless(fault=fault))
         with pytest.raises((AssertionError, TypeError, ValueError)):
@@ -118,7 +117,7 @@ def test_the_suite_notices(fault: str, test: str) -> None:
 
 
 @pytest.mark.parametrize("test", [name for name in dir(DataTypeSuite) if name.startswith("test_")])
-def test_the_suite_is_content_with_what_is_right(test: str) -> None:
+def test_the_suite_accepts_correct_data_types(test: str) -> None:
     class Right(DataTypeSuite):
         fills = (1, -5)
         wrong_fills = ("x", 2**20, None)
@@ -133,8 +132,8 @@ def test_the_suite_is_content_with_what_is_right(test: str) -> None:
         getattr(Right(), test)(*given)
 
 
-def test_the_suite_wants_the_type_to_be_registered() -> None:
+def test_the_suite_requires_a_registered_type() -> None:
     with pytest.raises(AssertionError):
         DataTypeSuite().test_what_it_writes_it_reads(Careless())
-    with pytest.raises(NotImplementedError, match="says which data types"):
+    with pytest.raises(NotImplementedError, match="must implement make_data_types"):
         DataTypeSuite().make_data_types()

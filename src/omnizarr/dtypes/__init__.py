@@ -1,5 +1,5 @@
-"""Data types: what an element is, in metadata and in memory; one file per family. Those of plain numbers are always
-there, the others are loaded when they are met."""
+"""Data types: an element in metadata and in memory. One module per family. Plain numbers are always loaded, the others
+on first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnizarr.dtypes.bitwise import is_fill, same_bits
 from omnizarr.dtypes.contract import DataType, Reader, Scalar, as_elements, data_types
 from omnizarr.dtypes.lookup import data_type_of, from_numpy, parse_data_type
 
-# Each registers its types; of those that answer for one NumPy type, the first one counts.
+# Each module registers its types. If several accept one NumPy dtype, the first one is used.
 from omnizarr.dtypes.numbers import boolean, complex_, floating, integer  # noqa: F401
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ __all__ = [
     "same_bits",
 ]
 
-_HOMES = {
+_MODULES = {
     "Datetime": "datetime_",
     "FixedBytes": "fixed_bytes",
     "FixedUnicode": "unicode_",
@@ -66,13 +66,13 @@ _HOMES = {
     "parse_typestr": "typestr",
 }
 
-_SMALL_FLOATS = (
+_ML_FLOATS = (
     *("bfloat16", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3"),
     *("float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
 )
-_SMALL = (
-    *("int2", "int4", "uint2", "uint4", *_SMALL_FLOATS, "float8_e4m3fn", "complex_float16"),
-    *(f"complex_{name}" for name in _SMALL_FLOATS),
+_ML_TYPES = (
+    *("int2", "int4", "uint2", "uint4", *_ML_FLOATS, "float8_e4m3fn", "complex_float16"),
+    *(f"complex_{name}" for name in _ML_FLOATS),
 )
 
 for _name, _place, _aliases in (
@@ -83,15 +83,15 @@ for _name, _place, _aliases in (
     ("string", "string_:read_string", ()),
     ("bytes", "variable_bytes:read_bytes", ("variable_length_bytes", "binary")),
     ("struct", "struct_:read_struct", ("structured",)),
-    *((name, "numbers.ml_types:read_small_number", ()) for name in _SMALL),
+    *((name, "numbers.ml_types:read_ml_type", ()) for name in _ML_TYPES),
 ):
     data_types.offer(_name, f"{__name__}.{_place}", aliases=_aliases)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
     return value
 
 

@@ -1,5 +1,5 @@
-"""Comparison of elements bit for bit, so that NaNs are equal to themselves and 0.0 differs from -0.0; of objects, as
-near to that as Python lets them be compared."""
+"""Bitwise comparison of elements: NaN equals itself, and 0.0 differs from -0.0. Objects are compared by type and value,
+because Python has no bitwise comparison for them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from omnizarr.dtypes.record_padding import has_padding, without_padding
 
 __all__ = ["is_fill", "same_bits"]
 
-_SMALL = 2**16  # bytes; two copies of so few cost less than the steps below
-# Memory is compared in blocks, of which the first is short so that a difference near the start is found at little
-# cost, and none is so long that the booleans of the comparison would leave the processor's cache.
+_SMALL = 2**16  # bytes; up to this size, comparing two copies is faster than the steps below
+# Memory is compared in blocks. The first is short, so that a difference near the start is found quickly. None is so
+# long that the result of the comparison would not fit in the processor's cache.
 _FIRST_BLOCK = 2**9  # words of 8 bytes
 _LONGEST_BLOCK = 2**17
 
 
 def same_bits(a: Scalar, b: Scalar) -> bool:
-    """Whether two scalars are of one dtype and have the same bits; what lies in the gaps of a record does not count."""
+    """Whether two scalars have the same dtype and the same bits. The padding of records is ignored."""
     if a.dtype != b.dtype:
         return False
     if a.dtype.hasobject:
-        return _same(a[()], b[()])
+        return _same_objects(a[()], b[()])
     if a.dtype.names is not None and has_padding(a.dtype):
         a, b = a.astype(without_padding(a.dtype)), b.astype(without_padding(b.dtype))
     return a.tobytes() == b.tobytes()
 
 
 def is_fill(array: npt.NDArray[Any], fill: Scalar) -> bool:
-    """Whether every element of `array` has the bits of `fill`, which must be of the array's dtype."""
+    """Whether every element of `array` has the bits of `fill`. Both must have one dtype."""
     if array.size == 0:
         return True
     if array.dtype.hasobject:
-        return _all_same(array, fill)
+        return _is_fill_of_objects(array, fill)
     if array.dtype.names is not None and has_padding(array.dtype):
         array, fill = array.astype(without_padding(array.dtype)), fill.astype(without_padding(fill.dtype))
     element = fill.tobytes()
-    # Most chunks that hold data end here. As a scalar, text and bytes would lose the zeros at their end.
+    # Most chunks with data return here. `...` gives an array: as scalars, text and bytes lose trailing zeros.
     corner: tuple[Any, ...] = (*(0,) * array.ndim, ...)
     if array[corner].tobytes() != element:
         return False
@@ -49,7 +49,7 @@ def is_fill(array: npt.NDArray[Any], fill: Scalar) -> bool:
         return array.tobytes("A") == element * array.size
     if array.flags.c_contiguous:
         return _repeats(array.reshape(-1).view(np.uint8), element)
-    # A dimension of stride 0 repeats one place; the others are looked at in the order in which they lie in memory.
+    # A dimension with stride 0 repeats one element. The others are compared in memory order.
     array = array[(*(0 if stride == 0 else slice(None) for stride in array.strides), ...)]
     array = array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
     if array.flags.c_contiguous:
@@ -62,8 +62,8 @@ def is_fill(array: npt.NDArray[Any], fill: Scalar) -> bool:
 
 
 def _repeats(memory: npt.NDArray[np.uint8], element: bytes) -> bool:
-    """Whether `memory` is nothing but repetitions of `element`."""
-    period = math.lcm(len(element), 8)  # after so many bytes words of 8 bytes repeat too
+    """Whether `memory` consists of repetitions of `element`."""
+    period = math.lcm(len(element), 8)  # bytes after which words of 8 bytes repeat
     start = memory[:period].tobytes()
     if start != element * (len(start) // len(element)):
         return False
@@ -75,7 +75,7 @@ def _repeats(memory: npt.NDArray[np.uint8], element: bytes) -> bool:
     position, size = step, _FIRST_BLOCK
     while position < words.size:
         block = words[position : position + size]
-        # A constant is compared faster than a second array is.
+        # Comparing with a constant is faster than comparing with a second array.
         before = words[0] if step == 1 else words[position - step : position - step + block.size]
         if not (block == before).all():
             return False
@@ -84,19 +84,19 @@ def _repeats(memory: npt.NDArray[np.uint8], element: bytes) -> bool:
     return memory[whole:].tobytes() == memory[whole - len(element) : memory.size - len(element)].tobytes()
 
 
-def _all_same(array: npt.NDArray[Any], fill: Scalar) -> bool:
-    """`is_fill` for elements that are not plain memory."""
+def _is_fill_of_objects(array: npt.NDArray[Any], fill: Scalar) -> bool:
+    """`is_fill` for text of variable length and for objects."""
     if array.dtype.kind == "T":
         return bool(array[(0,) * array.ndim] == fill[()]) and bool((array == fill).all())
     value = fill[()]
     if isinstance(value, (bytes, str)):  # exact, and several times faster
         return all(type(item) is type(value) and item == value for item in array.flat)
-    return all(_same(item, value) for item in array.flat)
+    return all(_same_objects(item, value) for item in array.flat)
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Whether two objects are the same: equal, and of one type, so that 1, 1.0 and True differ. Objects that cannot be
-    compared, or are nested too deeply for it, are not the same."""
+def _same_objects(a: Any, b: Any) -> bool:
+    """Whether two objects have one type and are equal, so that 1, 1.0 and True differ. False if they cannot be compared
+    or are nested too deeply."""
     try:
         return _equal(a, b)
     except Exception:

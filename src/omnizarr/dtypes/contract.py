@@ -1,4 +1,4 @@
-"""What a data type is: a name in metadata, a NumPy type in memory, and the spelling of its fill values."""
+"""The contract of a data type: a name in metadata, a NumPy dtype in memory, and the JSON form of its fill values."""
 
 from __future__ import annotations
 
@@ -40,37 +40,38 @@ __all__ = [
 ]
 
 Scalar: TypeAlias = npt.NDArray[Any]
-"""One element: a 0-d array of the type's dtype (NumPy scalars lose field order and raw bits on the way)."""
+"""One element: a 0-d array of the type's dtype. (NumPy scalars would lose the field order and raw bits.)"""
 
 LARGEST_ITEM = 2**27
-"""Bytes that one element may have. Opening an array makes its fill value, so a short document must not be able to ask
-for gigabytes; and the fill value of a larger element would not fit into a document of the default limit (256 MiB)."""
+"""The largest size of an element, in bytes. Opening an array allocates its fill value, so a short document must not be
+able to request gigabytes. The fill value of a larger element would not fit in a document of 256 MiB, the default
+limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataType(ABC):
-    """A data type: a value that compares equal, hashes, pickles and never changes."""
+    """A data type: an immutable value with equality and a hash, which can be pickled."""
 
     name: str
-    """As metadata spells it, for example `int16`, `r24` or `struct`."""
+    """The name in metadata, for example `int16`, `r24` or `struct`."""
     dtype: np.dtype[Any]
-    """In memory, in native byte order."""
+    """The NumPy dtype in memory, in native byte order."""
 
     core: ClassVar[bool] = False
-    """Whether the core specification defines it; such a type is written as a plain string (R12)."""
+    """Whether the core specification defines it. Such a type is written as a plain string (R12)."""
     serializer: ClassVar[str | None] = "bytes"
-    """The array → bytes codec that stores it, if nothing else is said; None if there is no usual one."""
+    """The default array → bytes codec; None if there is none."""
     private: ClassVar[bool] = False
-    """Whether version 3 has no spelling for it: it stands for something that only other generations can store."""
+    """Whether version 3 has no name for it, because only other generations can store it."""
 
     @property
     def only_v3(self) -> bool:
-        """Whether the specifications of all older generations have no spelling for it, whatever its NumPy type."""
+        """Whether no older generation has a name for it."""
         return False
 
     @property
     def only_read(self) -> bool:
-        """Whether some writer has it and nobody registered it: arrays of it are read, and no new ones are made."""
+        """Whether arrays of it can be read but not created, because a writer uses it and its name is not registered."""
         return False
 
     @property
@@ -83,20 +84,20 @@ class DataType(ABC):
         return self.name
 
     def default_fill(self) -> Scalar:
-        """The fill value that is recorded when the user gives none (R16): zero."""
+        """The fill value of a new array if the user gives none (R16): zero."""
         return np.zeros((), self.dtype)
 
     @abstractmethod
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        """The fill value that a document spells so; adds to `problems` and gives None if it spells none."""
+        """The fill value in a document; adds to `problems` and returns None if `value` is invalid."""
 
     @abstractmethod
     def dump_fill(self, fill: Scalar) -> Json:
-        """The canonical spelling of a fill value."""
+        """The canonical JSON form of a fill value."""
 
     def cast_fill(self, value: Any) -> Scalar:
-        """The fill value that a program gives: a Python or NumPy scalar, or a document's spelling of one.
-        ArgumentError if the type cannot hold it; only a float may be rounded."""
+        """The fill value from a Python or NumPy scalar, or from its JSON form. ArgumentError if the type cannot
+        represent it. Only floats are rounded."""
         exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
@@ -108,19 +109,19 @@ class DataType(ABC):
         return fill
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
-        """What a user assigns, as an array; refused at once if its elements are not of this type."""
+        """An assigned value as an array; an error if its elements cannot be converted to this type."""
         return as_elements(value, self.dtype)
 
     def element(self, value: Any) -> npt.NDArray[Any]:
-        """The same where it is assigned to a single element: a list may be one, if elements are objects."""
+        """The same for an assignment to a single element. If elements are objects, a list may be one."""
         return self.elements(value)
 
 
 def as_elements(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """A value as NumPy would take it for assignment to elements of `dtype`.
+    """A value as an array that can be assigned to elements of `dtype`.
 
-    Numbers of another kind are left as they are, to be converted chunk by chunk; whatever may turn out not to be a
-    number, or not to fit, is converted at once, so that it is refused before anything is written."""
+    Numbers of another type stay as they are and are converted chunk by chunk. Values whose conversion may fail are
+    converted at once, so that the error occurs before anything is written."""
     if dtype.isbuiltin != 1 and subbyte_fields(dtype):
         check_subbyte_values(value, dtype)
         return clear_unused_bits(np.asarray(value, dtype))
@@ -133,13 +134,12 @@ def as_elements(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def native_order(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """`dtype` in the byte order of this machine, within records too."""
-    return dtype if dtype.isnative else dtype.newbyteorder("=")  # NumPy's string type does not know newbyteorder
+    """`dtype` in the byte order of this machine, also inside records."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")  # NumPy's string dtype does not support newbyteorder
 
 
 def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Scalar | None:
-    """A copy of `value`, bit for bit where bits count, if it is a scalar of that very dtype in any byte order; else
-    None."""
+    """A bitwise copy of `value` without unused bits, if it is a scalar of `dtype` in any byte order; otherwise None."""
     if isinstance(value, (float, complex, np.generic, np.ndarray)):
         array = np.asarray(value)
         if array.ndim == 0 and native_order(array.dtype) == dtype:
@@ -148,13 +148,13 @@ def exact_scalar(value: Any, dtype: np.dtype[Any]) -> Scalar | None:
 
 
 def as_json_value(value: Any) -> Json:
-    """A Python or NumPy value as a document would hold it."""
+    """A Python or NumPy value in the form that a document has."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.name in COMPLEX_NAMES:
             value = value.astype(np.complex64)
         if value.dtype.kind in "biufc" or is_ml_dtype(value.dtype):
             value = value.tolist()
-    if isinstance(value, np.floating):  # a long double, which has no Python twin
+    if isinstance(value, np.floating):  # a long double, for which Python has no type
         return float(value)
     if isinstance(value, (complex, np.complexfloating)):
         return [float(value.real), float(value.imag)]
@@ -164,34 +164,33 @@ def as_json_value(value: Any) -> Json:
 
 
 Reader: TypeAlias = Callable[[str, dict[str, Json], str, Problems], DataType | None]
-"""Reads a data type: (name, configuration, JSON path of the whole, problems)."""
+"""Reads a data type from (name, configuration, JSON path of the data type, problems)."""
 
 
-def as_reader(found: Any) -> Reader:
-    """What is registered of a data type: the function that reads it; or, of a type without configuration, the type
-    itself or its class."""
-    if isinstance(found, type) and issubclass(found, DataType):
-        made: Callable[[], DataType] = found
-        found = made()  # TypeError if it needs arguments: then a function must read it
-    if isinstance(found, DataType):
-        return plain_reader(found)
-    if isinstance(found, type) or not callable(found):
-        raise TypeError(f"expected a `DataType`, or a function that reads one, found {found!r}")
-    reader: Reader = found
+def as_reader(item: Any) -> Reader:
+    """The reader of a registered data type: a function or, for a type without configuration, the type or its class."""
+    if isinstance(item, type) and issubclass(item, DataType):
+        make: Callable[[], DataType] = item
+        item = make()  # TypeError if it needs arguments: such a type needs a function as reader
+    if isinstance(item, DataType):
+        return plain_reader(item)
+    if isinstance(item, type) or not callable(item):
+        raise TypeError(f"expected a `DataType`, or a function that reads one, found {item!r}")
+    reader: Reader = item
     return reader
 
 
 data_types: Registry[Reader] = Registry("data type", "omnizarr.data_types", as_reader)
 
 FromNumpy: TypeAlias = Callable[[np.dtype[Any]], DataType | None]
-"""Tells the data type that stores a NumPy dtype of native byte order, or None."""
+"""Returns the data type for a NumPy dtype in native byte order, or None."""
 
 from_numpy_rules: list[FromNumpy] = []
-"""Asked in turn, for plain types and those of others; the first answer counts."""
+"""The rules of plain types and of extensions. The first result that is not None is used."""
 
 
 def plain_reader(data_type: DataType) -> Reader:
-    """Reads a type that has no configuration."""
+    """The reader of a type without configuration."""
 
     def read(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
         check_members(configuration, (), f"{path}.configuration", problems)
@@ -201,13 +200,13 @@ def plain_reader(data_type: DataType) -> Reader:
 
 
 def register_plain(data_type: DataType, *, aliases: tuple[str, ...] = ()) -> None:
-    """Registers a type that has no configuration: under its name, and for its NumPy dtype."""
+    """Register a type without configuration for its name and its NumPy dtype."""
     data_types.register(data_type.name, plain_reader(data_type), aliases=aliases)
     from_numpy_rules.append(lambda dtype: data_type if dtype == data_type.dtype else None)
 
 
 def read_length(configuration: dict[str, Json], path: str, problems: Problems, *, unit: int = 1) -> int | None:
-    """How many bytes, a multiple of `unit`; None, and what is wrong."""
+    """The member `length_bytes`, a multiple of `unit`; adds to `problems` and returns None if it is invalid."""
     before = len(problems.found)
     check_members(configuration, ("length_bytes",), f"{path}.configuration", problems)
     size = configuration.get("length_bytes")

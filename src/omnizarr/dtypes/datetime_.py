@@ -1,4 +1,4 @@
-"""`numpy.datetime64` and `numpy.timedelta64`: points in time and spans of it, counted in 64 bits (R148)."""
+"""`numpy.datetime64` and `numpy.timedelta64`: points in time and durations, counted in 64 bits (R148)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["UNITS", "Datetime", "of_numpy", "read_datetime", "unit_of"]
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic")
 _MOST = 2**31 - 1
 _NOT_A_TIME = -(2**63)
-_MICRO = ("\u03bcs", "\u00b5s")  # the Greek letter, and the sign that looks like it (A41)
+_MICRO = ("\u03bcs", "\u00b5s")  # the Greek letter mu, and the micro sign (A41)
 
 
 def unit_of(text: str) -> str:
-    """A unit as NumPy spells it: microseconds have three spellings."""
+    """The unit in NumPy's notation. Microseconds have three notations."""
     return "us" if text in _MICRO else text
 
 
 @dataclass(frozen=True, slots=True)
 class Datetime(DataType):
-    """So many times `scale_factor` units, since 1970 if it is a point in time."""
+    """A count of `scale_factor` units. Points in time count from 1970."""
 
     name: str = field(init=False)
     dtype: np.dtype[Any] = field(init=False)
@@ -51,13 +51,13 @@ class Datetime(DataType):
         return {"name": self.name, "configuration": {"unit": self.unit, "scale_factor": self.scale_factor}}
 
     def default_fill(self) -> Scalar:
-        """NaT, "not a time": a zero would be a moment of 1970."""
+        """NaT, "not a time", because zero would be a time in 1970."""
         return self._from_integer(_NOT_A_TIME)
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if value == "NaT":
             return self.default_fill()
-        if is_integer(value) and value == 2**63:  # as zarr-python 2.2 wrote NaT, without its sign
+        if is_integer(value) and value == 2**63:  # zarr-python 2.2 wrote NaT without its sign
             problems.warn(path, f'{value} is read as "NaT"')
             return self.default_fill()
         if not is_integer(value) or not -(2**63) <= value < 2**63:
@@ -70,8 +70,8 @@ class Datetime(DataType):
         return "NaT" if number == _NOT_A_TIME else number
 
     def cast_fill(self, value: Any) -> Scalar:
-        """Also from a time of NumPy in other units, from Python's datetime and timedelta, and from a date as text; but
-        only if none of it is lost."""
+        """Also from a NumPy time in other units, Python's datetime and timedelta, and a date as text, if the conversion
+        is exact."""
         exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
@@ -82,31 +82,33 @@ class Datetime(DataType):
                 raise self._refused(value) from None
         elif isinstance(value, (datetime.date, datetime.timedelta)):
             if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-                raise self._refused(value, "it has a time zone: convert it to UTC, and leave that out")
+                raise self._refused(value, "it has a time zone: convert it to UTC and remove the time zone")
             value = np.asarray(value, self.kind)[()]
         if isinstance(value, (np.datetime64, np.timedelta64, np.ndarray)) and np.asarray(value).dtype.kind in "mM":
-            return self._converted(np.asarray(value))
+            return self._convert(np.asarray(value))
         if isinstance(value, np.integer):
             value = int(value)
         return DataType.cast_fill(self, value)
 
-    def _converted(self, value: Scalar) -> Scalar:
+    def _convert(self, value: Scalar) -> Scalar:
         if value.ndim or value.dtype.kind != self.dtype.kind:
             raise self._refused(value)
         if np.isnat(value):
             return self.default_fill()
         try:
-            found = value.astype(self.dtype)
-            lost = bool(np.isnat(found)) or bool(found.astype(value.dtype) != value)
+            converted = value.astype(self.dtype)
+            inexact = bool(np.isnat(converted)) or bool(converted.astype(value.dtype) != value)
         except (TypeError, ValueError, OverflowError):  # months have no fixed number of days
-            lost = True
-        if lost:
+            inexact = True
+        if inexact:
             raise self._refused(value, f"it is not a whole number of {self.scale_factor} {self.unit}")
-        return found
+        return converted
 
     def _refused(self, value: Any, hint: str | None = None) -> ArgumentError:
         return ArgumentError(
-            f"fill value of `{self.name}` in {self.dtype}: {value} cannot be one", argument="fill_value", hint=hint
+            f"fill value of `{self.name}`: {value} cannot be converted to {self.dtype}",
+            argument="fill_value",
+            hint=hint,
         )
 
     def _from_integer(self, number: int) -> Scalar:
@@ -114,7 +116,7 @@ class Datetime(DataType):
 
 
 def read_datetime(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Datetime | None:
-    """Reads `{"unit": "ns", "scale_factor": 1}`; both members must be there."""
+    """Reads `{"unit": "ns", "scale_factor": 1}`. Both members are required."""
     before = len(problems.found)
     where = f"{path}.configuration"
     check_members(configuration, ("unit", "scale_factor"), where, problems)

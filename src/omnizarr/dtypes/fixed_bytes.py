@@ -1,5 +1,5 @@
-"""`null_terminated_bytes`: at most so many bytes, filled up with zeros. The name is zarr-python's, not a registered
-one (A47)."""
+"""`null_terminated_bytes`: bytes up to a fixed length, padded with zeros. The name is zarr-python's and not registered
+(A47)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["FixedBytes", "of_numpy", "read_fixed_bytes"]
 
 @dataclass(frozen=True, slots=True)
 class FixedBytes(DataType):
-    """At most `length` bytes, the last of which is not zero; NumPy's `S12`."""
+    """At most `length` bytes without trailing zeros: NumPy's `S12`."""
 
     name: str = field(init=False, default="null_terminated_bytes")
     dtype: np.dtype[Any] = field(init=False)
@@ -45,7 +45,7 @@ class FixedBytes(DataType):
         return base64.b64encode(fill.item()).decode()
 
     def cast_fill(self, value: Any) -> Scalar:
-        """From bytes. Text is refused: it could mean itself or, as in a document, its base64."""
+        """From bytes. Text is an error, because it could mean itself or, as in a document, base64."""
         if isinstance(value, (np.bytes_, np.ndarray)) and value.ndim == 0 and value.dtype.kind == "S":
             value = value.item()
         if not isinstance(value, (bytes, bytearray, memoryview)) or len(value) > self.length:
@@ -63,5 +63,5 @@ def read_fixed_bytes(name: str, configuration: dict[str, Json], path: str, probl
 
 
 def of_numpy(dtype: np.dtype[Any]) -> FixedBytes | None:
-    # Without a length, NumPy means bytes of any length: that is `bytes`.
+    # Without a length, NumPy means bytes of any length. Their data type is `bytes`.
     return FixedBytes(dtype.itemsize) if dtype.kind == "S" and dtype.itemsize else None

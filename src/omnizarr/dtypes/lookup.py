@@ -1,4 +1,4 @@
-"""From what a document or a program names to a data type."""
+"""Lookup of a data type by its member in a document, by a NumPy dtype, or by what a program gives."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from omnizarr.errors import ArgumentError
 
 __all__ = ["data_type_of", "from_numpy", "parse_data_type"]
 
-# Where NumPy's other kinds of type, and long doubles by their letters, are known (each has an `of_numpy`), in the order
-# in which they are asked.
-_HOMES = {
+# The modules for NumPy's other dtype kinds, and for long doubles by their type character. Each has a function
+# `of_numpy`. The first result that is not None is used.
+_MODULES = {
     "G": ("numbers.long_double",),
     "g": ("numbers.long_double",),
     "M": ("datetime_",),
@@ -30,12 +30,12 @@ _HOMES = {
     "V": ("raw", "struct_", "record"),
 }
 
-DEEPEST = 32  # types within types; a document has room for about 40, and each costs several frames of Python's stack
+DEEPEST = 32  # nested types; a document can nest about 40, and each level takes several frames of Python's stack
 
 
 def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | None:
-    """Reads a `data_type` member, as a name or as an object (R12, R151); adds to `problems` if it is wrong."""
-    if path.count(".configuration") > DEEPEST:  # every level adds one to the path
+    """The data type of a `data_type` member, a name or an object (R12, R151); adds to `problems` if it is invalid."""
+    if path.count(".configuration") > DEEPEST:  # each level adds one to the path
         problems.add(path, f"data types are nested more than {DEEPEST} levels deep")
         return None
     extension = parse_extension(value, path, problems, kind="data type", ignorable=False, obsolete=("fallback",))
@@ -51,68 +51,68 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
 
 
 def from_numpy(dtype: np.dtype[Any]) -> DataType | None:
-    """The data type that stores a NumPy dtype, or None. Byte order is the serializer's business, not the type's."""
+    """The data type for a NumPy dtype, or None. The byte order is ignored: the serializer stores it."""
     native = native_order(dtype)
-    homes = ("numbers.ml_types",) if is_ml_dtype(dtype) else _HOMES.get(dtype.char) or _HOMES.get(dtype.kind, ())
-    rules = (*from_numpy_rules, *map(_rule, homes))
-    return next((found for rule in rules if (found := rule(native)) is not None), None)
+    modules = ("numbers.ml_types",) if is_ml_dtype(dtype) else _MODULES.get(dtype.char) or _MODULES.get(dtype.kind, ())
+    rules = (*from_numpy_rules, *map(_rule, modules))
+    return next((data_type for rule in rules if (data_type := rule(native)) is not None), None)
 
 
-def _rule(home: str) -> FromNumpy:
-    rule: FromNumpy = import_module(f"omnizarr.dtypes.{home}").of_numpy
+def _rule(module: str) -> FromNumpy:
+    rule: FromNumpy = import_module(f"omnizarr.dtypes.{module}").of_numpy
     return rule
 
 
 def data_type_of(dtype: Any) -> DataType:
-    """The data type for whatever a program gives: what `np.dtype` accepts, a name such as `r24`, the object form of a
-    document, or a data type. `str` is text of any length, and `bytes` are any number of bytes."""
+    """The data type from anything that `np.dtype` accepts, a name such as `r24`, the object form of a document, or a
+    data type. `str` is text of any length, and `bytes` are bytes of any length."""
     if isinstance(dtype, DataType):
         return dtype
-    found = _found(dtype)
-    if found.only_read:
+    data_type = _look_up(dtype)
+    if data_type.only_read:
         raise ArgumentError(
-            f"the data type `{found.name}` is not registered, or has parts that are not: such arrays are read, and no "
-            "new ones are made",
+            f"arrays of data type `{data_type.name}` can be read but not created, because the type or a part of it is "
+            "not registered",
             argument="dtype",
-            hint="store the bits as `uint8`, or the numbers as a type that is registered",
+            hint="store the bits as `uint8`, or the numbers as a registered type",
         )
-    return found
+    return data_type
 
 
-def _found(dtype: Any) -> DataType:
+def _look_up(dtype: Any) -> DataType:
     if isinstance(dtype, Mapping) and "name" in dtype:
         return _named(dict(dtype))
     if isinstance(dtype, str) and (is_raw_name(dtype) or dtype in data_types.names()):
         return _named(dtype)
     try:
-        if dtype is None:  # NumPy would take it for float64
+        if dtype is None:  # NumPy would read it as float64
             raise TypeError
-        found = np.dtype(dtype)
+        numpy_dtype = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         if isinstance(dtype, str):
-            return _named(dtype)  # perhaps an installed package knows it
+            return _named(dtype)  # an installed package may offer it
         raise _unsupported(f"{dtype!r} is not a data type") from None
-    if found.kind == "O":
+    if numpy_dtype.kind == "O":
         raise ArgumentError(
-            "`object` does not say what the objects are, and so not how to store them",
+            "dtype `object` does not define how to store the objects",
             argument="dtype",
-            hint='choose "string" for text or "bytes" for bytes; version 2 stores other objects with a codec made for '
-            "them, such as `json2` or `msgpack2`",
+            hint='choose "string" for text or "bytes" for bytes; version 2 stores other objects with a codec for '
+            "objects, such as `json2` or `msgpack2`",
         )
-    data_type = from_numpy(found)
+    data_type = from_numpy(numpy_dtype)
     if data_type is None:
-        raise _unsupported(f"the NumPy data type `{found}` cannot be stored")
+        raise _unsupported(f"the NumPy data type `{numpy_dtype}` cannot be stored")
     return data_type
 
 
 def _named(value: Json) -> DataType:
     problems = Problems()
-    found = parse_data_type(value, "dtype", problems)
-    if found is None:
-        lines = "; ".join(f"{problem.path}: {problem.message}" for problem in problems.found)
+    data_type = parse_data_type(value, "dtype", problems)
+    if data_type is None:
+        message = "; ".join(f"{problem.path}: {problem.message}" for problem in problems.found)
         hint = next((problem.hint for problem in problems.found if problem.hint), None)
-        raise _unsupported(lines, hint)
-    return found
+        raise _unsupported(message, hint)
+    return data_type
 
 
 def _unsupported(message: str, hint: str | None = None) -> ArgumentError:

@@ -1,4 +1,5 @@
-"""Python objects of any kind, whose codec says what they are. Version 3 has no such type; version 2 calls it `|O`."""
+"""Python objects of any type. An object codec defines how they are stored. Version 2 calls the type `|O`; version 3 has
+none."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ __all__ = ["Objects"]
 
 @dataclass(frozen=True, slots=True)
 class Objects(DataType):
-    """Arrays of objects; nothing is known about them. Not registered: no document calls it by name."""
+    """Objects of unknown type. Not registered, because no document names it."""
 
     private: ClassVar[bool] = True
     serializer: ClassVar[str | None] = None
@@ -28,18 +29,18 @@ class Objects(DataType):
         return _alone(None)
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        """Any JSON value, null among them."""
+        """Any JSON value, including null."""
         return _alone(value)
 
     def dump_fill(self, fill: Scalar) -> Json:
         return plain(fill[()], "fill_value")
 
     def cast_fill(self, value: Any) -> Scalar:
-        """What a document can hold; and bytes, for which a codec that stores bytes has a spelling."""
+        """From JSON values, and from bytes, which codecs for bytes can write to a document."""
         return _alone(value if isinstance(value, bytes) else plain(value, "fill_value"))
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
-        """What NumPy makes of it as an array of objects."""
+        """`value` as NumPy's array of objects."""
         return np.asarray(value, self.dtype)
 
     def element(self, value: Any) -> npt.NDArray[Any]:
@@ -47,7 +48,7 @@ class Objects(DataType):
 
 
 def _alone(value: Any) -> Scalar:
-    """An array of no dimensions that holds `value` itself, even where that is a list."""
+    """A 0-d array that contains `value` itself, even if that is a list."""
     found = np.empty((), object)
     found[()] = value
     return found

@@ -1,4 +1,4 @@
-"""`r8`, `r16`, `r24` …: that many bits of which nothing is known (R59). zarr-python calls them `raw_bytes` (A47)."""
+"""`r8`, `r16`, `r24` …: raw bits without meaning (R59). zarr-python calls them `raw_bytes` (A47)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from omnizarr.errors import ArgumentError
 
 __all__ = ["Raw", "is_raw_name", "of_numpy", "read_raw"]
 
-_OF_ZARR_PYTHON = "raw_bytes"
+_ZARR_PYTHON_NAME = "raw_bytes"
 
 
 @dataclass(frozen=True, slots=True)
 class Raw(DataType):
-    """Elements of `size` bytes; NumPy calls them void."""
+    """Elements of `size` bytes: NumPy's void."""
 
     core: ClassVar[bool] = True
 
@@ -37,7 +37,7 @@ class Raw(DataType):
         object.__setattr__(self, "dtype", np.dtype(f"V{self.size}"))
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        """A list with an integer for each byte; base64 text is accepted, as some writers store it (A12)."""
+        """A list with an integer per byte. Base64 text is accepted, because some writers store it (A12)."""
         data: bytes | None = None
         if isinstance(value, list) and all(is_integer(item) and 0 <= item <= 255 for item in value):
             data = bytes(value)
@@ -46,7 +46,7 @@ class Raw(DataType):
             if data is not None:
                 problems.warn(path, "raw bytes are written as a list of integers, not as base64 text")
         if data is None or len(data) != self.size:
-            found = value if data is None else f"{len(data)} of them"
+            found = value if data is None else f"{len(data)} bytes"
             problems.expected(path, f"a list of {self.size} integers from 0 to 255", found)
             return None
         return np.array(data, self.dtype)
@@ -60,18 +60,18 @@ class Raw(DataType):
 
 
 def is_raw_name(name: str) -> bool:
-    """Whether a name is of this family, if perhaps with a number that makes no sense."""
-    return name == _OF_ZARR_PYTHON or re.fullmatch("r[0-9]+", name) is not None
+    """Whether a name is `r` and a number, which may be invalid, or zarr-python's name."""
+    return name == _ZARR_PYTHON_NAME or re.fullmatch("r[0-9]+", name) is not None
 
 
 def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Raw | None:
     """Reads a name for which `is_raw_name` holds."""
-    if name == _OF_ZARR_PYTHON:
+    if name == _ZARR_PYTHON_NAME:
         size = read_length(configuration, path, problems)
         return None if size is None else Raw(size)
     check_members(configuration, (), f"{path}.configuration", problems)
     most = 8 * LARGEST_ITEM
-    bits = int(name[1:]) if len(name) <= len(f"r{most}") else 0  # Python refuses to read numbers of endless digits
+    bits = int(name[1:]) if len(name) <= len(f"r{most}") else 0  # Python limits the number of digits that int() reads
     if name[1] == "0" or bits % 8 or not 8 <= bits <= most:
         problems.expected(path, f"`r` and a multiple of 8 from 8 to {most}", name)
         return None
@@ -79,5 +79,5 @@ def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Pro
 
 
 def of_numpy(dtype: np.dtype[Any]) -> Raw | None:
-    # NumPy's void is the type of records and of sub-arrays too.
+    # NumPy uses void for records and sub-arrays, too.
     return Raw(dtype.itemsize) if dtype.type is np.void and dtype.names is None and dtype.subdtype is None else None

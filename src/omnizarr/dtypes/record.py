@@ -1,5 +1,5 @@
-"""Records with gaps between their fields, or with fields that are arrays: what `struct` cannot say, and what version 2
-stores as NumPy lays it out in memory."""
+"""Records with padding between fields, or with fields that are arrays. `struct` cannot express them; version 2 stores
+them in NumPy's memory layout."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = ["Record", "data_type_of_stored", "fill_from_bytes", "fill_to_bytes", 
 
 @dataclass(frozen=True, slots=True)
 class Record(DataType):
-    """A NumPy record with its offsets and its size, in the byte order of this machine. Not registered: no document of
-    version 3 can say it."""
+    """A NumPy record with its offsets and its size, in native byte order. Not registered, because no document of
+    version 3 can express it."""
 
     private: ClassVar[bool] = True
 
@@ -50,11 +50,11 @@ class Record(DataType):
         object.__setattr__(self, "dtype", native_layout(self.dtype))
 
     def to_json(self) -> Json:
-        """For people to look at: no document holds it."""
+        """For display only: no document contains it."""
         return {"name": self.name, "configuration": {"dtype": dump_typestr(self.dtype, units=False)}}
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        """Base64 text of the element's bytes, little-endian."""
+        """From base64 text of the element's bytes in little-endian order."""
         data = from_base64(value)
         if data is None:
             problems.expected(path, f"base64 text of {self.dtype.itemsize} bytes", value)
@@ -65,7 +65,7 @@ class Record(DataType):
         return base64.b64encode(fill_to_bytes(fill, self.dtype.newbyteorder("<"))).decode()
 
     def cast_fill(self, value: Any) -> Scalar:
-        """From a NumPy record, a tuple in the order of the fields, or a mapping of them."""
+        """From a NumPy record, a tuple in the order of the fields, or a mapping from field names to values."""
         exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
@@ -96,8 +96,8 @@ def _depth(dtype: np.dtype[Any]) -> int:
 
 
 def data_type_of_stored(dtype: np.dtype[Any]) -> DataType | None:
-    """The data type of elements that are stored as `dtype` says, to the byte; None if there is none. Unlike
-    `from_numpy` it keeps the gaps of a record, which nobody needs in a new array."""
+    """The data type of elements that are stored exactly as `dtype`; None if there is none. Unlike `from_numpy` it keeps
+    the padding of records, which new arrays do not need."""
     try:
         return Record(dtype) if dtype.names and has_padding(dtype) else from_numpy(dtype)
     except ArgumentError:
@@ -105,7 +105,7 @@ def data_type_of_stored(dtype: np.dtype[Any]) -> DataType | None:
 
 
 def fill_from_bytes(data: bytes, stored: np.dtype[Any], path: str, problems: Problems) -> Scalar | None:
-    """The fill value whose bytes, in the type that is stored, are these: native, and with nothing in its gaps."""
+    """The fill value from its bytes in the dtype `stored`; native, with zeros as padding."""
     if len(data) != stored.itemsize:
         problems.add(path, f"expected {stored.itemsize} bytes, found {len(data)}")
         return None
@@ -119,9 +119,9 @@ def fill_from_bytes(data: bytes, stored: np.dtype[Any], path: str, problems: Pro
 
 
 def fill_to_bytes(fill: Scalar, stored: np.dtype[Any]) -> bytes:
-    """The bytes of a fill value in the type that is stored."""
+    """The bytes of a fill value in the dtype `stored`."""
     return zeroed_padding(fill, stored).tobytes()
 
 
 def of_numpy(dtype: np.dtype[Any]) -> Record | None:
-    return Record(dtype) if dtype.names else None  # `struct` was asked before
+    return Record(dtype) if dtype.names else None  # `struct` has been tried before

@@ -1,4 +1,4 @@
-"""Records as they lie in memory: which have gaps between their fields, and how to do without what lies in the gaps."""
+"""Padding of NumPy records: bytes between fields that belong to none of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ __all__ = ["has_padding", "leaf_types", "native_layout", "without_padding", "zer
 
 
 def leaf_types(dtype: np.dtype[Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], np.dtype[Any]]]:
-    """The simple types within a type, each with the names of the fields that lead to it; of a sub-array its element."""
+    """The simple dtypes inside a dtype, each with the path of field names to it. For a sub-array, that of its
+    elements."""
     dtype = dtype.base
     if dtype.fields is None:
         yield path, dtype
@@ -24,7 +25,7 @@ def leaf_types(dtype: np.dtype[Any], path: tuple[str, ...] = ()) -> Iterator[tup
 
 @lru_cache(256)
 def has_padding(dtype: np.dtype[Any]) -> bool:
-    """Whether there are bytes in an element that belong to no field."""
+    """Whether an element has bytes that belong to no field."""
     dtype = dtype.base
     if dtype.fields is None:
         return False
@@ -34,7 +35,7 @@ def has_padding(dtype: np.dtype[Any]) -> bool:
 
 @lru_cache(256)
 def without_padding(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same fields, one after the other without gaps."""
+    """The same fields without padding."""
     if dtype.subdtype is not None:
         return np.dtype((without_padding(dtype.base), dtype.shape))
     if dtype.fields is None:
@@ -44,8 +45,7 @@ def without_padding(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def native_layout(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same record in the byte order of this machine, without what does not count: titles, and the note that it was
-    made to be aligned."""
+    """The same record in native byte order, without titles and without the flag for aligned structs."""
     if dtype.subdtype is not None:
         return np.dtype((native_layout(dtype.base), dtype.shape))
     if dtype.fields is None:
@@ -62,11 +62,11 @@ def native_layout(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def zeroed_padding(array: npt.NDArray[Any], stored: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The array in C order as elements of `stored`, with zeros in all gaps: what lies there in memory may be anything,
-    and no business of whoever reads the file."""
+    """The array in C order as elements of `stored`, with zeros as padding. Padding in memory has arbitrary content,
+    which must not get into files."""
     if not has_padding(stored):
         return np.asarray(array, stored, order="C")
-    found = np.zeros(array.shape, stored)
-    # NumPy copies equal types gaps and all; from a type that has none it goes field by field.
-    found[...] = array.astype(without_padding(array.dtype))
-    return found
+    result = np.zeros(array.shape, stored)
+    # Between equal dtypes NumPy copies the padding, too. From a dtype without padding it copies field by field.
+    result[...] = array.astype(without_padding(array.dtype))
+    return result

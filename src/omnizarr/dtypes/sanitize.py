@@ -1,5 +1,5 @@
-"""Elements that NumPy cannot compute with, whoever stored them: booleans other than 0 and 1, text beyond Unicode, and
-numbers of less than a byte with something above them."""
+"""Stored values that NumPy cannot represent: booleans other than 0 and 1, characters beyond Unicode, and unused bits of
+numbers shorter than a byte."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ _LAST_CHARACTER = 0x10FFFF
 
 
 class Sanitizer:
-    """Looks at what a type can hold that is not sound; false if that is nothing."""
+    """Replaces or refuses invalid values of a dtype. False if every value of the dtype is valid."""
 
-    __slots__ = ("_bools", "_small", "_texts")
+    __slots__ = ("_bools", "_subbyte", "_texts")
 
     def __init__(self, dtype: np.dtype[Any]) -> None:
-        found = list(leaf_types(dtype))
-        self._bools = [path for path, leaf in found if leaf.kind == "b"]
-        self._small = subbyte_fields(dtype)
+        leaves = list(leaf_types(dtype))
+        self._bools = [path for path, leaf in leaves if leaf.kind == "b"]
+        self._subbyte = subbyte_fields(dtype)
         self._texts = [
             (path, np.dtype((np.dtype(f"{leaf.byteorder}u4"), (leaf.itemsize // 4,))))
-            for path, leaf in found
+            for path, leaf in leaves
             if leaf.kind == "U"
         ]
 
     def __bool__(self) -> bool:
-        return bool(self._bools or self._texts or self._small)
+        return bool(self._bools or self._texts or self._subbyte)
 
     def sanitize(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`array` itself if all is sound; a copy in which every other boolean is true (R87), as C made of it, and what
-        does not count is zero (R141); or ValueError if there is text that cannot be mended."""
+        """A decoded array with valid values: `array` itself, or a copy in which booleans other than 0 are 1 (R87), as
+        in C, and unused bits are zero (R141). ValueError if it has a character beyond Unicode."""
         for path, characters in self._texts:
-            part = _part(array, path).view(characters)
-            if part.size and part.max() > _LAST_CHARACTER:
-                raise ValueError(f"there is no character {int(part.max()):#x}")
-        return self._with_true_as_one(clear_unused_bits(array) if self._small else array)
+            field = _field(array, path).view(characters)
+            if field.size and field.max() > _LAST_CHARACTER:
+                raise ValueError(f"there is no character {int(field.max()):#x}")
+        return self._with_true_as_one(clear_unused_bits(array) if self._subbyte else array)
 
     def to_stored(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`array` itself, or a copy, as it is to be stored."""
-        return self._with_true_as_one(extend_signs(array) if self._small else array)
+        """`array`, or a copy, with the bits that are stored."""
+        return self._with_true_as_one(extend_signs(array) if self._subbyte else array)
 
     def _with_true_as_one(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """`array` itself if every boolean in it is 0 or 1, else a copy in which it is so."""
-        parts = (_part(array, path).view(np.uint8) for path in self._bools)
-        if any(part.size and part.max() > 1 for part in parts):
+        """`array` itself if each boolean in it is 0 or 1; otherwise a copy in which each is."""
+        fields = (_field(array, path).view(np.uint8) for path in self._bools)
+        if any(field.size and field.max() > 1 for field in fields):
             array = array.copy()
             for path in self._bools:
-                part = _part(array, path).view(np.uint8)
-                np.minimum(part, 1, out=part)
+                field = _field(array, path).view(np.uint8)
+                np.minimum(field, 1, out=field)
         return array
 
 
-def _part(array: npt.NDArray[Any], path: tuple[str, ...]) -> npt.NDArray[Any]:
+def _field(array: npt.NDArray[Any], path: tuple[str, ...]) -> npt.NDArray[Any]:
     for name in path:
         array = array[name]
     return array

@@ -1,4 +1,4 @@
-"""`string`: text of any length, each element of its own (R145). In memory it is NumPy's own variable-length string."""
+"""`string`: text of variable length (R145). In memory it is NumPy's StringDType."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["String", "of_numpy", "read_string"]
 
 _TEXT = np.dtypes.StringDType()
 _ONLY_TEXT = np.dtypes.StringDType(coerce=False)
-"""Refuses what is not text, where the other makes `1` and `None` into text."""
+"""Raises an error for values that are not text. `_TEXT` would convert `1` and `None` to text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class String(DataType):
         try:
             return np.array(value, self.dtype)
         except UnicodeEncodeError:
-            problems.add(path, "half a surrogate pair is not a character that UTF-8 can store")
+            problems.add(path, "a lone surrogate cannot be stored as UTF-8")
             return None
 
     def dump_fill(self, fill: Scalar) -> Json:
@@ -50,8 +50,8 @@ class String(DataType):
         return DataType.cast_fill(self, value)
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
-        """From text, lists of text, and arrays of text of any kind; bytes of NumPy's `S` are read as UTF-8. Anything
-        else is refused: `None` and numbers have no text that everybody would agree on."""
+        """From text, lists of text, and NumPy arrays of text. Bytes of NumPy's `S` are read as UTF-8. Anything else is
+        an error, because `None` and numbers have no obvious text."""
         kind = None
         try:
             if not isinstance(value, (np.ndarray, np.generic)) and not hasattr(value, "__array__"):
@@ -60,37 +60,37 @@ class String(DataType):
             kind = array.dtype.kind
             if array.dtype == self.dtype:
                 return array
-            if kind == "O" or (kind == "T" and hasattr(array.dtype, "na_object")):  # which may hold missing values
+            if kind == "O" or (kind == "T" and hasattr(array.dtype, "na_object")):  # may contain missing values
                 return np.asarray(array.astype(object), _ONLY_TEXT).astype(self.dtype)
-            if kind == "S":  # by way of `U`: NumPy's direct way does not look whether the bytes are UTF-8
+            if kind == "S":  # via `U`, because NumPy's direct conversion does not check that the bytes are UTF-8
                 array = np.strings.decode(array, "utf-8")
-            if kind in "TUS":  # and it takes no notice of a byte order
+            if kind in "TUS":  # native first, because NumPy's conversion ignores the byte order
                 return array.astype(native_order(array.dtype)).astype(self.dtype)
         except UnicodeError as error:
             raise ArgumentError(f"this text cannot be stored as UTF-8: {error}", argument="value") from None
         except (TypeError, ValueError) as error:
-            if kind == "U":  # NumPy says it so
+            if kind == "U":  # NumPy reports lone surrogates as TypeError or ValueError
                 raise ArgumentError(f"this text cannot be stored as UTF-8: {error}", argument="value") from None
         raise ArgumentError(
-            f"an array of `string` takes text and nothing else, found {_other(value)}",
+            f"an array of `string` accepts text only, found {_first_other(value)}",
             argument="value",
-            hint='use `str(…)` on numbers, and a text such as "" for what is missing',
+            hint='use `str(…)` for numbers, and a text such as "" for missing values',
         )
 
 
-def _other(value: Any) -> str:
-    """The first thing in `value` that is not text, for a message."""
+def _first_other(value: Any) -> str:
+    """The first item of `value` that is not text, for a message."""
     try:
         array = np.asarray(value, object)
     except ValueError:
         return "lists of different lengths"
-    found = next((item for item in array.flat if not isinstance(item, str)), value)
-    return "None" if found is None else f"{found!r:.40} ({type(found).__name__})"
+    other = next((item for item in array.flat if not isinstance(item, str)), value)
+    return "None" if other is None else f"{other!r:.40} ({type(other).__name__})"
 
 
 read_string = plain_reader(String())
 
 
 def of_numpy(dtype: np.dtype[Any]) -> String | None:
-    # Any of NumPy's variable-length strings, and `str` or `U` without a length, which mean the same.
+    # Any StringDType, and `str` or `U` without a length, which mean the same.
     return String() if dtype.kind == "T" or (dtype.kind == "U" and not dtype.itemsize) else None

@@ -1,4 +1,4 @@
-"""`struct`: named fields of other types, one after the other without padding (R149)."""
+"""`struct`: named fields of other types without padding (R149)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Struct", "of_numpy", "read_struct"]
 
 @dataclass(frozen=True, slots=True)
 class Struct(DataType):
-    """A packed NumPy record."""
+    """A NumPy record without padding."""
 
     name: str = field(init=False, default="struct")
     dtype: np.dtype[Any] = field(init=False)
@@ -37,7 +37,7 @@ class Struct(DataType):
         elif not all(kind.fixed_size for _, kind in self.fields):
             wrong = "the fields of a struct must have a fixed size"
         elif any(kind.private for _, kind in self.fields):
-            wrong = "the fields of a struct can have no gaps and hold no arrays"
+            wrong = "the fields of a struct cannot have padding or contain arrays"
         elif sum(kind.dtype.itemsize for _, kind in self.fields) > LARGEST_ITEM:
             wrong = f"a struct of more than {LARGEST_ITEM} bytes"
         elif self.depth > DEEPEST:
@@ -49,7 +49,7 @@ class Struct(DataType):
 
     @property
     def depth(self) -> int:
-        """How many structs lie within each other, this one counted."""
+        """The number of nested structs, including this one."""
         return 1 + max((kind.depth for _, kind in self.fields if isinstance(kind, Struct)), default=0)
 
     @property
@@ -68,7 +68,7 @@ class Struct(DataType):
         return self._filled({name: kind.default_fill() for name, kind in self.fields})
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
-        """An object with a member per field. Null and missing fields are read as the default (A6, A46)."""
+        """From an object with a member per field. Null and missing fields are read as the default (A6, A46)."""
         if value is None:
             problems.warn(path, "null is read as the default fill value")
             return self.default_fill()
@@ -90,7 +90,7 @@ class Struct(DataType):
         return {name: kind.dump_fill(fill[name]) for name, kind in self.fields}
 
     def cast_fill(self, value: Any) -> Scalar:
-        """A fill value from a dict, a tuple in the order of the fields, or a NumPy record."""
+        """From a dict, a tuple in the order of the fields, or a NumPy record."""
         exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
@@ -122,7 +122,7 @@ class Struct(DataType):
 
 
 def read_struct(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Struct | None:
-    """Reads `{"fields": [{"name": …, "data_type": …}, …]}`; in old `structured` ones fields may be pairs (R150)."""
+    """Reads `{"fields": [{"name": …, "data_type": …}, …]}`. Fields of the old type `structured` may be pairs (R150)."""
     before = len(problems.found)
     check_members(configuration, ("fields",), f"{path}.configuration", problems)
     where = f"{path}.configuration.fields"
@@ -149,14 +149,14 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
             seen.add(label)
         kind = parse_data_type(item.get("data_type"), f"{place}.data_type", problems)
         if kind is not None and not kind.fixed_size:
-            problems.add(f"{place}.data_type", f"a field must have a fixed size, and `{kind.name}` has not")
+            problems.add(f"{place}.data_type", f"a field must have a fixed size, but `{kind.name}` has a variable one")
         elif kind is not None and isinstance(label, str):
             fields.append((label, kind))
     if len(problems.found) > before:
         return None
     try:
         return Struct(tuple(fields))
-    except ArgumentError as error:  # its size or its depth
+    except ArgumentError as error:  # too large or too deep
         problems.add(path, error.message)
         return None
 

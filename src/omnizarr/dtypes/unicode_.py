@@ -1,4 +1,4 @@
-"""`fixed_length_utf32`: text of at most so many characters, each of four bytes, filled up with zeros (R147)."""
+"""`fixed_length_utf32`: text up to a fixed length, four bytes per character, padded with zeros (R147)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FixedUnicode", "of_numpy", "read_unicode"]
 
 @dataclass(frozen=True, slots=True)
 class FixedUnicode(DataType):
-    """Text of at most `length` characters; NumPy's `U12`."""
+    """Text of at most `length` characters: NumPy's `U12`."""
 
     name: str = field(init=False, default="fixed_length_utf32")
     dtype: np.dtype[Any] = field(init=False)
@@ -55,5 +55,5 @@ def read_unicode(name: str, configuration: dict[str, Json], path: str, problems:
 
 
 def of_numpy(dtype: np.dtype[Any]) -> FixedUnicode | None:
-    # Without a length, NumPy means text of any length: that is `string`.
+    # Without a length, NumPy means text of any length. Its data type is `string`.
     return FixedUnicode(dtype.itemsize // 4) if dtype.kind == "U" and dtype.itemsize else None

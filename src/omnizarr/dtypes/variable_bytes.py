@@ -1,4 +1,4 @@
-"""`bytes`: any number of bytes, each element of its own (R146). In memory they are Python's `bytes`."""
+"""`bytes`: bytes of variable length (R146). In memory they are Python `bytes` objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["VariableBytes", "of_numpy", "read_bytes"]
 
 @dataclass(frozen=True, slots=True)
 class VariableBytes(DataType):
-    """Arrays of objects, each of which is a `bytes`."""
+    """NumPy's object type, where each element is a `bytes` object."""
 
     serializer: ClassVar[str | None] = "vlen-bytes"
 
@@ -41,11 +41,11 @@ class VariableBytes(DataType):
         return np.array(data, object)
 
     def dump_fill(self, fill: Scalar) -> Json:
-        """As base64 text, since zarr-python reads nothing else."""
+        """As base64 text, because zarr-python reads nothing else."""
         return base64.b64encode(fill.item()).decode()
 
     def cast_fill(self, value: Any) -> Scalar:
-        """From bytes. Text is refused: it could mean itself or, as in a document, its base64."""
+        """From bytes. Text is an error, because it could mean itself or, as in a document, base64."""
         try:
             found = self.elements(value)
         except ArgumentError:
@@ -55,12 +55,12 @@ class VariableBytes(DataType):
         return found
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
-        """From bytes, lists of bytes, and arrays of NumPy's `S`; anything else is refused."""
+        """From bytes, lists of bytes, and arrays of NumPy's `S`. Anything else is an error."""
         if isinstance(value, (bytes, bytearray, memoryview)):
             return np.array(bytes(value), object)
         try:
             array = np.asarray(value)
-            if array.dtype.kind != "O":  # NumPy's own type for bytes loses zeros at their end; lists must not
+            if array.dtype.kind != "O":  # convert from the list, because NumPy's `S` loses trailing zeros
                 array = np.asarray(value, object)
         except ValueError:
             raise self._refused("lists of different lengths") from None
@@ -77,9 +77,9 @@ class VariableBytes(DataType):
     @staticmethod
     def _refused(found: str) -> ArgumentError:
         return ArgumentError(
-            f"an array of `bytes` takes bytes and nothing else, found {found}",
+            f"an array of `bytes` accepts bytes only, found {found}",
             argument="value",
-            hint='encode text with `.encode()`, and use b"" for what is missing',
+            hint='encode text with `.encode()`, and use b"" for missing values',
         )
 
 

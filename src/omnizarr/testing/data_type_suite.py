@@ -1,4 +1,4 @@
-"""The tests that every data type must pass. Register it, subclass `DataTypeSuite`, and pytest does the rest::
+"""Tests that every data type must pass. Register the data type and subclass `DataTypeSuite` in a test module::
 
 class TestMyType(DataTypeSuite):
     def make_data_types(self):
@@ -32,22 +32,22 @@ _PLACE = "$.data_type"
 
 
 class DataTypeSuite:
-    """What a data type must do. It must be registered, or no document could name it."""
+    """The requirements on a data type. It must be registered, because documents refer to it by name."""
 
     fills: Sequence[Json] = ()
-    """Spellings of fill values that must be understood, beside those that the type writes itself."""
+    """JSON forms of fill values that must be accepted, in addition to those that the type writes."""
     wrong_fills: Sequence[Json] = ()
-    """Spellings that must be refused."""
+    """JSON values that must be refused as fill values."""
     wrong_configurations: Sequence[dict[str, Json]] = ()
     """Configurations that must be refused."""
 
     def make_data_types(self) -> Sequence[DataType]:
-        """The data type, in each configuration that is worth a test."""
-        raise NotImplementedError("a subclass of DataTypeSuite says which data types it tests")
+        """The data type in each configuration to test."""
+        raise NotImplementedError("a subclass of DataTypeSuite must implement make_data_types")
 
     def make_elements(self, data_type: DataType) -> npt.NDArray[Any]:
-        """Some elements, in one dimension. Of numbers and times these are random bits; of other types there is only the
-        default fill value, so give better ones."""
+        """A one-dimensional array of test elements. By default random bits for numbers and times, and the default fill
+        value for other types, which should override it."""
         dtype = data_type.dtype
         if dtype.kind == "b":
             return np.array([True, False])
@@ -57,8 +57,8 @@ class DataTypeSuite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "data_type" in metafunc.fixturenames:
-            found = self.make_data_types()
-            metafunc.parametrize("data_type", found, ids=[json.dumps(item.to_json())[:60] for item in found])
+            data_types = self.make_data_types()
+            metafunc.parametrize("data_type", data_types, ids=[json.dumps(item.to_json())[:60] for item in data_types])
 
     # -- metadata
 
@@ -66,8 +66,8 @@ class DataTypeSuite:
         check_value(data_type)
 
     def test_it_differs_from_the_others(self) -> None:
-        found = self.make_data_types()
-        assert len(set(found)) == len(found)
+        data_types = self.make_data_types()
+        assert len(set(data_types)) == len(data_types)
 
     def test_its_elements_are_of_this_machine(self, data_type: DataType) -> None:
         assert data_type.dtype.isnative
@@ -106,10 +106,10 @@ class DataTypeSuite:
             assert problems, configuration
 
     def configuration(self, data_type: DataType) -> dict[str, Json]:
-        """The member `configuration` of a document that names it."""
+        """The member `configuration` of the data type's JSON form."""
         document = data_type.to_json()
-        found: dict[str, Json] = document.get("configuration", {}) if isinstance(document, dict) else {}
-        return found
+        configuration: dict[str, Json] = document.get("configuration", {}) if isinstance(document, dict) else {}
+        return configuration
 
     # -- fill values
 
@@ -121,7 +121,7 @@ class DataTypeSuite:
             self.check_fill(data_type, element)
 
     def check_fill(self, data_type: DataType, fill: Scalar) -> None:
-        """Asserts that a document can hold a fill value, and that whoever reads it gets the same bits."""
+        """Assert that a document can contain the fill value and that reading it gives the same bits."""
         assert (fill.shape, fill.dtype) == ((), data_type.dtype)
         problems = Problems()
         again = data_type.parse_fill(_stored(data_type.dump_fill(fill)), "$.fill_value", problems)
@@ -165,7 +165,7 @@ class DataTypeSuite:
     # -- elements
 
     def scalars(self, data_type: DataType) -> Iterator[Scalar]:
-        """The elements one by one, each as an array without dimensions."""
+        """The elements one by one, each as a 0-d array."""
         elements = self.make_elements(data_type)
         assert elements.dtype == data_type.dtype
         assert elements.ndim == 1
@@ -194,13 +194,13 @@ class DataTypeSuite:
             assert same_elements(chain.decode(chain.encode(elements)), elements)
 
     def chains(self, data_type: DataType, elements: npt.NDArray[Any]) -> Iterator[Chain]:
-        """The codecs that usually store it, bound to chunks of these elements."""
+        """The default serializer of the type, bound to chunks of these elements; `bytes` in both byte orders."""
         if data_type.serializer is None:
             return
-        usual: Any = codecs.get(data_type.serializer)
-        assert usual is not None, f"its serializer `{data_type.serializer}` is not registered"
-        forms: list[Codec] = [Bytes("little"), Bytes("big")] if usual is Bytes else [usual()]
-        for codec in forms:
+        serializer: Any = codecs.get(data_type.serializer)
+        assert serializer is not None, f"its serializer `{data_type.serializer}` is not registered"
+        variants: list[Codec] = [Bytes("little"), Bytes("big")] if serializer is Bytes else [serializer()]
+        for codec in variants:
             problems = Problems()
             spec = ChunkSpec(elements.shape, elements.dtype, data_type.default_fill())
             chain = Chain.bind((codec,), spec, "$.codecs", problems)
@@ -208,9 +208,9 @@ class DataTypeSuite:
             yield chain
 
     def test_stored_bits_are_refused_or_become_elements(self, data_type: DataType) -> None:
-        """Whatever bytes a chunk has, what comes out is an element that can be stored again, and be a fill value."""
+        """Any bytes of a chunk decode to an element that can be stored again and be a fill value, or are an error."""
         if not data_type.fixed_size:
-            pytest.skip("its elements have no fixed number of bytes")
+            pytest.skip("its elements have a variable size")
         random = np.random.default_rng(0)
         size = data_type.dtype.itemsize
         for chain in self.chains(data_type, np.empty(1, data_type.dtype)):
@@ -226,7 +226,7 @@ class DataTypeSuite:
 
     def test_R149_it_can_be_a_field(self, data_type: DataType) -> None:
         if not data_type.fixed_size or data_type.private:
-            pytest.skip("a field of a struct has a fixed size and a name in version 3")
+            pytest.skip("a field of a struct needs a fixed size and a name in version 3")
         whole = Struct((("first", data_type_of("int8")), ("it", data_type), ("last", data_type_of("float64"))))
         self.test_what_it_writes_it_reads(whole)
         elements = self.make_elements(data_type)
@@ -241,5 +241,5 @@ class DataTypeSuite:
 
 
 def _stored(value: Json) -> Json:
-    """A value after a journey through a document."""
+    """A value after writing it to a document and reading it back."""
     return json.loads(json.dumps(value, allow_nan=False))

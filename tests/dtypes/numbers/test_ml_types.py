@@ -1,4 +1,4 @@
-"""Integers and floats of a byte or less, `bfloat16`, and complex numbers of such floats: their fill values and bits."""
+"""Fill values and bits of small integers and floats, `bfloat16`, and complex pairs of such floats."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def from_bits(name: str, number: int) -> Scalar:
 
 
 def value_of(name: str, number: int) -> float:
-    """What bits stand for, worked out from the table alone."""
+    """The value of bits, computed from the table."""
     _, sign, exponent, mantissa, bias, nan, infinity = FLOATS[name]
     negative = sign and number >> (exponent + mantissa)
     magnitude = number & ((1 << (exponent + mantissa)) - 1)
@@ -103,8 +103,8 @@ def test_R141_R142_R143_names(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["float16", *REGISTERED])
-def test_R144_A23_complex_types_are_called_after_their_parts(name: str) -> None:
-    """The schemas of the registry name other types; the documents beside them do not."""
+def test_R144_A23_complex_types_are_named_after_their_parts(name: str) -> None:
+    """The schemas of the registry name other types than the documents of the registry."""
     found = of_name(f"complex_{name}")
     part = data_type_of(name).dtype
     assert found.name == found.to_json() == f"complex_{name}"
@@ -125,8 +125,8 @@ def test_a_type_of_ml_dtypes_is_a_type(name: str) -> None:
         assert data_type_of(given_type) == of_name(name)
 
 
-def test_types_that_nobody_registered_are_refused() -> None:
-    """A24: the type of TensorStore is read, and not given to new arrays."""
+def test_unregistered_types_are_refused() -> None:
+    """A24: arrays of TensorStore's type can be read but not created."""
     for given_type in (
         "float8_e4m3fn",
         ml_dtypes.float8_e4m3fn,
@@ -139,7 +139,7 @@ def test_types_that_nobody_registered_are_refused() -> None:
 
 
 @pytest.mark.skipif(not hasattr(ml_dtypes, "complex32"), reason="ml_dtypes has complex types since 0.6")
-def test_complex_types_of_ml_dtypes_are_taken() -> None:
+def test_complex_types_of_ml_dtypes_are_accepted() -> None:
     assert data_type_of(ml_dtypes.complex32).name == "complex_float16"
     found = data_type_of(ml_dtypes.bcomplex32)
     assert found.name == "complex_bfloat16"
@@ -164,11 +164,11 @@ def test_R141_fill_values_are_the_integers_of_the_type(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_R141_a_program_gives_an_integer_in_any_dress(name: str) -> None:
+def test_R141_cast_fill_accepts_all_integer_types(name: str) -> None:
     kind = of_name(name)
     for value in (1, 1.0, np.int64(1), np.array(1, ">i4"), getattr(ml_dtypes, name)(1), ml_dtypes.bfloat16(1)):
         assert bits(kind.cast_fill(value)) == 1
-    assert bits(kind.cast_fill(from_bits(name, 0b11110001))) == 1  # what lies above does not count
+    assert bits(kind.cast_fill(from_bits(name, 0b11110001))) == 1  # higher bits are ignored
     with pytest.raises(ArgumentError, match="expected an integer from"):
         kind.cast_fill(16)
 
@@ -177,8 +177,8 @@ def test_R141_a_program_gives_an_integer_in_any_dress(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_R142_R143_every_bit_pattern_means_what_the_table_says(name: str) -> None:
-    """To ml_dtypes, to us when we write a fill value, and to us when we read one."""
+def test_R142_R143_every_bit_pattern_has_the_value_of_the_table(name: str) -> None:
+    """In ml_dtypes, in written fill values and in parsed ones."""
     kind = of_name(name)
     for number in range(2 ** width(name)) if width(name) <= 8 else range(0, 2**16, 7):
         expected, fill = value_of(name, number), from_bits(name, number)
@@ -198,7 +198,7 @@ def test_R142_R143_every_bit_pattern_means_what_the_table_says(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_R143_words_for_what_is_no_number(name: str) -> None:
+def test_R143_words_for_nan_and_infinities(name: str) -> None:
     *_, nan, infinity = FLOATS[name]
     if nan is None:
         assert '"NaN"' not in refused(name, "NaN").partition(", found")[0]
@@ -225,10 +225,10 @@ def test_R57_other_nans_are_written_in_hexadecimal() -> None:
         assert of_name(name).dump_fill(from_bits(name, number)) == text
 
 
-def test_A48_fewer_digits_do_for_fewer_bits() -> None:
+def test_A48_fewer_digits_suffice_for_fewer_bits() -> None:
     assert bits(accepted("float4_e2m1fn", "0x7")) == bits(accepted("float4_e2m1fn", "0x07")) == 7
     assert bits(accepted("float6_e3m2fn", "0x3F")) == 63
-    assert bits(accepted("float4_e2m1fn", "0xf7", warning=True)) == 7  # those above are ignored, as in chunks
+    assert bits(accepted("float4_e2m1fn", "0xf7", warning=True)) == 7  # higher bits are ignored, as in chunks
     for name, text in (
         ("float8_e5m2", "0x7"),
         ("bfloat16", "0x7f"),
@@ -239,7 +239,7 @@ def test_A48_fewer_digits_do_for_fewer_bits() -> None:
 
 
 def nearest(name: str, value: Fraction) -> set[int]:
-    """The bits of the numbers of a type that are nearest to a value, by looking at all of them."""
+    """The bits of the numbers of a type that are nearest to a value, found by trying all of them."""
     distances: dict[Fraction, set[int]] = {}
     for number in range(2 ** width(name)):
         found = value_of(name, number)
@@ -268,7 +268,7 @@ def test_R55_ties_go_to_the_even_one_and_rounding_happens_once(name: str) -> Non
 
 
 def test_R55_bfloat16_is_rounded_once() -> None:
-    """ml_dtypes goes through 32 bits, where what lies just above a tie becomes one."""
+    """ml_dtypes rounds to 32 bits first, where a value just above a tie becomes a tie."""
     assert bits(accepted("bfloat16", 1 + 2.0**-8)) == 0x3F80
     assert bits(accepted("bfloat16", 1 + 2.0**-8 + 2.0**-40)) == 0x3F81
     assert bits(accepted("bfloat16", 2**60 + 2**52)) == bits(accepted("bfloat16", 2.0**60))
@@ -276,7 +276,7 @@ def test_R55_bfloat16_is_rounded_once() -> None:
 
 
 @given(st.integers(0, 0x7F7F))
-def test_R142_bfloat16_is_a_float_cut_in_two(number: int) -> None:
+def test_R142_bfloat16_is_the_upper_half_of_a_float32(number: int) -> None:
     value = float(np.array(number << 16, "u4").view("f4"))
     assert bits(accepted("bfloat16", value)) == number
     assert bits(accepted("bfloat16", -value)) == number | 0x8000
@@ -299,7 +299,7 @@ def test_R142_bfloat16_is_a_float_cut_in_two(number: int) -> None:
         ],
     ],
 )
-def test_R55_what_is_out_of_range_is_refused(name: str, largest: float, beyond: float) -> None:
+def test_R55_numbers_out_of_range_are_refused(name: str, largest: float, beyond: float) -> None:
     assert float(accepted(name, largest)) == largest
     assert float(accepted(name, math.nextafter(beyond, 0))) == largest
     for value in (beyond, 10**400, 1e308):
@@ -316,20 +316,20 @@ def test_R143_without_a_negative_zero_there_is_one_zero(name: str) -> None:
 
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("value", ["inf", "nan", "1.5", "", True, None, [1.0], {}])
-def test_R60_nothing_else_spells_a_small_float(name: str, value: Any) -> None:
+def test_R60_other_values_are_refused(name: str, value: Any) -> None:
     refused(name, value)
 
 
 def test_R143_a_type_without_a_zero() -> None:
-    """The default has zero bits; a document that says zero is taken to mean it, a program that says zero is not."""
+    """The default has zero bits. A document with zero means the default; `cast_fill` refuses zero."""
     kind = of_name("float8_e8m0fnu")
     assert bits(kind.default_fill()) == 0
     assert kind.dump_fill(kind.default_fill()) == 2.0**-127
     for zero in (0, 0.0, -0.0):
         assert bits(accepted("float8_e8m0fnu", zero, warning=True)) == 0
-        with pytest.raises(ArgumentError, match="it has no zero"):
+        with pytest.raises(ArgumentError, match="the type has no zero"):
             kind.cast_fill(zero)
-    with pytest.raises(ArgumentError, match="it has no zero"):
+    with pytest.raises(ArgumentError, match="the type has no zero"):
         of_name("complex_float8_e8m0fnu").cast_fill(1.0)
     assert bits(accepted("float8_e8m0fnu", 1e-300)) == 0
     refused("float8_e8m0fnu", -1.0)
@@ -338,14 +338,14 @@ def test_R143_a_type_without_a_zero() -> None:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_a_program_gives_a_float_in_any_dress(name: str) -> None:
+def test_cast_fill_accepts_all_float_types(name: str) -> None:
     kind = of_name(name)
     one = bits(accepted(name, 1.0))
     for value in (1, 1.0, np.float32(1), np.array(1, ">f2"), ml_dtypes.bfloat16(1), ml_dtypes.int4(1)):
         assert bits(kind.cast_fill(value)) == one
 
 
-def test_forms_are_the_floats() -> None:
+def test_every_float_has_a_layout() -> None:
     assert set(FLOAT_LAYOUTS) == set(FLOATS)
 
 
@@ -379,7 +379,7 @@ def test_R144_fill_values_are_pairs(name: str) -> None:
         assert of_name(pair).dump_fill(accepted(pair, ["NaN", 1.0])) == ["NaN", 1.0]
 
 
-def test_R144_complex_numbers_that_are_no_fill_value_are_refused() -> None:
+def test_R144_invalid_complex_fill_values_are_refused() -> None:
     values: list[Any] = ["x", None, object(), [1], b"ab", {}]
     for value in values:
         with pytest.raises(ArgumentError):
@@ -388,11 +388,11 @@ def test_R144_complex_numbers_that_are_no_fill_value_are_refused() -> None:
         of_name("complex_float8_e5m2").cast_fill(1e9)
 
 
-# -- what a program assigns
+# -- assignment
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_integers_that_do_not_fit_are_refused_as_numpy_refuses_them(name: str) -> None:
+def test_integers_out_of_range_are_refused_as_in_numpy(name: str) -> None:
     kind, (low, high) = of_name(name), INTEGERS[name]
     assert kind.elements([low, high]).astype("i1").tolist() == [low, high]
     values: list[Any] = [[0, high + 1], low - 1, 10**30, np.array([0, 99], object), [0.5, 1e9], math.nan]
@@ -405,7 +405,7 @@ def test_integers_that_do_not_fit_are_refused_as_numpy_refuses_them(name: str) -
     assert kind.elements(np.array([high + 1])).astype("i1").tolist() == [low]
 
 
-def test_R143_nan_is_refused_where_there_is_none() -> None:
+def test_R143_nan_is_refused_if_the_type_has_none() -> None:
     for name in ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"):
         for value in (math.nan, [1.0, math.nan], np.array([math.nan], "f4"), np.array([math.nan], ml_dtypes.bfloat16)):
             with pytest.raises(ArgumentError, match=f"`{name}` has no NaN"):
@@ -415,13 +415,13 @@ def test_R143_nan_is_refused_where_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("name", [*INTEGERS, "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"])
-def test_R141_R143_bits_that_do_not_count_are_cleared(name: str) -> None:
+def test_R141_R143_unused_bits_are_cleared(name: str) -> None:
     kind = of_name(name)
     every = np.arange(256, dtype="u1")
     bits_of = 2 if name.endswith("2") else 4 if "4" in name[:6] else 6
     given_array = every.view(kind.dtype)
     assert kind.elements(given_array).view("u1").tolist() == (every % 2**bits_of).tolist()
-    assert given_array.tobytes() == every.tobytes()  # which is the program's own
+    assert given_array.tobytes() == every.tobytes()  # the caller's array is unchanged
     clean = every[: 2**bits_of].view(kind.dtype)
     assert np.shares_memory(kind.elements(clean), clean)
 

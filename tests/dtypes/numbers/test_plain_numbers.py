@@ -1,4 +1,4 @@
-"""Booleans, integers, floats, complex numbers and raw bits: what their fill values may be."""
+"""Fill values of booleans, integers, floats, complex numbers and raw bits."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def test_A40_integral_float_is_read_as_an_integer_with_a_warning() -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), np.float32("nan"), np.inf, 0.5, 128, -129, np.int64(300), "5", True, 1j]
 )
-def test_a_program_cannot_give_an_integer_fill_that_does_not_fit(value: Any) -> None:
+def test_cast_fill_refuses_integers_out_of_range(value: Any) -> None:
     with pytest.raises(ArgumentError, match="expected an integer from -128 to 127") as caught:
         data_type_of("int8").cast_fill(value)
     assert caught.value.argument == "fill_value"  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("value", [7, 7.0, np.int64(7), np.uint8(7), np.float16(7), np.array(7, ">i4")])
-def test_a_program_can_give_an_integer_in_any_dress(value: Any) -> None:
+def test_cast_fill_accepts_all_integer_types(value: Any) -> None:
     assert data_type_of("int8").cast_fill(value) == 7
 
 
@@ -110,7 +110,7 @@ def test_R57_other_nans_are_written_in_hexadecimal_at_full_width() -> None:
         assert data_type_of(name).dump_fill(fill) == text
 
 
-def test_R57_hexadecimal_may_spell_any_value() -> None:
+def test_R57_hexadecimal_can_express_any_value() -> None:
     assert accepted("float32", "0x3F800000") == 1
     assert data_type_of("float32").cast_fill("0x3f800000") == 1
 
@@ -135,7 +135,7 @@ def test_A9_plus_infinity_is_read_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize("value", ["inf", "nan", "1.5", "", "-NaN", True, [1.0], {}, "infinity"])
-def test_R60_nothing_else_spells_a_float(value: Any) -> None:
+def test_R60_other_values_are_refused(value: Any) -> None:
     refused("float64", value)
 
 
@@ -164,7 +164,7 @@ def test_R55_ties_go_to_even() -> None:
 
 
 def test_R55_integers_are_rounded_once() -> None:
-    """As a double this is 2**60 + 2**36, half way between two float32, from where ties would go down."""
+    """As a double this is 2**60 + 2**36, a tie between two float32 numbers, which would be rounded down."""
     value = 2**60 + 2**36 + 1
     assert accepted("float32", value) == 2**60 + 2**37
     assert accepted("float32", -value) == -(2**60 + 2**37)
@@ -208,7 +208,7 @@ def test_R55_the_largest_numbers_are_in_range() -> None:
     assert accepted("float32", 1e-60) == 0
 
 
-def test_a_program_may_give_floats_that_are_rounded() -> None:
+def test_cast_fill_rounds_floats() -> None:
     assert data_type_of("float32").cast_fill(0.1) == np.float32(0.1)
     assert data_type_of("float64").cast_fill(np.longdouble(1.5)) == 1.5
     for value in (1j, b"\0", (1.0,), np.datetime64("NaT", "s"), "x"):
@@ -219,7 +219,7 @@ def test_a_program_may_give_floats_that_are_rounded() -> None:
 # -- complex numbers
 
 
-def test_R58_complex_fill_is_a_pair_each_part_spelled_as_a_float() -> None:
+def test_R58_complex_fill_is_a_pair_of_float_fills() -> None:
     fill = accepted("complex64", ["NaN", "-Infinity"])
     assert np.isnan(fill.real)
     assert fill.imag == -np.inf
@@ -241,13 +241,13 @@ def test_R58_both_parts_are_checked() -> None:
 @pytest.mark.parametrize(
     "value", [2, 2.0, 2 + 0j, np.float32(2), np.complex128(2), np.array(2, "i1"), (2, 0), [2.0, 0]]
 )
-def test_a_program_can_give_complex_numbers_in_any_dress(value: Any) -> None:
+def test_cast_fill_accepts_all_complex_types(value: Any) -> None:
     fill = data_type_of("complex64").cast_fill(value)
     assert fill.dtype == "c8"
     assert fill == 2
 
 
-def test_a_program_cannot_give_complex_numbers_out_of_range() -> None:
+def test_cast_fill_refuses_complex_numbers_out_of_range() -> None:
     for value in (1e300, complex(0, 1e300), True, "1", b"ab"):
         with pytest.raises(ArgumentError):
             data_type_of("complex64").cast_fill(value)
@@ -274,7 +274,7 @@ def test_A12_raw_fill_of_another_length_or_form_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [b"abc", bytearray(b"abc"), memoryview(b"abc"), [97, 98, 99], np.void(b"abc")])
-def test_a_program_gives_raw_bits_as_bytes(value: Any) -> None:
+def test_cast_fill_accepts_bytes_for_raw_bits(value: Any) -> None:
     assert Raw(3).cast_fill(value).tobytes() == b"abc"
     for size in (2, 4):
         with pytest.raises(ArgumentError):

@@ -1,1 +1,1 @@
-"""Data types of numbers, those of ml_dtypes included."""
+"""Data types of numbers, including those of ml_dtypes."""

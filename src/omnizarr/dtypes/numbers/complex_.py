@@ -1,4 +1,4 @@
-"""`complex64` and `complex128`: a real and an imaginary float (R58)."""
+"""`complex64` and `complex128`: pairs of floats (R58)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["Complex"]
 
 @dataclass(frozen=True, slots=True)
 class Complex(DataType):
-    """Two floats, the real one first."""
+    """Two floats, the real part first."""
 
     core: ClassVar[bool] = True
 
     @property
     def part(self) -> Floating:
-        """The type of the real and of the imaginary part."""
+        """The type of the real and the imaginary part."""
         name = f"float{4 * self.dtype.itemsize}"
         return Floating(name, np.dtype(name))
 
@@ -36,8 +36,8 @@ class Complex(DataType):
         return self.joined(real, imaginary)
 
     def joined(self, real: Scalar, imaginary: Scalar) -> Scalar:
-        """The number that has these parts. (Arithmetic such as real + 1j * imaginary would spoil infinities, NaNs and
-        the signs of zeros.)"""
+        """The number with these parts. (The expression real + 1j * imaginary would change infinities, NaNs and signs of
+        zeros.)"""
         return np.stack([real, imaginary]).view(self.dtype).reshape(())
 
     def dump_fill(self, fill: Scalar) -> Json:

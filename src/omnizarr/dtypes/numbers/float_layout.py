@@ -1,4 +1,4 @@
-"""How the bits of a small float make up its value, and the float that is nearest to a number (R142, R143)."""
+"""The bit layout of small floats, and rounding to the nearest one (R142, R143)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ __all__ = ["FLOAT_LAYOUTS", "FloatLayout"]
 
 @dataclass(frozen=True, slots=True)
 class FloatLayout:
-    """Perhaps a sign, then the exponent, then the mantissa. Subnormal if the exponent's bits are 0, unless there is no
-    mantissa, and so no zero either."""
+    """An optional sign bit, the exponent, the mantissa. A number is subnormal if the bits of its exponent are 0, except
+    in a layout without a mantissa, which has no zero either."""
 
     exponent: int
     mantissa: int
     bias: int
     signed: bool = True
     nan: int | None = None
-    """The bits of what is written `"NaN"`; None if the type has no NaN."""
+    """The bits of `"NaN"`; None if the type has no NaN."""
     infinity: int | None = None
-    """The bits of positive infinity, which are followed by nothing but NaNs; None if the type has none."""
+    """The bits of positive infinity; all larger bit patterns are NaNs. None if the type has no infinity."""
 
     @property
     def width(self) -> int:
@@ -36,22 +36,24 @@ class FloatLayout:
 
     @property
     def _largest(self) -> int:
-        """The bits of the largest number."""
+        """The bits of the largest finite number."""
         if self.infinity is not None:
             return self.infinity - 1
         last = (1 << (self.exponent + self.mantissa)) - 1
         return last - 1 if last == self.nan else last
 
     def nearest(self, value: int | float, *, negative: bool) -> int | None:
-        """The bits of the float that is nearest to a finite number, ties to even; None if it is out of range. Exact:
-        ml_dtypes rounds to 32 bits first, and so some numbers twice. `negative` says the sign, which zero has too."""
+        """The bits of the float nearest to a finite number, ties to even; None if it is out of range.
+
+        `negative` is the sign, also of zero. This rounds once; ml_dtypes rounds to 32 bits first, so it rounds some
+        numbers twice."""
         if negative and not self.signed:
             return None
         magnitude = abs(Fraction(value))
         smallest = 1 - self.bias if self.has_zero else -self.bias  # the exponent of the smallest normal number
         exponent = max(_exponent(magnitude), smallest)
         steps = round(magnitude / Fraction(2) ** (exponent - self.mantissa))
-        # What is rounded up to the next power of two has the next exponent, with a mantissa of 0.
+        # Rounding up to the next power of two carries into the exponent and leaves a mantissa of 0.
         bits = ((exponent - smallest) << self.mantissa) + steps
         if not self.has_zero:
             bits = max(bits - 1, 0)
@@ -61,7 +63,7 @@ class FloatLayout:
 
 
 def _exponent(value: Fraction) -> int:
-    """The exponent of the largest power of two that is not more than `value`; of zero, any that is small."""
+    """The exponent of the largest power of two that is not larger than `value`; for zero, a very small exponent."""
     if not value:
         return -(10**4)
     guess = value.numerator.bit_length() - value.denominator.bit_length()
@@ -82,4 +84,4 @@ FLOAT_LAYOUTS = {
     "float8_e5m2fnuz": FloatLayout(5, 2, 16, nan=0x80),
     "float8_e8m0fnu": FloatLayout(8, 0, 127, signed=False, nan=0xFF),
 }
-"""By name. `float8_e4m3fn` is TensorStore's and not registered (A24)."""
+"""Layouts by name. `float8_e4m3fn` is a type of TensorStore and not registered (A24)."""

@@ -1,4 +1,4 @@
-"""`float16`, `float32`, `float64`: IEEE 754 binary floats, whose every bit pattern can be a fill value (R55–R57)."""
+"""`float16`, `float32`, `float64`: IEEE 754 binary floats. Every bit pattern can be a fill value (R55–R57)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Floating(DataType):
 
     @property
     def nan(self) -> Scalar:
-        """What `"NaN"` stands for: sign 0, all of the exponent and the mantissa's first bit 1, the rest 0 (R56)."""
+        """The meaning of `"NaN"`: sign 0, all exponent bits 1, the first mantissa bit 1, all others 0 (R56)."""
         info = np.finfo(self.dtype)
         return self.from_bits(((1 << (info.nexp + 1)) - 1) << (info.nmant - 1))
 
@@ -37,33 +37,33 @@ class Floating(DataType):
         """The nearest float, ties to even, rounded once; None if the value is out of range."""
         if isinstance(value, int):
             try:
-                # On its way to a narrower float an integer would be rounded to a double first, and again after that.
-                value = float(_shortened(value, np.finfo(self.dtype).nmant + 1))
+                # Round once: Python would round the integer to a double, and NumPy would round that again.
+                value = float(_round_bits(value, np.finfo(self.dtype).nmant + 1))
             except OverflowError:
                 return None
         with np.errstate(over="ignore"):
-            found = np.array(value, self.dtype)
-        return None if np.isinf(found) else found
+            nearest = np.array(value, self.dtype)
+        return None if np.isinf(nearest) else nearest
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if isinstance(value, str):
-            found = self._parse_text(value, path, problems)
+            fill = self._parse_text(value, path, problems)
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
-            found = None
+            fill = None
         elif isinstance(value, float) and not math.isfinite(value):  # A60
             problems.warn(path, "a number that is not finite is written as a string")
-            found = self.special(value)
+            fill = self.special(value)
         else:
-            found = self.nearest(value)
-            if found is None:
+            fill = self.nearest(value)
+            if fill is None:
                 problems.expected(path, f"a number in the range of `{self.name}`", value)
                 return None
-        if found is None:
-            problems.expected(path, self._spellings(), value)
-        return found
+        if fill is None:
+            problems.expected(path, self._accepted_values(), value)
+        return fill
 
     def dump_fill(self, fill: Scalar) -> Json:
-        value = float(fill)  # every narrower float is a double too, so nothing is rounded
+        value = float(fill)  # exact, because a double can represent every narrower float
         if math.isfinite(value):
             return value
         if math.isinf(value):
@@ -79,10 +79,10 @@ class Floating(DataType):
         return np.dtype(f"u{self.dtype.itemsize}")
 
     def from_bits(self, bits: int) -> Scalar:
-        """The float that is made up of these bits."""
+        """The float with these bits."""
         return np.array(bits, self._unsigned).view(self.dtype)
 
-    def _spellings(self) -> str:
+    def _accepted_values(self) -> str:
         words = [f'"{word}"' for word, value in _WORDS.items() if self.special(value) is not None]
         return f'{", ".join(["a number", *words])}, or "0x" and {2 * self.dtype.itemsize} hexadecimal digits'
 
@@ -95,14 +95,14 @@ class Floating(DataType):
         return self._parse_bits(text, path, problems)
 
     def _parse_bits(self, text: str, path: str, problems: Problems) -> Scalar | None:
-        """From hexadecimal digits; None if they are none, or not as many as there should be."""
+        """The float from hexadecimal digits; None if `text` is not `0x` and the right number of digits."""
         if re.fullmatch(rf"0x[0-9a-fA-F]{{{2 * self.dtype.itemsize}}}", text):
             return self.from_bits(int(text, 16))
         return None
 
 
-def _shortened(value: int, digits: int) -> int:
-    """`value` rounded to so many significant binary digits, ties to even."""
+def _round_bits(value: int, digits: int) -> int:
+    """`value` rounded to `digits` significant binary digits, ties to even."""
     magnitude = abs(value)
     excess = max(0, magnitude.bit_length() - digits)
     kept = magnitude >> excess

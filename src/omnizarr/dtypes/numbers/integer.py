@@ -15,13 +15,13 @@ __all__ = ["Integer"]
 
 @dataclass(frozen=True, slots=True)
 class Integer(DataType):
-    """Two's complement, signed or not."""
+    """Two's complement, or unsigned."""
 
     core: ClassVar[bool] = True
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The smallest and the largest one."""
+        """The smallest and the largest integer."""
         info = np.iinfo(self.dtype)
         return int(info.min), int(info.max)
 

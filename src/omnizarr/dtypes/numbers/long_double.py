@@ -1,6 +1,5 @@
-"""NumPy's long double, and complex numbers of it, where they have 16 and 32 bytes: version 2 spells them `<f16` and
-`<c32`, and stores what lies in memory. What these bytes mean is the business of the machine; version 3 has no such
-type."""
+"""NumPy's long double and its complex type, if they have 16 and 32 bytes. Version 2 calls them `<f16` and `<c32` and
+stores the bytes in memory, whose meaning depends on the machine. Version 3 has no such type."""
 
 from __future__ import annotations
 
@@ -21,15 +20,15 @@ __all__ = ["Extended", "ExtendedComplex", "of_numpy"]
 
 @dataclass(frozen=True, slots=True)
 class Extended(Floating):
-    """A long double. Its fill value is a double, for a document holds no more."""
+    """A long double. Its fill value is a double, because a document has no wider numbers."""
 
     core: ClassVar[bool] = False
     private: ClassVar[bool] = True
 
     def special(self, value: float) -> Scalar:
-        found = np.zeros((), self.dtype)  # the bytes that do not count are zeros
-        found[()] = value
-        return found
+        scalar = np.zeros((), self.dtype)  # sets the unused bytes to zero
+        scalar[()] = value
+        return scalar
 
     def nearest(self, value: int | float) -> Scalar | None:
         try:
@@ -52,13 +51,15 @@ class Extended(Floating):
             return DataType.cast_fill(self, value)
         rounded = float(exact)
         if math.isinf(rounded) and np.isfinite(exact):
-            raise ArgumentError(f"fill value of `{self.name}`: {value!r} is no double", argument="fill_value")
+            raise ArgumentError(
+                f"fill value of `{self.name}`: {value!r} exceeds the range of a double", argument="fill_value"
+            )
         return self.special(rounded)
 
 
 @dataclass(frozen=True, slots=True)
 class ExtendedComplex(Complex):
-    """Two long doubles, the real one first."""
+    """Two long doubles, the real part first."""
 
     core: ClassVar[bool] = False
     private: ClassVar[bool] = True

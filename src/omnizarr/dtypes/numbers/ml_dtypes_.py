@@ -1,4 +1,5 @@
-"""Small numbers that NumPy lacks: those of the package ml_dtypes, which is loaded when one is met (R141–R144)."""
+"""The NumPy dtypes of the package ml_dtypes: small integers and floats (R141–R144). The package is imported on first
+use."""
 
 from __future__ import annotations
 
@@ -33,19 +34,19 @@ SUBBYTE_WIDTHS = {
     "float6_e2m3fn": 6,
     "float6_e3m2fn": 6,
 }
-"""The bits of those that are shorter than the byte in which they lie. The bits above them count for nothing. In memory
-they are zero, as ml_dtypes leaves them; it takes a float with others for a different one."""
+"""The bits of the types that are shorter than a byte. The other bits of the byte are unused. In memory they are zero,
+as ml_dtypes writes them; it treats a float with other unused bits as a different number."""
 
 COMPLEX_NAMES = {"complex32": "complex_float16", "bcomplex32": "complex_bfloat16"}
-"""The complex types that ml_dtypes has since 0.6, and what they are called here. They are taken, and not given: whoever
-reads an array must get the same type whatever is installed."""
+"""The complex types of ml_dtypes 0.6, and their names here. omnizarr accepts them and never returns them, so that
+reading an array gives the same type with every version of ml_dtypes."""
 
 SubbyteField = tuple[tuple[str, ...], str]
-"""The fields that lead to a number, and the name of its type."""
+"""The path of field names to a number, and the name of its type."""
 
 
 def ml_dtype(name: str) -> np.dtype[Any]:
-    """The NumPy type of that name; MissingDependencyError if the package is not there, or too old to have it."""
+    """The NumPy dtype of that name; MissingDependencyError if ml_dtypes is not installed or too old."""
     try:
         module = import_library("ml_dtypes")
     except ImportError:
@@ -53,32 +54,32 @@ def ml_dtype(name: str) -> np.dtype[Any]:
     kind = getattr(module, name, None)
     if kind is None:
         raise MissingDependencyError(f"data type `{name}`", "ml_dtypes~=0.5")
-    found: np.dtype[Any] = np.dtype(kind)
-    return found
+    dtype: np.dtype[Any] = np.dtype(kind)
+    return dtype
 
 
 def is_ml_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether a type is one of that package."""
+    """Whether a dtype comes from ml_dtypes."""
     return dtype.isbuiltin == 2 and dtype.type.__module__.partition(".")[0] == "ml_dtypes"
 
 
 @lru_cache(256)
 def subbyte_fields(dtype: np.dtype[Any]) -> tuple[SubbyteField, ...]:
-    """The numbers within a type, or it itself, that are shorter than a byte."""
+    """The numbers inside a dtype, or the dtype itself, that are shorter than a byte."""
     return tuple(
         (path, leaf.name) for path, leaf in leaf_types(dtype) if is_ml_dtype(leaf) and leaf.name in SUBBYTE_WIDTHS
     )
 
 
 def limits(name: str) -> tuple[int, int]:
-    """The smallest and the largest integer of a type."""
+    """The smallest and the largest value of an integer type."""
     bits = SUBBYTE_WIDTHS[name]
     return (0, 2**bits - 1) if name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def check_subbyte_values(value: Any, dtype: np.dtype[Any]) -> None:
-    """Refuses what ml_dtypes would convert into something else without a word: integers out of range, as NumPy refuses
-    those of its own types, and NaN where there is none."""
+    """Raise an error for values that ml_dtypes would silently change: integers out of range (OverflowError, as NumPy
+    does for its own types), and NaN for a type without NaN (ArgumentError)."""
     name = dtype.name if is_ml_dtype(dtype) else ""
     if name not in SUBBYTE_WIDTHS:
         return
@@ -96,22 +97,24 @@ def check_subbyte_values(value: Any, dtype: np.dtype[Any]) -> None:
 
 
 def clear_unused_bits(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`array` itself if no bit that does not count is set in it, else a copy in which none is."""
-    return _with(array, subbyte_fields(array.dtype), _cleared)
+    """`array` itself if its unused bits are zero, otherwise a copy in which they are."""
+    return _change_bits(array, subbyte_fields(array.dtype), _cleared)
 
 
 def extend_signs(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The same as it is stored: of signed integers, the sign is repeated in all bits above. The registry lets writers
-    choose; so whoever reads a byte as an integer of 8 bits reads it right, and others write the same."""
-    return _with(array, subbyte_fields(array.dtype), _extended)
+    """The stored form of `array`: unused bits repeat the sign of signed integers and are zero otherwise.
+
+    The registry lets writers choose. This form is correct for readers that read the byte as an 8-bit integer, and other
+    writers use it, too."""
+    return _change_bits(array, subbyte_fields(array.dtype), _extended)
 
 
-def _with(array: npt.NDArray[Any], parts: tuple[SubbyteField, ...], change: Any) -> npt.NDArray[Any]:
+def _change_bits(array: npt.NDArray[Any], fields: tuple[SubbyteField, ...], change: Any) -> npt.NDArray[Any]:
     copied = False
-    for path, name in parts:
-        part = _bits(array, path)
-        changed = change(part, name)
-        if not copied and (changed != part).any():
+    for path, name in fields:
+        bits = _bits(array, path)
+        changed = change(bits, name)
+        if not copied and (changed != bits).any():
             array, copied = array.copy(), True
         if copied:
             _bits(array, path)[...] = changed

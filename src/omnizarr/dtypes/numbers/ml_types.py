@@ -1,4 +1,4 @@
-"""`int2` … `uint4`, `bfloat16`, `float4_e2m1fn` … `float8_e8m0fnu`, and complex numbers of such floats (R141–R144)."""
+"""`int2` … `uint4`, `bfloat16`, `float4_e2m1fn` … `float8_e8m0fnu`, and complex pairs of such floats (R141–R144)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from omnizarr.dtypes.numbers.integer import Integer
 from omnizarr.dtypes.numbers.ml_dtypes_ import COMPLEX_NAMES, SUBBYTE_WIDTHS, is_ml_dtype, limits, ml_dtype
 from omnizarr.errors import ArgumentError
 
-__all__ = ["ComplexPair", "SmallFloat", "SmallInteger", "of_numpy", "read_small_number"]
+__all__ = ["ComplexPair", "SmallFloat", "SmallInteger", "of_numpy", "read_ml_type"]
 
 
 @dataclass(frozen=True, slots=True)
 class SmallInteger(Integer):
-    """Two's complement, signed or not, in the lower bits of a byte."""
+    """Two's complement or unsigned, in the lower bits of a byte."""
 
     core: ClassVar[bool] = False
 
@@ -39,10 +39,10 @@ class SmallInteger(Integer):
 
 @dataclass(frozen=True, slots=True)
 class SmallFloat(Floating):
-    """A float whose bits only ml_dtypes knows how to compute with.
+    """A float of ml_dtypes.
 
-    `float8_e8m0fnu` has no zero. Its default fill value has nothing but zero bits all the same, and is 2⁻¹²⁷: the
-    number nearest to zero, what memory is that nobody wrote, and what TensorStore stores, which calls it `0.0`."""
+    `float8_e8m0fnu` has no zero. Its default fill value has only zero bits, too, which means 2⁻¹²⁷: the number nearest
+    to zero, the content of zeroed memory, and what TensorStore stores as `0.0`."""
 
     core: ClassVar[bool] = False
 
@@ -77,9 +77,9 @@ class SmallFloat(Floating):
         return Floating.parse_fill(self, value, path, problems)
 
     def cast_fill(self, value: Any) -> Scalar:
-        """As always; but zero, where there is none, can be meant by a writer of documents only."""
+        """As for other floats, but zero is an error for a type without zero. Only documents may contain it."""
         if as_json_value(value) == 0 and not self.layout.has_zero:
-            raise ArgumentError(f"fill value of `{self.name}`: it has no zero", argument="fill_value")
+            raise ArgumentError(f"fill value of `{self.name}`: the type has no zero", argument="fill_value")
         return Floating.cast_fill(self, value)
 
     def _parse_bits(self, text: str, path: str, problems: Problems) -> Scalar | None:
@@ -87,13 +87,13 @@ class SmallFloat(Floating):
             return Floating._parse_bits(self, text, path, problems)
         bits = int(text, 16)
         if bits >> self.layout.width:
-            problems.warn(path, f"`{self.name}` has {self.layout.width} bits: those above are ignored")
+            problems.warn(path, f"`{self.name}` has {self.layout.width} bits: higher bits are ignored")
         return self.from_bits(bits & ((1 << self.layout.width) - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class ComplexPair(Complex):
-    """Two floats, the real one first, where NumPy has no complex type: a record of `real` and `imag` in memory."""
+    """Two floats for which NumPy has no complex type: a record of `real` and `imag` in memory."""
 
     core: ClassVar[bool] = False
 
@@ -106,7 +106,7 @@ class ComplexPair(Complex):
         return _float(self.name.removeprefix("complex_"))
 
     def cast_fill(self, value: Any) -> Scalar:
-        """From a complex number, a real one, or a pair of what its parts can be."""
+        """From a complex number, a real number, or a pair of fill values of the parts."""
         exact = exact_scalar(value, self.dtype)
         if exact is not None:
             return exact
@@ -115,38 +115,38 @@ class ComplexPair(Complex):
             plain = [plain, 0.0]
         if isinstance(plain, list) and len(plain) == 2:
             return self.joined(*map(self.part.cast_fill, plain))
-        return DataType.cast_fill(self, value)  # which refuses it
+        return DataType.cast_fill(self, value)  # raises the error
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
-        """From complex and real numbers, and from records of two."""
+        """From complex and real numbers, and from records of two fields."""
         array = np.asarray(value)
         if array.dtype.names is not None:
             return as_elements(array, self.dtype)
         if array.dtype.kind not in "biufc" and (not is_ml_dtype(array.dtype) or array.dtype.name in COMPLEX_NAMES):
             array = array.astype(np.complex128)
-        found = np.zeros(array.shape, self.dtype)
+        pairs = np.zeros(array.shape, self.dtype)
         if array.dtype.kind == "c":
-            found["imag"] = as_elements(array.imag, self.part.dtype)
-        found["real"] = as_elements(array.real if array.dtype.kind == "c" else array, self.part.dtype)
-        return found
+            pairs["imag"] = as_elements(array.imag, self.part.dtype)
+        pairs["real"] = as_elements(array.real if array.dtype.kind == "c" else array, self.part.dtype)
+        return pairs
 
 
 def _float(name: str) -> Floating:
     return Floating(name, np.dtype(name)) if name == "float16" else SmallFloat(name, ml_dtype(name))
 
 
-def _number(name: str) -> DataType:
-    """The type of that name; MissingDependencyError if ml_dtypes does not have it."""
+def _ml_type(name: str) -> DataType:
+    """The data type of that name; MissingDependencyError if ml_dtypes is not installed or too old."""
     if name.startswith("complex_"):
         part = _float(name.removeprefix("complex_")).dtype
         return ComplexPair(name, np.dtype([("real", part), ("imag", part)]))
     return SmallFloat(name, ml_dtype(name)) if name in FLOAT_LAYOUTS else SmallInteger(name, ml_dtype(name))
 
 
-def read_small_number(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
-    return plain_reader(_number(name))(name, configuration, path, problems)
+def read_ml_type(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
+    return plain_reader(_ml_type(name))(name, configuration, path, problems)
 
 
 def of_numpy(dtype: np.dtype[Any]) -> DataType | None:
     name = COMPLEX_NAMES.get(dtype.name, dtype.name)
-    return _number(name) if name in FLOAT_LAYOUTS or name in SUBBYTE_WIDTHS or dtype.name in COMPLEX_NAMES else None
+    return _ml_type(name) if name in FLOAT_LAYOUTS or name in SUBBYTE_WIDTHS or dtype.name in COMPLEX_NAMES else None
