@@ -1,4 +1,4 @@
-"""Every codec of omnizarr passes the suite for other people's codecs, and the suite notices codecs that are wrong."""
+"""Every codec of omnizarr passes `CodecSuite`, and the suite detects faulty codecs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SAMPLES: dict[str, Sequence[Codec]] = {
     "transpose": [Transpose((1, 0)), Transpose((2, 0, 1)), Transpose(())],
     "zstd": [Zstd(), Zstd(-5), Zstd(3, checksum=True)],
 }
-"""Of codecs that need arguments, or are worth more than one test."""
+"""Instances of codecs that need arguments, or that are tested in several configurations."""
 
 LOSSY = (
     *("bitround", "cast_value", "scale_offset"),
@@ -56,19 +56,19 @@ CHECKSUMS = ("crc32c", "numcodecs.adler32", "numcodecs.crc32", "numcodecs.crc32c
 
 
 def samples(*names: str) -> list[Codec]:
-    """Some codecs have two names; one of each is enough."""
+    """The samples of these names, without duplicates: some codecs have two names."""
     return list(dict.fromkeys(codec for name in names for codec in SAMPLES.get(name) or default(name)))
 
 
 def default(name: str) -> list[Codec]:
-    made: Any = codecs.get(name)
+    cls: Any = codecs.get(name)
     try:
-        return [made()]
-    except TypeError:  # it needs arguments, and the test below says that there are none
+        return [cls()]
+    except TypeError:  # it needs arguments; the next test fails if `SAMPLES` has no instance
         return []
 
 
-def test_there_is_a_sample_of_every_codec() -> None:
+def test_every_codec_has_a_sample() -> None:
     assert [name for name in codecs.names() if not samples(name)] == []
 
 
@@ -88,7 +88,7 @@ class TestLossy(CodecSuite):
 
 
 class TestZfp(CodecSuite):
-    """It takes unsigned integers as far as they have signed twins."""
+    """zfp supports uint32 and uint64 only up to the largest signed number."""
 
     def make_codecs(self) -> Sequence[Codec]:
         return samples("zfp")
@@ -105,7 +105,7 @@ class TestChecksums(CodecSuite):
 
 
 class TestBooleans(CodecSuite):
-    """What takes other bytes too, and makes booleans of them."""
+    """Codecs that also accept other bytes, but decode them to booleans."""
 
     def make_codecs(self) -> Sequence[Codec]:
         return samples(*BOOLEANS)
@@ -114,8 +114,8 @@ class TestBooleans(CodecSuite):
         return [array for array in super().make_arrays() if array.dtype == bool]
 
 
-class TestOfVersion2(CodecSuite):
-    """Codecs that no document of version 3 names."""
+class TestV2Codecs(CodecSuite):
+    """Codecs that only v2 documents contain."""
 
     def make_codecs(self) -> Sequence[Codec]:
         return [family.Base64(), family.Json2(), family.Msgpack2()]
@@ -138,90 +138,90 @@ class TestRaggedArrays(CodecSuite):
 
 
 @dataclass(frozen=True, slots=True)
-class Careless(BytesCodec):
-    """Does what a codec must not do, each time as its name says."""
+class Faulty(BytesCodec):
+    """A codec with the fault that its argument names."""
 
-    name: ClassVar[str] = "careless"
+    name: ClassVar[str] = "faulty"
     fault: str = ""
 
     @classmethod
-    def parse(cls, configuration: dict[str, Any], path: str, problems: Any) -> Careless | None:
+    def parse(cls, configuration: dict[str, Any], path: str, problems: Any) -> Faulty | None:
         if not isinstance(configuration.get("fault", ""), str):
             problems.add(path, "expected text")
             return None
         if configuration.keys() - {"fault"} and configuration.get("fault") != "ignores members":
             problems.add(f"{path}.configuration", f"unknown members in {configuration}")
             return None
-        return cls(configuration.get("fault", "") if configuration.get("fault") != "forgets" else "")
+        return cls(configuration.get("fault", "") if configuration.get("fault") != "loses its configuration" else "")
 
     def configuration(self) -> dict[str, Any]:
         return {"fault": self.fault}
 
-    def bind(self, spec: ByteSpec, path: str, problems: Any) -> BoundCareless | None:
-        return BoundCareless(self.fault, spec)
+    def bind(self, spec: ByteSpec, path: str, problems: Any) -> BoundFaulty | None:
+        return BoundFaulty(self.fault, spec)
 
 
-class BoundCareless(BoundBytesCodec):
+class BoundFaulty(BoundBytesCodec):
     def __init__(self, fault: str, spec: ByteSpec) -> None:
         self.fault = fault
         self.spec = spec
-        self.encoded = spec if fault == "lies about its size" else compressed(spec)
-        self.room = bytes(min(spec.limit, 2**22)) if fault == "takes memory" else b""
+        self.encoded = spec if fault == "declares a wrong size" else compressed(spec)
+        self.room = bytes(min(spec.limit, 2**22)) if fault == "allocates in bind" else b""
 
     def encode(self, data: Buffer) -> Buffer:
-        if self.fault == "changes what it is given" and isinstance(data, bytearray):
+        if self.fault == "changes its argument" and isinstance(data, bytearray):
             data[0] ^= 1
-        if self.fault == "keeps to bytes" and not isinstance(data, bytes):
-            raise TypeError("bytes, please")
+        if self.fault == "accepts only bytes" and not isinstance(data, bytes):
+            raise TypeError("expected bytes")
         return bz2.compress(data)
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        if self.fault == "lets errors out":
+        if self.fault == "raises other errors":
             return bz2.decompress(data)
         try:
             if self.fault == "trusts sizes":
-                found = bz2.decompress(data)
+                decoded = bz2.decompress(data)
             else:
-                found = bz2.BZ2Decompressor().decompress(data, self.spec.limit + 1)
+                decoded = bz2.BZ2Decompressor().decompress(data, self.spec.limit + 1)
         except (OSError, EOFError, ValueError) as error:
-            raise CodecError("careless", str(error)) from None
-        if self.fault != "checks no size" and len(found) != (self.spec.size or len(found)):
-            raise CodecError("careless", "another size")
-        if len(found) > self.spec.limit:
-            raise CodecError("careless", "too long")
-        return found[::-1] if self.fault == "loses" else found
+            raise CodecError("faulty", str(error)) from None
+        if self.fault != "checks no size" and len(decoded) != (self.spec.size or len(decoded)):
+            raise CodecError("faulty", "another size")
+        if len(decoded) > self.spec.limit:
+            raise CodecError("faulty", "too long")
+        return decoded[::-1] if self.fault == "decodes wrong values" else decoded
 
 
 CATCHES = {
-    "forgets": "test_what_it_writes_it_reads",
-    "ignores members": "test_R33_unknown_members_are_refused",
-    "changes what it is given": "test_what_is_given_does_not_change",
-    "keeps to bytes": "test_any_memory_will_do",
-    "lies about its size": "test_sizes_are_as_it_says",
-    "lets errors out": "test_damaged_data_give_codec_errors_or_the_right_size",
+    "loses its configuration": "test_configuration_roundtrip",
+    "ignores members": "test_R33_unknown_members_are_rejected",
+    "changes its argument": "test_arguments_do_not_change",
+    "accepts only bytes": "test_any_memory_layout",
+    "declares a wrong size": "test_encoded_size_matches_the_spec",
+    "raises other errors": "test_damaged_data_give_codec_errors_or_the_right_size",
     "checks no size": "test_damaged_data_give_codec_errors_or_the_right_size",
-    "trusts sizes": "test_no_size_that_is_found_in_data_is_trusted",
-    "loses": "test_what_is_encoded_is_decoded",
-    "takes memory": "test_a_document_alone_takes_no_memory",
+    "trusts sizes": "test_decode_does_not_trust_sizes_in_data",
+    "decodes wrong values": "test_roundtrip",
+    "allocates in bind": "test_binding_allocates_little_memory",
 }
 
 
 @pytest.mark.parametrize(("fault", "test"), CATCHES.items(), ids=str)
-def test_the_suite_notices(fault: str, test: str) -> None:
+def test_the_suite_detects(fault: str, test: str) -> None:
     with pytest.raises((AssertionError, TypeError, OSError, ValueError)) as caught:
-        getattr(CodecSuite(), test)(Careless(fault))
+        getattr(CodecSuite(), test)(Faulty(fault))
     assert not isinstance(caught.value, CodecError)
 
 
 @pytest.mark.parametrize(
-    "test", sorted({*CATCHES.values(), "test_it_is_a_value", "test_many_threads_may_use_it_at_once"})
+    "test", sorted({*CATCHES.values(), "test_it_compares_hashes_and_pickles", "test_concurrent_use"})
 )
-def test_the_suite_is_content_with_what_is_right(test: str) -> None:
-    getattr(CodecSuite(), test)(Careless())
+def test_a_correct_codec_passes_the_suite(test: str) -> None:
+    getattr(CodecSuite(), test)(Faulty())
 
 
-def test_the_suite_says_what_a_subclass_must() -> None:
-    with pytest.raises(NotImplementedError, match="says which codecs"):
+def test_a_subclass_must_define_codecs_and_suitable_values() -> None:
+    with pytest.raises(NotImplementedError, match="must define make_codecs"):
         CodecSuite().make_codecs()
-    with pytest.raises(AssertionError, match="takes none of the values"):
-        CodecSuite().pairs(Sharding((99,), (Bytes("little"),), (Bytes("little"),)))
+    with pytest.raises(AssertionError, match="supports none of the suite's values"):
+        CodecSuite().bound_pairs(Sharding((99,), (Bytes("little"),), (Bytes("little"),)))

@@ -1,4 +1,4 @@
-"""The stores of the testing kit do what they promise, and importing omnizarr does not import the kit."""
+"""The stores of `omnizarr.testing` work as documented, and importing omnizarr does not import them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def inner() -> MemoryStore:
 # -- imports
 
 
-def test_importing_omnizarr_imports_neither_the_kit_nor_pytest():
+def test_importing_omnizarr_imports_neither_testing_nor_pytest():
     program = (
         "import sys, omnizarr.store\n"
         "assert 'omnizarr.testing' not in sys.modules\n"
@@ -59,7 +59,7 @@ def test_importing_omnizarr_imports_neither_the_kit_nor_pytest():
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
-def test_an_unknown_name_of_the_kit_is_an_attribute_error():
+def test_an_unknown_name_is_an_attribute_error():
     import omnizarr.testing
 
     with pytest.raises(AttributeError, match="Nothing"):
@@ -114,8 +114,8 @@ def test_recording_loses_no_call_of_many_threads(inner: MemoryStore):
 # -- SlowStore
 
 
-class Meeting(MemoryStore):
-    """Lets nobody go before `together` requests have come."""
+class BarrierStore(MemoryStore):
+    """Each request waits until `together` requests have arrived."""
 
     def __init__(self, together: int) -> None:
         super().__init__()
@@ -127,28 +127,28 @@ class Meeting(MemoryStore):
 
 
 def test_slow_requests_of_a_batch_overlap():
-    store = SlowStore(Meeting(4), latency=0, limit=4)
+    store = SlowStore(BarrierStore(4), latency=0, limit=4)
     assert store.remote
     assert store.get_partial_values([(f"k{number}", None) for number in range(12)]) == [None] * 12
     assert sorted(index for index, _ in store.get_each([("k", None)] * 8)) == list(range(8))
 
 
 def test_slow_requests_never_exceed_the_limit(inner: MemoryStore):
-    active, most = 0, 0
+    active, peak = 0, 0
     guard = threading.Lock()
 
     def sleep(seconds: float) -> None:
-        nonlocal active, most
+        nonlocal active, peak
         with guard:
             active += 1
-            most = max(most, active)
+            peak = max(peak, active)
         with guard:
             active -= 1
 
     store = SlowStore(inner, latency=1, limit=3, sleep=sleep)
     store.set_each((f"k{number}", b"") for number in range(30))
     store.erase_values(f"k{number}" for number in range(30))
-    assert 1 <= most <= 3
+    assert 1 <= peak <= 3
     assert len(list(inner.list())) == 3
 
 
@@ -161,7 +161,7 @@ def test_every_slow_request_waits_once(inner: MemoryStore):
     assert waits == [0.5] * 4
 
 
-def test_a_slow_batch_raises_what_one_of_its_requests_raises(inner: MemoryStore):
+def test_a_slow_batch_raises_the_error_of_a_request(inner: MemoryStore):
     store = SlowStore(FaultyStore(inner, [Fault("fail", keys="b/*")]), latency=0)
     with pytest.raises(StoreError):
         store.get_partial_values([("a/x", None), ("b/x", None)])
@@ -170,7 +170,7 @@ def test_a_slow_batch_raises_what_one_of_its_requests_raises(inner: MemoryStore)
 # -- FaultyStore
 
 
-def test_faults_by_number_of_the_request(inner: MemoryStore):
+def test_faults_by_request_number(inner: MemoryStore):
     store = FaultyStore(inner, [Fault("fail", calls=[2, 4])])
     outcomes = []
     for _ in range(5):
@@ -193,7 +193,7 @@ def test_faults_by_key_and_method(inner: MemoryStore):
         store.get_partial_values([("b/x", None), ("a/y", None)])
 
 
-def test_faults_by_chance_are_the_same_for_the_same_seed(inner: MemoryStore):
+def test_random_faults_depend_only_on_the_seed(inner: MemoryStore):
     def failures(seed: int) -> list[int]:
         store = FaultyStore(inner, [Fault("fail", probability=0.3)], seed=seed)
         for _ in range(100):
@@ -219,23 +219,23 @@ def test_a_torn_write_stores_half_and_raises(inner: MemoryStore):
         store.get("a/y")
 
 
-def test_a_torn_batch_keeps_what_was_set_before(inner: MemoryStore):
+def test_a_torn_batch_keeps_earlier_values(inner: MemoryStore):
     store = FaultyStore(inner, [Fault("tear", calls=[2])])
     with pytest.raises(StoreError):
         store.set_each([("n/1", b"11"), ("n/2", b"22"), ("n/3", b"33")])
     assert [inner.get(f"n/{number}") for number in (1, 2, 3)] == [b"11", b"2", None]
 
 
-def test_a_duplicate_is_done_twice_and_the_second_answer_counts(inner: MemoryStore):
+def test_a_duplicate_runs_twice_and_returns_the_second_answer(inner: MemoryStore):
     recording = RecordingStore(inner)
     store = FaultyStore(recording, [Fault("duplicate")])
     store.set("k", b"x")
     assert recording.methods() == ["set", "set"]
-    assert not store.set_if("new", b"x", None), "it was written, and the answer says it was not"
+    assert not store.set_if("new", b"x", None), "the first call wrote the value, so the second one reports a conflict"
     assert inner.get("new") == b"x"
 
 
-def test_the_first_fault_that_fits_counts_and_delays_just_delay(inner: MemoryStore):
+def test_only_the_first_matching_fault_applies(inner: MemoryStore):
     store = FaultyStore(inner, [Fault("delay", keys="a/*", seconds=0), Fault("fail")])
     assert store.get("a/x") == b"0123"
     with pytest.raises(StoreError):
@@ -249,7 +249,7 @@ def test_a_faulty_store_pickles_with_its_schedule(inner: MemoryStore):
         store.get("a/x")
 
 
-def test_a_fault_checks_itself():
+def test_invalid_faults_are_rejected():
     with pytest.raises(ArgumentError):
         Fault("explode")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError):

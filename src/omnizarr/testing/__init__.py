@@ -1,5 +1,8 @@
-"""For the tests of people who write extensions or use stores: suites that every store, codec and data type must pass,
-and stores that record, dawdle and fail. Nothing in omnizarr imports this package, and only the suites need pytest."""
+"""Helpers for the tests of extensions and of programs: test suites that every store, codec and data type must pass, and
+stores that record calls, delay them or fail.
+
+Nothing in omnizarr imports this package, and only the suites need pytest.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ _SUITES = {
     "DataTypeSuite": ("data_type_suite", "value_checks", "damaged_inputs"),
     "StoreSuite": ("store_suite", "store_suite_basics"),
 }
-"""Where each suite is, and what else holds tests of it."""
+"""The module of each suite, followed by other modules with assertions of the suite."""
 
 
 def __getattr__(name: str) -> Any:
@@ -44,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
     modules = [f"{__name__}.{module}" for module in _SUITES[name]]
     new = [module for module in modules if module not in sys.modules]
-    pytest.register_assert_rewrite(*new)  # so that a failed test shows the values it compared
+    pytest.register_assert_rewrite(*new)  # makes a failed assertion show the compared values
     suite = globals()[name] = getattr(import_module(modules[0]), name)
     return suite
 

@@ -1,4 +1,4 @@
-"""What nobody should have written, and somebody did: values that are wrong in a document, and damaged bytes."""
+"""Invalid input for tests: wrong values for documents, and damaged bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 
 from omnizarr._json import Json
 
-__all__ = ["JUNK", "damaged", "flipped", "junk_for", "longer_or_shorter"]
+__all__ = ["JUNK", "bit_flips", "damaged_copies", "invalid_configurations", "wrong_lengths"]
 
 JUNK: tuple[Json, ...] = (
     None,
@@ -41,11 +41,11 @@ JUNK: tuple[Json, ...] = (
     {"name": "x"},
     {"configuration": {}, "name": 3},
 )
-"""One value of each kind that a document may hold where it should hold another."""
+"""JSON values of all kinds, to put into a document where another kind is expected."""
 
 
-def junk_for(configuration: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    """Configurations that are nearly right: a member is missing, or is something else."""
+def invalid_configurations(configuration: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """Variants of a valid configuration with a missing member, or with a member of another kind."""
     yield {}
     for member in configuration:
         yield {name: value for name, value in configuration.items() if name != member}
@@ -53,8 +53,8 @@ def junk_for(configuration: dict[str, Json]) -> Iterator[dict[str, Json]]:
             yield configuration | {member: value}
 
 
-def longer_or_shorter(data: bytes) -> Iterator[bytes]:
-    """Bytes that were cut off, or that something was added to."""
+def wrong_lengths(data: bytes) -> Iterator[bytes]:
+    """Copies of `data` that are truncated or extended."""
     for length in sorted({0, 1, 4, len(data) // 2, len(data) - 1}):
         if 0 <= length < len(data):
             yield data[:length]
@@ -62,20 +62,20 @@ def longer_or_shorter(data: bytes) -> Iterator[bytes]:
         yield data + more
 
 
-def flipped(data: bytes, seed: int = 0, times: int = 48) -> Iterator[bytes]:
-    """The same bytes, each time with another bit turned over; those at the start, where headers are, first."""
+def bit_flips(data: bytes, seed: int = 0, times: int = 48) -> Iterator[bytes]:
+    """Copies of `data` with one flipped bit each: first in the first 24 bytes, which contain headers, then anywhere."""
     random = Random(seed)
-    places = [*range(min(len(data), 24)), *(random.randrange(len(data)) for _ in range(times if data else 0))]
-    for place in places:
+    positions = [*range(min(len(data), 24)), *(random.randrange(len(data)) for _ in range(times if data else 0))]
+    for position in positions:
         changed = bytearray(data)
-        changed[place] ^= 1 << random.randrange(8)
+        changed[position] ^= 1 << random.randrange(8)
         yield bytes(changed)
 
 
-def damaged(data: bytes, seed: int = 0) -> Iterator[bytes]:
-    """All of that, and bytes that were never any good."""
-    yield from longer_or_shorter(data)
-    yield from flipped(data, seed)
+def damaged_copies(data: bytes, seed: int = 0) -> Iterator[bytes]:
+    """Copies of `data` with a wrong length, flipped bits or random content."""
+    yield from wrong_lengths(data)
+    yield from bit_flips(data, seed)
     random = Random(seed)
     for filler in (b"\0", b"\xff"):
         yield filler * len(data)

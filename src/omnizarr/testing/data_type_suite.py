@@ -23,7 +23,7 @@ from omnizarr.codecs import Bytes, Chain, ChunkSpec, Codec, codecs
 from omnizarr.dtypes import DataType, Scalar, Struct, data_type_of, from_numpy, is_fill, parse_data_type, same_bits
 from omnizarr.dtypes.contract import LARGEST_ITEM
 from omnizarr.errors import CodecError
-from omnizarr.testing.damaged_inputs import JUNK, junk_for
+from omnizarr.testing.damaged_inputs import JUNK, invalid_configurations
 from omnizarr.testing.value_checks import check_value, same_elements
 
 __all__ = ["DataTypeSuite"]
@@ -92,7 +92,7 @@ class DataTypeSuite:
         assert any("surely_unknown" in problem.path + problem.message for problem in problems.found)
 
     def test_whatever_a_configuration_holds_it_never_raises(self, data_type: DataType) -> None:
-        for configuration in junk_for(self.configuration(data_type)):
+        for configuration in invalid_configurations(self.configuration(data_type)):
             problems = Problems()
             found = parse_data_type({"name": data_type.name, "configuration": configuration}, _PLACE, problems)
             assert (found is None) == bool(problems), f"{configuration} gives {found} and {problems.found}"

@@ -1,4 +1,4 @@
-"""What codecs and data types have in common: they are values, which compare, hash, pickle and never change."""
+"""Checks that codecs and data types have in common: they are immutable values that compare, hash and pickle."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["check_value", "same_elements"]
 
 
 def check_value(value: Any) -> None:
-    """Asserts all that makes a value."""
+    """Assert that `value` compares, hashes, pickles and copies, and that its fields cannot be set."""
     assert value == value
     assert value != "something else"
-    for again in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
-        assert type(again) is type(value)
-        assert again == value
-        assert hash(again) == hash(value)
+    for duplicate in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+        assert type(duplicate) is type(value)
+        assert duplicate == value
+        assert hash(duplicate) == hash(value)
     assert repr(value)
     if dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
@@ -30,14 +30,13 @@ def check_value(value: Any) -> None:
 def _check_frozen(value: Any, name: str) -> None:
     try:
         setattr(value, name, getattr(value, name))
-    except (AttributeError, TypeError):  # a class that is frozen and slotted gives the latter on some Pythons
+    except (AttributeError, TypeError):  # some Python versions raise TypeError for frozen slotted classes
         return
-    raise AssertionError(f"`{name}` of {value!r} can be set, and a value never changes")
+    raise AssertionError(f"`{name}` of {value!r} can be set; expected an immutable value")
 
 
 def same_elements(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
-    """Whether two arrays have the same shape and type, and elements of the same bits; or equal ones, if they are
-    objects."""
+    """Whether two arrays have the same shape, type and bits. Objects are compared by their `repr`."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if a.dtype.hasobject:
