@@ -102,8 +102,8 @@ def warning_paths(document: Any, **options: Any) -> list[str]:
 
 def fill_of(dtype: Any, fill_value: Any, **changes: Any) -> Any:
     """The fill value of a `.zarray`."""
-    found = model(array_v2(dtype=dtype, fill_value=fill_value, **changes))
-    return None if found.fill is None else found.fill[()]
+    array = model(array_v2(dtype=dtype, fill_value=fill_value, **changes))
+    return None if array.fill is None else array.fill[()]
 
 
 def store_of(document: dict[str, Any], **chunks: bytes) -> omnizarr.MemoryStore:

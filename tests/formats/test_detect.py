@@ -33,7 +33,7 @@ def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = Non
 
 
 @pytest.mark.parametrize(
-    ("documents", "found"),
+    ("documents", "expected"),
     [
         ({"zarr.json": array_document()}, 3),
         ({".zarray": array_v2()}, 2),
@@ -49,16 +49,16 @@ def generation(documents: dict[str, Any], path: str = "", zarr_format: Any = Non
         ({".zgroup": GROUP, "meta": array_v1()}, 2),
     ],
 )
-def test_newer_generations_take_precedence(documents: dict[str, Any], found: Any) -> None:
-    assert generation(documents) == found
-    assert generation({f"a/b/{key}": value for key, value in documents.items()}, "a/b") == found
+def test_newer_generations_take_precedence(documents: dict[str, Any], expected: Any) -> None:
+    assert generation(documents) == expected
+    assert generation({f"a/b/{key}": value for key, value in documents.items()}, "a/b") == expected
 
 
-@pytest.mark.parametrize(("asked", "found"), [(3, 3), (2, 2), (1, 1)])
-def test_zarr_format_selects_a_generation(asked: Any, found: Any) -> None:
+@pytest.mark.parametrize(("zarr_format", "expected"), [(3, 3), (2, 2), (1, 1)])
+def test_zarr_format_selects_a_generation(zarr_format: Any, expected: Any) -> None:
     documents = {"zarr.json": array_document(), ".zarray": array_v2(), "meta": array_v1()}
-    assert generation(documents, zarr_format=asked) == found
-    assert omnizarr.open_array(filled(documents), zarr_format=asked).zarr_format == found
+    assert generation(documents, zarr_format=zarr_format) == expected
+    assert omnizarr.open_array(filled(documents), zarr_format=zarr_format).zarr_format == expected
 
 
 def test_two_generations_at_one_path_cause_a_warning() -> None:

@@ -191,10 +191,10 @@ def peak(function: Any) -> int:
 
 
 def objects(*values: Any) -> Any:
-    found = np.empty(len(values), object)
+    array = np.empty(len(values), object)
     for index, value in enumerate(values):
-        found[index] = value
-    return found
+        array[index] = value
+    return array
 
 
 INTEGERS = (np.arange(96, dtype="<i4") // 5).reshape(8, 12)
@@ -267,11 +267,11 @@ def damage(draw: Any, data: bytes) -> bytes:
         return data[:at] + data[at + draw(st.integers(1, 8)) :]
     if how == "length":
         return data[:at] + draw(st.sampled_from([2**31, 2**32 - 1, 2**24])).to_bytes(4, "little") + data[at + 4 :]
-    found = bytearray(data)
+    damaged = bytearray(data)
     for _ in range(draw(st.integers(1, 3))):
-        found[at] = draw(st.sampled_from([0, 255, 127, 128, found[at] ^ 1, found[at] ^ 64]))
+        damaged[at] = draw(st.sampled_from([0, 255, 127, 128, damaged[at] ^ 1, damaged[at] ^ 64]))
         at = draw(st.integers(0, len(data) - 1))
-    return bytes(found)
+    return bytes(damaged)
 
 
 def named(value: Any) -> str | None:
@@ -287,11 +287,11 @@ def test_damaged_chunks(data: Any, filter: Any, compressor: Any) -> None:
     def law(damaged: bytes) -> None:
         store.set(key, damaged)
         try:
-            found = omnizarr.open_array(store)[...]
+            elements = omnizarr.open_array(store)[...]
         except OmnizarrError:
             return
-        assert found.shape == data.shape
-        repr(found)
+        assert elements.shape == data.shape
+        repr(elements)
 
     law()
 

@@ -109,22 +109,22 @@ def models_v1(draw: Any) -> ArrayModel:
 
 
 def check_law(model: ArrayModel) -> None:
-    found = dialect_for(model.zarr_format)
-    documents = json.loads(json.dumps(found.dump("", model), allow_nan=False))
+    dialect = dialect_for(model.zarr_format)
+    documents = json.loads(json.dumps(dialect.dump("", model), allow_nan=False))
     problems = Problems()
-    again = found.parse("", documents, problems)
-    assert isinstance(again, ArrayModel), problems.found
+    reparsed = dialect.parse("", documents, problems)
+    assert isinstance(reparsed, ArrayModel), problems.found
     assert not problems.warnings
-    assert found.dump("", again) == documents
-    assert again.spelled.items() <= documents[found.identifying_keys("")[0]].items()
-    assert ArrayModel.__eq__(again, _with(model, again)), (model, again)
+    assert dialect.dump("", reparsed) == documents
+    assert reparsed.verbatim.items() <= documents[dialect.identifying_keys("")[0]].items()
+    assert ArrayModel.__eq__(reparsed, _with(model, reparsed)), (model, reparsed)
 
 
 def _with(model: ArrayModel, other: ArrayModel) -> ArrayModel:
     """The same array with the verbatim members of its document."""
     from dataclasses import replace
 
-    return replace(model, spelled=other.spelled)
+    return replace(model, verbatim=other.verbatim)
 
 
 @often

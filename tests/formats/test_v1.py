@@ -176,10 +176,10 @@ def test_U9_keys_of_chunks(shape: tuple[int, ...], key: str) -> None:
     assert sorted(store.list()) == [key, "attrs", "meta"]
 
 
-@pytest.mark.parametrize("asked", ["/", "default", {"name": "v2", "separator": "/"}])
-def test_U9_other_chunk_keys_are_refused(asked: Any) -> None:
+@pytest.mark.parametrize("keys", ["/", "default", {"name": "v2", "separator": "/"}])
+def test_U9_other_chunk_keys_are_refused(keys: Any) -> None:
     with pytest.raises(ArgumentError, match=r"keys such as `0\.0`"):
-        omnizarr.create_array(shape=3, dtype="i1", zarr_format=1, chunk_key_encoding=asked)
+        omnizarr.create_array(shape=3, dtype="i1", zarr_format=1, chunk_key_encoding=keys)
 
 
 def test_U10_a_missing_chunk_contains_the_fill_value() -> None:
@@ -249,8 +249,8 @@ def test_U13_C_is_row_major_and_F_column_major_with_blosc(order: str, elements: 
     ],
 )
 def test_U14_options_depend_on_the_compressor(name: Any, options: Any, place: str) -> None:
-    found = problem_paths(array_v1(compression=name, compression_opts=options))
-    assert found == [place] or (place.endswith("level") and found == ["$.compression_opts"])
+    paths = problem_paths(array_v1(compression=name, compression_opts=options))
+    assert paths == [place] or (place.endswith("level") and paths == ["$.compression_opts"])
 
 
 @pytest.mark.parametrize("value", [None, "none"])

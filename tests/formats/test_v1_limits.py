@@ -23,7 +23,7 @@ def meta(store: omnizarr.MemoryStore) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "value", "wanted"),
+    ("dtype", "value", "expected"),
     [
         ("|S4", "abcd", b"abcd"),  # in v2 this would be base64
         ("|S3", 0, b"0"),
@@ -37,11 +37,11 @@ def meta(store: omnizarr.MemoryStore) -> Any:
         ([["a", "<i2"], ["b", "|S2"]], 0, (0, b"0")),
     ],
 )
-def test_fill_values_are_read_as_in_zarr_1(dtype: Any, value: Any, wanted: Any) -> None:
+def test_fill_values_are_read_as_in_zarr_1(dtype: Any, value: Any, expected: Any) -> None:
     document = array_v1(dtype=dtype, fill_value=value)
     fill = model(document).fill
     assert fill is not None
-    assert (fill.tolist() if isinstance(dtype, list) else fill[()]) == wanted
+    assert (fill.tolist() if isinstance(dtype, list) else fill[()]) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_invalid_fill_values(dtype: Any, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "value", "spelt"),
+    ("dtype", "value", "written"),
     [
         ("<f4", np.nan, "NaN"),
         ("<f8", -np.inf, "-Infinity"),
@@ -64,12 +64,12 @@ def test_invalid_fill_values(dtype: Any, value: Any) -> None:
         ("?", True, True),
     ],
 )
-def test_round_trip_of_fill_values(dtype: Any, value: Any, spelt: Any) -> None:
+def test_round_trip_of_fill_values(dtype: Any, value: Any, written: Any) -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=3, dtype=dtype, fill_value=value, zarr_format=1)
-    assert meta(store)["fill_value"] == spelt
-    found = omnizarr.open_array(store).fill_value
-    assert repr(np.asarray(found).tolist()) == repr(np.asarray(z.fill_value).tolist())
+    assert meta(store)["fill_value"] == written
+    fill = omnizarr.open_array(store).fill_value
+    assert repr(np.asarray(fill).tolist()) == repr(np.asarray(z.fill_value).tolist())
 
 
 def test_a_fill_value_that_cannot_be_written_is_kept() -> None:

@@ -238,10 +238,10 @@ def test_V9_records(value: Any) -> None:
     assert dumped(node) == document
     stored = np.zeros(12, _dtype(value))
     stored["a"] = np.ones((), stored.dtype["a"].base)
-    found = omnizarr.open_array(store_of(document, c0_0=stored.tobytes()), mode="r")[:4, :3]
-    assert found.dtype.names == stored.dtype.names
-    for name in found.dtype.names or ():
-        assert (found[name].reshape(-1) == stored[name].reshape(-1)).all()
+    elements = omnizarr.open_array(store_of(document, c0_0=stored.tobytes()), mode="r")[:4, :3]
+    assert elements.dtype.names == stored.dtype.names
+    for name in elements.dtype.names or ():
+        assert (elements[name].reshape(-1) == stored[name].reshape(-1)).all()
 
 
 def _dtype(value: Any) -> np.dtype[Any]:

@@ -88,8 +88,8 @@ def test_V15_big_endian_filters() -> None:
     assert dumped(model(document)) == document
     document = array_v2(dtype="<i2", filters=[{"id": "delta", "dtype": "<i2", "astype": ">i4"}], compressor=None)
     stored = np.array([5, 1] * 6, ">i4").tobytes()
-    found = omnizarr.open_array(store_of(document, c0_0=stored), mode="r")[0]
-    assert found.tolist() == [5, 6, 11, 7, 7, 7]
+    row = omnizarr.open_array(store_of(document, c0_0=stored), mode="r")[0]
+    assert row.tolist() == [5, 6, 11, 7, 7, 7]
 
 
 def test_V21_F_is_column_major() -> None:

@@ -17,7 +17,7 @@ from omnizarr.formats import dialect_for
 WITH_CODEC = {"string": [{"id": "vlen-utf8"}], "bytes": [{"id": "vlen-bytes"}], "any": [{"id": "json2"}]}
 
 
-def spelt(dtype: Any, fill_value: Any, **options: Any) -> Any:
+def written_fill(dtype: Any, fill_value: Any, **options: Any) -> Any:
     """The member `fill_value` of a new array."""
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype=dtype, fill_value=fill_value, zarr_format=2, **options)
@@ -32,7 +32,7 @@ def test_V11_V13_null_means_undefined(dtype: Any) -> None:
 
 
 def test_fill_value_None_means_undefined() -> None:
-    assert spelt("<i2", None) is None
+    assert written_fill("<i2", None) is None
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype="<i2", zarr_format=2)
     assert omnizarr.open_array(store).fill_value == 0
@@ -41,7 +41,7 @@ def test_fill_value_None_means_undefined() -> None:
 @pytest.mark.parametrize(("dtype", "value"), [("|i1", -128), ("<u8", 2**64 - 1), ("<i8", -(2**63)), (">i2", 258)])
 def test_integers(dtype: str, value: int) -> None:
     assert fill_of(dtype, value) == value
-    assert spelt(dtype, value) == value
+    assert written_fill(dtype, value) == value
 
 
 @pytest.mark.parametrize(
@@ -63,20 +63,20 @@ def test_other_forms_of_integers() -> None:
 @pytest.mark.parametrize("dtype", ["<f2", ">f4", "<f8"])
 def test_V10_non_finite_floats_are_text(dtype: str, text: str, value: float) -> None:
     assert np.array_equal(fill_of(dtype, text), value, equal_nan=True)
-    assert spelt(dtype, value) == text.removeprefix("+")
+    assert written_fill(dtype, value) == text.removeprefix("+")
 
 
 @pytest.mark.parametrize("value", [0.1, -0.0, 1e300, 5])
 def test_V10_other_floats_are_numbers(value: float) -> None:
-    found = fill_of("<f8", value)
-    assert found == value
-    assert np.signbit(found) == np.signbit(value)
-    assert spelt("<f8", value) == value
+    fill = fill_of("<f8", value)
+    assert fill == value
+    assert np.signbit(fill) == np.signbit(value)
+    assert written_fill("<f8", value) == value
 
 
 def test_V10_only_the_default_NaN_can_be_written() -> None:
     with pytest.raises(ArgumentError, match="v2 has only the default NaN"):
-        spelt("<f4", np.array(0x7FC00001, "u4").view("f4")[()])
+        written_fill("<f4", np.array(0x7FC00001, "u4").view("f4")[()])
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "", [1.0], {}, "0x7fc00001"])
@@ -86,17 +86,17 @@ def test_V10_invalid_floats(value: Any) -> None:
 
 def test_V11_bytes_are_base64() -> None:
     assert fill_of("|S3", "YWJj") == b"abc"
-    assert spelt("|S3", b"abc") == "YWJj"
+    assert written_fill("|S3", b"abc") == "YWJj"
     assert fill_of("|V3", "AAEC").tobytes() == b"\0\1\2"
-    assert spelt("V3", np.void(b"\0\1\2")) == "AAEC"
+    assert written_fill("V3", np.void(b"\0\1\2")) == "AAEC"
 
 
 def test_V11_records_are_base64_of_the_stored_bytes() -> None:
     dtype = [["a", ">i2"], ["b", "<f4"], ["c", "|S2"]]
     raw = np.array([(258, 1.5, b"x")], [("a", ">i2"), ("b", "<f4"), ("c", "S2")]).tobytes()
     text = base64.b64encode(raw).decode()
-    found = fill_of(dtype, text)
-    assert found.tolist() == (258, 1.5, b"x")
+    fill = fill_of(dtype, text)
+    assert fill.tolist() == (258, 1.5, b"x")
     assert dialect_for(2).dump("", model(array_v2(dtype=dtype, fill_value=text)))[".zarray"]["fill_value"] == text
 
 
@@ -108,14 +108,14 @@ def test_V11_invalid_base64(dtype: Any, value: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["|S3", "<U3", "|V3", [["a", "|u1"], ["b", "|S2"]]])
 def test_zero_is_the_default_of_old_writers_for_every_type(dtype: Any) -> None:
-    found = fill_of(dtype, 0)
-    assert found.tobytes() == bytes(len(found.tobytes())) if dtype != "<U3" else found == ""
+    fill = fill_of(dtype, 0)
+    assert fill.tobytes() == bytes(len(fill.tobytes())) if dtype != "<U3" else fill == ""
 
 
 @pytest.mark.parametrize(("text", "value"), [("", b""), ("YQ==", b"a"), ("YWI=", b"ab")])
 def test_V27_A59_trailing_zeros_may_be_missing(text: str, value: bytes) -> None:
     assert fill_of("|S3", text) == value
-    assert len(base64.b64decode(spelt("|S3", value))) == 3  # TensorStore requires all bytes
+    assert len(base64.b64decode(written_fill("|S3", value))) == 3  # TensorStore requires all bytes
 
 
 @pytest.mark.parametrize(("text", "value"), [("no", b"no"), ("é", b"\xe9"), ("a b", b"a b")])
@@ -125,15 +125,15 @@ def test_plain_text_instead_of_base64_as_before_zarr_2_2(text: str, value: bytes
 
 def test_text() -> None:
     assert fill_of("<U3", "ü🦀") == "ü🦀"
-    assert spelt("<U3", "ü🦀") == "ü🦀"
+    assert written_fill("<U3", "ü🦀") == "ü🦀"
     assert problem_paths(array_v2(dtype="<U3", fill_value="four")) == ["$.fill_value"]
     assert problem_paths(array_v2(dtype="<U3", fill_value=5)) == ["$.fill_value"]
 
 
-@pytest.mark.parametrize(("value", "wanted"), [(True, True), (False, False), (1, True), (0, False)])
-def test_V29_A50_booleans(value: Any, wanted: bool) -> None:
-    assert fill_of("|b1", value) is np.bool_(wanted)
-    assert spelt("?", wanted) is wanted
+@pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (1, True), (0, False)])
+def test_V29_A50_booleans(value: Any, expected: bool) -> None:
+    assert fill_of("|b1", value) is np.bool_(expected)
+    assert written_fill("?", expected) is expected
 
 
 @pytest.mark.parametrize("value", [2, "true", "", [True]])
@@ -145,14 +145,14 @@ def test_V29_complex_numbers_are_pairs() -> None:
     assert fill_of("<c8", [1.5, -2]) == 1.5 - 2j
     assert np.isnan(fill_of("<c8", ["NaN", "-Infinity"]).real)
     assert fill_of("<c16", ["NaN", "-Infinity"]).imag == -np.inf
-    assert spelt("<c16", complex("nan+infj")) == ["NaN", "Infinity"]
+    assert written_fill("<c16", complex("nan+infj")) == ["NaN", "Infinity"]
     assert fill_of("<c8", 2) == 2  # a real number, as in zarr 2.1
     assert problem_paths(array_v2(dtype="<c8", fill_value=[1])) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize("dtype", ["<M8[s]", ">m8[10us]"])
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("value", "expected"),
     [
         (5, 5),
         (-5, -5),
@@ -164,13 +164,13 @@ def test_V29_complex_numbers_are_pairs() -> None:
         (0, 0),
     ],
 )
-def test_V29_times_are_signed_or_unsigned_integers(dtype: str, value: Any, wanted: int) -> None:
-    assert fill_of(dtype, value).astype("i8") == wanted
+def test_V29_times_are_signed_or_unsigned_integers(dtype: str, value: Any, expected: int) -> None:
+    assert fill_of(dtype, value).astype("i8") == expected
 
 
 def test_V29_times_are_written_as_integers() -> None:
-    assert spelt("<M8[s]", np.datetime64(5, "s")) == 5
-    assert spelt("<M8[s]", np.datetime64("NaT", "s")) == -(2**63)
+    assert written_fill("<M8[s]", np.datetime64(5, "s")) == 5
+    assert written_fill("<M8[s]", np.datetime64("NaT", "s")) == -(2**63)
 
 
 @pytest.mark.parametrize("value", ["2020-01-01", 1.5, 2**64, [1]])
@@ -178,14 +178,14 @@ def test_V29_invalid_times(value: Any) -> None:
     assert problem_paths(array_v2(dtype="<M8[s]", fill_value=value)) == ["$.fill_value"]
 
 
-@pytest.mark.parametrize(("value", "wanted"), [("", ""), ("ü", "ü"), (0, ""), (None, None)])
-def test_text_of_any_length(value: Any, wanted: Any) -> None:
-    assert fill_of("|O", value, filters=WITH_CODEC["string"]) == wanted
+@pytest.mark.parametrize(("value", "expected"), [("", ""), ("ü", "ü"), (0, ""), (None, None)])
+def test_text_of_any_length(value: Any, expected: Any) -> None:
+    assert fill_of("|O", value, filters=WITH_CODEC["string"]) == expected
 
 
-@pytest.mark.parametrize(("value", "wanted"), [("", b""), ("AAE=", b"\0\1"), ("plain text", b"plain text"), (0, b"")])
-def test_bytes_of_any_length(value: Any, wanted: Any) -> None:
-    assert fill_of("|O", value, filters=WITH_CODEC["bytes"]) == wanted
+@pytest.mark.parametrize(("value", "expected"), [("", b""), ("AAE=", b"\0\1"), ("plain text", b"plain text"), (0, b"")])
+def test_bytes_of_any_length(value: Any, expected: Any) -> None:
+    assert fill_of("|O", value, filters=WITH_CODEC["bytes"]) == expected
 
 
 @pytest.mark.parametrize("value", [0, "", "x", [1, {"a": None}], {"b": 2}, True, 1.5])

@@ -255,9 +255,9 @@ def consolidated(group: omnizarr.Group, store: RecordingStore) -> RecordingStore
 
 
 def test_V23_consolidated_metadata_has_all_documents_by_key(consolidated: RecordingStore) -> None:
-    found = document(consolidated, ".zmetadata")
-    assert found["zarr_consolidated_format"] == 1
-    assert sorted(found["metadata"]) == [
+    metadata = document(consolidated, ".zmetadata")
+    assert metadata["zarr_consolidated_format"] == 1
+    assert sorted(metadata["metadata"]) == [
         ".zgroup",
         "a0/.zarray",
         "a1/.zarray",
@@ -266,8 +266,8 @@ def test_V23_consolidated_metadata_has_all_documents_by_key(consolidated: Record
         "g/z/.zarray",
         "g/z/.zattrs",
     ]
-    assert found["metadata"]["g/z/.zarray"] == document(consolidated, "g/z/.zarray")
-    assert found["metadata"]["g/z/.zattrs"] == {"deep": True}
+    assert metadata["metadata"]["g/z/.zarray"] == document(consolidated, "g/z/.zarray")
+    assert metadata["metadata"]["g/z/.zattrs"] == {"deep": True}
 
 
 def test_V23_readers_fetch_no_other_documents(consolidated: RecordingStore) -> None:
@@ -315,8 +315,8 @@ def test_A58_writers_keep_it_up_to_date(
 ) -> None:
     group = omnizarr.open_group(consolidated, mode="r+", use_consolidated=use_consolidated)
     CHANGES[change](group)
-    found = document(consolidated, ".zmetadata")["metadata"]
-    assert found == {
+    metadata = document(consolidated, ".zmetadata")["metadata"]
+    assert metadata == {
         key: document(consolidated, key)
         for key in consolidated.list()
         if key.rpartition("/")[2] in (".zarray", ".zgroup", ".zattrs")
@@ -349,18 +349,18 @@ def test_V23_invalid_consolidated_metadata(consolidated: RecordingStore, text: s
 
 
 def test_V23_damaged_members_are_listed_as_such(consolidated: RecordingStore) -> None:
-    found = document(consolidated, ".zmetadata")
-    found["metadata"]["a0/.zarray"]["dtype"] = "<q9"
-    consolidated.inner.set(".zmetadata", json.dumps(found).encode())
+    metadata = document(consolidated, ".zmetadata")
+    metadata["metadata"]["a0/.zarray"]["dtype"] = "<q9"
+    consolidated.inner.set(".zmetadata", json.dumps(metadata).encode())
     group = omnizarr.open_group(consolidated, mode="r")
     assert isinstance(dict(group.members())["a0"], omnizarr.UnreadableNode)
 
 
 def test_V23_documents_outside_the_group_are_ignored(consolidated: RecordingStore) -> None:
-    found = document(consolidated, ".zmetadata")
-    found["metadata"][".zgroup"]["consolidated_metadata"] = {"kind": "inline", "metadata": {}}
-    found["metadata"]["g/.nczattrs"] = {}
-    consolidated.inner.set(".zmetadata", json.dumps(found).encode())
+    metadata = document(consolidated, ".zmetadata")
+    metadata["metadata"][".zgroup"]["consolidated_metadata"] = {"kind": "inline", "metadata": {}}
+    metadata["metadata"]["g/.nczattrs"] = {}
+    consolidated.inner.set(".zmetadata", json.dumps(metadata).encode())
     group = omnizarr.open_group(consolidated, mode="r")
     assert [name for name, _ in group.members(max_depth=None)] == ["a0", "a1", "a2", "g", "g/z"]
 

@@ -136,8 +136,8 @@ def test_R32_R38_changing_attributes_keeps_the_unknown_codec() -> None:
     store = stored(document)
     with pytest.warns(OmnizarrWarning):
         omnizarr.open_array(store, path="a").attrs["new"] = [1]
-    found = omnizarr._json.parse(store.get("a/zarr.json") or b"", "it", limit=10**6)
-    assert found == {**document, "attributes": {"a": 1, "new": [1]}}
+    changed = omnizarr._json.parse(store.get("a/zarr.json") or b"", "it", limit=10**6)
+    assert changed == {**document, "attributes": {"a": 1, "new": [1]}}
 
 
 def test_R38_reading_skips_the_unknown_codec() -> None:

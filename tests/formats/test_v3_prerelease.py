@@ -48,9 +48,9 @@ def chunks(path: str = "") -> dict[str, bytes]:
 
 def opened(documents: dict[str, Any], **options: Any) -> Any:
     with pytest.warns(OmnizarrWarning, match="February 2023") as seen:
-        found = omnizarr.open(store_of(documents), **options)
+        node = omnizarr.open(store_of(documents), **options)
     assert len(seen) == 1
-    return found
+    return node
 
 
 @both

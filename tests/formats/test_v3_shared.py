@@ -103,4 +103,4 @@ def test_the_cache_is_bounded() -> None:
     read(chunk_key_encoding="default", data_type="int16", fill_value=5)
     long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (MAX_CODECS - 1)]
     read(codecs=long)
-    assert all(len(spelled) <= v3_shared._LONGEST_KEY for _, _, spelled in v3_shared._cache)
+    assert all(len(text) <= v3_shared._LONGEST_KEY for _, _, text in v3_shared._cache)

@@ -73,10 +73,10 @@ def test_R150_pairs_may_be_nested() -> None:
 @pytest.mark.parametrize("codec", [BARE, sharding(codecs=[BARE]), sharding(codecs=[sharding(codecs=[BARE])])])
 def test_R150_a_missing_byte_order_is_little_with_a_warning(codec: dict[str, Any]) -> None:
     model = read(structured(codecs=[codec]))
-    found = model.codecs[0]
-    while isinstance(found, Sharding):
-        found = found.codecs[0]
-    assert found == Bytes("little")
+    inner = model.codecs[0]
+    while isinstance(inner, Sharding):
+        inner = inner.codecs[0]
+    assert inner == Bytes("little")
     assert warnings_of(structured(codecs=[codec])) == [
         ("$.codecs", "`bytes` has no byte order for `structured` elements: little-endian is assumed")
     ]

@@ -368,9 +368,9 @@ def test_Z11_zarrita_can_read_what_we_change() -> None:
     dent.attrs["answer"] = 43
     dent.resize((6, 10))
     dent[5] = 7
-    wanted = documents["meta/root/arthur/dent.array.json"]
-    found = json.loads(bytes(store.get("meta/root/arthur/dent.array.json") or b""))
-    assert found == wanted | {"shape": [6, 10], "attributes": {"question": "life", "answer": 43}}
+    original = documents["meta/root/arthur/dent.array.json"]
+    changed = json.loads(bytes(store.get("meta/root/arthur/dent.array.json") or b""))
+    assert changed == original | {"shape": [6, 10], "attributes": {"question": "life", "answer": 43}}
     root["marvin"].attrs["brain"] = "planet"
     assert json.loads(bytes(store.get("meta/root/marvin.group.json") or b"")) == {
         "extensions": [],

@@ -120,7 +120,7 @@ def numpy_array_losses(model: ArrayModel, generation: str) -> list[str]:
         losses.append(f"all chunks of {generation} have the same shape")
     if model.dtype.hasobject and isinstance(codecs[0], (Bytes, StoredBytes)):
         losses.append("there is no codec that turns objects into bytes")
-    if "dtype" not in model.spelled and any(stores_object_records(codec) for codec in codecs):
+    if "dtype" not in model.verbatim and any(stores_object_records(codec) for codec in codecs):
         losses.append("omnizarr reads and changes records that hold objects, but creates none")
     if _lacks_time_unit(model.dtype):
         losses.append(f"a time needs a unit in {generation}, as in `M8[ns]`")
@@ -140,7 +140,7 @@ def stores_object_records(codec: Codec) -> bool:
 
 def _has_type(model: ArrayModel) -> bool:
     """Whether such documents can name the data type. Types of other packages would be read as another type."""
-    if "dtype" in model.spelled:
+    if "dtype" in model.verbatim:
         return True
     stored = stored_dtype_of(model)
     try:

@@ -119,10 +119,10 @@ class V1Dialect(Dialect):
             attributes=attributes,
             zarr_format=1,
             extra=unknown_members(document, ("zarr_format", *_REQUIRED)),  # U3
-            spelled={name: document[name] for name in ("dtype", "compression", "compression_opts", "order")},
+            verbatim={name: document[name] for name in ("dtype", "compression", "compression_opts", "order")},
         )
         if model.fill is not None and _dump_fill(model) is None:
-            model = replace(model, spelled=model.spelled | {"fill_value": document["fill_value"]})
+            model = replace(model, verbatim=model.verbatim | {"fill_value": document["fill_value"]})
         check_codecs(model, encoding.places, problems)
         return model if len(problems.found) == before else None
 
@@ -141,7 +141,7 @@ class V1Dialect(Dialect):
             "order": order_of(node),
         }
         return {
-            key_below(path, "meta"): document | node.spelled | node.extra,
+            key_below(path, "meta"): document | node.verbatim | node.extra,
             key_below(path, "attrs"): node.attributes,
         }
 
@@ -164,16 +164,16 @@ class V1Dialect(Dialect):
             losses.append(f"v1 has one compressor, which is one of {', '.join(_COMPRESSORS)}")
         if any(isinstance(codec, Blosc) and codec.cname in ("zstd", "snappy") for codec in steps):
             losses.append("blosc in zarr 1.x supports neither zstd nor snappy")
-        if _has(node.dtype, "mM") and not node.spelled and any(isinstance(codec, Blosc) for codec in steps):
+        if _has(node.dtype, "mM") and not node.verbatim and any(isinstance(codec, Blosc) for codec in steps):
             losses.append("zarr 1.x cannot compress times with blosc")
         if not node.dtype.hasobject and not all(
             isinstance(codec, _NOT_FILTERS) for codec in codecs_without_order(node)
         ):
             losses.append("v1 has no filters")
-        new_f_order = order_of(node) == "F" and len(node.shape) > 1 and not node.spelled
+        new_f_order = order_of(node) == "F" and len(node.shape) > 1 and not node.verbatim
         if new_f_order and not any(isinstance(codec, Blosc) for codec in steps):
             losses.append("zarr 1.x reads F order only with blosc")
-        if not losses and node.fill is not None and not node.spelled and _dump_fill(node) is None:
+        if not losses and node.fill is not None and not node.verbatim and _dump_fill(node) is None:
             losses.append(f"v1 cannot express this fill value of `{node.data_type.name}`")
         return losses or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v1")
 

@@ -114,7 +114,7 @@ class V2Dialect(Dialect):
         encoding = parse_chunk_encoding(document, self.read_options, None if shape is None else len(shape), problems)
         if shape is None or grid is None or encoding is None:
             return None
-        verbatim = _verbatim_members(document, encoding.data_type)
+        members = _verbatim_members(document, encoding.data_type)
         model = ArrayModel(
             shape=shape,
             data_type=encoding.data_type,
@@ -125,7 +125,7 @@ class V2Dialect(Dialect):
             attributes=attributes,
             zarr_format=2,
             extra=unknown_members(document, _MEMBERS),  # V2
-            spelled={name: document[name] for name in verbatim if name in document},
+            verbatim={name: document[name] for name in members if name in document},
             guessed_keys=separator is None and len(shape) > 1,
         )
         check_codecs(model, encoding.places, problems)
@@ -157,7 +157,7 @@ class V2Dialect(Dialect):
         if not model.guessed_keys:
             assert isinstance(model.chunk_keys, V2Keys)
             document["dimension_separator"] = model.chunk_keys.separator  # A57
-        return document | model.spelled | model.extra
+        return document | model.verbatim | model.extra
 
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):

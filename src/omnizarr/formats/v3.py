@@ -34,7 +34,7 @@ _ARRAY_MEMBERS = (
     "dimension_names",
 )
 _AFTER_GRID = re.compile(r"\$\.(?!data_type|chunk_grid)")  # members that follow the grid in a document
-_SPELLED = ("data_type", "fill_value", "codecs")  # written back verbatim under zarr-python's type names
+_VERBATIM = ("data_type", "fill_value", "codecs")  # written back unchanged if the type has one of zarr-python's names
 _TRANSFORMER_HINTS = {"indexed": "; use `shards`, which sets the sharding codec"}
 _GROUP_MEMBERS = ("zarr_format", "node_type", "attributes", "consolidated_metadata")
 
@@ -156,6 +156,7 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
     data_type, fill, keys, codecs = shared.data_type, shared.fill, shared.keys, shared.codecs
     if shape is None or data_type is None or grid is None or codecs is None:
         return None
+    has_old_type = has_zarr_python_name(document["data_type"])
     model = ArrayModel(
         shape=shape,
         data_type=data_type,
@@ -169,7 +170,7 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         ignored_transformers=ignored,
         zarr_format=3,
         extra=extra,
-        spelled={name: document.get(name) for name in _SPELLED} if has_zarr_python_name(document["data_type"]) else {},
+        verbatim={name: document.get(name) for name in _VERBATIM} if has_old_type else {},
     )
     model.share_chains(shared.chains)
     # Check the codecs even if another member is invalid, so that one report has all problems.
@@ -245,7 +246,7 @@ def _dump_array(model: ArrayModel) -> dict[str, Json]:
     }
     if model.dimension_names is not None:
         document["dimension_names"] = list(model.dimension_names)
-    return document | model.spelled | model.extra
+    return document | model.verbatim | model.extra
 
 
 def _dump_transformer(transformer: StorageTransformer) -> Json:

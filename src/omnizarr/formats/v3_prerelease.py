@@ -62,7 +62,7 @@ class V3PrereleaseDialect(V3Dialect):
             zarr_format=3,
             extensions=(),
             fallback=None,
-            spelled={},
+            verbatim={},
         )
 
 

@@ -28,7 +28,7 @@ ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022"]
 
 
 _MOST_CHAINS = 256  # chunk shapes whose bound codecs are kept; a grid may have very many
-_JSON = ("attributes", "extra", "extensions", "fallback", "spelled")
+_JSON = ("attributes", "extra", "extensions", "fallback", "verbatim")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class ArrayModel:
     """The extensions that a draft's document requires (S26)."""
     fallback: Json = None
     """The fallback data type of a draft's document, for readers that do not know `data_type` (S18)."""
-    spelled: dict[str, Json] = field(default_factory=dict)
+    verbatim: dict[str, Json] = field(default_factory=dict)
     """Members in the document's own notation, where the model's differs. They never change and are written back as they
     were, so that the original writer can still read them."""
     guessed_keys: bool = False

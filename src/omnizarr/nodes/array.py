@@ -440,4 +440,4 @@ def _unpickle(context: NodeContext, documents: dict[str, Json], write_empty_chun
 
 def _chunking(model: ArrayModel) -> ArrayModel:
     """The part of a model that determines the layout."""
-    return replace(model, attributes={}, dimension_names=None, extra={}, extensions=(), fallback=None, spelled={})
+    return replace(model, attributes={}, dimension_names=None, extra={}, extensions=(), fallback=None, verbatim={})

@@ -90,8 +90,8 @@ def test_T8_T27_extension_types_by_all_their_uris(extension: str, kind: Any) -> 
     document = array(2020, data_type=data_type, fill_value=None)
     model = read(document, 2020)
     described = [tuple(field) for field in kind] if isinstance(kind, list) else kind
-    found = np.dtype("V3" if kind == [["", "|V3"]] else described)
-    assert model.dtype == found.newbyteorder("=")
+    dtype = np.dtype("V3" if kind == [["", "|V3"]] else described)
+    assert model.dtype == dtype.newbyteorder("=")
     assert dumped(model, 2020) == document
 
 
@@ -142,7 +142,7 @@ def test_T10_A13_the_key_without_dimensions() -> None:
         array_ = omnizarr.open_array(store)
         assert array_[...] == 5
         array_[...] = 6
-        assert [found for found in keys(store) if found.startswith("data")] == [f"data/root/{key}"]
+        assert [stored for stored in keys(store) if stored.startswith("data")] == [f"data/root/{key}"]
         assert array_.nchunks_initialized == 1
 
 

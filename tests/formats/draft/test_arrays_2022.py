@@ -317,10 +317,10 @@ def test_S31_S32_S34_S35_S36_codecs_encode_in_order_and_decode_in_reverse(layout
     z = omnizarr.open_array(store, path="a")
     np.testing.assert_array_equal(z[...], values)
     z[...] = values + 1
-    found = bytes(store.get("data/a/c0/0/0") or b"")
+    chunk = bytes(store.get("data/a/c0/0/0") or b"")
     for _ in range(codecs.count(GZIP)):
-        found = gzip.decompress(found)
-    assert found == (values + 1).astype(">i2" if BIG in codecs else "<i2").tobytes(layout)
+        chunk = gzip.decompress(chunk)
+    assert chunk == (values + 1).astype(">i2" if BIG in codecs else "<i2").tobytes(layout)
 
 
 def test_S34_A64_endian_precedes_bytes_codecs() -> None:
@@ -400,10 +400,10 @@ def test_S85_endian() -> None:
 def test_A19_an_endian_codec_overrides_the_byte_order_of_an_extension_type() -> None:
     data_type = {"extension": f"{TYPES}/datetime/1.0", "type": "<M8[ns]"}
     assert read(array(2022, data_type=data_type, codecs=[BIG]), 2022).codecs == (Bytes("big"),)
-    for dtype, spelled in ((">M8[s]", "<M8[s]"), (">U3", "<U3")):
+    for dtype, stored_type in ((">M8[s]", "<M8[s]"), (">U3", "<U3")):
         z = create(data=np.array([1, 2], "i8").astype(dtype), dtype=dtype, compressors=None)
         written = dumped(z.metadata, 2022)
-        assert (written["data_type"]["type"], written["codecs"]) == (spelled, [BIG])
+        assert (written["data_type"]["type"], written["codecs"]) == (stored_type, [BIG])
         assert bytes(z.store.get("data/c0") or b"") == np.array([1, 2], "i8").astype(dtype).tobytes()
     fields = np.dtype([("x", ">i2"), ("y", ">f4")])
     written = dumped(create(shape=3, dtype=fields, compressors=None).metadata, 2022)

@@ -226,9 +226,9 @@ def test_S10_S11_T4_Z3_extensions_of_the_hierarchy(draft: Any) -> None:
 def test_S11_Z2_Z4_Z5_a_registered_extension(draft: Any) -> None:
     uri = "https://example.org/understood"
 
-    def check(configuration: Any, path: str, found: Any) -> None:
+    def check(configuration: Any, path: str, problems: Any) -> None:
         if configuration != {"right": True}:
-            found.add(path, "is not right")
+            problems.add(path, "is not right")
 
     known_extensions.register(uri, check)
     try:

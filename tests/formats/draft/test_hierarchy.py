@@ -60,9 +60,9 @@ def test_S1_S3_T17_siblings_have_different_case_sensitive_names(draft: Any) -> N
 @both
 def test_S2_A14_paths_have_one_normal_form(draft: Any) -> None:
     root = hierarchy(draft)
-    for spelled in ("foo/bar", "/foo/bar", "foo//bar", "/foo/bar/"):
-        assert root[spelled].path == "foo/bar"
-        assert omnizarr.open_group(root.store, path=spelled).path == "foo/bar"
+    for path in ("foo/bar", "/foo/bar", "foo//bar", "/foo/bar/"):
+        assert root[path].path == "foo/bar"
+        assert omnizarr.open_group(root.store, path=path).path == "foo/bar"
     assert (root.name, root["foo/bar"].name) == ("/", "/foo/bar")
 
 
@@ -163,8 +163,8 @@ def test_S41_T16_keys_alone_identify_nodes(draft: Any) -> None:
             f"{start}notes.txt": b"of somebody",
         }
     )
-    found = omnizarr.open_group(store).members(max_depth=None)
-    assert [(path, type(node).__name__) for path, node in found] == [
+    members = omnizarr.open_group(store).members(max_depth=None)
+    assert [(path, type(node).__name__) for path, node in members] == [
         ("a.b", "Group"),  # listed once, although it is also implicit (S44)
         ("x.array", "Group"),
         ("a.b/c", "Array"),
@@ -218,8 +218,8 @@ def test_S44_S45_T19_children(draft: Any) -> None:
 
 @both
 def test_S46_T20_all_nodes(draft: Any) -> None:
-    found = [path for path, _ in hierarchy(draft).members(max_depth=None)]
-    assert found == ["foo", "foo/bar", "foo/baz", "foo/baz/qux"]
+    paths = [path for path, _ in hierarchy(draft).members(max_depth=None)]
+    assert paths == ["foo", "foo/bar", "foo/baz", "foo/baz/qux"]
     assert "qux" in str(hierarchy(draft).tree())
 
 

@@ -58,7 +58,7 @@ def models(draw: st.DrawFn, year: int) -> ArrayModel:
         chunk_key_encoding=draw(st.sampled_from("/.")),
         attributes=draw(
             st.dictionaries(st.text(max_size=5).filter(lambda name: name != "filters"), json_values, max_size=3).filter(
-                lambda found: "Infinity" not in json.dumps(found)
+                lambda value: "Infinity" not in json.dumps(value)
             )
         ),
         extensions=draw(st.sampled_from([None, [{"extension": "x:y", "must_understand": False}]])),
@@ -73,7 +73,7 @@ def _plain(model: ArrayModel) -> ArrayModel:
         replace(codec, codecs=tuple(map(_untyped, codec.codecs))) if isinstance(codec, Sharding) else _untyped(codec)
         for codec in model.codecs
     ]
-    return replace(model, codecs=tuple(codecs), spelled={}, guessed_keys=False)
+    return replace(model, codecs=tuple(codecs), verbatim={}, guessed_keys=False)
 
 
 def _untyped(codec: Codec) -> Codec:
@@ -89,7 +89,7 @@ def test_round_trip_of_models(year: Any, data: st.DataObject) -> None:
     again = read(document, year)
     assert _plain(again) == _plain(model)
     assert dumped(again, year) == document
-    assert dumped(replace(again, spelled={}), year) == document
+    assert dumped(replace(again, verbatim={}), year) == document
 
 
 @pytest.mark.parametrize("year", [2020, 2022])
@@ -117,10 +117,10 @@ def test_arbitrary_documents_give_an_array_or_problems(year: Any, document: Any)
 def test_arbitrary_entry_points_give_a_dialect_or_problems(document: Any) -> None:
     problems = Problems()
     document = (document if isinstance(document, dict) else {}) | {"zarr_format": "https://purl.org/zarr/spec/core/3.0"}
-    found = parse_entry_point(document, ReadOptions(), problems)
-    assert (found is None) == bool(problems)
-    if found is not None:
-        assert found.hierarchy_documents() == {"zarr.json": document}
+    dialect = parse_entry_point(document, ReadOptions(), problems)
+    assert (dialect is None) == bool(problems)
+    if dialect is not None:
+        assert dialect.hierarchy_documents() == {"zarr.json": document}
 
 
 @pytest.mark.parametrize("year", [2020, 2022])
@@ -128,8 +128,8 @@ def test_arbitrary_entry_points_give_a_dialect_or_problems(document: Any) -> Non
 def test_arbitrary_listings_give_named_children(year: Any, listing: list[str]) -> None:
     draft = dialect_for(f"3-draft-{year}")
     prefix = draft.listing_prefix("g")
-    found = draft.children("g", ([prefix + key for key in listing], []))
-    assert all(child.name and child.kind is not None for child in found)
+    children = draft.children("g", ([prefix + key for key in listing], []))
+    assert all(child.name and child.kind is not None for child in children)
 
 
 @given(value=json_values)
@@ -156,4 +156,4 @@ def test_arbitrary_fill_values_are_read_or_refused(year: Any, kind: str, value: 
         assert {problem.path.split("[")[0] for problem in problems.found} == {"$.fill_value"}
     else:
         assert isinstance(node, ArrayModel)
-        assert read(dumped(replace(node, spelled={}), year), year).fill is not None or node.fill is None
+        assert read(dumped(replace(node, verbatim={}), year), year).fill is not None or node.fill is None

@@ -58,7 +58,7 @@ _REQUIRED = (
 )
 _OPTIONAL = {2020: ("compressor", "storage_transformers"), 2022: ("codecs", "storage_transformers")}
 # Members to write back verbatim.
-_SPELLED = ("data_type", "compressor", "codecs", "fill_value", "storage_transformers")
+_VERBATIM = ("data_type", "compressor", "codecs", "fill_value", "storage_transformers")
 # Required members that may be missing: zarrita and GDAL omitted the first two, and from January 2023 on a codec
 # replaced the last (§1.7).
 _OMITTED = {2020: ("extensions", "fill_value"), 2022: ("chunk_memory_layout",)}
@@ -102,14 +102,14 @@ def parse_draft_array(
     codecs = tuple(codec for _, codec in arranged)
     data_type = draft_type.data_type or object_type(codecs)
     fill = _parse_fill(document.get("fill_value"), draft_type, data_type, year, problems)
-    spelled = {name: document[name] for name in _SPELLED if name in document}
+    verbatim = {name: document[name] for name in _VERBATIM if name in document}
     if read_options.chunks_per_shard is not None:
-        spelled.pop("storage_transformers", None)
+        verbatim.pop("storage_transformers", None)
     if year == 2020 and is_filters(attributes.get("filters")):
-        spelled["filters"] = attributes["filters"]
+        verbatim["filters"] = attributes["filters"]
         attributes = {name: value for name, value in attributes.items() if name != "filters"}
     if any(isinstance(codec, Transpose) for codec in codecs):  # otherwise it would be written as the layout
-        spelled["chunk_memory_layout"] = document.get("chunk_memory_layout", "C")
+        verbatim["chunk_memory_layout"] = document.get("chunk_memory_layout", "C")
     name: ZarrFormat = "3-draft-2020" if year == 2020 else "3-draft-2022"
     model = ArrayModel(
         shape=shape,
@@ -124,7 +124,7 @@ def parse_draft_array(
         extra=extra,
         extensions=extensions,
         fallback=draft_type.fallback,
-        spelled=spelled,
+        verbatim=verbatim,
         guessed_keys=not shape,
     )
     if len(problems.found) == before:
@@ -266,7 +266,7 @@ def dump_draft_array(model: ArrayModel, year: Year) -> Json:
     assert isinstance(model.chunk_keys, DraftKeys)
     document: dict[str, Json] = {
         "shape": list(model.shape),
-        "data_type": model.spelled.get("data_type") or _dump_type(model, codecs, year),
+        "data_type": model.verbatim.get("data_type") or _dump_type(model, codecs, year),
         "chunk_grid": dump_draft_grid(inner.grid, model.chunk_keys.separator),
         "chunk_memory_layout": layout,
         "fill_value": dump_draft_fill(model.fill, model.data_type, stored, year),
@@ -281,12 +281,12 @@ def dump_draft_array(model: ArrayModel, year: Year) -> Json:
             document["compressor"] = compressor
         if filters:
             document["attributes"] = model.attributes | {"filters": filters}
-    if "filters" in model.spelled:
-        document["attributes"] = model.attributes | {"filters": model.spelled["filters"]}
+    if "filters" in model.verbatim:
+        document["attributes"] = model.attributes | {"filters": model.verbatim["filters"]}
     if inner.storage_transformers:
         document["storage_transformers"] = [dump_transformer(item, year) for item in inner.storage_transformers]
-    spelled = {name: value for name, value in model.spelled.items() if name != "filters"}
-    return document | spelled | model.extra
+    verbatim = {name: value for name, value in model.verbatim.items() if name != "filters"}
+    return document | verbatim | model.extra
 
 
 def _split_layout(codecs: tuple[Codec, ...]) -> tuple[Json, tuple[Codec, ...]]:
@@ -361,12 +361,12 @@ def draft_losses(model: ArrayModel, year: Year) -> list[str]:
         for item in inner.storage_transformers
         if not item.layout
     ]
-    if "data_type" not in model.spelled:
+    if "data_type" not in model.verbatim:
         try:
             _dump_type(model, codecs, year)
         except ArgumentError as error:
             losses.append(f"{draft} has {error.message}")
-    if not {"codecs", "compressor", "filters"} & model.spelled.keys():
+    if not {"codecs", "compressor", "filters"} & model.verbatim.keys():
         losses += codec_losses(codecs, year, draft)
     problems = Problems()
     parse_extensions(list(model.extensions), "$.extensions", problems)
@@ -380,6 +380,6 @@ def _uses_reserved_attribute(model: ArrayModel, codecs: Sequence[Codec]) -> bool
     """Whether the attribute `filters` collides with codecs that zarr-python 2 keeps there, or could be read as such."""
     if "filters" not in model.attributes:
         return False
-    return (
-        is_filters(model.attributes["filters"]) or "filters" in model.spelled or bool(filters_and_compressor(codecs)[0])
-    )
+    if is_filters(model.attributes["filters"]) or "filters" in model.verbatim:
+        return True
+    return bool(filters_and_compressor(codecs)[0])
