@@ -34,9 +34,9 @@ def comments(text: str) -> str:
 
 
 def rules_in(text: str) -> set[str]:
-    found = RULE.findall(text)
+    ranges = RULE.findall(text)
     return {
-        f"{letter}{number}" for letter, first, last in found for number in range(int(first), int(last or first) + 1)
+        f"{letter}{number}" for letter, first, last in ranges for number in range(int(first), int(last or first) + 1)
     }
 
 
@@ -52,9 +52,10 @@ def rules_of_tests() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def explained() -> set[str]:
-    found = re.findall(r"^- \*\*([A-Z]\d+)\*\*", read("docs/rules.md"), re.MULTILINE)
-    assert len(found) == len(set(found))
-    return set(found)
+    """The rules on the page."""
+    rules = re.findall(r"^- \*\*([A-Z]\d+)\*\*", read("docs/rules.md"), re.MULTILINE)
+    assert len(rules) == len(set(rules))
+    return set(rules)
 
 
 def test_rules_are_found_in_comments() -> None:
@@ -62,15 +63,15 @@ def test_rules_are_found_in_comments() -> None:
     assert rules_in(comments(text)) == {"S13", "S14", "S15", "T7", "A5", "R102", "Z1"}
 
 
-def test_every_rule_that_is_named_is_explained(explained: set[str]) -> None:
+def test_every_cited_rule_is_explained(explained: set[str]) -> None:
     """Outside comments `S10` is a NumPy type, so only the letters R and A are searched there."""
     assert len(PROGRAMS) > 100
-    named = rules_of_tests()
+    cited = rules_of_tests()
     for name, text in PROGRAMS.items():
         anywhere = {rule for rule in rules_in(text) if rule[0] in "RA"}
-        named.update(dict.fromkeys(anywhere | rules_in(comments(text)), name))
-    assert {rule[0] for rule in named} == set("RSTUVZA")
-    assert {rule: name for rule, name in named.items() if rule not in explained} == {}
+        cited.update(dict.fromkeys(anywhere | rules_in(comments(text)), name))
+    assert {rule[0] for rule in cited} == set("RSTUVZA")
+    assert {rule: name for rule, name in cited.items() if rule not in explained} == {}
 
 
 def test_every_rule_of_the_older_generations_has_a_test_of_its_number(explained: set[str]) -> None:
@@ -79,8 +80,8 @@ def test_every_rule_of_the_older_generations_has_a_test_of_its_number(explained:
     assert sorted(older - rules_of_tests().keys()) == []
 
 
-def test_every_section_that_is_named_is_on_the_page() -> None:
+def test_every_cited_section_is_on_the_page() -> None:
     sections = re.findall(r"^(?:## |- \*\*)(§[\d.]*\d)", read("docs/rules.md"), re.MULTILINE)
-    named = {section: name for name, text in PROGRAMS.items() for section in re.findall(r"§\d[\d.]*(?<!\.)", text)}
-    assert named
-    assert {section: name for section, name in named.items() if section not in sections} == {}
+    cited = {section: name for name, text in PROGRAMS.items() for section in re.findall(r"§\d[\d.]*(?<!\.)", text)}
+    assert cited
+    assert {section: name for section, name in cited.items() if section not in sections} == {}

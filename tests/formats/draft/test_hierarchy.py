@@ -160,7 +160,7 @@ def test_S41_T16_keys_alone_identify_nodes(draft: Any) -> None:
             f"{start}a.b/c.array.json": array(year),
             f"{start}a.b.group.json": {"attributes": {}},
             f"{start}x.array.group.json": {"attributes": {}},
-            f"{start}notes.txt": b"of somebody",
+            f"{start}notes.txt": b"notes",
         }
     )
     members = omnizarr.open_group(store).members(max_depth=None)
