@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.codecs.bound import at, bind, misfits, read, refused, spec_of
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of, spec_of
 
 import omnizarr
 from omnizarr.codecs import BitRound, Sharding
@@ -171,30 +171,30 @@ def test_R127_times_are_integers(dtype: str) -> None:
 
 @pytest.mark.parametrize("keepbits", [0, -1, 1.0, True, "3", None, 2**32])
 def test_R127_keepbits_must_be_at_least_one(keepbits: Any) -> None:
-    assert at(refused("bitround", {"keepbits": keepbits})) == [".configuration.keepbits"]
+    assert paths_of(parse_problems("bitround", {"keepbits": keepbits})) == [".configuration.keepbits"]
     with pytest.raises(omnizarr.errors.ArgumentError, match="keepbits"):
         BitRound(keepbits)
 
 
 def test_R127_keepbits_is_required_and_nothing_else_allowed() -> None:
-    assert at(refused("bitround", {})) == [".configuration"]
-    assert at(refused("bitround", {"keepbits": 3, "mode": 1})) == [".configuration.mode"]
+    assert paths_of(parse_problems("bitround", {})) == [".configuration"]
+    assert paths_of(parse_problems("bitround", {"keepbits": 3, "mode": 1})) == [".configuration.mode"]
 
 
 @pytest.mark.parametrize("dtype", ["?", "S3", "V2", "U2", [("a", "i4")]])
 def test_R127_types_that_have_no_such_bits_are_refused(dtype: Any) -> None:
-    assert at(misfits(BitRound(3), np.zeros(4, dtype))) == [""]
+    assert paths_of(bind_problems(BitRound(3), np.zeros(4, dtype))) == [""]
 
 
 @pytest.mark.parametrize("name", ["int4", "float8_e5m2", "float4_e2m1fn"])
 def test_R127_types_that_are_not_in_the_registrys_list_are_refused(name: str) -> None:
     library = pytest.importorskip("ml_dtypes")
-    assert at(misfits(BitRound(3), np.zeros(4, getattr(library, name)))) == [""]
+    assert paths_of(bind_problems(BitRound(3), np.zeros(4, getattr(library, name)))) == [""]
 
 
 def test_R127_decoding_changes_nothing() -> None:
     array = np.array([0.1, np.nan], "f8")
-    assert bind(read("bitround", keepbits=1), array).decode(array) is array
+    assert bind(parse_valid("bitround", keepbits=1), array).decode(array) is array
 
 
 def test_R83_the_fill_value_is_rounded() -> None:
@@ -229,7 +229,7 @@ def test_A37_shards_behind_it_know_the_rounded_fill_value() -> None:
     "name", ["https://codec.zarrs.dev/array_to_array/bitround", "https://codec.zarrs.dev/array_to_bytes/bitround"]
 )
 def test_R127_addresses_that_zarrs_wrote_are_read(name: str) -> None:
-    assert read(name, keepbits=3) == BitRound(3)
+    assert parse_valid(name, keepbits=3) == BitRound(3)
 
 
 @pytest.mark.parametrize("data_type", ["float32", "uint8", "int16", "complex64"])
@@ -246,6 +246,6 @@ def test_R127_the_name_of_numcodecs_is_read(tmp_path: Path, data_type: str) -> N
 
 
 def test_R127_the_name_of_numcodecs_is_kept_where_it_is() -> None:
-    found = read("numcodecs.bitround", keepbits=0)
+    found = parse_valid("numcodecs.bitround", keepbits=0)
     assert isinstance(found, NumcodecsBitRound)
     assert found.to_json() == {"name": "numcodecs.bitround", "configuration": {"keepbits": 0}}

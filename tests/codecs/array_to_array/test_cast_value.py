@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.codecs.bound import at, bind, misfits, read, refused, spec_of
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of, spec_of
 
 import omnizarr
 from omnizarr.codecs import CastValue, Sharding
@@ -122,7 +122,7 @@ def test_R131_out_of_range_is_an_error_unless_there_is_a_rule() -> None:
 
 
 def test_A21_the_casts_of_numpy_as_the_registry_spells_them() -> None:
-    found = read(
+    found = parse_valid(
         "cast_value",
         data_type="uint8",
         rounding="towards-zero",
@@ -420,7 +420,7 @@ def test_R131_many_keys_take_little_time() -> None:
     ],
 )
 def test_R128_configurations_that_are_refused(configuration: dict[str, Any], places: list[str]) -> None:
-    assert at(refused("cast_value", configuration)) == places
+    assert paths_of(parse_problems("cast_value", configuration)) == places
 
 
 @pytest.mark.parametrize(
@@ -440,7 +440,7 @@ def test_R128_arguments_that_are_refused(arguments: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("dtype", ["?", "c8", "M8[s]", "S2", "V3", [("a", "i4")]])
 def test_R132_types_that_are_no_real_numbers(dtype: Any) -> None:
-    assert at(misfits(CastValue("uint8"), np.zeros(3, dtype))) == [""]
+    assert paths_of(bind_problems(CastValue("uint8"), np.zeros(3, dtype))) == [""]
 
 
 @pytest.mark.parametrize(
@@ -454,8 +454,8 @@ def test_R132_types_that_are_no_real_numbers(dtype: Any) -> None:
     ],
 )
 def test_R131_scalars_are_spelled_as_fill_values(scalar_map: dict[str, Any], place: str) -> None:
-    found = misfits(CastValue("uint8", scalar_map=scalar_map), np.zeros(3, "f4"))
-    assert at(found) == [f".configuration.scalar_map.{place}"]
+    found = bind_problems(CastValue("uint8", scalar_map=scalar_map), np.zeros(3, "f4"))
+    assert paths_of(found) == [f".configuration.scalar_map.{place}"]
 
 
 # -- the fill value
@@ -471,7 +471,7 @@ def test_R83_the_fill_value_is_cast() -> None:
     ("fill", "target"), [(0.5, "uint8"), (300, "uint8"), (np.nan, "int8"), (0.1, "float32"), (-1, "uint16")]
 )
 def test_R132_a_fill_value_that_does_not_come_back_is_refused(fill: float, target: str, tmp_path: Path) -> None:
-    assert "fill value" in misfits(CastValue(target), spec_of(np.zeros(3), fill))[0][1]
+    assert "fill value" in bind_problems(CastValue(target), spec_of(np.zeros(3), fill))[0][1]
     with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]: codec `cast_value`"):
         omnizarr.create_array(tmp_path, shape=(3,), dtype="f8", fill_value=fill, filters=[CastValue(target)])
     assert not list(tmp_path.iterdir())
@@ -482,7 +482,7 @@ def test_R132_a_fill_value_may_come_back_by_the_map() -> None:
     bound = bind(CastValue("uint8", scalar_map=rules), spec_of(np.zeros(3), np.nan))
     assert bound.encoded.fill == 0
     one_way = CastValue("uint8", scalar_map={"encode": [["NaN", 0]]})
-    assert "does not keep the fill value" in misfits(one_way, spec_of(np.zeros(3), np.nan))[0][1]
+    assert "does not keep the fill value" in bind_problems(one_way, spec_of(np.zeros(3), np.nan))[0][1]
 
 
 def test_A37_shards_behind_it_know_the_fill_value_that_they_see() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.codecs.bound import at, bind, misfits, read, refused, spec_of
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of, spec_of
 
 import omnizarr
 from omnizarr.codecs import Reshape, Sharding, Transpose
@@ -40,7 +40,7 @@ def chunk(*shape: int) -> np.ndarray[Any, Any]:
 )
 def test_R135_shapes(shape: list[Any], before: tuple[int, ...], after: tuple[int, ...]) -> None:
     array = chunk(*before)
-    codec = bind(read("reshape", shape=shape), array)
+    codec = bind(parse_valid("reshape", shape=shape), array)
     assert codec.encoded.shape == codec.encode(array).shape == after
     assert codec.encode(array).tobytes() == array.tobytes()
     assert np.shares_memory(codec.encode(array), array)
@@ -72,14 +72,14 @@ def test_R135_shapes(shape: list[Any], before: tuple[int, ...], after: tuple[int
     ],
 )
 def test_R135_shapes_that_are_refused(shape: Any) -> None:
-    assert at(refused("reshape", {"shape": shape})) == [".configuration.shape"]
+    assert paths_of(parse_problems("reshape", {"shape": shape})) == [".configuration.shape"]
     with pytest.raises(ArgumentError, match="reshape"):
         Reshape(shape)
 
 
 def test_R135_shape_is_required_and_nothing_else_allowed() -> None:
-    assert at(refused("reshape", {})) == [".configuration"]
-    assert at(refused("reshape", {"shape": [1], "order": "C"})) == [".configuration.order"]
+    assert paths_of(parse_problems("reshape", {})) == [".configuration"]
+    assert paths_of(parse_problems("reshape", {"shape": [1], "order": "C"})) == [".configuration.order"]
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,18 @@ def test_R135_shapes_that_do_not_fit(shape: list[Any], before: tuple[int, ...], 
     if place is None:
         assert bind(Reshape(shape), chunk(*before)).encoded.shape == (6,)
     else:
-        assert at(misfits(Reshape(shape), chunk(*before))) == [f".configuration.shape{place}"]
+        assert paths_of(bind_problems(Reshape(shape), chunk(*before))) == [f".configuration.shape{place}"]
 
 
 def test_A22_what_lies_before_and_behind_must_be_the_same() -> None:
     """The text compares with one dimension where it means all before it."""
     assert bind(Reshape([6, [2], 5]), chunk(2, 3, 4, 5)).encoded.shape == (6, 4, 5)
-    assert at(misfits(Reshape([3, [2], 10]), chunk(2, 3, 4, 5))) == [".configuration.shape[1]"]
-    assert at(misfits(Reshape([5, [2], 6]), chunk(2, 3, 4, 5))) == [".configuration.shape[1]"]
+    assert paths_of(bind_problems(Reshape([3, [2], 10]), chunk(2, 3, 4, 5))) == [".configuration.shape[1]"]
+    assert paths_of(bind_problems(Reshape([5, [2], 6]), chunk(2, 3, 4, 5))) == [".configuration.shape[1]"]
 
 
 def test_R135_hostile_lengths_are_only_numbers() -> None:
-    assert at(misfits(Reshape([2**62, 2**62, -1]), chunk(2, 3))) == [".configuration.shape"]
+    assert paths_of(bind_problems(Reshape([2**62, 2**62, -1]), chunk(2, 3))) == [".configuration.shape"]
 
 
 @given(st.data())

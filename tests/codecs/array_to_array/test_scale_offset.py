@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.codecs.bound import at, bind, misfits, read, refused, spec_of
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of, spec_of
 
 import omnizarr
 from omnizarr.codecs import CastValue, ScaleOffset, Sharding
@@ -42,7 +42,7 @@ def limits(name: str) -> tuple[int, int]:
 @pytest.mark.smoke
 def test_R133_floats_moved_and_scaled() -> None:
     array = np.array([5, 15, 4.5, np.nan, np.inf], "f4")
-    bound = bind(read("scale_offset", offset=5, scale=0.1), spec_of(array, 5))
+    bound = bind(parse_valid("scale_offset", offset=5, scale=0.1), spec_of(array, 5))
     stored = (array - np.float32(5)) * np.float32(0.1)
     assert bound.encode(array).dtype == np.float32
     assert bound.encode(array).tobytes() == stored.tobytes()
@@ -86,7 +86,7 @@ def test_R134_the_older_codec_is_the_same_as_two_of_these() -> None:
 
 def test_R133_without_members_nothing_happens() -> None:
     array = np.array([1, 2], "i4")
-    for codec in (read("scale_offset"), ScaleOffset()):
+    for codec in (parse_valid("scale_offset"), ScaleOffset()):
         assert codec.to_json() == {"name": "scale_offset"}
         assert bind(codec, array).encode(array).tobytes() == array.tobytes()
 
@@ -225,11 +225,11 @@ def test_R133_a_type_without_zero_can_be_scaled() -> None:
 @pytest.mark.parametrize("member", ["offset", "scale"])
 @pytest.mark.parametrize("value", [None, True, [1], {"a": 1}])
 def test_R133_operands_that_are_no_scalars(member: str, value: Any) -> None:
-    assert at(refused("scale_offset", {member: value})) == [f".configuration.{member}"]
+    assert paths_of(parse_problems("scale_offset", {member: value})) == [f".configuration.{member}"]
 
 
 def test_R133_other_members_are_refused() -> None:
-    assert at(refused("scale_offset", {"scale": 1, "dtype": "f4"})) == [".configuration.dtype"]
+    assert paths_of(parse_problems("scale_offset", {"scale": 1, "dtype": "f4"})) == [".configuration.dtype"]
 
 
 @pytest.mark.parametrize(
@@ -247,11 +247,11 @@ def test_R133_other_members_are_refused() -> None:
     ],
 )
 def test_R133_operands_are_spelled_as_fill_values(dtype: str, members: dict[str, Any], place: str) -> None:
-    assert at(misfits(ScaleOffset(**members), np.zeros(3, dtype))) == [f".configuration.{place}"]
+    assert paths_of(bind_problems(ScaleOffset(**members), np.zeros(3, dtype))) == [f".configuration.{place}"]
 
 
 def test_R133_operands_may_be_bits() -> None:
-    bound = bind(read("scale_offset", scale="0x40000000"), np.zeros(1, "f4"))  # 2.0
+    bound = bind(parse_valid("scale_offset", scale="0x40000000"), np.zeros(1, "f4"))  # 2.0
     assert bound.encode(np.array([1.5], "f4")).tolist() == [3.0]
 
 
@@ -263,7 +263,7 @@ def test_operands_of_numpy_are_taken() -> None:
 
 @pytest.mark.parametrize("dtype", ["?", "c8", "M8[s]", "S2", "V3", [("a", "i4")]])
 def test_R133_types_that_are_no_real_numbers(dtype: Any) -> None:
-    assert at(misfits(ScaleOffset(1), np.zeros(3, dtype))) == [""]
+    assert paths_of(bind_problems(ScaleOffset(1), np.zeros(3, dtype))) == [""]
 
 
 # -- the fill value
@@ -277,7 +277,7 @@ def test_R83_the_fill_value_is_moved_and_scaled() -> None:
 
 
 def test_R133_a_fill_value_that_cannot_be_scaled_is_refused_at_once() -> None:
-    assert "fill value" in misfits(ScaleOffset(offset=5), spec_of(np.zeros(3, "u1"), 4))[0][1]
+    assert "fill value" in bind_problems(ScaleOffset(offset=5), spec_of(np.zeros(3, "u1"), 4))[0][1]
     with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]: codec `scale_offset` cannot encode the fill value"):
         omnizarr.create_array(omnizarr.MemoryStore(), shape=(3,), dtype="u1", filters=[ScaleOffset(offset=5)])
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.codecs.bound import at, bind, misfits, read, refused, spec_of
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of, spec_of
 
 import omnizarr
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, N5Default, Sharding, Transpose, Zstd
@@ -39,7 +39,7 @@ def block(array: npt.NDArray[Any], *, mode: int = 0) -> bytes:
 @pytest.mark.smoke
 def test_R138_a_block_is_a_header_and_big_endian_elements() -> None:
     array = np.arange(6, dtype="i2").reshape(2, 3)
-    found = bind(read("n5_default", codecs=[SWAPPED, BIG]), array)
+    found = bind(parse_valid("n5_default", codecs=[SWAPPED, BIG]), array)
     assert bytes(found.encode(array)).hex(" ", 2) == "0000 0002 0000 0002 0000 0003 0000 0003 0001 0004 0002 0005"
     assert bytes(found.encode(array)) == block(array)
     assert found.decode(block(array)).tolist() == array.tolist()
@@ -117,11 +117,11 @@ def test_R138_no_dimensions() -> None:
 )
 def test_R138_codecs_that_are_refused(codecs: Any, place: str) -> None:
     configuration = {} if codecs is None else {"codecs": codecs}
-    assert at(refused("n5_default", configuration)) == [f".configuration.codecs{place}"]
+    assert paths_of(parse_problems("n5_default", configuration)) == [f".configuration.codecs{place}"]
 
 
 def test_R138_other_members_are_refused() -> None:
-    assert at(refused("n5_default", {"codecs": [SWAPPED, BIG], "mode": 0})) == [".configuration.mode"]
+    assert paths_of(parse_problems("n5_default", {"codecs": [SWAPPED, BIG], "mode": 0})) == [".configuration.mode"]
 
 
 @pytest.mark.parametrize(
@@ -144,25 +144,25 @@ def test_R138_arguments_that_are_refused(codecs: Any) -> None:
 
 @pytest.mark.parametrize("order", [[0, 1], [0], [2, 1, 0], [1, 0, 2]])
 def test_R138_all_dimensions_must_be_reversed(order: list[int]) -> None:
-    found = misfits(N5Default((Transpose(order), Bytes("big"))), np.zeros((2, 3), "i4"))
-    assert at(found) == [".configuration.codecs[0].configuration.order"]
+    found = bind_problems(N5Default((Transpose(order), Bytes("big"))), np.zeros((2, 3), "i4"))
+    assert paths_of(found) == [".configuration.codecs[0].configuration.order"]
 
 
 def test_R138_the_byte_order_may_be_left_out_for_single_bytes() -> None:
     found = N5Default((Transpose((1, 0)), Bytes()))
     assert bytes(bind(found, np.ones((1, 2), "u1")).encode(np.ones((1, 2), "u1")))[-2:] == b"\1\1"
-    assert at(misfits(found, np.ones((1, 2), "u2"))) == [".configuration.codecs[1].configuration"]
+    assert paths_of(bind_problems(found, np.ones((1, 2), "u2"))) == [".configuration.codecs[1].configuration"]
 
 
 @pytest.mark.parametrize("dtype", ["?", "f2", "c8", "S3", "V2", "M8[s]", [("a", "i4")]])
 def test_R138_types_that_n5_does_not_have(dtype: Any) -> None:
-    assert at(misfits(codec(1), np.zeros(3, dtype))) == [""]
+    assert paths_of(bind_problems(codec(1), np.zeros(3, dtype))) == [""]
 
 
 def test_R138_lengths_that_n5_does_not_have() -> None:
     from omnizarr.codecs import ChunkSpec
 
-    assert at(misfits(codec(1), ChunkSpec((2**32,), np.dtype("u1"), np.zeros((), "u1")))) == [""]
+    assert paths_of(bind_problems(codec(1), ChunkSpec((2**32,), np.dtype("u1"), np.zeros((), "u1")))) == [""]
 
 
 # -- damaged data

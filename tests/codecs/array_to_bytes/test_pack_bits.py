@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.codecs.bound import at, bind, misfits, read, refused
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of
 
 import omnizarr
 from omnizarr.codecs import PackBits, Sharding
@@ -68,13 +68,13 @@ def oracle(patterns: list[int], first: int, last: int) -> bytes:
 @pytest.mark.smoke
 def test_R136_truths_fill_bytes_from_the_least_significant_bit() -> None:
     array = np.array([True, False, False, True, False, False, False, False, True])
-    assert bytes(bind(read("packbits"), array).encode(array)).hex() == "0901"
+    assert bytes(bind(parse_valid("packbits"), array).encode(array)).hex() == "0901"
 
 
 def test_A20_numcodecs_begins_at_the_other_end() -> None:
     array = np.array([True, False, False, True, False, False, False, False, True])
-    ours = bytes(bind(read("packbits", padding_encoding="first_byte"), array).encode(array))
-    theirs = bind(read("numcodecs.packbits"), array).encode(array)
+    ours = bytes(bind(parse_valid("packbits", padding_encoding="first_byte"), array).encode(array))
+    theirs = bind(parse_valid("numcodecs.packbits"), array).encode(array)
     assert ours.hex() == "070901"
     assert theirs.tobytes().hex() == "079080"
 
@@ -154,13 +154,13 @@ def test_R136_no_dimensions_and_no_elements() -> None:
 @pytest.mark.parametrize("padding", ["none", "first_byte", "last_byte"])
 def test_A20_names_of_the_text_and_of_the_schema(padding: str) -> None:
     other = {"first_byte": "start_byte", "last_byte": "end_byte"}.get(padding, padding)
-    text = read("packbits", padding_encoding=padding, first_bit=1, last_bit=5)
-    assert read("packbits", padding_encoding=other, start_bit=1, end_bit=5) == text
-    assert "start_bit" not in str(read("packbits", start_bit=1).to_json())
+    text = parse_valid("packbits", padding_encoding=padding, first_bit=1, last_bit=5)
+    assert parse_valid("packbits", padding_encoding=other, start_bit=1, end_bit=5) == text
+    assert "start_bit" not in str(parse_valid("packbits", start_bit=1).to_json())
 
 
 def test_R136_null_is_as_good_as_nothing() -> None:
-    assert read("packbits", first_bit=None, last_bit=None) == read("packbits") == PackBits()
+    assert parse_valid("packbits", first_bit=None, last_bit=None) == parse_valid("packbits") == PackBits()
     assert PackBits().to_json() == {"name": "packbits"}
 
 
@@ -179,7 +179,7 @@ def test_R136_null_is_as_good_as_nothing() -> None:
     ],
 )
 def test_R136_configurations_that_are_refused(configuration: dict[str, Any], place: str) -> None:
-    assert at(refused("packbits", configuration)) == [f".configuration.{place}"]
+    assert paths_of(parse_problems("packbits", configuration)) == [f".configuration.{place}"]
 
 
 def test_R136_arguments_that_are_refused() -> None:
@@ -198,12 +198,12 @@ def test_R136_arguments_that_are_refused() -> None:
     ],
 )
 def test_R136_bits_that_a_type_does_not_have(dtype: str, codec: PackBits, place: str) -> None:
-    assert at(misfits(codec, np.zeros(3, dtype))) == [f".configuration.{place}"]
+    assert paths_of(bind_problems(codec, np.zeros(3, dtype))) == [f".configuration.{place}"]
 
 
 @pytest.mark.parametrize("dtype", ["S3", "V2", "U2", [("a", "i4")], "T"])
 def test_R136_types_that_are_no_numbers(dtype: Any) -> None:
-    assert at(misfits(PackBits(), np.zeros(3, dtype))) == [""]
+    assert paths_of(bind_problems(PackBits(), np.zeros(3, dtype))) == [""]
 
 
 # -- damaged data

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from tests.codecs.bound import at, bind, misfits, read, refused
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of
 
 import omnizarr
 from omnizarr.codecs import Crc32c, Sharding, Zfp
@@ -42,7 +42,7 @@ def wave(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_R139_reversible(shape: tuple[int, ...], dtype: str) -> None:
     array = wave(shape, "i8").view(dtype) if dtype[0] in "mM" else wave(shape, dtype)
-    codec = bind(read("zfp", mode="reversible"), array)
+    codec = bind(parse_valid("zfp", mode="reversible"), array)
     encoded = codec.encode(array)
     assert len(encoded) <= codec.encoded.limit
     found = codec.decode(encoded)
@@ -89,7 +89,7 @@ def test_R139_streams_are_those_of_the_library_without_its_header(
     members: dict[str, Any], arguments: dict[str, Any], dtype: str
 ) -> None:
     array = wave((7, 5, 3), dtype)
-    codec = bind(read("zfp", **members), array)
+    codec = bind(parse_valid("zfp", **members), array)
     stream = bytes(codec.encode(array))
     assert stream == zfpy.compress_numpy(array, write_header=False, **arguments)
     assert not stream.startswith(b"zfp")
@@ -177,23 +177,23 @@ def test_R139_expert_streams_are_read(shape: tuple[int, ...], dtype: str) -> Non
     array = wave(shape, dtype)
     accuracy = bind(Zfp("fixed_accuracy", tolerance=0.05), array)
     stream = accuracy.encode(array)
-    found = bind(read("zfp", **EXPERT), array).decode(stream)
+    found = bind(parse_valid("zfp", **EXPERT), array).decode(stream)
     assert found.tobytes() == accuracy.decode(stream).tobytes()
     precision = bind(Zfp("fixed_precision", precision=11), array)
     stream = precision.encode(array)
-    expert = read("zfp", mode="expert", minbits=1, maxbits=2**32 - 1, maxprec=11, minexp=-1074)
+    expert = parse_valid("zfp", mode="expert", minbits=1, maxbits=2**32 - 1, maxprec=11, minexp=-1074)
     assert bind(expert, array).decode(stream).tobytes() == precision.decode(stream).tobytes()
     bits = 8 * 4 ** max(1, len(shape))
     rate = bind(Zfp("fixed_rate", rate=8), array)
     stream = rate.encode(array)
-    expert = read("zfp", mode="expert", minbits=bits, maxbits=bits, maxprec=64, minexp=-1074)
+    expert = parse_valid("zfp", mode="expert", minbits=bits, maxbits=bits, maxprec=64, minexp=-1074)
     assert bind(expert, array).decode(stream).tobytes() == rate.decode(stream).tobytes()
 
 
 def test_R139_expert_streams_are_not_written() -> None:
     array = wave((4, 4), "f4")
     with pytest.raises(CodecError, match="zfpy cannot compress in the mode `expert`"):
-        bind(read("zfp", **EXPERT), array).encode(array)
+        bind(parse_valid("zfp", **EXPERT), array).encode(array)
     with pytest.raises(MetadataError, match="zfpy cannot compress in the mode `expert`"):
         omnizarr.create_array(
             omnizarr.MemoryStore(), shape=(4,), dtype="f4", serializer={"name": "zfp", "configuration": EXPERT}
@@ -242,7 +242,7 @@ def test_R139_an_array_of_an_expert_can_be_opened_and_read() -> None:
     ],
 )
 def test_R139_configurations_that_are_refused(configuration: dict[str, Any], places: list[str]) -> None:
-    assert at(refused("zfp", configuration)) == [f".configuration.{place}" for place in places]
+    assert paths_of(parse_problems("zfp", configuration)) == [f".configuration.{place}" for place in places]
 
 
 def test_R139_arguments_that_are_refused() -> None:
@@ -253,7 +253,7 @@ def test_R139_arguments_that_are_refused() -> None:
 
 @pytest.mark.parametrize("members", [{"minbits": 0}, {"minbits": 20, "maxbits": 19}, {"maxprec": 0}])
 def test_R139_limits_of_an_expert_that_no_block_keeps(members: dict[str, Any]) -> None:
-    assert at(misfits(read("zfp", **{**EXPERT, **members}), wave((4,), "f4"))) == [".configuration"]
+    assert paths_of(bind_problems(parse_valid("zfp", **{**EXPERT, **members}), wave((4,), "f4"))) == [".configuration"]
 
 
 @pytest.mark.parametrize(("dtype", "fewest"), [("f4", 9), ("f8", 12), ("i4", 1), ("i8", 1), ("f2", 9), ("u1", 1)])
@@ -263,7 +263,7 @@ def test_R139_rates_that_leave_too_few_bits_to_a_block(dtype: str, fewest: int, 
     array = wave((9,) * ndim, dtype)
     values = 4 ** (ndim or 1)
     for rate in (0, 1e-9, (fewest - 0.51) / values):
-        ((place, message),) = misfits(Zfp("fixed_rate", rate=rate), array)
+        ((place, message),) = bind_problems(Zfp("fixed_rate", rate=rate), array)
         assert place == ".configuration.rate"
         assert f"at least {fewest} bits per block" in message
     codec = bind(Zfp("fixed_rate", rate=fewest / values), array)
@@ -277,22 +277,26 @@ def test_R139_an_expert_who_leaves_too_few_bits_to_a_block(dtype: str, fewest: i
     for minexp, bits in ((-1074, fewest), (-1075, reversible)):
         bind(ZfpExpert(1, bits, 64, minexp), wave((9,), dtype))
         if bits > 1:
-            assert at(misfits(ZfpExpert(1, bits - 1, 64, minexp), wave((9,), dtype))) == [".configuration.maxbits"]
+            assert paths_of(bind_problems(ZfpExpert(1, bits - 1, 64, minexp), wave((9,), dtype))) == [
+                ".configuration.maxbits"
+            ]
 
 
 @pytest.mark.parametrize("codec", [Zfp(), ZfpExpert(1, 100, 64, -5)])
 def test_R139_more_than_four_dimensions(codec: Any) -> None:
-    assert misfits(codec, np.zeros((1,) * 5, "f4")) == [("", "codec `zfp`: expected at most 4 dimensions, found 5")]
+    assert bind_problems(codec, np.zeros((1,) * 5, "f4")) == [
+        ("", "codec `zfp`: expected at most 4 dimensions, found 5")
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["?", "c8", "S3", "V2", [("a", "f4")]])
 def test_R139_types_that_zfp_does_not_take(dtype: Any) -> None:
-    assert at(misfits(Zfp(), np.zeros(3, dtype))) == [""]
+    assert paths_of(bind_problems(Zfp(), np.zeros(3, dtype))) == [""]
 
 
 @pytest.mark.parametrize("name", ["zarrs.zfp", "https://codec.zarrs.dev/array_to_bytes/zfp"])
 def test_R139_older_names_of_zarrs(name: str) -> None:
-    assert read(name, mode="reversible", write_header=False) == Zfp()
+    assert parse_valid(name, mode="reversible", write_header=False) == Zfp()
 
 
 # -- damaged data

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.codecs.bound import at, bind, misfits, read, refused
+from tests.codecs.binding import bind, bind_problems, parse_problems, parse_valid, paths_of
 
 import omnizarr
 from omnizarr.codecs import Blosc, Bytes, ByteSpec, Conditional, Crc32c, Gzip, Sharding, Zstd
@@ -30,7 +30,7 @@ def codec(*codecs: Any, size: int | None = 200, **members: Any) -> Any:
 
 
 def test_R137_the_header_says_which_codecs_were_applied() -> None:
-    found = bind(read("conditional", codecs=[SHUFFLE, GZIP, CRC32C]), ByteSpec(8, 8))
+    found = bind(parse_valid("conditional", codecs=[SHUFFLE, GZIP, CRC32C]), ByteSpec(8, 8))
     plain = bytes(range(8))
     shuffled = bytes([0, 4, 1, 5, 2, 6, 3, 7])
     assert bytes(found.decode(b"\0" + plain)) == plain
@@ -43,7 +43,7 @@ def test_R137_the_header_says_which_codecs_were_applied() -> None:
 
 @pytest.mark.parametrize(("codecs", "length"), [(0, 0), (1, 1), (8, 1), (9, 2), (17, 3)])
 def test_R137_the_header_has_a_bit_for_each_codec_and_fills_bytes(codecs: int, length: int) -> None:
-    found = bind(read("conditional", codecs=[CRC32C] * codecs), ByteSpec(4, 4))
+    found = bind(parse_valid("conditional", codecs=[CRC32C] * codecs), ByteSpec(4, 4))
     assert bytes(found.decode(bytes(length) + b"abcd")) == b"abcd"
     assert len(codec(*[Crc32c()] * codecs, size=4, decision="never_apply").encode(b"abcd")) == length + 4
 
@@ -59,11 +59,11 @@ def test_R137_bits_count_from_the_first_byte_on() -> None:
 
 
 def test_R137_a_longer_header_leaves_room_for_more_codecs() -> None:
-    found = read("conditional", codecs=[GZIP], header_bits=24)
+    found = parse_valid("conditional", codecs=[GZIP], header_bits=24)
     assert found.configuration()["header_bits"] == 24
     encoded = bytes(bind(found, ByteSpec(200, 200)).encode(NOISE))
     assert encoded == bytes(3) + NOISE
-    later = read("conditional", codecs=[GZIP, CRC32C], header_bits=24)
+    later = parse_valid("conditional", codecs=[GZIP, CRC32C], header_bits=24)
     assert bytes(bind(later, ByteSpec(200, 200)).decode(encoded)) == NOISE
 
 
@@ -141,11 +141,11 @@ def test_any_bytes_come_back(data: bytes, codecs: tuple[Any, ...]) -> None:
     ],
 )
 def test_R137_configurations_that_are_refused(configuration: dict[str, Any], places: list[str]) -> None:
-    assert at(refused("conditional", configuration)) == [f".configuration.{place}" for place in places]
+    assert paths_of(parse_problems("conditional", configuration)) == [f".configuration.{place}" for place in places]
 
 
 def test_A42_the_codec_of_the_registrys_example_is_not_registered() -> None:
-    found = refused("conditional", {"codecs": [{"name": "shuffle", "configuration": {"element_size": 4}}]})
+    found = parse_problems("conditional", {"codecs": [{"name": "shuffle", "configuration": {"element_size": 4}}]})
     assert found == [(".configuration.codecs[0].name", "unknown codec `shuffle`")]
 
 
@@ -170,12 +170,12 @@ def test_codecs_may_be_named() -> None:
 
 
 def test_what_does_not_fit_within_is_told_with_its_place() -> None:
-    found = misfits(Conditional((Shuffle(4), Shuffle(3))), ByteSpec(200, 200))
-    assert at(found) == [".configuration.codecs[1].configuration.elementsize"]
+    found = bind_problems(Conditional((Shuffle(4), Shuffle(3))), ByteSpec(200, 200))
+    assert paths_of(found) == [".configuration.codecs[1].configuration.elementsize"]
 
 
 def test_it_may_stand_within_itself() -> None:
-    nested = read("conditional", codecs=[{"name": "conditional", "configuration": {"codecs": [GZIP]}}])
+    nested = parse_valid("conditional", codecs=[{"name": "conditional", "configuration": {"codecs": [GZIP]}}])
     assert bytes(bind(nested, ByteSpec(200, 200)).decode(b"\1\0" + DULL)) == DULL
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from tests.codecs.numcodecs_.binding import array_codec, bytes_codec, made, objects, problems_of, spec_of
+from tests.codecs.binding import bind_array, bind_bytes, config_problems, from_config, object_array, spec_of
 
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import ChunkSpec
@@ -31,7 +31,7 @@ def arrays(dtype: str) -> st.SearchStrategy[npt.NDArray[Any]]:
 def compare(config: dict[str, Any], array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Checks that numcodecs does the same, both ways, and gives what is decoded."""
     theirs = numcodecs.get_codec(config)
-    ours = array_codec(config, array)
+    ours = bind_array(config, array)
     before = array.tobytes()
     encoded = ours.encode(array)
     assert array.tobytes() == before
@@ -43,7 +43,7 @@ def compare(config: dict[str, Any], array: npt.NDArray[Any]) -> npt.NDArray[Any]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says what overflows; the format has no word for it
         try:
-            stored = array.dtype if (decoded_as := made(config).decoded_dtype) is None else decoded_as
+            stored = array.dtype if (decoded_as := from_config(config).decoded_dtype) is None else decoded_as
             written = np.asarray(theirs.encode(np.ascontiguousarray(array, stored).reshape(array.shape)))
             read = np.asarray(theirs.decode(written))
         except (OverflowError, ValueError):
@@ -69,7 +69,7 @@ def test_delta_of_spans_of_time_has_no_room_for_NaT() -> None:
     assert compare({"id": "delta", "dtype": "<m8[s]"}, spans).tobytes() == spans.tobytes()
     spans[1] = "NaT"
     with pytest.raises(CodecError, match="NaT"):
-        array_codec({"id": "delta", "dtype": "<m8[s]"}, spans).encode(spans)
+        bind_array({"id": "delta", "dtype": "<m8[s]"}, spans).encode(spans)
 
 
 @given(
@@ -84,7 +84,7 @@ def test_fixedscaleoffset(draw: st.DataObject, scale: float, offset: float) -> N
 
 def test_fixedscaleoffset_with_an_offset_that_the_type_has_not() -> None:
     array = np.array([250, 3], "u1")
-    codec = array_codec({"id": "fixedscaleoffset", "scale": 1, "offset": -1000, "dtype": "u1", "astype": "<u2"}, array)
+    codec = bind_array({"id": "fixedscaleoffset", "scale": 1, "offset": -1000, "dtype": "u1", "astype": "<u2"}, array)
     assert codec.encode(array).tolist() == [1250, 1003]
     assert codec.decode(codec.encode(array)).tolist() == [250, 3]
 
@@ -106,7 +106,7 @@ def test_bitround(draw: st.DataObject) -> None:
 def test_bitround_keeps_nan() -> None:
     """In numcodecs the rounding of a mantissa of ones carries into the exponent and the sign."""
     bits = np.array([0x7FFFFFFF, 0x7FC00000, 0xFFFFFFFF, 0x7F800001, 0x7F800000], "u4")
-    encoded = array_codec({"id": "bitround", "keepbits": 3}, bits.view("f4")).encode(bits.view("f4"))
+    encoded = bind_array({"id": "bitround", "keepbits": 3}, bits.view("f4")).encode(bits.view("f4"))
     assert np.isnan(encoded).tolist() == [True, True, True, True, False]
     theirs = np.asarray(numcodecs.BitRound(3).encode(bits.view("f4"))).view("f4")
     assert not np.isnan(theirs[0])
@@ -122,7 +122,7 @@ def test_astype(draw: st.DataObject, order: str) -> None:
 
 def test_astype_takes_text_that_is_a_number() -> None:
     array = np.array(["12", "7"], "U2")
-    codec = array_codec({"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<U2"}, array)
+    codec = bind_array({"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<U2"}, array)
     assert codec.encode(array).tolist() == [12, 7]
     assert codec.decode(codec.encode(array)).tolist() == ["12", "7"]
     with pytest.raises(CodecError, match="invalid literal"):
@@ -146,13 +146,13 @@ def test_categorize(draw: st.DataObject, astype: str) -> None:
 def test_categorize_takes_whatever_holds_strings() -> None:
     config = {"id": "categorize", "labels": ["a", "b"], "dtype": "|O", "astype": "|u1"}
     items = ["b", "a", "none of them", None, 7, ["a"], ""]
-    array = objects(items)
-    codec = array_codec(config, array)
+    array = object_array(items)
+    codec = bind_array(config, array)
     assert codec.encode(array).tolist() == [2, 1, 0, 0, 0, 0, 0]
     assert codec.decode(np.array([2, 1, 0, 3, 255, 1, 0], "u1")).tolist() == ["b", "a", "", "", "", "a", ""]
     assert np.asarray(numcodecs.get_codec(config).encode(array[:4])).tolist() == [2, 1, 0, 0]
     strings = np.array(["b", "x"], np.dtypes.StringDType())
-    decoded = array_codec(config, strings).decode(array_codec(config, strings).encode(strings))
+    decoded = bind_array(config, strings).decode(bind_array(config, strings).encode(strings))
     assert decoded.tolist() == ["b", ""]
     assert decoded.dtype == strings.dtype
 
@@ -160,18 +160,18 @@ def test_categorize_takes_whatever_holds_strings() -> None:
 def test_categorize_with_more_labels_than_numbers() -> None:
     array = np.array(["7"], "U3")
     config = {"id": "categorize", "labels": [str(number) for number in range(300)], "dtype": "<U3"}
-    assert array_codec(config, array).decode(np.array([8], "u1")).tolist() == ["7"]
+    assert bind_array(config, array).decode(np.array([8], "u1")).tolist() == ["7"]
     with pytest.raises(CodecError, match="300 labels are too many"):
-        array_codec(config, array).encode(array)
+        bind_array(config, array).encode(array)
 
 
 def test_arrays_of_any_layout_are_taken_in_c_order() -> None:
     array = np.arange(12, dtype="i4").reshape(3, 4)
     for other in (np.asfortranarray(array), array[::-1][::-1], np.repeat(array, 2, axis=1)[:, ::2]):
-        encoded = array_codec({"id": "delta", "dtype": "<i4"}, array).encode(other)
+        encoded = bind_array({"id": "delta", "dtype": "<i4"}, array).encode(other)
         assert encoded.tolist() == [[0, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
         assert (
-            array_codec({"id": "delta", "dtype": "<i4"}, array).decode(np.asfortranarray(encoded)).tolist()
+            bind_array({"id": "delta", "dtype": "<i4"}, array).decode(np.asfortranarray(encoded)).tolist()
             == array.tolist()
         )
 
@@ -179,29 +179,29 @@ def test_arrays_of_any_layout_are_taken_in_c_order() -> None:
 def test_elements_are_taken_for_the_type_in_the_configuration() -> None:
     """As numcodecs does, which looks at bytes; times are often stored so."""
     times = np.array(["2020-01-01", "2020-01-03"], "M8[D]")
-    codec = array_codec({"id": "delta", "dtype": "<i8"}, times)
+    codec = bind_array({"id": "delta", "dtype": "<i8"}, times)
     assert codec.encode(times).tolist() == [18262, 2]
     assert codec.decode(codec.encode(times)).tolist() == times.tolist()
     truths = np.array([True, False, True])
-    codec = array_codec({"id": "delta", "dtype": "|u1"}, truths)
+    codec = bind_array({"id": "delta", "dtype": "|u1"}, truths)
     assert codec.decode(np.array([1, 2, 0], "u1")).tolist() == [True, True, True]
     assert codec.decode(np.array([1, 2, 0], "u1")).view("u1").tolist() == [1, 1, 1]
 
 
 def test_the_byte_orders_of_the_configuration_can_be_asked_for() -> None:
-    delta = made({"id": "delta", "dtype": ">i4", "astype": "<i2"})
+    delta = from_config({"id": "delta", "dtype": ">i4", "astype": "<i2"})
     assert (delta.decoded_dtype.str, delta.encoded_dtype.str) == (">i4", "<i2")
-    scaled = made({"id": "fixedscaleoffset", "scale": 2, "offset": 0, "dtype": ">f8", "astype": ">i2"})
+    scaled = from_config({"id": "fixedscaleoffset", "scale": 2, "offset": 0, "dtype": ">f8", "astype": ">i2"})
     assert (scaled.decoded_dtype.str, scaled.encoded_dtype.str) == (">f8", ">i2")
-    quantized = made({"id": "quantize", "digits": 2, "dtype": ">f8", "astype": ">f4"})
+    quantized = from_config({"id": "quantize", "digits": 2, "dtype": ">f8", "astype": ">f4"})
     assert (quantized.decoded_dtype.str, quantized.encoded_dtype.str) == (">f8", ">f4")
-    cast = made({"id": "astype", "encode_dtype": ">i2", "decode_dtype": "<i4"})
+    cast = from_config({"id": "astype", "encode_dtype": ">i2", "decode_dtype": "<i4"})
     assert (cast.decoded_dtype.str, cast.encoded_dtype.str) == ("<i4", ">i2")
-    packed = made({"id": "packbits"})
+    packed = from_config({"id": "packbits"})
     assert (packed.decoded_dtype.str, packed.encoded_dtype.str) == ("|b1", "|u1")
-    rounded = made({"id": "bitround", "keepbits": 2})
+    rounded = from_config({"id": "bitround", "keepbits": 2})
     assert (rounded.decoded_dtype, rounded.encoded_dtype) == (None, None)  # what comes, goes
-    named = made({"id": "categorize", "labels": [], "dtype": "|O", "astype": ">u2"})
+    named = from_config({"id": "categorize", "labels": [], "dtype": "|O", "astype": ">u2"})
     assert (named.decoded_dtype, named.encoded_dtype.str) == (None, ">u2")
 
 
@@ -224,7 +224,7 @@ def test_the_byte_orders_of_the_configuration_can_be_asked_for() -> None:
     ],
 )
 def test_types_that_do_not_fit(config: dict[str, Any], dtype: str, message: str) -> None:
-    ((_, found),) = problems_of(config, ChunkSpec((4,), np.dtype(dtype), np.zeros((), dtype)))
+    ((_, found),) = config_problems(config, ChunkSpec((4,), np.dtype(dtype), np.zeros((), dtype)))
     assert message in found
 
 
@@ -232,16 +232,19 @@ def test_types_that_do_not_fit(config: dict[str, Any], dtype: str, message: str)
 def test_packbits_that_are_damaged(data: list[int]) -> None:
     array = np.zeros(5, "?")
     with pytest.raises(CodecError):
-        array_codec({"id": "packbits"}, array).decode(np.array(data, "u1"))
+        bind_array({"id": "packbits"}, array).decode(np.array(data, "u1"))
 
 
 def test_a_fill_value_goes_along_as_it_is() -> None:
     spec = ChunkSpec((2,), np.dtype("f8"), np.array(7.0))
-    codec = made({"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<f8"}).bind(spec, "$", Problems())
+    codec = from_config({"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<f8"}).bind(spec, "$", Problems())
     assert codec.encoded.fill == np.array(7, "i2")
     assert codec.encoded.fill.dtype == "i2"
     nan = ChunkSpec((2,), np.dtype("f8"), np.array(np.nan))
-    assert made({"id": "delta", "dtype": "<f8", "astype": "<i2"}).bind(nan, "$", Problems()).encoded.fill.dtype == "i2"
+    assert (
+        from_config({"id": "delta", "dtype": "<f8", "astype": "<i2"}).bind(nan, "$", Problems()).encoded.fill.dtype
+        == "i2"
+    )
 
 
 def test_a_type_that_is_left_open_is_the_arrays() -> None:
@@ -285,7 +288,7 @@ def test_a_filter_over_bytes_does_what_numcodecs_does_with_bytes(config: dict[st
     theirs = numcodecs.get_codec(config)
     data = array.tobytes()
     written = np.asarray(theirs.encode(data)).tobytes()
-    filter = made(config)
+    filter = from_config(config)
     for size in (len(data), None):
         codec = FilterOnBytes(filter).bind(bytes_spec(size), "$", Problems())
         assert codec is not None
@@ -308,7 +311,7 @@ def bytes_spec(size: int | None) -> Any:
 @given(data=st.binary(max_size=40))
 def test_any_bytes_behind_bytes(data: bytes) -> None:
     for config in ({"id": "packbits"}, {"id": "delta", "dtype": "<f4", "astype": ">i2"}):
-        codec = FilterOnBytes(made(config)).bind(bytes_spec(None), "$", Problems())
+        codec = FilterOnBytes(from_config(config)).bind(bytes_spec(None), "$", Problems())
         assert codec is not None
         try:
             codec.decode(data)
@@ -318,8 +321,8 @@ def test_any_bytes_behind_bytes(data: bytes) -> None:
 
 def test_filters_that_cannot_stand_behind_bytes() -> None:
     problems = Problems()
-    assert FilterOnBytes(made({"id": "bitround", "keepbits": 3})).bind(bytes_spec(8), "$", problems) is None
-    assert FilterOnBytes(made({"id": "delta", "dtype": "<i4"})).bind(bytes_spec(7), "$", problems) is None
+    assert FilterOnBytes(from_config({"id": "bitround", "keepbits": 3})).bind(bytes_spec(8), "$", problems) is None
+    assert FilterOnBytes(from_config({"id": "delta", "dtype": "<i4"})).bind(bytes_spec(7), "$", problems) is None
     assert [problem.message for problem in problems.found] == [
         "codec `numcodecs.bitround` encodes arrays and cannot follow a codec with bytes as output",
         "codec `numcodecs.delta`: expected whole elements of type <i4, found 7 bytes",
@@ -332,7 +335,7 @@ def test_what_numcodecs_makes_of_a_chain_in_which_a_filter_follows_upon_bytes() 
     theirs: Any = np.frombuffer(data, "<i2")
     for config in chain:
         theirs = numcodecs.get_codec(config).encode(theirs)
-    shuffled = bytes_codec(chain[0], 200).encode(data)
-    over = FilterOnBytes(made(chain[1])).bind(bytes_spec(200), "$", Problems())
+    shuffled = bind_bytes(chain[0], 200).encode(data)
+    over = FilterOnBytes(from_config(chain[1])).bind(bytes_spec(200), "$", Problems())
     assert over is not None
-    assert over.encode(shuffled) == bytes_codec(chain[2], 200).decode(theirs)
+    assert over.encode(shuffled) == bind_bytes(chain[2], 200).decode(theirs)

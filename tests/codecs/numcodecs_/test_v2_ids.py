@@ -13,7 +13,7 @@ import numcodecs.abc
 import numcodecs.registry
 import numpy as np
 import pytest
-from tests.codecs.numcodecs_.binding import made, spec_of
+from tests.codecs.binding import from_config, spec_of
 
 from omnizarr._json import Problems
 from omnizarr.codecs import Blosc, Bytes, Crc32c, Gzip, Transpose, Zstd, codec_of, codecs, parse_codecs
@@ -122,26 +122,26 @@ CORE: list[tuple[dict[str, Any], Codec]] = [
 
 @pytest.mark.parametrize(("config", "codec"), CORE, ids=str)
 def test_where_the_core_stores_the_same_it_is_the_cores_codec(config: dict[str, Any], codec: Codec) -> None:
-    assert made(config) == codec
+    assert from_config(config) == codec
     assert config_of(codec) == config
 
 
 def test_missing_members_have_the_defaults_of_numcodecs() -> None:
-    assert made({"id": "zlib"}) == family.Zlib(1)
-    assert made({"id": "gzip"}) == Gzip(1)
-    assert made({"id": "zstd"}) == Zstd(0)
-    assert made({"id": "blosc"}) == Blosc(shuffle="shuffle")
-    assert made({"id": "shuffle"}) == family.Shuffle(4)
-    assert made({"id": "crc32"}) == family.Crc32("start")
-    assert made({"id": "crc32", "location": None}) == family.Crc32("start")
-    assert made({"id": "crc32c"}) == Crc32c()
-    assert made({"id": "delta", "dtype": "<i4"}) == family.Delta("<i4", "<i4")
+    assert from_config({"id": "zlib"}) == family.Zlib(1)
+    assert from_config({"id": "gzip"}) == Gzip(1)
+    assert from_config({"id": "zstd"}) == Zstd(0)
+    assert from_config({"id": "blosc"}) == Blosc(shuffle="shuffle")
+    assert from_config({"id": "shuffle"}) == family.Shuffle(4)
+    assert from_config({"id": "crc32"}) == family.Crc32("start")
+    assert from_config({"id": "crc32", "location": None}) == family.Crc32("start")
+    assert from_config({"id": "crc32c"}) == Crc32c()
+    assert from_config({"id": "delta", "dtype": "<i4"}) == family.Delta("<i4", "<i4")
 
 
 def test_numbers_that_other_releases_wrote() -> None:
-    assert made({"id": "zstd", "level": 99}) == Zstd(22)
-    assert made({"id": "gzip", "level": -1}) == Gzip(6)
-    assert made({"id": "lz4", "acceleration": -3}) == family.Lz4(-3)
+    assert from_config({"id": "zstd", "level": 99}) == Zstd(22)
+    assert from_config({"id": "gzip", "level": -1}) == Gzip(6)
+    assert from_config({"id": "lz4", "acceleration": -3}) == family.Lz4(-3)
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
@@ -149,9 +149,9 @@ def test_config_of_is_undone_by_codec_from_config(codec: Any) -> None:
     config = config_of(codec)
     assert config is not None
     if codec.id in ("blosc", "zstd", "gzip"):
-        assert made(config) == codec.core
+        assert from_config(config) == codec.core
     else:
-        assert made(config) == codec
+        assert from_config(config) == codec
 
 
 def test_codecs_that_numcodecs_has_not() -> None:
@@ -250,7 +250,7 @@ def test_the_hint_for_an_unknown_id() -> None:
 
 def test_bare_lzma_with_filters_that_do_not_exist() -> None:
     problems = Problems()
-    codec = made({"id": "lzma", "format": 3, "filters": [{"id": 999}]})
+    codec = from_config({"id": "lzma", "format": 3, "filters": [{"id": 999}]})
     assert codec.bind(ByteSpec(5, 5), "$.compressor", problems) is None
     assert problems.found[0].path == "$.compressor.configuration.filters"
 
@@ -374,7 +374,7 @@ def _reverse() -> Any:
 @pytest.mark.usefixtures("_reverse")
 def test_what_is_registered_with_numcodecs_can_be_used() -> None:
     config = {"id": Reverse.codec_id, "mark": 7}
-    codec = made(config)
+    codec = from_config(config)
     assert codec == Foreign(config)
     assert config_of(codec) == config
     assert pickle.loads(pickle.dumps(codec)) == codec
@@ -403,5 +403,5 @@ def test_behind_an_array_they_see_its_shape_and_byte_order() -> None:
 @pytest.mark.usefixtures("_reverse")
 def test_what_they_refuse_is_a_problem() -> None:
     problems = Problems()
-    assert made({"id": Reverse.codec_id, "mark": -1}).bind(ByteSpec(3, 3), "$.compressor", problems) is None
+    assert from_config({"id": Reverse.codec_id, "mark": -1}).bind(ByteSpec(3, 3), "$.compressor", problems) is None
     assert "no negative marks" in problems.found[0].message

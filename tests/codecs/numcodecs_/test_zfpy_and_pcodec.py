@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.codecs.numcodecs_.binding import array_codec, made, problems_of
+from tests.codecs.binding import bind_array, config_problems, from_config
 
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.codecs.numcodecs_ import pcodec_, zfpy_
@@ -53,7 +53,7 @@ def floats(dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
 def test_as_numcodecs_has_it(config: dict[str, Any], shape: tuple[int, ...], dtype: str) -> None:
     array = (floats("f8", shape) * 10).astype(dtype)
     theirs = numcodecs.get_codec(config)
-    ours = array_codec(config, array)
+    ours = bind_array(config, array)
     written = bytes(theirs.encode(array))
     assert bytes(ours.encode(np.asfortranarray(array))) == written
     assert len(written) <= ours.encoded.limit
@@ -68,14 +68,14 @@ def test_as_numcodecs_has_it(config: dict[str, Any], shape: tuple[int, ...], dty
 @pytest.mark.parametrize("dtype", ["u2", "u4", "u8", "i2", "f2"])
 def test_further_types_of_pcodec(dtype: str) -> None:
     array = (floats("f8", (30,)) * 10).astype("i2").astype(dtype)
-    codec = array_codec({"id": "pcodec"}, array)
+    codec = bind_array({"id": "pcodec"}, array)
     assert codec.decode(codec.encode(array)).tobytes() == array.tobytes()
 
 
 def test_arrays_without_dimensions() -> None:
     for config in EXACT:
         array = np.array(1.5)
-        codec = array_codec(config, array)
+        codec = bind_array(config, array)
         assert codec.decode(codec.encode(array)).shape == ()
         assert codec.decode(codec.encode(array)) == 1.5
 
@@ -83,7 +83,7 @@ def test_arrays_without_dimensions() -> None:
 def test_zfp_of_a_flattened_chunk_is_read() -> None:
     array = floats("f8", (6, 5))
     flat = numcodecs.get_codec({"id": "zfpy"}).encode(array.reshape(-1))
-    assert array_codec({"id": "zfpy"}, array).decode(flat).tobytes() == array.tobytes()
+    assert bind_array({"id": "zfpy"}, array).decode(flat).tobytes() == array.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_zfp_of_a_flattened_chunk_is_read() -> None:
     ],
 )
 def test_types_and_shapes_that_do_not_fit(config: dict[str, Any], dtype: str, shape: tuple[int, ...]) -> None:
-    ((_, message),) = problems_of(config, ChunkSpec(shape, np.dtype(dtype), np.zeros((), dtype)))
+    ((_, message),) = config_problems(config, ChunkSpec(shape, np.dtype(dtype), np.zeros((), dtype)))
     assert f"codec `numcodecs.{config['id']}`: expected" in message
 
 
@@ -110,29 +110,29 @@ def test_rates_that_leave_too_few_bits_to_a_block_or_too_many(dtype: str, fewest
     spec = ChunkSpec((9,) * ndim, np.dtype(dtype), np.zeros((), dtype))
     values = 4 ** (ndim or 1)
     for rate in (0, 1e-9, (fewest - 0.51) / values, 32769 / values, 1e300, 2**70):
-        ((place, message),) = problems_of({"id": "zfpy", "mode": 2, "rate": rate}, spec)
+        ((place, message),) = config_problems({"id": "zfpy", "mode": 2, "rate": rate}, spec)
         assert place == "$.configuration.rate"
         assert f"expected {fewest} to 32768 bits per block" in message
     array = np.ones(spec.shape, dtype)
     for rate in (fewest / values, 32768 / values):
-        codec = array_codec({"id": "zfpy", "mode": 2, "rate": rate}, array)
+        codec = bind_array({"id": "zfpy", "mode": 2, "rate": rate}, array)
         assert codec.decode(codec.encode(array)).shape == spec.shape
 
 
 @pytest.mark.parametrize("config", [*EXACT, *LOSSY], ids=name)
 def test_another_chunk_than_expected(config: dict[str, Any]) -> None:
     array = floats("f8", (10, 10))
-    data = array_codec(config, array).encode(array)
+    data = bind_array(config, array).encode(array)
     for dtype, shape in (("f4", (10, 10)), ("i8", (10, 10)), ("f8", (10, 9)), ("f8", (10, 11)), ("f8", (1,))):
         with pytest.raises(CodecError):
-            array_codec(config, np.zeros(shape, dtype)).decode(data)
+            bind_array(config, np.zeros(shape, dtype)).decode(data)
 
 
 @pytest.mark.parametrize("config", [*EXACT, *LOSSY], ids=name)
 @given(noise=st.binary(max_size=30), draw=st.data())
 def test_any_bytes_give_a_chunk_or_our_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
     array = floats("f4", (9, 7))
-    codec = array_codec(config, array)
+    codec = bind_array(config, array)
     good = bytes(codec.encode(array))
     at = draw.draw(st.integers(0, len(good)))
     for data in (noise, good[:at], good[:at] + noise, good[:at] + noise + good[at + len(noise) :]):
@@ -144,15 +144,15 @@ def test_any_bytes_give_a_chunk_or_our_error(config: dict[str, Any], noise: byte
 
 def test_a_header_of_zfp_that_lies_takes_no_memory() -> None:
     array = floats("f8", (8,))
-    good = bytearray(array_codec({"id": "zfpy"}, array).encode(array))
+    good = bytearray(bind_array({"id": "zfpy"}, array).encode(array))
     good[4:11] = (0xFFFFFFFFFFF << 8 | good[4]).to_bytes(7, "little")  # very many elements
-    rates = bytearray(array_codec({"id": "zfpy"}, array).encode(array))
+    rates = bytearray(bind_array({"id": "zfpy"}, array).encode(array))
     rates[10:18] = (0xF | 0xFFFFFFFFFFFFFFFF << 4 & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")  # of many bits each
     tracemalloc.start()
     try:
         for data in (good, rates):
             with pytest.raises(CodecError):
-                array_codec({"id": "zfpy"}, array).decode(data)
+                bind_array({"id": "zfpy"}, array).decode(data)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
@@ -160,10 +160,10 @@ def test_a_header_of_zfp_that_lies_takes_no_memory() -> None:
 
 def test_configurations_are_those_of_numcodecs() -> None:
     for config in (*EXACT, *LOSSY):
-        found = {"id": config["id"], **made(config).to_config()}
+        found = {"id": config["id"], **from_config(config).to_config()}
         assert found == numcodecs.get_codec(config).get_config()
         assert list(found) == list(numcodecs.get_codec(config).get_config())
-        assert made(found) == made(config)
+        assert from_config(found) == from_config(config)
 
 
 @pytest.mark.parametrize(("id", "module"), [("zfpy", zfpy_), ("pcodec", pcodec_)])
@@ -173,7 +173,7 @@ def test_without_the_library(id: str, module: Any, monkeypatch: pytest.MonkeyPat
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, id, None)
     array = np.zeros(4)
-    codec = array_codec({"id": id}, array)  # looking at an array needs none
+    codec = bind_array({"id": id}, array)  # looking at an array needs none
     for work in (lambda: codec.encode(array), lambda: codec.decode(b"zfp\5" + bytes(20))):
         with pytest.raises(MissingDependencyError, match=f"codec `numcodecs.{id}` needs the package `{id}`"):
             work()
