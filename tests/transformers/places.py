@@ -1,4 +1,4 @@
-"""What the tests of storage transformers share: the chunk keys of the drafts, and arrays to stand below."""
+"""Shared by the tests of storage transformers: chunk key encodings, array places, and shards as bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NONE = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class BackwardKeys(ChunkKeys):
-    """Somebody's own encoding, which says no more than it must: the last dimension comes first."""
+    """A minimal third-party encoding: the last dimension comes first."""
 
     name: ClassVar[str] = "backward"
 
@@ -30,8 +30,8 @@ class BackwardKeys(ChunkKeys):
         return "/".join(["k", *reversed(parts)])
 
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
-        found = DefaultKeys("/").coordinates("c" + key[1:], ndim) if key[:1] == "k" else None
-        return None if found is None else found[::-1]
+        coordinates = DefaultKeys("/").coordinates("c" + key[1:], ndim) if key[:1] == "k" else None
+        return None if coordinates is None else coordinates[::-1]
 
 
 ENCODINGS: tuple[ChunkKeys, ...] = (
@@ -51,11 +51,11 @@ def place(rank: int = 2, prefix: str = "data/root/foo/baz/", keys: ChunkKeys = E
 
 
 def index_of(shard: bytes, count: int) -> list[tuple[int, int]]:
-    """The entries of the index of a shard."""
+    """The entries of a shard's index."""
     numbers = struct.unpack(f"<{2 * count}Q", shard[len(shard) - 16 * count :])
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def shard_of(*entries: tuple[int, int], data: bytes = b"") -> bytes:
-    """A shard by hand: its chunks' bytes and the entries of its index."""
+    """A shard from the bytes of its chunks and the entries of its index."""
     return data + b"".join(struct.pack("<QQ", *entry) for entry in entries)

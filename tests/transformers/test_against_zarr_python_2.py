@@ -1,4 +1,4 @@
-"""zarr-python 2 could try out the drafts and their sharding: it reads our shards, and we read its."""
+"""Shards of the drafts, exchanged with zarr-python 2, which supported them experimentally."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.transformers.places import DraftKeys, index_of
 from omnizarr.store import LocalStore
 from omnizarr.transformers import ArrayPlace, ShardingTransformer
 
-# Its reader of metadata looks into a module of its tests, which need what is not installed: a stand-in serves it.
+# Its metadata reader imports a module of its tests, whose dependencies are not installed. A stub replaces it.
 START = """
     import os, sys, types, warnings
     os.environ.update(ZARR_V3_EXPERIMENTAL_API="1", ZARR_V3_SHARDING="1")
@@ -41,10 +41,10 @@ READ = """
 """
 
 
-def ask(program: str, *arguments: str) -> bytes:
+def run(program: str, *arguments: str) -> bytes:
     environment = find("zarr2")
     if environment is None or "zarr2" not in environment.libraries:
-        pytest.skip("zarr-python 2 is not there; `make peers` brings it")
+        pytest.skip("zarr-python 2 is not installed; run `make peers`")
     code = textwrap.dedent(START) + textwrap.dedent(program)
     done = subprocess.run([environment.python, "-c", code, *arguments], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
@@ -52,8 +52,8 @@ def ask(program: str, *arguments: str) -> bytes:
 
 
 @pytest.mark.parametrize("separator", ["/", "."])
-def test_S67_S68_shards_go_both_ways(separator: str, tmp_path: Path) -> None:
-    ask(WRITE, str(tmp_path), separator)
+def test_S67_S68_both_libraries_read_shards_of_the_other(separator: str, tmp_path: Path) -> None:
+    run(WRITE, str(tmp_path), separator)
     expected = np.arange(1, 64, dtype="<u2").reshape(7, 9)
     expected[2:4, 0:2] = 500
     inner = LocalStore(tmp_path)
@@ -74,4 +74,4 @@ def test_S67_S68_shards_go_both_ways(separator: str, tmp_path: Path) -> None:
     store.erase(place.prefix + place.chunk_keys.key((0, 1)))
     expected[0:2, 0:2] = 1000
     expected[0:2, 2:4] = 0
-    assert np.array_equal(np.frombuffer(ask(READ, str(tmp_path)), "<u2").reshape(7, 9), expected)
+    assert np.array_equal(np.frombuffer(run(READ, str(tmp_path)), "<u2").reshape(7, 9), expected)

@@ -1,4 +1,4 @@
-"""The cache: it answers what it knows, forgets what is written, stays within its bounds, and is a store."""
+"""The memory cache: it returns cached values, drops written ones, keeps its size limit, and is a store."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cached(max_bytes: int = 100_000) -> tuple[RecordingStore, CacheStore]:
 
 
 @pytest.mark.smoke
-def test_what_was_read_is_not_asked_for_again() -> None:
+def test_a_cached_value_is_not_requested_again() -> None:
     record, store = cached()
     for _ in range(3):
         assert store.get("k") == b"0123456789"
@@ -69,13 +69,13 @@ def test_what_was_read_is_not_asked_for_again() -> None:
     assert [call[:2] for call in record.calls] == [("get", "k"), ("get", "absent")]
 
 
-def test_parts_are_remembered_too_and_batches_ask_for_the_rest() -> None:
+def test_parts_are_cached_and_batches_request_the_rest() -> None:
     record, store = cached()
     for _ in range(2):
         assert store.get("k", (2, 3)) == b"234"
     assert record.methods() == ["get"]
     assert store.get_partial_values([("other", None), ("k", (2, 3)), ("k", (0, 1))]) == [b"abc", b"234", b"0"]
-    assert record.calls[-1].key == ("other", "k", "k")  # parts of one key are asked for together
+    assert record.calls[-1].key == ("other", "k", "k")  # parts of one key are requested together
     assert sorted(store.get_each([("other", None), ("k", (5, 1))])) == [(0, b"abc"), (1, b"5")]
     assert record.calls[-1][:2] == ("get_each", ("k",))
     record.reset()
@@ -98,7 +98,7 @@ def test_parts_are_remembered_too_and_batches_ask_for_the_rest() -> None:
         lambda store: (store.inner.set("k", b"new"), store.lock(["k"]).__enter__()),
     ],
 )
-def test_what_is_written_is_forgotten(write: Callable[[CacheStore], Any]) -> None:
+def test_a_write_drops_the_cached_value(write: Callable[[CacheStore], Any]) -> None:
     store = MemoryCache().wrap(MemoryStore())
     store.set("k", b"old")
     assert (store.get("k"), store.get("k", (0, 2))) == (b"old", b"ol")
@@ -106,7 +106,7 @@ def test_what_is_written_is_forgotten(write: Callable[[CacheStore], Any]) -> Non
     assert (store.get("k"), store.get("k", (0, 2))) == (b"new", b"ne")
 
 
-def test_a_failed_write_is_forgotten_too() -> None:
+def test_a_failed_write_drops_the_cached_value() -> None:
     class Torn(WrapperStore):
         def set(self, key: str, value: Any) -> None:
             self.inner.set(key, value)
@@ -119,7 +119,7 @@ def test_a_failed_write_is_forgotten_too() -> None:
     assert store.get("k") == b"x"
 
 
-def test_a_read_that_a_write_overtakes_is_not_remembered() -> None:
+def test_a_value_read_during_a_write_is_not_cached() -> None:
     asked, go_on = threading.Event(), threading.Event()
 
     class Slow(WrapperStore):
@@ -153,8 +153,8 @@ WRITES: dict[str, Callable[[Store], Any]] = {
 
 
 @pytest.mark.parametrize("method", WRITES)
-def test_what_was_remembered_is_not_given_beside_what_takes_its_place(method: str) -> None:
-    """A reader who has the index of a shard from the cache, and a chunk from the new shard, would not notice."""
+def test_a_batch_does_not_mix_cached_and_new_values(method: str) -> None:
+    """A reader with the index of the old shard and a chunk of the new one could not detect it."""
     found: list[Any] = []
 
     def watched(act: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,12 +185,12 @@ def test_what_was_remembered_is_not_given_beside_what_takes_its_place(method: st
         whole,
         *((None, None) if whole is None else (b"ne", b"e")),
     ]
-    assert store.held_bytes == 0  # what was read meanwhile is not known to last
+    assert store.held_bytes == 0  # values read meanwhile may be outdated
     assert store.get("k") == store.get("k") == whole
     assert store.held_bytes > 0
 
 
-def test_the_shards_behind_a_cache_are_of_one_state() -> None:
+def test_a_shard_behind_a_cache_is_read_in_one_state() -> None:
     found = []
 
     class Watched(WrapperStore):
@@ -212,8 +212,8 @@ def test_the_shards_behind_a_cache_are_of_one_state() -> None:
 
 
 @pytest.mark.parametrize("method", ["get_partial_values", "get_each"])
-def test_parts_that_are_asked_for_together_are_of_one_state(method: str) -> None:
-    """It does not hear of other writers, but what it gives must not be half of one state and half of another."""
+def test_parts_of_one_request_have_one_state(method: str) -> None:
+    """The cache does not notice other writers, but must not mix two states in one result."""
     _, store = cached()
     assert (store.get("k", (-2, None)), store.get("k", (0, 2))) == (b"89", b"01")
     store.inner.set("k", b"abcdefghij")
@@ -222,10 +222,10 @@ def test_parts_that_are_asked_for_together_are_of_one_state(method: str) -> None
         enumerate(store.get_partial_values(requests)) if method == "get_partial_values" else store.get_each(requests)
     )
     assert found == {0: b"ef", 1: b"ij"}
-    assert store.get("k", (0, 2)) == b"ab"  # that there was another writer is known now
+    assert store.get("k", (0, 2)) == b"ab"  # the other writer has been detected
 
 
-def test_the_shards_of_another_writer_are_of_one_state() -> None:
+def test_a_shard_of_another_writer_is_read_in_one_state() -> None:
     inner = MemoryStore()
     place = ArrayPlace("", (4,), (1,), DraftKeys())
     store = ShardingTransformer((2,)).wrap(MemoryCache().wrap(inner), place)
@@ -238,12 +238,12 @@ def test_the_shards_of_another_writer_are_of_one_state() -> None:
     assert target == b"other"
 
 
-def test_it_keeps_within_its_bounds() -> None:
+def test_it_keeps_its_size_limit() -> None:
     record, store = cached(3000)
     record.inner.set_each([(f"c/{number}", bytes(500)) for number in range(10)])
     for number in range(10):
         store.get(f"c/{number}")
-        store.get("c/0", (0, 500))  # what is asked for again and again stays
+        store.get("c/0", (0, 500))  # recently used values stay
         assert 0 < store.held_bytes <= 3000
     record.reset()
     store.get("c/9")
@@ -262,14 +262,14 @@ def test_it_keeps_within_its_bounds() -> None:
     assert nothing.held_bytes == 0
 
 
-def test_a_part_does_not_keep_the_whole_in_memory() -> None:
+def test_a_cached_part_does_not_keep_the_whole_value_in_memory() -> None:
     inner = MemoryStore()
     inner.set("k", bytes(10_000))
     store = MemoryCache(1000).wrap(inner)
     assert type(store.get("k", (0, 10))) is bytes
 
 
-def test_what_is_remembered_stays_behind_in_a_pickle(tmp_path: Path) -> None:
+def test_a_pickle_does_not_contain_cached_values(tmp_path: Path) -> None:
     store = MemoryCache().wrap(LocalStore(tmp_path))
     store.set("k", b"x")
     store.get("k")
@@ -291,12 +291,12 @@ def test_its_configuration() -> None:
             MemoryCache(size)  # type: ignore[arg-type]
 
 
-def test_S63_it_is_no_part_of_a_document() -> None:
+def test_S63_it_is_not_written_to_a_document() -> None:
     assert not MemoryCache.layout
     assert find_transformer(MemoryCache.name) is None
 
 
-def test_an_array_over_it() -> None:
+def test_an_array_with_a_cache() -> None:
     record = RecordingStore(MemoryStore())
     data = np.arange(100)
     place = ArrayPlace("", (100,), (10,), DefaultKeys())

@@ -1,5 +1,5 @@
-"""A sharded store behaves like a dict of chunks, whatever is asked of it, however its chunks are named, and however
-many transformers stand on each other. What must hold beside that: only whole shards are stored, and no empty ones."""
+"""A sharded store behaves like a dict of chunks for all operations, key encodings and stacks of transformers. It stores
+only whole shards, and no empty ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SOME = st.lists(st.integers(0, 10**6), min_size=1, max_size=8)
 
 
 class Sharded(RuleBasedStateMachine):
-    """The store, and the dict that it must resemble."""
+    """The store, and a dict as its model."""
 
     @initialize(
         keys=st.sampled_from(ENCODINGS),
@@ -180,8 +180,8 @@ class Sharded(RuleBasedStateMachine):
             assert keys == [key for key in below if "/" not in key[len(prefix) :]]
             assert prefixes == sorted(prefixes)
             deep = [key for key in below if "/" in key[len(prefix) :]]
-            # S76: a prefix of shards stands for those of all chunks that could lie in them. What else lies below it is
-            # listed there, but nobody looks whether there is anything but shards.
+            # S76: a prefix of shards represents the prefixes of all chunks that they could contain. Other keys below it
+            # are listed there, but the store does not check whether there are any.
             alone = [key for key in deep if not self.is_among_shards(key)]
             real = {prefix + key[len(prefix) :].split("/")[0] + "/" for key in alone}
             assert real <= set(prefixes)
@@ -190,7 +190,7 @@ class Sharded(RuleBasedStateMachine):
                 assert any(chunk.startswith(name) for chunk in neighbours)
 
     def is_among_shards(self, key: str) -> bool:
-        """Whether it is no chunk's, but lies where shards could lie."""
+        """Whether `key` is not the key of a chunk, but below a prefix that shards could have."""
         keys, rank, top = self.place.chunk_keys, self.place.rank, self.place.prefix
         rest = key.removeprefix(top)
         if not key.startswith(top) or keys.coordinates(rest, rank) is not None:
@@ -199,7 +199,7 @@ class Sharded(RuleBasedStateMachine):
         return any(keys.leading(step, rank) for step in steps)
 
     def neighbours(self) -> set[str]:
-        """The keys of all chunks that could lie in shards that hold something."""
+        """The keys of all chunks that could be in the shards that exist."""
         found = set()
         keys, rank = self.place.chunk_keys, self.place.rank
         for chunk in self.model:
@@ -215,12 +215,12 @@ class Sharded(RuleBasedStateMachine):
         return found
 
     @invariant()
-    def everything_is_there(self) -> None:
+    def all_keys_are_listed(self) -> None:
         if hasattr(self, "store"):
             assert sorted(self.store.list()) == sorted(self.model)
 
     @invariant()
-    def what_is_stored_are_whole_shards(self) -> None:
+    def stored_values_are_whole_shards(self) -> None:
         if not hasattr(self, "store") or self.stacked:
             return
         count = 1
@@ -237,7 +237,7 @@ class Sharded(RuleBasedStateMachine):
                 assert shard is not None
                 present = [entry for entry in index_of(shard, count) if entry[0] != 2**64 - 1]
                 assert present
-                assert sum(size for _, size in present) + 16 * count == len(shard)  # nothing is kept that is not used
+                assert sum(size for _, size in present) + 16 * count == len(shard)  # a shard has no unused bytes
                 chunks += len(present)
         assert chunks == sum(key in self.chunks for key in self.model)
 

@@ -1,5 +1,5 @@
-"""The sharding transformer: its configuration, its shards by the specification's own examples, how often it asks, and
-what it does with shards that are damaged or change while they are read."""
+"""The sharding transformer: configuration, shards of the specification's examples, number of requests, and shards that
+are damaged or change while they are read."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_S65_there_is_a_number_for_each_dimension() -> None:
         "http://purl.org/zarr/spec/storage-transformers/sharding/1.0/",
     ],
 )
-def test_A3_every_spelling_is_found(uri: str) -> None:
+def test_A3_every_uri_of_documents_is_found(uri: str) -> None:
     assert find_transformer(uri, "indexed") is ShardingTransformer
     assert find_transformer(uri, "other") is None
     assert find_transformer(uri) is None
@@ -143,7 +143,7 @@ def test_S65_shards_start_at_multiples() -> None:
         assert index_of(bytes(inner.get(shard) or b""), 64)[0] == (0, 5)
 
 
-def test_S68_A11_the_index_has_16_bytes_for_each_chunk() -> None:
+def test_S68_A11_the_index_has_16_bytes_per_chunk() -> None:
     inner = MemoryStore()
     sharded(inner, 32, 2).set(FOO + "c0/0", b"")
     assert inner.size(FOO + "c0/0") == 1024
@@ -207,7 +207,7 @@ def test_S66_A2_other_keys_pass_through() -> None:
     assert sorted(store.list()) == sorted(others)
 
 
-def test_S66_other_keys_may_lie_among_those_of_chunks() -> None:
+def test_S66_other_keys_may_be_among_those_of_chunks() -> None:
     inner = MemoryStore()
     store = sharded(inner, 2, 2)
     store.set_each([(FOO + "c3/0", b"chunk"), (FOO + "c3/notes", b"1"), (FOO + "c3/more/notes", b"2")])
@@ -219,7 +219,7 @@ def test_S66_other_keys_may_lie_among_those_of_chunks() -> None:
     assert list(inner.list()) == []
 
 
-# -- how often the store below is asked
+# -- requests to the store below
 
 
 def recorded(*counts: int, inner: Store | None = None) -> tuple[RecordingStore, ShardedStore]:
@@ -227,7 +227,7 @@ def recorded(*counts: int, inner: Store | None = None) -> tuple[RecordingStore, 
     return record, sharded(record, *counts)
 
 
-def test_S71_two_batches_however_much_is_asked() -> None:
+def test_S71_a_read_takes_two_batches() -> None:
     record, store = recorded(2, 2)
     keys = [f"{FOO}c{row}/{column}" for row in range(6) for column in range(6)]
     store.set_each([(key, key.encode()) for key in keys if key != FOO + "c3/3"])
@@ -248,7 +248,7 @@ def test_S71_two_batches_however_much_is_asked() -> None:
     assert record.methods() == ["get_partial_values", "get_each"]
 
 
-def test_S71_what_is_not_there_costs_one_batch() -> None:
+def test_S71_a_read_of_absent_chunks_takes_one_batch() -> None:
     record, store = recorded(2, 2)
     store.set(FOO + "c0/0", b"x")
     record.reset()
@@ -265,7 +265,7 @@ def test_S71_what_is_not_there_costs_one_batch() -> None:
     assert record.requests == 2
 
 
-def test_S72_a_shard_whose_chunks_are_all_given_is_not_read() -> None:
+def test_S72_a_shard_that_is_fully_written_is_not_read() -> None:
     record, store = recorded(2, 2)
     keys = [f"{FOO}c{row}/{column}" for row in range(2) for column in range(2)]
     for value in (b"old", b"new!"):
@@ -275,7 +275,7 @@ def test_S72_a_shard_whose_chunks_are_all_given_is_not_read() -> None:
     assert [store.get(key) for key in keys] == [b"new!"] * 4
 
 
-def test_S72_only_chunks_that_stay_are_read() -> None:
+def test_S72_only_unchanged_chunks_are_read() -> None:
     record, store = recorded(2, 2)
     keys = [f"{FOO}c{row}/{column}" for row in range(2) for column in range(2)]
     store.set_each([(keys[0], b"a"), (keys[1], b"bb")])
@@ -285,7 +285,7 @@ def test_S72_only_chunks_that_stay_are_read() -> None:
     assert record.calls[2].range == ((1, 2), (-64, None))
     record.reset()
     store.set_each([(keys[0], b"A"), (keys[1], b"B"), (keys[2], b"C")])
-    assert record.methods() == ["lock", "get_partial_values", "set_each"]  # nothing stays
+    assert record.methods() == ["lock", "get_partial_values", "set_each"]  # no chunk is unchanged
     assert [store.get(key) for key in keys] == [b"A", b"B", b"C", None]
 
 
@@ -313,7 +313,7 @@ def test_S73_erasing_all_chunks_of_a_shard_reads_nothing() -> None:
     assert "set_each" not in record.methods()
     assert list(store.list()) == [FOO + "c2"]
     store.erase(FOO + "c2")
-    assert list(record.inner.list()) == []  # the last chunk takes the shard with it
+    assert list(record.inner.list()) == []  # erasing the last chunk erases the shard
 
 
 def test_S74_a_prefix_that_cuts_through_shards() -> None:
@@ -328,7 +328,7 @@ def test_S74_a_prefix_that_cuts_through_shards() -> None:
     assert sorted(inner.list()) == [FOO + "c0/0", FOO + "c0/1"]
 
 
-def test_S74_whole_shards_go_by_one_request() -> None:
+def test_S74_whole_shards_are_erased_by_one_request() -> None:
     record, store = recorded(1, 2)
     store.set_each([(f"{FOO}c{row}/{column}", b"x") for row in range(3) for column in range(4)])
     for prefix in (FOO + "c1/", FOO, "data/", "/"):
@@ -338,7 +338,7 @@ def test_S74_whole_shards_go_by_one_request() -> None:
         assert not [key for key in store.list() if key.startswith(prefix.removeprefix("/"))]
 
 
-def test_S75_list_prefix_asks_only_for_the_shards_it_needs() -> None:
+def test_S75_list_prefix_reads_only_the_shards_it_needs() -> None:
     record, store = recorded(2, 2)
     store.set_each([(f"{FOO}c{row}/{column}", b"x") for row in range(6) for column in (0, 1, 5)])
     record.reset()
@@ -373,11 +373,11 @@ def test_S76_list_dir_verifies_keys_and_not_prefixes() -> None:
     assert own.list_dir("own/k/5/") == (["own/k/5/2"], [])
 
 
-# -- writers beside writers, and readers beside writers
+# -- concurrent writers and readers
 
 
 @pytest.mark.parametrize("kind", ["memory", "files"])
-def test_many_threads_lose_nothing(kind: str, tmp_path: Path) -> None:
+def test_concurrent_writes_lose_nothing(kind: str, tmp_path: Path) -> None:
     store = sharded(MemoryStore() if kind == "memory" else LocalStore(tmp_path), 4, 2)
     shared = FOO + "c0/9"
     started = threading.Barrier(4)
@@ -403,7 +403,7 @@ def test_many_threads_lose_nothing(kind: str, tmp_path: Path) -> None:
     }
 
 
-def test_a_lock_is_that_of_the_shard() -> None:
+def test_locking_a_chunk_locks_its_shard() -> None:
     record, store = recorded(2)
     with store.lock([FOO + "c0", FOO + "c1", "other"]):
         assert sorted(record.calls[0].key) == [FOO + "c0", "other"]
@@ -416,7 +416,7 @@ def test_a_lock_is_that_of_the_shard() -> None:
 
 
 class Replaced(WrapperStore):
-    """Replaces a value behind the reader's back, whenever an index was read."""
+    """Replaces a value after each read of an index."""
 
     def __init__(self, inner: Store, values: list[bytes]) -> None:
         super().__init__(inner)
@@ -438,7 +438,7 @@ class Replaced(WrapperStore):
 
 
 @pytest.mark.parametrize("method", ["get", "get_into", "set"])
-def test_a_shard_that_is_replaced_while_it_is_read_is_noticed(method: str) -> None:
+def test_a_shard_replaced_during_a_read_is_detected(method: str) -> None:
     inner = MemoryStore()
     inner.set(FOO + "c0", shard_of((0, 3), (3, 3), data=b"oldOLD"))
     other = shard_of((4, 3), (0, 3), data=b"NEW?new")
@@ -455,7 +455,7 @@ def test_a_shard_that_is_replaced_while_it_is_read_is_noticed(method: str) -> No
 
 
 @pytest.mark.parametrize("gone", ["shard", "chunk"])
-def test_a_shard_or_a_chunk_that_goes_while_it_is_read(gone: str) -> None:
+def test_a_shard_or_a_chunk_erased_during_a_read(gone: str) -> None:
     class Vanishing(Replaced):
         def replace(self, requests: Any) -> None:
             if self.values and gone == "shard":
@@ -473,7 +473,7 @@ def test_a_shard_or_a_chunk_that_goes_while_it_is_read(gone: str) -> None:
     assert store().get_into(FOO + "c0", 0, memoryview(bytearray(3))) is None
 
 
-def test_a_shard_that_changes_all_the_time_is_an_error() -> None:
+def test_a_shard_that_changes_at_every_read_is_an_error() -> None:
     inner = MemoryStore()
 
     class Restless(Replaced):
@@ -528,7 +528,7 @@ def test_a_damaged_shard_is_a_clear_error(damage: str, kind: str, tmp_path: Path
             act()
         assert caught.value.key == FOO + "c0"
         assert FOO + "c0" in str(caught.value)
-    store.set_each([(FOO + "c0", b"new"), (FOO + "c1", b"shard")])  # this is how to mend it
+    store.set_each([(FOO + "c0", b"new"), (FOO + "c1", b"shard")])  # writing all chunks repairs it
     assert store.get(FOO + "c1") == b"shard"
 
 
@@ -541,7 +541,7 @@ def error_of(act: Callable[[], object]) -> StoreError | None:
 
 
 @given(st.binary(max_size=70))
-def test_any_bytes_give_values_or_our_own_error(data: bytes) -> None:
+def test_any_bytes_give_values_or_a_store_error(data: bytes) -> None:
     inner = MemoryStore()
     inner.set(FOO + "c0", data)
     store = sharded(inner, 3)
@@ -559,7 +559,7 @@ def test_any_bytes_give_values_or_our_own_error(data: bytes) -> None:
         assert error is None or error.key == FOO + "c0"
 
 
-def test_chunks_that_lie_on_each_other_do_not_grow_a_shard_without_bounds() -> None:
+def test_overlapping_chunks_do_not_grow_a_shard_without_bounds() -> None:
     inner = MemoryStore()
     inner.set(FOO + "c0", shard_of(*[(0, 1000)] * 64, data=bytes(1000)))
     store = sharded(inner, 64)
@@ -568,7 +568,7 @@ def test_chunks_that_lie_on_each_other_do_not_grow_a_shard_without_bounds() -> N
     assert store.size(FOO + "c63") == 1000
 
 
-def test_an_index_that_is_too_large_is_refused_before_memory_is_taken() -> None:
+def test_an_index_that_is_too_large_is_refused_before_memory_is_allocated() -> None:
     store = sharded(MemoryStore(), 2**40, 2**40)
     for act in (
         lambda: store.get(FOO + "c0/0"),
@@ -581,8 +581,8 @@ def test_an_index_that_is_too_large_is_refused_before_memory_is_taken() -> None:
     assert list(store.list()) == []
 
 
-def test_S76_a_shard_of_very_many_chunks_is_looked_into() -> None:
-    """Prefixes for all that it could hold would be more than anybody can take."""
+def test_S76_the_index_of_a_shard_with_very_many_chunks_is_read() -> None:
+    """Prefixes for all chunks that it could contain would not fit in memory."""
     inner = MemoryStore()
     inner.set(FOO + "c0/0", shard_of((0, 1), *[(NONE, NONE)] * 19_999, data=b"x"))
     assert sharded(inner, 20_000, 1).list_dir(FOO) == ([], [FOO + "c0/"])
@@ -601,7 +601,7 @@ def test_a_failing_write_leaves_the_shard_as_it_was() -> None:
     with pytest.raises(StoreError, match="full"):
         store.set(FOO + "c1", b"y")
     assert sharded(inner, 2).get(FOO + "c0") == b"x"
-    with store.lock([FOO + "c0"]):  # which is free again
+    with store.lock([FOO + "c0"]):  # the lock is free again
         pass
 
 
@@ -635,7 +635,7 @@ def test_equality_names_and_pickles(tmp_path: Path) -> None:
 
 
 class TestBesideChunks(StoreSuite):
-    """All keys of the suite pass through."""
+    """No key of the suite is a chunk."""
 
     pickled_is_equal = False
 
@@ -644,8 +644,8 @@ class TestBesideChunks(StoreSuite):
 
 
 class TestAmongChunks(StoreSuite):
-    """Some keys of the suite are chunks here. With one chunk along the first dimension, S76 lists no more than there
-    is."""
+    """Some keys of the suite are chunks. With one chunk along the first dimension, S76 lists only existing
+    prefixes."""
 
     def make_store(self, tmp_path: Path) -> Store:
         return sharded(LocalStore(tmp_path), 1, 2, prefix="a/b/", keys=DefaultKeys("/"))
@@ -675,7 +675,7 @@ class OneKey(V2Keys):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("inner", [MemoryStore, lambda: SlowStore(MemoryStore(), 0)], ids=["memory", "remote"])
-def test_the_codec_reads_what_the_transformer_wrote_and_back(inner: Any) -> None:
+def test_codec_and_transformer_read_shards_of_each_other(inner: Any) -> None:
     data = np.arange(7 * 9, dtype="u2").reshape(7, 9)
     store = inner()
     transformer = ShardingTransformer((2, 3))
@@ -699,7 +699,7 @@ def test_the_codec_reads_what_the_transformer_wrote_and_back(inner: Any) -> None
     assert np.array_equal(z[...], data + 1)
 
 
-def test_two_of_them_on_each_other() -> None:
+def test_shards_of_shards() -> None:
     inner = MemoryStore()
     stack = [ShardingTransformer((2,)), ShardingTransformer((3,))]
     store = wrap_all(inner, stack, place(1))

@@ -1,4 +1,4 @@
-"""Transformers of other people: registered by a URI or a name, stacked in the order of the list, given at open."""
+"""Third-party transformers: registered by URI or name, stacked in the order of the list, given at open."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ PLACE = ArrayPlace("data/foo/", (20,), (5,), DefaultKeys())
 
 
 class Marked(Store):
-    """Appends a letter to what is written, and takes it off again. It says no more than it must: the contract's own
-    fallbacks do the rest."""
+    """Appends a letter to written values and removes it on reading. It implements only what a store must."""
 
     def __init__(self, inner: Store, letter: bytes) -> None:
         self.inner = inner
@@ -101,7 +100,7 @@ def test_transformers_of_packages_are_found_by_entry_points() -> None:
 
 
 @pytest.mark.smoke
-def test_S63_R122_the_first_of_the_list_is_next_to_the_array() -> None:
+def test_S63_R122_the_first_transformer_is_next_to_the_array() -> None:
     inner = MemoryStore()
     store = wrap_all(inner, [Marking("a"), Marking("b"), Marking("c")], PLACE)
     store.set("data/foo/c/0", b"x")
@@ -110,7 +109,7 @@ def test_S63_R122_the_first_of_the_list_is_next_to_the_array() -> None:
     assert wrap_all(inner, [], PLACE) is inner
 
 
-def test_what_is_given_at_open_comes_before_what_is_stored() -> None:
+def test_transformers_given_at_open_come_before_stored_ones() -> None:
     inner = MemoryStore()
     store = array_store(inner, PLACE, [ShardingTransformer((2,))], [MemoryCache()])
     assert isinstance(store, CacheStore)
@@ -119,21 +118,21 @@ def test_what_is_given_at_open_comes_before_what_is_stored() -> None:
     assert array_store(inner, PLACE) is inner
 
 
-def test_S63_what_changes_the_layout_cannot_be_given_at_open() -> None:
+def test_S63_transformers_that_change_the_layout_cannot_be_given_at_open() -> None:
     for runtime in (ShardingTransformer((2,)), Marking("a")):
         with pytest.raises(ArgumentError, match="changes what is stored"):
             array_store(MemoryStore(), PLACE, (), [runtime])
 
 
-def test_each_sees_the_chunks_that_the_one_above_passes_on() -> None:
+def test_each_transformer_receives_the_chunks_of_the_one_above() -> None:
     seen: list[Any] = []
 
-    class Curious(Marking):
+    class Recording(Marking):
         def wrap(self, store: Store, place: ArrayPlace) -> Store:
             seen.append(place)
             return store
 
-    stack = [Curious("a"), ShardingTransformer((2,)), Curious("b"), ShardingTransformer((2,)), Curious("c")]
+    stack = [Recording("a"), ShardingTransformer((2,)), Recording("b"), ShardingTransformer((2,)), Recording("c")]
     wrap_all(MemoryStore(), stack, PLACE)
     assert [place.chunk_shape for place in seen] == [(20,), (10,), (5,)]
     assert {(place.prefix, place.shape, place.rank) for place in seen} == {("data/foo/", (20,), 1)}
@@ -146,7 +145,7 @@ def test_a_place_has_a_prefix() -> None:
         ArrayPlace("data/foo", (), (), DefaultKeys())
 
 
-def test_most_have_nothing_against_an_array() -> None:
+def test_a_transformer_accepts_every_array_by_default() -> None:
     problems = Problems()
     Marking("a").check((1, 2, 3), "$", problems)
     assert not problems
@@ -165,10 +164,8 @@ STACKS: dict[str, list[StorageTransformer]] = {
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("kind", ["memory", "files"])
-def test_S63_threads_that_write_into_one_shard_lose_nothing(
-    stack: str, cached: bool, kind: str, tmp_path: Path
-) -> None:
-    """Each has a handle of its own and writes parts of chunks; the document names all transformers."""
+def test_S63_concurrent_writes_to_one_shard_lose_nothing(stack: str, cached: bool, kind: str, tmp_path: Path) -> None:
+    """Each thread has its own handle and writes parts of chunks. The document names all transformers."""
     store: Store = MemoryStore() if kind == "memory" else LocalStore(tmp_path)
     omnizarr.create_array(
         store, shape=32, dtype="u2", chunks=2, zarr_format="3-draft-2022", storage_transformers=STACKS[stack]
