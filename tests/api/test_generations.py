@@ -1,4 +1,4 @@
-"""Opening, creating and copying across generations: what is not said is taken from what is there."""
+"""Opening, creating and copying nodes in every generation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ HIERARCHIES = GENERATIONS[1:]
 DRAFTS = GENERATIONS[2:4]
 
 
-def made(place: Any, zarr_format: Any) -> omnizarr.Group:
-    root = omnizarr.create_group(place, zarr_format=zarr_format)
+def made(store: Any, zarr_format: Any) -> omnizarr.Group:
+    root = omnizarr.create_group(store, zarr_format=zarr_format)
     root.create_array("a/b", data=[1, 2])
     return root
 
@@ -31,7 +31,7 @@ def made(place: Any, zarr_format: Any) -> omnizarr.Group:
 
 @pytest.mark.parametrize("mode", ["a", "w", "w-"])
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_what_is_created_in_a_hierarchy_is_of_its_generation(zarr_format: Any, mode: Any) -> None:
+def test_a_new_node_has_the_generation_of_its_hierarchy(zarr_format: Any, mode: Any) -> None:
     root = made(None, zarr_format)
     assert omnizarr.open_group(root.store, path="a/new", mode=mode).zarr_format == zarr_format
     assert omnizarr.open(root.store, path="n/e/w", mode=mode, data=[1]).zarr_format == zarr_format
@@ -43,7 +43,7 @@ def test_what_is_created_in_a_hierarchy_is_of_its_generation(zarr_format: Any, m
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_a_new_root_is_of_v3_unless_said_otherwise(zarr_format: Any) -> None:
+def test_a_new_root_is_v3_by_default(zarr_format: Any) -> None:
     assert omnizarr.open({}, mode="w", data=[1]).zarr_format == 3
     assert omnizarr.open({}, mode="a", data=[1], zarr_format=zarr_format).zarr_format == zarr_format
     store: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def test_a_new_root_is_of_v3_unless_said_otherwise(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_a_place_inside_a_hierarchy_may_be_named_by_its_path(tmp_path: Path, zarr_format: Any) -> None:
+def test_a_node_can_be_opened_by_its_own_path(tmp_path: Path, zarr_format: Any) -> None:
     root = made(tmp_path / "x", zarr_format)
     inside = tmp_path / "x" / "a" / "b"
     assert omnizarr.open(inside)[...].tolist() == [1, 2]
@@ -70,7 +70,7 @@ def test_a_place_inside_a_hierarchy_may_be_named_by_its_path(tmp_path: Path, zar
 
 
 @pytest.mark.parametrize("zarr_format", DRAFTS)
-def test_new_nodes_of_a_draft_may_be_named_by_their_path(tmp_path: Path, zarr_format: Any) -> None:
+def test_a_draft_node_can_be_created_by_its_own_path(tmp_path: Path, zarr_format: Any) -> None:
     root = made(tmp_path / "x", zarr_format)
     for number, mode in enumerate(("a", "w", "w-")):
         omnizarr.open(tmp_path / "x" / "a" / f"n{number}", mode=mode, data=[number])  # type: ignore[arg-type]
@@ -78,11 +78,13 @@ def test_new_nodes_of_a_draft_may_be_named_by_their_path(tmp_path: Path, zarr_fo
     assert list(root["a"]) == ["b", "n0", "n1", "n2"]
     assert list(root) == ["a", "g"]
     assert sorted(path.name for path in (tmp_path / "x").iterdir()) == ["data", "meta", "zarr.json"]
-    other = omnizarr.open_group(tmp_path / "x" / "other", mode="w", zarr_format=3)  # who says so begins something else
+    other = omnizarr.open_group(
+        tmp_path / "x" / "other", mode="w", zarr_format=3
+    )  # another generation starts a new hierarchy
     assert (other.path, other.zarr_format) == ("", 3)
 
 
-def test_use_consolidated_is_yes_or_no() -> None:
+def test_use_consolidated_must_be_a_bool() -> None:
     with pytest.raises(ArgumentError, match="`use_consolidated`"):
         omnizarr.open_group({}, use_consolidated=".zmetadata")  # type: ignore[arg-type]
 
@@ -122,7 +124,7 @@ def test_an_array_can_be_copied_into_every_generation(kind: str, old: Any, new: 
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_what_is_like_an_array_is_of_its_generation(zarr_format: Any) -> None:
+def test_like_functions_keep_the_generation(zarr_format: Any) -> None:
     source = omnizarr.create_array(None, data=[[1, 2]], zarr_format=zarr_format, attributes={"a": 1})
     for like in (
         omnizarr.from_array(None, data=source),
@@ -135,7 +137,7 @@ def test_what_is_like_an_array_is_of_its_generation(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_a_copy_into_a_hierarchy_is_of_its_generation(zarr_format: Any) -> None:
+def test_a_copy_has_the_generation_of_its_new_hierarchy(zarr_format: Any) -> None:
     root = made(None, zarr_format)
     source = omnizarr.create_array(None, data=[1, 2], zarr_format=1)
     assert omnizarr.from_array(root.store, name="a/c", data=source).zarr_format == zarr_format
@@ -143,7 +145,7 @@ def test_a_copy_into_a_hierarchy_is_of_its_generation(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", DRAFTS)
-def test_shards_are_copied_where_there_are_any(zarr_format: Any) -> None:
+def test_a_copy_keeps_shards_if_the_generation_has_them(zarr_format: Any) -> None:
     source = omnizarr.create_array(None, data=np.arange(64).reshape(8, 8), chunks=(2, 2), shards=(4, 4))
     copy = omnizarr.from_array(None, data=source, zarr_format=zarr_format)
     assert (copy.chunks, copy.shards) == ((2, 2), (4, 4))
@@ -157,14 +159,14 @@ def test_shards_are_copied_where_there_are_any(zarr_format: Any) -> None:
     assert (whole.chunks, whole[...].tolist()) == ((2, 2), source[...].tolist())
 
 
-def test_what_a_generation_lacks_is_named_with_a_way_out() -> None:
+def test_a_copy_that_loses_something_is_refused_with_a_hint() -> None:
     source = omnizarr.create_array(None, data=[1, 2])
     with pytest.raises(ArgumentError, match="neither zstd nor snappy") as caught:
         omnizarr.from_array(None, data=source, zarr_format=1)
     assert 'compressors="auto"' in str(caught.value)
 
 
-def test_a_copy_does_not_erase_what_it_is_made_of(tmp_path: Path) -> None:
+def test_a_copy_does_not_erase_its_source(tmp_path: Path) -> None:
     made(tmp_path / "x", 3)
     for name in ("x", "x/a", "x/a/b"):
         with pytest.raises(ArgumentError, match="`overwrite` would erase `data`"):
@@ -172,7 +174,7 @@ def test_a_copy_does_not_erase_what_it_is_made_of(tmp_path: Path) -> None:
     assert omnizarr.load(tmp_path / "x" / "a" / "b").tolist() == [1, 2]
 
 
-def test_what_cannot_be_read_can_be_saved_over() -> None:
+def test_save_replaces_an_unreadable_array() -> None:
     store = omnizarr.MemoryStore()
     store.set("zarr.json", b"{")
     with pytest.raises(MetadataError):
@@ -187,7 +189,7 @@ def test_what_cannot_be_read_can_be_saved_over() -> None:
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_caches_can_be_given_in_every_mode(zarr_format: Any) -> None:
     store = RecordingStore(omnizarr.MemoryStore())
-    for mode in ("w", "a", "r+", "r"):  # the first of them creates it
+    for mode in ("w", "a", "r+", "r"):  # the first mode creates the array
         options = {} if mode in ("r", "r+") else {"data": [1, 2]}
         array = omnizarr.open_array(
             store,
@@ -205,7 +207,7 @@ def test_caches_can_be_given_in_every_mode(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_a_cache_of_a_group_is_for_all_its_arrays(zarr_format: Any) -> None:
+def test_all_arrays_of_a_group_share_its_cache(zarr_format: Any) -> None:
     store = RecordingStore(made(None, zarr_format).store)
     for group in (
         omnizarr.open_group(store, storage_transformers=[MemoryCache()]),
@@ -219,7 +221,7 @@ def test_a_cache_of_a_group_is_for_all_its_arrays(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", None])
-def test_what_changes_the_layout_cannot_be_given_when_opening(mode: Any) -> None:
+def test_transformers_that_change_the_layout_are_refused_on_open(mode: Any) -> None:
     store = made(None, "3-draft-2022").store
     for mistake in ([ShardingTransformer((2,))], 3, "cache", [{"extension": "https://example.org"}]):
         for path in ("", "a/b"):
@@ -227,7 +229,7 @@ def test_what_changes_the_layout_cannot_be_given_when_opening(mode: Any) -> None
                 omnizarr.open(store, path=path, mode=mode, storage_transformers=mistake)
 
 
-def test_what_is_allowed_is_allowed_of_what_is_created_too() -> None:
+def test_read_options_also_apply_to_new_nodes() -> None:
     group = omnizarr.open_group(None, mode="w", zarr_format=2, allow_pickle=True)
     omnizarr.create_array(
         group.store, name="p", data=np.array([{1}], object), filters=Pickle(allowed=True), zarr_format=2
@@ -247,7 +249,9 @@ def test_what_is_allowed_is_allowed_of_what_is_created_too() -> None:
         ({"data": [1, 2], "chunks": 2**40}, "max_chunk_bytes"),
     ],
 )
-def test_mistakes_are_found_before_anything_is_written(zarr_format: Any, options: dict[str, Any], word: str) -> None:
+def test_invalid_options_are_refused_before_anything_is_written(
+    zarr_format: Any, options: dict[str, Any], word: str
+) -> None:
     store = omnizarr.MemoryStore()
     given = {} if "data" in options else {"shape": 3, "dtype": "f8"}
     with pytest.raises(ArgumentError, match=word):
@@ -257,25 +261,25 @@ def test_mistakes_are_found_before_anything_is_written(zarr_format: Any, options
 
 @pytest.mark.parametrize("zarr_format", [1, 2, 3])
 @pytest.mark.parametrize("options", [{"extensions": [{"extension": "https://example.org/x"}]}, {"fallback": "<f8"}])
-def test_what_only_the_drafts_have_is_refused_elsewhere(zarr_format: Any, options: dict[str, Any]) -> None:
+def test_options_of_the_drafts_are_refused_in_other_generations(zarr_format: Any, options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match="only the drafts of v3 have extensions"):
         omnizarr.create_array(None, shape=3, dtype="f8", zarr_format=zarr_format, **options)
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS[:3])
-def test_an_undefined_fill_value_is_shown_as_such(zarr_format: Any) -> None:
+def test_info_shows_an_undefined_fill_value(zarr_format: Any) -> None:
     array = omnizarr.create_array(None, shape=3, dtype="f8", fill_value=None, zarr_format=zarr_format)
     assert "Fill value  : undefined" in str(array.info)
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_nothing_is_appended_where_there_is_no_axis(zarr_format: Any) -> None:
+def test_append_to_a_zero_dimensional_array_is_refused(zarr_format: Any) -> None:
     with pytest.raises(ArgumentError, match="without dimensions"):
         omnizarr.create_array(None, data=1.5, zarr_format=zarr_format).append(2)
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_asking_for_another_generation_says_so(zarr_format: Any) -> None:
+def test_opening_with_another_generation_fails_with_a_hint(zarr_format: Any) -> None:
     store = omnizarr.create_array(None, data=[1], zarr_format=zarr_format).store
     for other in set(GENERATIONS) - {zarr_format}:
         with pytest.raises(NodeNotFoundError, match=r"there is no array or group of .*Zarr v") as caught:
@@ -284,11 +288,11 @@ def test_asking_for_another_generation_says_so(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_an_array_that_is_assigned_keeps_its_type(zarr_format: Any) -> None:
+def test_an_assigned_array_keeps_its_data_type(zarr_format: Any) -> None:
     root = made(None, zarr_format)
     for dtype, value in (("M8[s]", "2020-01-01"), ("U3", "abc"), ("f4", 1.5), (bytes, b"ab")):
         if dtype is bytes and zarr_format == "3-draft-2022":
-            continue  # it has no such type
+            continue  # the generation has no such data type
         root.create_array("source", shape=1, dtype=dtype, overwrite=True)[...] = value
         root["copy"] = root["source"]
         assert root["copy"].data_type == root["source"].data_type
@@ -296,7 +300,7 @@ def test_an_array_that_is_assigned_keeps_its_type(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("depth", [-1, "all", 1.5, True])
-def test_depths_are_counted(depth: Any) -> None:
+def test_depth_limits_of_members_and_tree(depth: Any) -> None:
     root = made(None, 3)
     for mistake in (root.members, root.nmembers, root.tree):
         with pytest.raises(ArgumentError, match="expected an integer"):

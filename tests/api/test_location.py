@@ -1,4 +1,4 @@
-"""Places, as users give them."""
+"""The store arguments that users give, and the locations that they resolve to."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_a_path_as_text_or_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             return str(tmp_path / "a.zarr")
 
     monkeypatch.chdir(tmp_path)
-    for place in (tmp_path / "a.zarr", str(tmp_path / "a.zarr"), Location(), "a.zarr", Path("a.zarr")):
-        assert isinstance(omnizarr.open(place), omnizarr.Group)
+    for store in (tmp_path / "a.zarr", str(tmp_path / "a.zarr"), Location(), "a.zarr", Path("a.zarr")):
+        assert isinstance(omnizarr.open(store), omnizarr.Group)
 
 
 def test_a_url(tmp_path: Path) -> None:
@@ -47,14 +47,14 @@ def test_a_dict_holds_the_bytes() -> None:
     assert omnizarr.open(data, path="a") == omnizarr.open(data)["a"]  # type: ignore[index]
 
 
-def test_nothing_is_memory_of_its_own() -> None:
+def test_none_is_a_new_memory_store() -> None:
     one, two = omnizarr.create_group(None), omnizarr.create_group()
     assert one.store != two.store
     one.create_group("a")
     assert list(two) == []
 
 
-def test_memory_with_a_name_is_the_same_everywhere() -> None:
+def test_a_named_memory_url_is_shared() -> None:
     omnizarr.create_array("memory://test-location", data=[1], overwrite=True)
     assert omnizarr.open("memory://test-location")[0] == 1  # type: ignore[index]
     with pytest.raises(KeyError):
@@ -63,24 +63,24 @@ def test_memory_with_a_name_is_the_same_everywhere() -> None:
     assert omnizarr.open("memory://test-location-3", path="a/b")[0] == 2  # type: ignore[index]
 
 
-@pytest.mark.parametrize("place", ["", "moon://bucket/x", "s3://", 3, 2.5, b"bytes", ["a"], object()])
-def test_what_is_no_place(place: Any) -> None:
+@pytest.mark.parametrize("store", ["", "moon://bucket/x", "s3://", 3, 2.5, b"bytes", ["a"], object()])
+def test_objects_that_are_not_stores_are_refused(store: Any) -> None:
     with pytest.raises(LocationError):
-        omnizarr.open(place)
+        omnizarr.open(store)
 
 
-def test_storage_options_belong_to_urls_that_take_them(tmp_path: Path) -> None:
-    for place in (tmp_path, str(tmp_path), tmp_path.as_uri(), omnizarr.MemoryStore(), {}, None, "memory://x"):
+def test_storage_options_need_a_url_that_takes_them(tmp_path: Path) -> None:
+    for store in (tmp_path, str(tmp_path), tmp_path.as_uri(), omnizarr.MemoryStore(), {}, None, "memory://x"):
         with pytest.raises(LocationError, match="storage_options"):
-            omnizarr.open_group(place, storage_options={"key": "secret"})
-        assert omnizarr.open_group(place, storage_options={}).path == ""
+            omnizarr.open_group(store, storage_options={"key": "secret"})
+        assert omnizarr.open_group(store, storage_options={}).path == ""
 
 
 @pytest.mark.parametrize(
     ("start", "hint"),
     [(b"PK\3\4", "zip::"), (b"SQLite format 3\0", "sqlite::"), (b'{"version": 1}', "reference::"), (b"x", "is a file")],
 )
-def test_a_file_where_a_folder_is_meant(tmp_path: Path, start: bytes, hint: str) -> None:
+def test_a_file_in_place_of_a_directory_gets_a_hint(tmp_path: Path, start: bytes, hint: str) -> None:
     (tmp_path / "x.zarr").write_bytes(start)
     with pytest.raises(KeyError) as caught:
         omnizarr.open(tmp_path / "x.zarr")

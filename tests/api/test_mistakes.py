@@ -1,4 +1,4 @@
-"""What a user gets wrong is refused before anything is stored, and nothing is dropped in silence."""
+"""Mistakes of users are refused before anything is stored; no argument is silently ignored."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from omnizarr.store import MemoryStore
 
 
 class Words:
-    """Something like an array whose elements are no numbers."""
+    """An array-like object whose elements are not numbers."""
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.array(["1", "2", "x", "4"])
 
 
-def test_values_that_are_no_numbers_leave_nothing_behind(tmp_path: Path) -> None:
+def test_invalid_values_are_refused_before_the_array_is_created(tmp_path: Path) -> None:
     z = omnizarr.zeros(4, dtype="i4", chunks=1)
     with pytest.raises(ValueError, match="invalid literal"):
         z[...] = Words()
@@ -43,7 +43,7 @@ def test_orthogonal_selection_refuses_masks_of_several_dimensions() -> None:
         z.oindex[np.ones((2, 3), bool)]
 
 
-def test_a_field_is_read_into_an_array_of_its_own_type() -> None:
+def test_out_must_have_the_type_of_the_field() -> None:
     s = omnizarr.array(np.array([(1, 2.5), (3, 4.5)], [("x", "i2"), ("y", "f4")]))
     out = np.zeros(2, "f4")
     assert s.read("y", out=out) is out
@@ -56,14 +56,14 @@ def test_a_field_is_read_into_an_array_of_its_own_type() -> None:
     ("misspelt", "meant"),
     [("mod", "mode"), ("on_corupt", "on_corrupt"), ("use_consolidate", "use_consolidated"), ("cach", "cache")],
 )
-def test_a_misspelt_argument_of_open_is_told_with_the_one_that_is_meant(misspelt: str, meant: str) -> None:
+def test_a_misspelt_argument_of_open_gets_a_suggestion(misspelt: str, meant: str) -> None:
     for opener in (omnizarr.open, omnizarr.open_array, omnizarr.open_group):
         with pytest.raises(ArgumentError, match=f"there is no option `{misspelt}`") as caught:
             opener({}, **{misspelt: "r"})
         assert caught.value.hint == f"did you mean `{meant}`?"
 
 
-def test_options_that_cannot_be_meant_are_refused() -> None:
+def test_contradictory_and_unknown_options_are_refused() -> None:
     for call in (
         lambda: omnizarr.zeros(3, fill_value=5),
         lambda: omnizarr.ones(3, data=[1, 2, 3]),
@@ -79,7 +79,7 @@ def test_options_that_cannot_be_meant_are_refused() -> None:
         group.require_array("a", data=np.arange(5))
 
 
-def test_empty_chunks_are_kept_by_a_handle_that_was_opened_so() -> None:
+def test_write_empty_chunks_applies_to_an_opened_handle() -> None:
     store = MemoryStore()
     omnizarr.create_array(store, shape=4, dtype="i4", chunks=2)
     omnizarr.open_array(store)[...] = 0
@@ -88,7 +88,7 @@ def test_empty_chunks_are_kept_by_a_handle_that_was_opened_so() -> None:
     assert omnizarr.open_array(store).nchunks_initialized == 2
 
 
-def test_saving_does_not_erase_a_group_unasked(tmp_path: Path) -> None:
+def test_saving_an_array_does_not_replace_a_group(tmp_path: Path) -> None:
     omnizarr.save(tmp_path, a=[1], b=[2])
     with pytest.raises(NodeExistsError, match="a group exists"):
         omnizarr.save(tmp_path, [1, 2, 3])
@@ -97,7 +97,7 @@ def test_saving_does_not_erase_a_group_unasked(tmp_path: Path) -> None:
     assert omnizarr.load(tmp_path).tolist() == [4, 5]
 
 
-def test_hints_can_be_followed() -> None:
+def test_following_a_hint_works() -> None:
     store = MemoryStore()
     group = omnizarr.create_group(store)
     group.create_group("a")
@@ -109,8 +109,8 @@ def test_hints_can_be_followed() -> None:
     assert caught.value.hint is None
 
 
-def test_memory_that_is_gone_is_not_taken_for_memory_that_is_new() -> None:
-    """Tokens of dask tell arrays apart, also those in memory that was used before."""
+def test_memory_stores_have_distinct_dask_tokens() -> None:
+    """The dask token of a memory store must differ from that of a deleted one, whose `id` may be reused."""
     tokens = {repr(omnizarr.zeros(3).__dask_tokenize__()) for _ in range(50)}
     assert len(tokens) == 50
     named = omnizarr.create_group("memory://somewhere")
@@ -118,7 +118,7 @@ def test_memory_that_is_gone_is_not_taken_for_memory_that_is_new() -> None:
     assert omnizarr.open_group(named.store.location) == named
 
 
-def test_help_shows_what_a_function_takes() -> None:
+def test_help_shows_the_array_options() -> None:
     import inspect
 
     assert "store" in inspect.signature(omnizarr.zeros).parameters

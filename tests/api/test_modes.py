@@ -1,4 +1,4 @@
-"""Opening: what each mode does where there is nothing, an array, a group or something else."""
+"""Opening: what each mode does with no node, an array, a group, or a node of another kind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> omnizarr.Store:
     return omnizarr.MemoryStore() if request.param == "memory" else omnizarr.LocalStore(tmp_path / "data.zarr")
 
 
-# -- where there is nothing
+# -- no node exists
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", None])
@@ -65,7 +65,7 @@ def test_an_array_needs_a_shape(store: omnizarr.Store) -> None:
     assert list(store.list()) == []
 
 
-def test_options_of_arrays_make_no_group(store: omnizarr.Store) -> None:
+def test_array_options_without_a_shape_are_refused(store: omnizarr.Store) -> None:
     with pytest.raises(ArgumentError, match="chunks, dtype") as caught:
         omnizarr.open(store, mode="w", chunks=3, dtype="int8")
     assert "shape" in (caught.value.hint or "")
@@ -79,10 +79,10 @@ def test_unknown_options_are_refused_even_if_nothing_is_created(store: omnizarr.
         function(store, mode="r", chunk=3)
 
 
-# -- where there is something
+# -- a node exists
 
 
-def test_open_finds_out_what_lies_there(store: omnizarr.Store) -> None:
+def test_open_detects_the_kind_of_node(store: omnizarr.Store) -> None:
     omnizarr.create_array(store, name="g/z", data=[1, 2])
     assert isinstance(omnizarr.open(store), omnizarr.Group)
     z = omnizarr.open(store, path="g/z")
@@ -108,7 +108,7 @@ def test_modes_that_open_what_exists(store: omnizarr.Store, mode: Any) -> None:
     omnizarr.create_group(store, attributes={"x": 1}).create_array("z", data=[1, 2])
     group = omnizarr.open_group(store, mode=mode)
     assert group.attrs == {"x": 1}
-    z = omnizarr.open_array(store, path="z", mode=mode, shape=7, dtype="float64")  # a new one would be so
+    z = omnizarr.open_array(store, path="z", mode=mode, shape=7, dtype="float64")  # only the handle of a new node would
     assert z.shape == (2,)
     z[0] = 9
     group.attrs["y"] = 2
@@ -153,7 +153,7 @@ def test_mode_a_does_not_write_over_what_cannot_be_read(store: omnizarr.Store) -
 
 
 def test_mode_r_never_writes(store: omnizarr.Store) -> None:
-    """Everything that can be reached through such a handle is tried in the tests of groups."""
+    """The tests of groups try everything that can be reached through a read-only handle."""
     omnizarr.create_group(store).create_array("z", data=[1, 2])
     z = omnizarr.open_array(store, path="z", mode="r")
     assert z.read_only
@@ -190,7 +190,7 @@ def test_a_read_only_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
-def test_generations_that_can_be_asked_for(store: omnizarr.Store, zarr_format: Any) -> None:
+def test_zarr_format_values(store: omnizarr.Store, zarr_format: Any) -> None:
     omnizarr.create_array(store, data=[1, 2], zarr_format=zarr_format)
     assert omnizarr.open(store).zarr_format == zarr_format
     assert omnizarr.open(store, zarr_format=zarr_format).zarr_format == zarr_format
@@ -202,8 +202,8 @@ def test_generations_that_can_be_asked_for(store: omnizarr.Store, zarr_format: A
             omnizarr.open(store, zarr_format=wrong)  # type: ignore[arg-type]
 
 
-def test_what_is_of_another_generation_is_not_written_over_unasked(tmp_path: Path) -> None:
-    """A v2 hierarchy keeps its place until somebody asks for it to be replaced."""
+def test_a_node_of_another_generation_is_replaced_only_on_request(tmp_path: Path) -> None:
+    """A v2 hierarchy is kept until the user asks to replace it."""
     (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
     for create in (
         lambda: omnizarr.create_array(tmp_path, shape=3, dtype="i4"),

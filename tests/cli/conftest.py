@@ -1,4 +1,4 @@
-"""A small hierarchy to look at, with a member that cannot be read, and a way to call the program."""
+"""Fixtures: a small hierarchy with an unreadable member, and a function that runs the program."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from omnizarr.cli.program import program
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def location(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`temperature` and `inner/sharded` are arrays; `inner/broken` names a codec and a grid that do not exist."""
-    folder = tmp_path_factory.mktemp("cli") / "data.zarr"
-    group = omnizarr.create_group(folder, attributes={"title": "for tests"})
+    directory = tmp_path_factory.mktemp("cli") / "data.zarr"
+    group = omnizarr.create_group(directory, attributes={"title": "for tests"})
     group.create_array(
         "temperature",
         data=np.arange(12, dtype="float32").reshape(3, 4),
@@ -29,17 +29,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     group.create_array("inner/sharded", shape=(8, 8), dtype="uint16", chunks=(2, 2), shards=(4, 4))[:4, :3] = 7
     group.create_array("inner/broken", shape=3, dtype="int8")
-    document = folder / "inner" / "broken" / "zarr.json"
+    document = directory / "inner" / "broken" / "zarr.json"
     broken = json.loads(document.read_text())
     broken["chunk_grid"]["name"] = "reguler"
     broken["codecs"][-1]["name"] = "zstt"
     document.write_text(json.dumps(broken))
-    return folder
+    return directory
 
 
 @pytest.fixture
 def run() -> Callable[..., Result]:
-    """Calls the program with arguments; `result.output` is what it prints, `result.stderr` its messages."""
+    """Runs the program with arguments; `result.output` is its output, `result.stderr` its messages."""
 
     def call(*arguments: object) -> Result:
         return CliRunner().invoke(program, [str(argument) for argument in arguments], prog_name="omnizarr")

@@ -18,18 +18,18 @@ GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
 HIERARCHIES = GENERATIONS[1:]
 
 
-def made(place: Path, zarr_format: Any) -> Path:
-    root = omnizarr.create_group(place, zarr_format=zarr_format, attributes={"title": "x"})
+def made(location: Path, zarr_format: Any) -> Path:
+    root = omnizarr.create_group(location, zarr_format=zarr_format, attributes={"title": "x"})
     root.create_array("a/b", data=np.arange(6.0).reshape(2, 3), dimension_names=["y", "x"])
-    return place
+    return location
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_hierarchies(run: Run, tmp_path: Path, zarr_format: Any) -> None:
-    place = made(tmp_path / "x", zarr_format)
-    assert run("tree", place).stdout == "/\n└── a\n    └── b (2, 3) float64\n"
-    assert f"Zarr format  : {zarr_format}\n" in run("info", place).stdout
-    for arguments in ((place, "--path", "a/b"), (place / "a" / "b",)):
+    location = made(tmp_path / "x", zarr_format)
+    assert run("tree", location).stdout == "/\n└── a\n    └── b (2, 3) float64\n"
+    assert f"Zarr format  : {zarr_format}\n" in run("info", location).stdout
+    for arguments in ((location, "--path", "a/b"), (location / "a" / "b",)):
         shown = run("info", *arguments, "--complete").stdout
         assert "Dimensions    : y, x\n" in shown
         assert "Chunks stored : 1 of 1\n" in shown
@@ -48,30 +48,30 @@ def test_single_arrays(run: Run, tmp_path: Path, zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [2, "3-draft-2020", 3])
-def test_consolidated_metadata_is_believed_unless_told_otherwise(run: Run, tmp_path: Path, zarr_format: Any) -> None:
-    place = made(tmp_path / "x", zarr_format)
-    before = omnizarr.open_group(place)
-    omnizarr.consolidate_metadata(place)
-    before.create_array("late", data=[1])  # through a handle that does not know of it
-    assert "late" not in run("tree", place).stdout
-    assert "late" in run("tree", place, "--no-consolidated").stdout
-    assert "Consolidated : yes\n" in run("info", place).stdout
-    assert "1 array, " in run("info", place, "--no-consolidated").stdout
+def test_consolidated_metadata_is_used_unless_disabled(run: Run, tmp_path: Path, zarr_format: Any) -> None:
+    location = made(tmp_path / "x", zarr_format)
+    before = omnizarr.open_group(location)
+    omnizarr.consolidate_metadata(location)
+    before.create_array("late", data=[1])  # this handle does not know the consolidated metadata
+    assert "late" not in run("tree", location).stdout
+    assert "late" in run("tree", location, "--no-consolidated").stdout
+    assert "Consolidated : yes\n" in run("info", location).stdout
+    assert "1 array, " in run("info", location, "--no-consolidated").stdout
 
 
-def test_objects_that_cannot_be_read_hide_nothing(run: Run, tmp_path: Path) -> None:
-    place = made(tmp_path / "x", 2)
-    omnizarr.open_group(place).create_array("objects", shape=3, dtype=object, filters=["json2"])
-    document = json.loads((place / "objects" / ".zarray").read_text())
+def test_unreadable_members_do_not_hide_others(run: Run, tmp_path: Path) -> None:
+    location = made(tmp_path / "x", 2)
+    omnizarr.open_group(location).create_array("objects", shape=3, dtype=object, filters=["json2"])
+    document = json.loads((location / "objects" / ".zarray").read_text())
     for name, change in (
         ("bare", {"filters": None}),
         ("odd", {"filters": [{"id": "mystery"}]}),
         ("what", {"dtype": "|T"}),
     ):
-        (place / name).mkdir()
-        (place / name / ".zarray").write_text(json.dumps(document | change))
-    shown = run("tree", place)
+        (location / name).mkdir()
+        (location / name / ".zarray").write_text(json.dumps(document | change))
+    shown = run("tree", location)
     assert shown.exit_code == 0
     assert shown.stdout.count("unreadable") == 3
     assert "objects (3,) object" in shown.stdout
-    assert "Members      : 1 array, 1 group, 3 unreadable\n" in run("info", place).stdout
+    assert "Members      : 1 array, 1 group, 3 unreadable\n" in run("info", location).stdout

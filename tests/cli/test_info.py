@@ -22,42 +22,42 @@ def rows(result: Result) -> dict[str, str]:
 
 
 @pytest.mark.smoke
-def test_an_array(run: Run, place: Path) -> None:
-    shown = rows(run("info", place, "--path", "temperature"))
+def test_an_array(run: Run, location: Path) -> None:
+    shown = rows(run("info", location, "--path", "temperature"))
     assert shown["Name"] == "/temperature"
     assert shown["Type"] == "Array"
     assert shown["Shape"] == "(3, 4)"
     assert shown["Dimensions"] == "y, x"
-    assert shown["Store"] == str(place)
+    assert shown["Store"] == str(location)
     assert shown["units"] == "K"
     assert shown["valid"] == "[0, 400]"
     assert "Chunks stored" not in shown
 
 
-def test_complete_tells_what_is_stored(run: Run, place: Path) -> None:
-    shown = rows(run("info", place, "--path", "inner/sharded", "--complete"))
+def test_complete_shows_stored_chunks(run: Run, location: Path) -> None:
+    shown = rows(run("info", location, "--path", "inner/sharded", "--complete"))
     assert shown["Shard shape"] == "(4, 4)"
     assert shown["Chunks stored"] == "4 of 16"
 
 
-def test_a_group_tells_of_members_it_cannot_read(run: Run, place: Path) -> None:
-    shown = rows(run("info", place, "--path", "inner"))
+def test_a_group_shows_unreadable_members(run: Run, location: Path) -> None:
+    shown = rows(run("info", location, "--path", "inner"))
     assert shown["Members"] == "1 array, 1 unreadable"
     assert "unknown codec `zstt`" in shown["broken"]
 
 
-def test_a_complete_group_adds_up_what_lies_below(run: Run, place: Path) -> None:
-    members = dict(omnizarr.open_group(place, mode="r").members(max_depth=None))
+def test_complete_shows_the_totals_of_a_group(run: Run, location: Path) -> None:
+    members = dict(omnizarr.open_group(location, mode="r").members(max_depth=None))
     nbytes = sum(node.nbytes for node in members.values() if isinstance(node, omnizarr.Array))
-    shown = rows(run("info", place, "--complete"))
+    shown = rows(run("info", location, "--complete"))
     assert shown["Members"] == "1 array, 1 group"
     assert shown["Arrays below"] == "2"
     assert f"({nbytes} bytes)" in shown["Size"]
 
 
-def test_json_of_an_array_has_the_spelling_of_the_document(run: Run, place: Path) -> None:
-    facts = json.loads(run("info", place, "--path", "temperature", "--json").stdout)
-    document = json.loads((place / "temperature" / "zarr.json").read_text())
+def test_json_of_an_array_has_the_spelling_of_the_document(run: Run, location: Path) -> None:
+    facts = json.loads(run("info", location, "--path", "temperature", "--json").stdout)
+    document = json.loads((location / "temperature" / "zarr.json").read_text())
     same = ("node_type", "zarr_format", "shape", "data_type", "fill_value", "attributes", "dimension_names")
     assert {name: facts[name] for name in same} == {name: document[name] for name in same}
     assert facts["chunks"] == [2, 4]
@@ -65,8 +65,8 @@ def test_json_of_an_array_has_the_spelling_of_the_document(run: Run, place: Path
     assert "nbytes_stored" not in facts
 
 
-def test_json_of_a_group(run: Run, place: Path) -> None:
-    facts = json.loads(run("info", place, "--path", "inner", "--json", "--complete").stdout)
+def test_json_of_a_group(run: Run, location: Path) -> None:
+    facts = json.loads(run("info", location, "--path", "inner", "--json", "--complete").stdout)
     assert facts["node_type"] == "group"
     assert facts["members"]["sharded"] == {"node_type": "array", "shape": [8, 8], "data_type": "uint16"}
     assert "reguler" in facts["members"]["broken"]["error"]
@@ -74,8 +74,8 @@ def test_json_of_a_group(run: Run, place: Path) -> None:
     assert facts["nbytes_stored"] > 0
 
 
-def test_json_is_json_even_where_attributes_are_not(run: Run, tmp_path: Path) -> None:
-    """Python wrote bare NaN for years, and it is read (A60)."""
+def test_json_output_is_valid_even_with_nan_attributes(run: Run, tmp_path: Path) -> None:
+    """Older Python writers stored NaN without quotes, and it is read (A60)."""
     omnizarr.create_group(tmp_path / "g")
     document = tmp_path / "g" / "zarr.json"
     document.write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"scale": NaN}}')
@@ -87,7 +87,7 @@ def test_json_is_json_even_where_attributes_are_not(run: Run, tmp_path: Path) ->
     assert json.loads(text, parse_constant=refuse)["attributes"] == {"scale": "NaN"}
 
 
-def test_attributes_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+def test_control_characters_in_attributes_are_escaped(run: Run, tmp_path: Path) -> None:
     omnizarr.create_group(tmp_path / "g", attributes={"a\x1b]0;b": "c\x1b[2Jd\ne"})
     shown = run("info", tmp_path / "g").stdout
     assert "\x1b" not in shown

@@ -1,4 +1,4 @@
-"""The program: what it loads, how it is started, and how errors and warnings of the library come out."""
+"""The program: imports, start, and the output of errors and warnings of the library."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Run = Callable[..., Result]
 
 
 def python(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """A fresh interpreter."""
+    """Runs a new interpreter."""
     command = [sys.executable, *(str(argument) for argument in arguments)]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
 def loaded_by(code: str) -> set[str]:
-    """The modules that a fresh interpreter has loaded after some code."""
+    """The modules that a new interpreter has imported after running `code`."""
     shown = python("-c", f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))")
     assert shown.returncode == 0, shown.stderr
     modules: list[str] = json.loads(shown.stdout.splitlines()[-1])
@@ -32,7 +32,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_help_and_version_load_nothing_but_click() -> None:
-    """Beyond what `import omnizarr` itself loads: no rich, no json, none of the library's work."""
+    """In addition to what `import omnizarr` loads: not rich, json, NumPy or other modules of omnizarr."""
     calls = "import omnizarr.cli\nfor option in ('--help', '--version'):\n"
     calls += "    try: omnizarr.cli.main([option])\n    except SystemExit: pass"
     extra = loaded_by(calls) - loaded_by("import omnizarr, click.shell_completion")
@@ -43,7 +43,7 @@ def test_help_and_version_load_nothing_but_click() -> None:
 
 @pytest.mark.smoke
 def test_python_m_runs_the_same_program(tmp_path: Path) -> None:
-    """And a failure is no traceback."""
+    """A failure prints no traceback."""
     shown = python("-m", "omnizarr", "tree", tmp_path / "absent")
     assert shown.returncode == 1
     assert shown.stdout == ""
@@ -66,7 +66,7 @@ def test_help_names_every_command(run: Run) -> None:
         assert run(name, "--help").output.startswith(f"Usage: omnizarr {name} [OPTIONS] LOCATION")
 
 
-def test_an_error_of_the_library_is_one_message_and_exit_code_1(run: Run, tmp_path: Path) -> None:
+def test_a_library_error_is_one_message_and_exit_code_1(run: Run, tmp_path: Path) -> None:
     result = run("info", tmp_path / "absent")
     assert result.exit_code == 1
     assert result.stdout == ""
@@ -74,24 +74,24 @@ def test_an_error_of_the_library_is_one_message_and_exit_code_1(run: Run, tmp_pa
     assert "Traceback" not in result.stderr
 
 
-def test_every_problem_of_a_document_is_in_the_message(run: Run, place: Path) -> None:
-    result = run("info", place, "--path", "inner/broken")
+def test_every_problem_of_a_document_is_in_the_message(run: Run, location: Path) -> None:
+    result = run("info", location, "--path", "inner/broken")
     assert result.exit_code == 1
     assert "$.chunk_grid.name: unknown chunk grid `reguler` (did you mean `regular`?)" in result.stderr
     assert "unknown codec `zstt` (did you mean `zstd`?)" in result.stderr
 
 
-def test_a_mistake_in_the_command_line_is_exit_code_2(run: Run) -> None:
+def test_a_usage_error_is_exit_code_2(run: Run) -> None:
     assert run("tre").exit_code == 2
     assert run("tree").exit_code == 2
     assert run("tree", "x", "--level", "-1").exit_code == 2
 
 
-def test_a_warning_of_the_library_is_one_line_and_no_error(run: Run, tmp_path: Path) -> None:
+def test_a_library_warning_is_one_line_and_exit_code_0(run: Run, tmp_path: Path) -> None:
     omnizarr.create_array(tmp_path / "a", shape=2, dtype="int8")
     document = tmp_path / "a" / "zarr.json"
     told = json.loads(document.read_text())
-    told["data_type"] = {"name": "int8"}  # a reader accepts it, a writer should not write it
+    told["data_type"] = {"name": "int8"}  # readers accept it, writers must not write it
     document.write_text(json.dumps(told))
     result = run("info", tmp_path / "a")
     assert result.exit_code == 0
@@ -99,7 +99,7 @@ def test_a_warning_of_the_library_is_one_line_and_no_error(run: Run, tmp_path: P
     assert "documents.py" not in result.stderr
 
 
-def test_messages_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+def test_control_characters_in_messages_are_escaped(run: Run, tmp_path: Path) -> None:
     result = run("info", tmp_path, "--path", "a\x1b[2Jb")
     assert result.exit_code == 1
     assert "\x1b" not in result.stderr

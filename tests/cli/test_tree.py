@@ -19,34 +19,34 @@ Run = Callable[..., Result]
 
 
 @pytest.mark.smoke
-def test_the_tree_of_the_library_is_printed(run: Run, place: Path) -> None:
-    result = run("tree", place)
+def test_prints_the_tree_of_the_library(run: Run, location: Path) -> None:
+    result = run("tree", location)
     assert result.exit_code == 0
-    assert result.stdout == f"{omnizarr.tree(place)}\n"
+    assert result.stdout == f"{omnizarr.tree(location)}\n"
     assert result.stderr == ""
 
 
-def test_unreadable_members_are_shown_with_their_reason(run: Run, place: Path) -> None:
-    shown = run("tree", place).stdout.splitlines()
+def test_unreadable_members_are_shown_with_their_reason(run: Run, location: Path) -> None:
+    shown = run("tree", location).stdout.splitlines()
     (line,) = (line for line in shown if "broken" in line)
     assert "unreadable" in line
     assert "unknown chunk grid `reguler`" in line
     assert "unknown codec `zstt`" in line
 
 
-def test_level_and_path(run: Run, place: Path) -> None:
-    assert run("tree", place, "--level", "0").stdout == "/\n"
-    assert run("tree", place, "--level", "1").stdout == "/\n├── inner\n└── temperature (3, 4) float32\n"
-    assert run("tree", place, "--path", "inner").stdout.startswith("inner\n├── broken (unreadable")
-    assert run("tree", place, "--path", "inner/sharded").stdout == "sharded (8, 8) uint16\n"
+def test_level_and_path(run: Run, location: Path) -> None:
+    assert run("tree", location, "--level", "0").stdout == "/\n"
+    assert run("tree", location, "--level", "1").stdout == "/\n├── inner\n└── temperature (3, 4) float32\n"
+    assert run("tree", location, "--path", "inner").stdout.startswith("inner\n├── broken (unreadable")
+    assert run("tree", location, "--path", "inner/sharded").stdout == "sharded (8, 8) uint16\n"
 
 
-def test_a_pipe_gets_no_colours(run: Run, place: Path) -> None:
-    assert "\x1b" not in run("tree", place).stdout
+def test_a_pipe_gets_no_colours(run: Run, location: Path) -> None:
+    assert "\x1b" not in run("tree", location).stdout
 
 
 class Terminal(io.StringIO):
-    """What `sys.stdout` is to a program in a terminal."""
+    """A `sys.stdout` that claims to be a terminal."""
 
     encoding = "utf-8"
 
@@ -55,7 +55,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="colours go another way there")
-def test_a_terminal_gets_colours_unless_the_user_wants_none(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_colours_unless_no_color_is_set(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -63,10 +63,10 @@ def test_a_terminal_gets_colours_unless_the_user_wants_none(place: Path, monkeyp
     def printed() -> str:
         terminal = Terminal()
         monkeypatch.setattr("sys.stdout", terminal)
-        command.main([str(place)], standalone_mode=False)
+        command.main([str(location)], standalone_mode=False)
         return terminal.getvalue()
 
-    plain = f"{omnizarr.tree(place)}\n"
+    plain = f"{omnizarr.tree(location)}\n"
     coloured = printed()
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
@@ -74,15 +74,15 @@ def test_a_terminal_gets_colours_unless_the_user_wants_none(place: Path, monkeyp
     assert printed() == plain
 
 
-def test_the_drawing_in_colours_has_the_text_of_the_tree(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long lines are neither cut nor wrapped."""
+def test_the_drawing_in_colours_has_the_text_of_the_tree(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long lines are neither cut off nor wrapped."""
     page = io.StringIO()
     monkeypatch.setattr("sys.stdout", page)
-    draw(omnizarr.tree(place))  # no terminal, so rich leaves its colours out
-    assert page.getvalue() == f"{omnizarr.tree(place)}\n"
+    draw(omnizarr.tree(location))  # not a terminal, so rich prints no colours
+    assert page.getvalue() == f"{omnizarr.tree(location)}\n"
 
 
-def test_an_output_that_knows_only_ascii(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ascii_output(location: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     page = io.TextIOWrapper(raw, encoding="ascii", newline="\n")
     monkeypatch.setattr("sys.stdout", page)

@@ -1,4 +1,4 @@
-"""Extensions of others that make mistakes: whoever uses them is told what failed where, and all else goes on."""
+"""Faulty extensions: errors name the extension and the place of the fault, and other nodes stay usable."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from omnizarr.grids import Regular, chunk_grids
 
 
 class Fault:
-    """What goes wrong; the tests set it when an array is there."""
+    """The fault to inject; tests set it after creating an array."""
 
     at: ClassVar[str] = ""
 
 
 def failing(place: str, right: Any) -> Any:
-    """What is right, unless the fault lies here: nothing, an error of any kind, or one of ours."""
+    """The correct result, unless the fault is here: None, any exception, or an OmnizarrError."""
     if Fault.at == f"{place} nothing":
         return None
     if Fault.at == f"{place} fails":
@@ -61,7 +61,7 @@ def _registered() -> Iterator[None]:
 
 
 class Careless:
-    """What the three codecs have in common."""
+    """The base class of the three codecs."""
 
     @classmethod
     def parse(cls, configuration: Any, path: Any, problems: Any) -> Any:
@@ -191,7 +191,7 @@ def made(options: dict[str, Any]) -> omnizarr.Group:
     ],
 )
 @pytest.mark.parametrize("name", USES)
-def test_what_fails_when_an_array_is_opened(name: str, fault: str, message: str) -> None:
+def test_errors_on_open_name_the_extension(name: str, fault: str, message: str) -> None:
     group = made(USES[name])
     name = name.partition(" ")[0]
     for place in ("parse", *(["bind"] if name in CODECS else []), *(["fill"] if name == "careless.type" else [])):
@@ -207,7 +207,7 @@ def test_what_fails_when_an_array_is_opened(name: str, fault: str, message: str)
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_what_fails_when_chunks_are_read_and_written(name: str) -> None:
+def test_errors_on_read_and_write_name_the_chunk_and_codec(name: str) -> None:
     array = made(CODECS[name])["careless"]
     name = name.partition(" ")[0]
     assert array[...].tolist() == [1, 2, 3, 4]

@@ -1,5 +1,5 @@
-"""Extensions in every generation: the drafts name them by URI, and what a generation cannot name is refused before
-anything is written."""
+"""Extensions in every generation: the drafts name them by URI. An extension that a generation cannot name is refused
+before anything is written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DRAFTS: tuple[Any, ...] = ("3-draft-2020", "3-draft-2022")
 
 @dataclass(frozen=True, slots=True)
 class Switch(DataType):
-    """A type whose fill values are spelled in its own way."""
+    """A data type with its own spelling of fill values."""
 
     name: str = "ex.switch"
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype("u1"))
@@ -43,7 +43,7 @@ class Switch(DataType):
 
 @dataclass(frozen=True, slots=True)
 class Tiles(Grid):
-    """A grid whose configuration is not that of any other."""
+    """A chunk grid with its own configuration."""
 
     name = f"{URI}/tiles"
     sides: tuple[int, ...]
@@ -113,7 +113,7 @@ def test_S18_T8_a_data_type_by_uri(draft: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", [1, 2, *DRAFTS])
 @pytest.mark.parametrize("dtype", ["ex.switch", BY_URI], ids=["name", "uri"])
-def test_a_type_that_a_generation_cannot_name_is_not_written_as_another(zarr_format: Any, dtype: Any) -> None:
+def test_a_data_type_that_a_generation_cannot_name_is_refused(zarr_format: Any, dtype: Any) -> None:
     if zarr_format in DRAFTS and dtype is BY_URI:
         pytest.skip("they can")
     store = omnizarr.MemoryStore()
@@ -142,7 +142,7 @@ def test_S19_T9_a_chunk_grid_by_uri(draft: Any) -> None:
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_a_grid_without_a_uri_is_not_for_the_drafts(draft: Any) -> None:
+def test_a_grid_without_a_uri_is_refused_in_the_drafts(draft: Any) -> None:
     class Named(Regular):
         name = "ex.named"
 
@@ -155,7 +155,7 @@ def test_a_grid_without_a_uri_is_not_for_the_drafts(draft: Any) -> None:
     assert list(store.list()) == []
 
 
-def test_version_3_takes_names_and_uris() -> None:
+def test_v3_accepts_names_and_uris() -> None:
     for dtype in ("ex.switch", BY_URI):
         store = omnizarr.MemoryStore()
         omnizarr.create_array(store, shape=4, dtype=dtype, fill_value="on", chunks=Tiles((3,)))[1] = 0

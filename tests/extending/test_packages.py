@@ -1,4 +1,4 @@
-"""Packages that bring extensions of all kinds, found by their entry points alone, in interpreters that know nothing."""
+"""Packages that provide extensions of all kinds by entry points, each tested in a new interpreter."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(program: str, *folders: Path, cwd: Path) -> str:
-    """What a program prints in an interpreter of its own, for which the packages in the folders are installed."""
+    """The output of a program in a new interpreter, for which the packages in `folders` are installed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], env=environment, cwd=cwd, capture_output=True, text=True
@@ -218,7 +218,7 @@ print(loaded())
 
 
 @pytest.mark.smoke
-def test_a_package_brings_all_that_an_array_of_version_3_is_made_of(package: Path, tmp_path: Path) -> None:
+def test_a_package_provides_all_extensions_of_a_v3_array(package: Path, tmp_path: Path) -> None:
     run(WRITE, package, cwd=tmp_path)
     stored = {path.name for path in (tmp_path / "all.zarr" / "all").iterdir()}
     assert stored == {"zarr.json", "elsewhere(0,0)", "elsewhere(0,1)"}
@@ -233,7 +233,7 @@ def test_a_package_brings_all_that_an_array_of_version_3_is_made_of(package: Pat
     ]
 
 
-def test_without_the_package_it_says_what_is_missing(package: Path, tmp_path: Path) -> None:
+def test_the_error_without_the_package_names_the_missing_extension(package: Path, tmp_path: Path) -> None:
     run(WRITE, package, cwd=tmp_path)
     program = """
 import omnizarr
@@ -259,7 +259,7 @@ except ValueError as error:
     assert place.startswith("`attic://` is not a place that can be reached here")
 
 
-def test_a_package_brings_what_the_drafts_name_by_uri(package: Path, tmp_path: Path) -> None:
+def test_a_package_provides_extensions_of_the_drafts_by_uri(package: Path, tmp_path: Path) -> None:
     write = f"""
 import omnizarr
 from ex_drafts import Reverse, Spaced
@@ -283,7 +283,7 @@ print(z[...].tolist(), z.zarr_format, [name for name in sys.modules if name.star
 
 
 def test_the_package_of_the_tutorial(tmp_path: Path) -> None:
-    """Its code in a module, and its entry points as the page spells them for `pyproject.toml`."""
+    """The code of the page as a module, with the entry points that the page lists for `pyproject.toml`."""
     page = blocks("docs/extensions.md")
     (toml,) = (block.text for block in page if block.kind == "toml")
     code = [block.text for block in page if block.kind == "python" and "\nclass " in block.text]

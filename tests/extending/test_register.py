@@ -1,4 +1,4 @@
-"""Registering from a program: each function as a function and as a decorator, and what all of them refuse."""
+"""Registering from a program: each function as a function and as a decorator, and the names that they refuse."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _as_they_were() -> Iterator[None]:
 
 
 def named(base: type, **members: Any) -> Any:
-    """A class as a cell of a notebook would make it."""
+    """A class as a notebook cell defines it."""
     return type("Mine", (base,), {"__module__": "a_notebook", "__qualname__": "Mine", **members})
 
 
@@ -55,7 +55,7 @@ def test_a_class_is_registered_by_its_name(register: Any, registry: Any, base: A
     assert register(first) is first
     assert registry.get(name) is not None
     again = named(base, **{member: name})
-    assert register()(again) is again  # as a decorator with brackets
+    assert register()(again) is again  # as a decorator with parentheses
     found = registry.get(name)
     assert (found if isinstance(found, type) else type(found)) is again
     other = named(base, **{member: name, "__qualname__": "Other"})
@@ -68,7 +68,7 @@ def test_a_class_is_registered_by_its_name(register: Any, registry: Any, base: A
 
 @pytest.mark.parametrize(("register", "registry", "base", "member", "name"), BY_CLASS, ids=IDS)
 @pytest.mark.parametrize("wrong", ["", "Mine", "a b", "x", "foo/bar", "1a"])
-def test_R39_a_name_that_documents_must_not_hold_is_refused(
+def test_R39_invalid_names_are_refused(
     register: Any, registry: Any, base: Any, member: str, name: str, wrong: str
 ) -> None:
     with pytest.raises(ArgumentError, match="cannot be the name"):
@@ -78,12 +78,12 @@ def test_R39_a_name_that_documents_must_not_hold_is_refused(
 
 @pytest.mark.parametrize("register", [case[0] for case in BY_CLASS], ids=IDS)
 @pytest.mark.parametrize("wrong", [3, "text", int, lambda: None, Integer("mine", np.dtype("i1"))])
-def test_what_is_not_of_the_kind_is_refused(register: Any, wrong: Any) -> None:
+def test_objects_of_the_wrong_kind_are_refused(register: Any, wrong: Any) -> None:
     with pytest.raises(ArgumentError):
         register(wrong)
 
 
-def test_a_codec_with_another_spelling() -> None:
+def test_a_codec_with_an_alias() -> None:
     @omnizarr.register_codec(aliases=("my",))
     @dataclass(frozen=True, slots=True)
     class Mine(Crc32c):
@@ -108,7 +108,7 @@ def test_the_core_is_replaced_only_on_request() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Angle(Integer):
-    """A type without configuration."""
+    """A data type without configuration."""
 
     name: str = "angle"
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype("i2"))
@@ -116,7 +116,7 @@ class Angle(Integer):
 
 @dataclass(frozen=True, slots=True)
 class Scaled(Integer):
-    """A type with a configuration."""
+    """A data type with configuration."""
 
     core: ClassVar[bool] = False
     scale: int = 1
@@ -141,7 +141,7 @@ def test_a_data_type_without_configuration(given: Any) -> None:
     again = omnizarr.open_array(store)
     assert again.metadata.data_type == Angle()
     assert again[...].tolist() == [1, 2, 3]
-    omnizarr.register_data_type(Angle)  # and again
+    omnizarr.register_data_type(Angle)  # a second time
     with pytest.raises(ArgumentError, match="registered already"):
         omnizarr.register_data_type("angle", read_scaled)
 
@@ -157,7 +157,7 @@ def test_a_data_type_with_a_configuration() -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, int, Scaled, "text"])
-def test_what_is_no_data_type_is_refused(wrong: Any) -> None:
+def test_objects_that_are_not_data_types_are_refused(wrong: Any) -> None:
     with pytest.raises(ArgumentError):
         omnizarr.register_data_type("mine", wrong)
     if not isinstance(wrong, str):
@@ -166,7 +166,7 @@ def test_what_is_no_data_type_is_refused(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["int8", "variable_length_bytes", "struct", "r24", "R24", "a b"])
-def test_names_of_data_types_that_are_taken_or_wrong(name: str) -> None:
+def test_taken_and_invalid_names_of_data_types_are_refused(name: str) -> None:
     with pytest.raises(ArgumentError):
         omnizarr.register_data_type(name, read_scaled)
     with pytest.raises(ArgumentError):
@@ -174,7 +174,7 @@ def test_names_of_data_types_that_are_taken_or_wrong(name: str) -> None:
     assert data_types.get("mine") is None
 
 
-# -- what only the drafts have
+# -- extensions of the drafts
 
 
 def test_an_extension_of_the_drafts() -> None:
@@ -199,10 +199,10 @@ def test_an_extension_of_the_drafts() -> None:
         omnizarr.register_extension("https://example.org/other", 3)
 
 
-# -- the whole
+# -- completeness
 
 
-def test_there_is_a_function_for_every_registry() -> None:
+def test_every_registry_has_a_function() -> None:
     functions = [name for name in extending.__all__ if name.startswith("register_")]
     groups = {registry.group.removeprefix("omnizarr.") for registry in REGISTRIES}
     assert {f"{name.removeprefix('register_')}s" for name in functions} == groups
@@ -212,7 +212,7 @@ def test_there_is_a_function_for_every_registry() -> None:
         assert getattr(omnizarr, name).__doc__
 
 
-def test_the_vocabulary_is_complete_and_lazy() -> None:
+def test_extending_exports_all_names_lazily() -> None:
     assert dir(extending) == sorted(extending.__all__)
     for name in extending.__all__:
         assert getattr(extending, name) is not None

@@ -1,4 +1,4 @@
-"""The array that a user holds: what it says about itself, and how it behaves among Python's objects."""
+"""`Array`: its properties, and the protocols of Python and NumPy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def create(**options: Any) -> omnizarr.Array:
     )
 
 
-def test_what_an_array_says_about_itself() -> None:
+def test_properties() -> None:
     z = create(name="a/b", fill_value=3, attributes={"x": 1}, dimension_names=["y", None], compressors="gzip")
     assert (z.shape, z.ndim, z.size, z.dtype, z.itemsize, z.nbytes) == ((10, 6), 2, 60, np.dtype("int16"), 2, 120)
     assert (z.chunks, z.shards, z.cdata_shape, z.nchunks) == ((4, 3), None, (3, 2), 6)
@@ -37,7 +37,7 @@ def test_what_an_array_says_about_itself() -> None:
     assert repr(z) == f"<Array `a/b` in {z.store!r} shape=(10, 6) dtype=int16>"
 
 
-def test_a_sharded_array_speaks_of_its_inner_chunks() -> None:
+def test_chunks_of_a_sharded_array_are_the_inner_chunks() -> None:
     z = create(chunks=(2, 3), shards=(4, 6), compressors="gzip", order="F")
     assert (z.chunks, z.shards, z.cdata_shape, z.nchunks) == ((2, 3), (4, 6), (5, 2), 10)
     assert (z.filters, z.serializer, z.compressors, z.order) == ((Transpose((1, 0)),), Bytes("little"), (Gzip(),), "F")
@@ -72,7 +72,7 @@ def test_nchunks_initialized_of_shards_counts_inner_chunks_inside_the_array() ->
     wide = create(chunks=(2, 3), shards=(4, 6), write_empty_chunks=True)
     larger = create(shape=(12, 6), chunks=(2, 3), shards=(4, 6))
     larger[...] = 1
-    wide.store.set("c/2/0", larger.store.get("c/2/0") or b"")  # another writer stored what lies outside, too
+    wide.store.set("c/2/0", larger.store.get("c/2/0") or b"")  # another writer also stored chunks outside the array
     assert wide.nchunks_initialized == 2
 
 
@@ -94,7 +94,7 @@ def test_nbytes_stored() -> None:
     assert b.nbytes_stored() == len(b.store.get("b/zarr.json") or b"")
 
 
-def test_info_is_made_from_the_metadata_alone() -> None:
+def test_info_reads_only_the_metadata() -> None:
     store = RecordingStore(omnizarr.MemoryStore())
     z = create(store=store, chunks=(2, 3), shards=(4, 6), dimension_names=["y", "x"], order="F")
     store.reset()
@@ -126,7 +126,7 @@ def test_human_bytes(count: int, text: str) -> None:
     assert human_bytes(count) == text
 
 
-# -- among Python's objects
+# -- Python protocols
 
 
 def test_len_and_iteration() -> None:
@@ -157,7 +157,7 @@ def test_an_array_without_dimensions_has_no_length_and_no_rows() -> None:
         iter(z)
 
 
-def test_numpy_takes_it_for_an_array() -> None:
+def test_conversion_to_numpy() -> None:
     values = np.arange(60, dtype="int16").reshape(10, 6)
     z = create(data=values)
     np.testing.assert_array_equal(np.asarray(z), values)
@@ -172,13 +172,13 @@ def test_numpy_takes_it_for_an_array() -> None:
     assert z.__array__("int32").dtype == "int32"
 
 
-def test_truth_is_numpys_where_that_has_one() -> None:
+def test_truth_value_is_that_of_numpy() -> None:
     assert bool(omnizarr.create_array(None, data=[5]))
     assert not bool(omnizarr.create_array(None, data=0))
     assert not bool(create(shape=(0, 3)))
 
 
-def test_equality_is_that_of_place_and_metadata() -> None:
+def test_equality_compares_location_and_metadata() -> None:
     z = create(name="a")
     assert z == omnizarr.open_array(z.store, path="a")
     assert z != create(name="a")
@@ -198,7 +198,7 @@ def test_equality_of_nan_fill_values() -> None:
     assert create(store=z.store, dtype="float32", fill_value=0.0, overwrite=True) != z
 
 
-def test_pickling_asks_the_store_for_nothing(tmp_path: Path) -> None:
+def test_pickling_sends_no_request(tmp_path: Path) -> None:
     store = RecordingStore(omnizarr.LocalStore(tmp_path))
     z = create(store=store, name="a", chunks=(2, 3), shards=(4, 6), write_empty_chunks=True)
     z[...] = 7
@@ -209,7 +209,7 @@ def test_pickling_asks_the_store_for_nothing(tmp_path: Path) -> None:
     assert again == z
     assert (again[...] == 7).all()
     again[...] = 0
-    assert again.nchunks_initialized == 10  # it still writes empty chunks
+    assert again.nchunks_initialized == 10  # the copy also writes empty chunks
 
 
 def test_pickles_and_copies_of_read_only_arrays_stay_read_only(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_dask_tokens_are_deterministic(tmp_path: Path) -> None:
 # -- refresh
 
 
-def test_refresh_takes_up_what_another_handle_changed() -> None:
+def test_refresh_loads_the_changes_of_another_handle() -> None:
     z = create()
     other = omnizarr.open_array(z.store)
     other.resize((3, 3))
@@ -246,7 +246,7 @@ def test_refresh_takes_up_what_another_handle_changed() -> None:
     assert z[...].shape == (3, 3)
 
 
-def test_refresh_notices_another_array_in_its_place() -> None:
+def test_refresh_detects_a_replaced_array() -> None:
     z = create(compressors=None)
     omnizarr.create_array(z.store, shape=4, dtype="float32", chunks=2, fill_value=1.5, overwrite=True)
     z.refresh()
@@ -255,7 +255,7 @@ def test_refresh_notices_another_array_in_its_place() -> None:
     assert z.refresh()[...].tolist() == [2.5] * 4
 
 
-def test_refresh_notices_that_the_array_is_gone() -> None:
+def test_refresh_detects_an_erased_array() -> None:
     z = create(name="a")
     del omnizarr.open_group(z.store)["a"]
     with pytest.raises(NodeNotFoundError):
@@ -285,8 +285,8 @@ def test_read_into_out() -> None:
     np.testing.assert_array_equal(z.read(), values)
 
 
-def test_reading_into_more_than_an_array(tmp_path: Path) -> None:
-    """What has a mask is unmasked by what is put into it."""
+def test_reading_into_array_subclasses(tmp_path: Path) -> None:
+    """Reading into a masked array unmasks its elements."""
     for z in (create(), omnizarr.create_array(tmp_path / "z", data=np.arange(8), chunks=2)):
         out = np.ma.masked_all(z.shape, z.dtype)
         assert z.read(out=out) is out
@@ -300,7 +300,7 @@ def test_reading_into_more_than_an_array(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "out", [np.zeros((3, 5), "int16"), [[1, 2]], np.zeros((10, 6), "bool"), np.broadcast_to(np.int16(1), (10, 6))]
 )
-def test_an_out_that_does_not_fit_is_refused(out: Any) -> None:
+def test_an_invalid_out_is_refused(out: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create().read(out=out)
     assert caught.value.argument == "out"

@@ -1,4 +1,4 @@
-"""Attributes: a mapping of which every change is stored at once."""
+"""`Attributes`: a mapping that stores every change at once."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_one_update_is_one_write(create: Callable[..., NodeModel]) -> None:
 
 
 @nodes
-def test_values_come_back_as_they_will_be_read(create: Callable[..., NodeModel]) -> None:
+def test_values_are_returned_in_their_stored_form(create: Callable[..., NodeModel]) -> None:
     node = create()
     node.attrs.update(t=(1, 2), n=np.float32(0.5), a=np.arange(2), d={"x": (True, None)})
     expected = {"t": [1, 2], "n": 0.5, "a": [0, 1], "d": {"x": [True, None]}}
@@ -111,7 +111,7 @@ def test_values_come_back_as_they_will_be_read(create: Callable[..., NodeModel])
 
 
 @nodes
-def test_what_is_changed_within_a_value_is_not_taken_for_stored(create: Callable[..., NodeModel]) -> None:
+def test_a_value_is_a_copy(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": [1], "d": {"x": 1}})
     node.attrs["a"].append(2)
     node.attrs["d"]["x"] = 5
@@ -134,9 +134,7 @@ def test_what_is_changed_within_a_value_is_not_taken_for_stored(create: Callable
         ({"a": b"x"}, "attributes.a"),
     ],
 )
-def test_what_json_cannot_hold_is_refused_and_nothing_changes(
-    create: Callable[..., NodeModel], changes: Any, place: str
-) -> None:
+def test_values_that_are_not_json_are_refused(create: Callable[..., NodeModel], changes: Any, place: str) -> None:
     node = create(attributes={"old": 1})
     before = node.store.get("a/zarr.json")
     with pytest.raises(ArgumentError, match=place):
@@ -149,13 +147,13 @@ def test_what_json_cannot_hold_is_refused_and_nothing_changes(
 
 @nodes
 @pytest.mark.parametrize("value", [5, "text", [1]])
-def test_what_is_no_mapping_is_refused(create: Callable[..., NodeModel], value: Any) -> None:
+def test_objects_that_are_not_mappings_are_refused(create: Callable[..., NodeModel], value: Any) -> None:
     with pytest.raises(ArgumentError, match="attributes"):
         create().attrs.put(value)
 
 
 @nodes
-def test_attributes_of_another_node_can_be_put(create: Callable[..., NodeModel]) -> None:
+def test_put_accepts_the_attributes_of_another_node(create: Callable[..., NodeModel]) -> None:
     source = create(attributes={"a": [1]})
     target = create()
     target.attrs.put(source.attrs)
@@ -163,7 +161,7 @@ def test_attributes_of_another_node_can_be_put(create: Callable[..., NodeModel])
 
 
 @nodes
-def test_what_another_handle_changed_is_kept(create: Callable[..., NodeModel]) -> None:
+def test_changes_of_another_handle_are_kept(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": 1})
     other = omnizarr.open(node.store, path="a")
     node.attrs["b"] = 2
@@ -190,7 +188,7 @@ def test_many_threads_lose_no_attribute(create: Callable[..., NodeModel]) -> Non
 
 
 @nodes
-def test_a_read_only_node_refuses(create: Callable[..., NodeModel]) -> None:
+def test_a_read_only_node_refuses_changes(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": 1})
     before = node.store.get("a/zarr.json")
     attrs = omnizarr.open(node.store, path="a", mode="r").attrs
@@ -208,14 +206,14 @@ def test_a_read_only_node_refuses(create: Callable[..., NodeModel]) -> None:
     assert node.store.get("a/zarr.json") == before
 
 
-def test_a_document_too_long_to_be_read_again_is_refused() -> None:
+def test_a_document_above_the_size_limit_is_refused() -> None:
     node = an_array()
     with omnizarr.config(max_document_bytes=2000), pytest.raises(ArgumentError, match="more than the limit of 2000"):
         node.attrs["text"] = "x" * 3000
     assert node.attrs == {}
 
 
-def test_A60_a_document_with_nan_is_read_but_not_written_back_so() -> None:
+def test_A60_nan_in_attributes_is_read_but_not_written() -> None:
     node = an_array()
     data = bytes(node.store.get("a/zarr.json") or b"").replace(b'"attributes": {}', b'"attributes": {"x": NaN}')
     node.store.set("a/zarr.json", data)

@@ -1,4 +1,4 @@
-"""Chunks that are not what they should be give values or our own error, which names the array, the chunk and key."""
+"""A damaged chunk gives values or a ChunkError, which names the array, the chunk and the key; nothing else."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_any_shorter_length(layout: dict[str, Any], tmp_path: Path) -> None:
     assert (z[...] == np.ones((7, 4), z.dtype)).all()
 
 
-def test_the_error_says_where_and_others_are_still_read() -> None:
+def test_an_error_names_the_chunk_and_other_chunks_are_readable() -> None:
     z = create({"compressors": "gzip"})
     z.store.set("a/c/0/0", b"rubbish")
     with pytest.raises(ChunkError, match=r"cannot read chunk \(0, 0\) of array `a` \(key `a/c/0/0`\): codec `gzip`"):
         z[0, 0]
     assert (z[4:] == 1).all()
-    z[:4] = 2  # a chunk that is written wholly is not read before
+    z[:4] = 2  # writing a whole chunk does not read it
     assert (z[:4] == 2).all()

@@ -1,4 +1,4 @@
-"""A store that fails in the middle: what was there is still there, unless it was to go, and the error is ours."""
+"""A store that fails midway: only nodes that were to be erased are lost, and the error is an OmnizarrError."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made(zarr_format: Any, *, consolidated: bool = True) -> dict[str, bytes]:
 
 
 def contents(store: omnizarr.Store) -> dict[str, Any]:
-    """Everything that can be had from the documents themselves."""
+    """All nodes, read from their own documents."""
     root = omnizarr.open_group(store, mode="r", use_consolidated=False)
     found: dict[str, Any] = {}
     for path, node in root.members(max_depth=None):
@@ -56,7 +56,7 @@ def below(path: str, top: str) -> bool:
 
 
 def opened(values: dict[str, bytes], fault: Fault) -> tuple[FaultyStore, omnizarr.Group]:
-    """A store that fails from now on, and the group at its root."""
+    """A store that starts to fail now, and the group at its root."""
     store = FaultyStore(omnizarr.MemoryStore(dict(values)))
     root = omnizarr.open_group(store, mode="r+")
     store.count, store.faults = 0, (fault,)
@@ -65,7 +65,7 @@ def opened(values: dict[str, bytes], fault: Fault) -> tuple[FaultyStore, omnizar
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 @pytest.mark.parametrize("change", CHANGES)
-def test_nothing_is_lost_that_was_not_to_go(change: str, zarr_format: Any) -> None:
+def test_a_failing_store_loses_no_other_node(change: str, zarr_format: Any) -> None:
     act, touched = CHANGES[change]
     if change == "consolidate" and zarr_format == "3-draft-2022":
         pytest.skip("it has no consolidated metadata")
@@ -83,14 +83,16 @@ def test_nothing_is_lost_that_was_not_to_go(change: str, zarr_format: Any) -> No
             continue
         after = contents(store.inner)
         kept = {path: node for path, node in before.items() if not below(path, touched)}
-        if change == "move" and after.get("moved/here/b") == before["group/b"]:  # it was done, but not cleared away
+        if (
+            change == "move" and after.get("moved/here/b") == before["group/b"]
+        ):  # the move is complete, but the old node was not erased
             assert after["moved/here/c"] == before["group/c"]
             kept = {path: node for path, node in kept.items() if not below(path, "group")}
         assert {path: after.get(path) for path in kept} == kept
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_a_move_that_is_broken_off_leaves_nothing_behind(zarr_format: Any) -> None:
+def test_a_failed_move_erases_its_copies(zarr_format: Any) -> None:
     values = made(zarr_format)
     store, root = opened(values, Fault("fail", keys="*here/b*", methods=["set"]))
     with pytest.raises(OmnizarrError):
@@ -102,7 +104,7 @@ def test_a_move_that_is_broken_off_leaves_nothing_behind(zarr_format: Any) -> No
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_what_a_half_erased_node_left_behind_is_not_taken_up(zarr_format: Any) -> None:
+def test_chunks_of_a_half_erased_node_are_not_reused(zarr_format: Any) -> None:
     values = made(zarr_format)
     store, root = opened(values, Fault("fail", methods=["erase_prefix"]))
     with pytest.raises(OmnizarrError):
@@ -113,7 +115,7 @@ def test_what_a_half_erased_node_left_behind_is_not_taken_up(zarr_format: Any) -
     assert omnizarr.open(store.inner, path="old").attrs == {}
 
 
-def test_left_over_attributes_are_not_those_of_a_new_node() -> None:
+def test_a_new_node_does_not_take_leftover_attributes() -> None:
     for overwrite in (False, True):
         store = omnizarr.MemoryStore({".zattrs": b'{"old": 1}', "a/.zattrs": b'{"old": 1}'})
         root = omnizarr.create_group(store, zarr_format=2, overwrite=overwrite)
@@ -122,7 +124,7 @@ def test_left_over_attributes_are_not_those_of_a_new_node() -> None:
         assert omnizarr.open(store, path="a").attrs == {"new": 1}
 
 
-def test_v1_leaves_files_alone_that_may_be_anybodys() -> None:
+def test_v1_does_not_overwrite_files_of_other_programs() -> None:
     for name in ("attrs", "meta"):
         store = omnizarr.MemoryStore({name: b"my notes"})
         with pytest.raises(omnizarr.errors.NodeExistsError):
@@ -141,7 +143,7 @@ def test_a_node_that_is_half_created_is_not_found(zarr_format: Any) -> None:
     assert root.create_array("new", data=[1]).attrs == {}
 
 
-def test_what_the_store_cannot_give_is_not_left_out_of_consolidated_metadata() -> None:
+def test_consolidating_fails_if_a_document_cannot_be_read() -> None:
     store, root = opened(made(3), Fault("fail", keys="keep/a/zarr.json"))
     with pytest.raises(OmnizarrError, match="keep/a/zarr.json"):
         omnizarr.consolidate_metadata(root.store)

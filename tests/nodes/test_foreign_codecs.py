@@ -1,4 +1,4 @@
-"""Codecs that somebody else registered with numcodecs, in arrays of version 2."""
+"""Codecs that other packages registered with numcodecs, in v2 arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnizarr.errors import ArgumentError, ChunkError, MetadataError
 
 
 class Flip(Codec):
-    """Takes any bytes, and flips some bits of each."""
+    """Flips some bits of each byte."""
 
     codec_id = "tests.flip"
 
@@ -32,7 +32,7 @@ class Flip(Codec):
 
 
 class Image(Codec):
-    """Takes planes of small numbers only, as codecs of images do, and tells their shape and type again."""
+    """Takes only 2-D arrays of bytes, like image codecs, and restores their shape and dtype."""
 
     codec_id = "tests.image"
 
@@ -48,7 +48,7 @@ class Image(Codec):
 
 
 class Halves(Codec):
-    """Takes floats, and gives an array of another type."""
+    """Takes floats, and returns an array of another dtype."""
 
     codec_id = "tests.halves"
 
@@ -72,7 +72,7 @@ class Words(Codec):
 
 
 class Stranger(Codec):
-    """Was never registered."""
+    """Not registered."""
 
     codec_id = "tests.stranger"
 
@@ -121,7 +121,7 @@ DELTA = {"id": "delta", "dtype": "<u2", "astype": "<u2"}
         (WORDS, {"filters": [Words()], "compressors": None}, [WORD], None),
     ],
 )
-def test_they_work_as_filters_and_as_compressors(
+def test_foreign_codecs_as_filters_and_compressors(
     data: Any, given: dict[str, Any], filters: Any, compressor: Any, order: Any
 ) -> None:
     store = omnizarr.MemoryStore()
@@ -143,11 +143,11 @@ def test_chunks_are_what_numcodecs_itself_decodes(order: Any) -> None:
     options: dict[str, Any] = {"zarr_format": 2, "chunks": (4, 5), "compressors": Image(), "order": order}
     omnizarr.create_array(store, data=PLANE, **options)
     chunk = Image().decode(store.get("0.0"))
-    # As zarr-python does it: the elements as they lie in memory, in the order that the document names.
+    # Like zarr-python: the elements as they lie in memory, in the order that the document states.
     assert chunk.reshape(-1, order="A").reshape((4, 5), order=order).tolist() == PLANE.tolist()
 
 
-def test_what_fails_inside_them_is_told_with_their_name() -> None:
+def test_errors_inside_a_foreign_codec_name_it() -> None:
     with pytest.raises(ChunkError, match=r"`tests\.image`: TypeError: float64 of shape \(4, 5\) is no image"):
         omnizarr.create_array(data=FLOATS, compressors=Image(), zarr_format=2)
     store = omnizarr.MemoryStore()
@@ -166,8 +166,8 @@ def test_what_fails_inside_them_is_told_with_their_name() -> None:
             omnizarr.open_array(store)[...]
 
 
-def test_no_other_generation_has_them() -> None:
-    """zarr-python 3 has names for the codecs of numcodecs itself, and none for those of others."""
+def test_foreign_codecs_are_refused_in_other_generations() -> None:
+    """zarr-python 3 has names only for the codecs of numcodecs itself."""
     for zarr_format in (1, "3-draft-2022", 3):
         store = omnizarr.MemoryStore()
         with pytest.raises(ArgumentError, match=r"`tests\.flip`" if zarr_format != 1 else None):
@@ -175,7 +175,7 @@ def test_no_other_generation_has_them() -> None:
         assert list(store.list()) == []
 
 
-def test_one_that_nobody_registered_is_named_with_what_is_missing() -> None:
+def test_an_unregistered_codec_is_named_in_the_error() -> None:
     with pytest.raises(MetadataError, match=r"unknown codec `tests\.stranger`") as caught:
         omnizarr.create_array(data=FLOATS, compressors={"id": "tests.stranger"}, zarr_format=2)
     assert "registers it with numcodecs" in str(caught.value.problems[0].hint)
@@ -186,7 +186,7 @@ def test_one_that_nobody_registered_is_named_with_what_is_missing() -> None:
 
 
 class Duck:
-    """Not derived from anything."""
+    """Has no base class."""
 
     codec_id = "tests.duck"
 
@@ -204,14 +204,14 @@ class Duck:
         return cls()
 
 
-def test_whatever_behaves_like_one_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_duck_typed_codecs_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(numcodecs.registry.codec_registry, Duck.codec_id, Duck)
     store: dict[str, bytes] = {}
     omnizarr.create_array(store, data=FLOATS, filters=[Duck()], compressors=Duck(), zarr_format=2)
     assert omnizarr.open_array(store)[...].tolist() == FLOATS.tolist()
 
 
-def test_one_whose_package_is_broken_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_codec_from_a_broken_package_is_named_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     class Offered:
         def load(self) -> Any:
             raise ImportError("No module named 'something_else'")

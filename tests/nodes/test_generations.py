@@ -1,4 +1,4 @@
-"""One array, five generations: whatever is written, read, resized or said about it, each gives the same."""
+"""The same operations give the same results in all five generations."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ DTYPES = [
 
 
 def assert_same(found: Any, expected: np.ndarray[Any, Any]) -> None:
-    """Bit for bit: NaN may be a field of a struct."""
+    """Compares bits, because a field of a struct may be NaN."""
     assert (found.shape, found.dtype, found.tobytes()) == (expected.shape, expected.dtype, expected.tobytes())
 
 
 def unwritten(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """What elements are by default that nobody wrote: no time, or zero."""
+    """The default value of unwritten elements: not-a-time, or zero."""
     return np.full(shape, "NaT", dtype) if dtype.kind in "mM" else np.zeros(shape, dtype)
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> dict[str, Any]:
-    """A NumPy array, how it is chunked and stored, and what is written into it afterwards."""
+    """A NumPy array, options for storing it, and later writes."""
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
     shape = draw(npst.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5))
     chunks = tuple(draw(st.integers(2, 4)) for _ in shape)
@@ -62,7 +62,7 @@ def test_the_same_array_reads_the_same_in_every_generation(case: dict[str, Any])
     rows = data[:1]
     for zarr_format in GENERATIONS:
         if zarr_format == 1 and case["order"] == "F" and data.ndim > 1 and data.dtype.kind in "mM":
-            continue  # v1 has F order from blosc alone, and blosc takes no times there
+            continue  # v1 supports F order only with blosc, and blosc does not support times there
         store = omnizarr.MemoryStore()
         options: dict[str, Any] = {}
         if not case["blosc"] and not (zarr_format == 1 and case["order"] == "F"):
@@ -123,7 +123,7 @@ def test_a_hierarchy_behaves_the_same_in_every_generation(zarr_format: Any) -> N
     assert "g/d" not in again
     assert len(str(again.tree()).splitlines()) == 7
     again["g"].attrs["more"] = 2
-    again["g/deep"].attrs["new"] = True  # of a group that had none, and in the drafts no document
+    again["g/deep"].attrs["new"] = True  # of a group that had no attributes, and in the drafts no document
     assert omnizarr.open(store, path="g").attrs == {"in": 1, "more": 2}
     assert omnizarr.open(store, path="g/deep").attrs == {"new": True}
     again.move("g", "moved/here")
@@ -144,7 +144,7 @@ def test_a_hierarchy_behaves_the_same_in_every_generation(zarr_format: Any) -> N
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_the_root_may_be_an_array(zarr_format: Any, tmp_path: Any) -> None:
+def test_an_array_at_the_root(zarr_format: Any, tmp_path: Any) -> None:
     omnizarr.create_array(tmp_path / "x", data=[[1, 2]], zarr_format=zarr_format, attributes={"a": 1})
     found = omnizarr.open(tmp_path / "x")
     assert isinstance(found, omnizarr.Array)
@@ -167,7 +167,7 @@ def test_v1_is_a_single_array() -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020"])
-def test_undefined_fill_values_where_a_generation_has_them(zarr_format: Any) -> None:
+def test_undefined_fill_values(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, shape=3, dtype="i4", fill_value=None, zarr_format=zarr_format)
     array = omnizarr.open_array(store)
@@ -179,7 +179,7 @@ def test_undefined_fill_values_where_a_generation_has_them(zarr_format: Any) -> 
 
 
 @pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022", 3])
-def test_shards_where_a_generation_has_them(zarr_format: Any) -> None:
+def test_shards_in_generations_that_have_them(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     data = np.arange(13 * 7).reshape(13, 7)
     array = omnizarr.create_array(store, data=data, chunks=(2, 3), shards=(6, 6), zarr_format=zarr_format)
@@ -192,7 +192,7 @@ def test_shards_where_a_generation_has_them(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2])
-def test_shards_are_refused_where_a_generation_has_none(zarr_format: Any) -> None:
+def test_shards_are_refused_in_other_generations(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match="no shards"):
         omnizarr.create_array(store, shape=8, dtype="i4", chunks=2, shards=4, zarr_format=zarr_format)
@@ -200,7 +200,7 @@ def test_shards_are_refused_where_a_generation_has_none(zarr_format: Any) -> Non
 
 
 @pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022"])
-def test_a_hierarchy_says_once_what_it_is(zarr_format: Any) -> None:
+def test_hierarchy_options_are_set_at_the_root_only(zarr_format: Any) -> None:
     note = {"extension": "https://example.org/note", "must_understand": False}
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, name="a", data=[1], zarr_format=zarr_format)
@@ -209,16 +209,16 @@ def test_a_hierarchy_says_once_what_it_is(zarr_format: Any) -> None:
     with pytest.raises(ArgumentError, match="root"):
         omnizarr.create_group(store, path="g", zarr_format=zarr_format, extensions=[note])
     with pytest.raises(NodeExistsError):
-        omnizarr.create_group(store, zarr_format=zarr_format)  # the root is there, although it is not written down
+        omnizarr.create_group(store, zarr_format=zarr_format)  # the root group exists without a document
     assert list(omnizarr.open_group(store)) == ["a"]
     omnizarr.create_group(store, zarr_format=zarr_format, extensions=[note], overwrite=True)
     assert b"example.org" in bytes(store.get("zarr.json") or b"")
     assert list(omnizarr.open_group(store)) == []
-    omnizarr.create_array(store, name="b", data=[1], zarr_format=zarr_format)  # takes the hierarchy as it is
+    omnizarr.create_array(store, name="b", data=[1], zarr_format=zarr_format)  # uses the existing hierarchy
     assert b"example.org" in bytes(store.get("zarr.json") or b"")
 
 
-def test_a_document_that_is_not_quite_right_warns_once(recwarn: pytest.WarningsRecorder) -> None:
+def test_an_accepted_deviation_warns_once(recwarn: pytest.WarningsRecorder) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, data=[[1, 2]], zarr_format=1, compressors=None)
     store.set("meta", bytes(store.get("meta") or b"").replace(b'"order": "C"', b'"order": "F"'))

@@ -1,4 +1,4 @@
-"""The group that a user holds: a mapping of names to nodes, and what can be done with them."""
+"""`Group`: a mapping of names to nodes, and operations on them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_nested_paths(root: omnizarr.Group, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["nothing", "g/nothing", "x/y", "nothing/at/all"])
-def test_what_is_not_there(root: omnizarr.Group, path: str) -> None:
+def test_absent_members(root: omnizarr.Group, path: str) -> None:
     assert path not in root
     assert root.get(path) is None
     assert root.get(path, 5) == 5
@@ -65,7 +65,7 @@ def test_what_is_not_there(root: omnizarr.Group, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "..", "g/../x", "a\0b", "\ud800", 3, None])
-def test_what_is_no_path(root: omnizarr.Group, path: Any) -> None:
+def test_invalid_paths(root: omnizarr.Group, path: Any) -> None:
     assert path not in root
     with pytest.raises(ArgumentError):
         root[path]
@@ -100,7 +100,7 @@ def test_assigning_stores_an_array(root: omnizarr.Group) -> None:
     assert root["x"][...].tolist() == [1, 2, 3]  # type: ignore[index]
 
 
-def test_the_length_is_that_of_now_whatever_was_listed_before(root: omnizarr.Group) -> None:
+def test_len_is_current(root: omnizarr.Group) -> None:
     names = iter(root)
     assert next(names) == "e"
     root.create_group("n")
@@ -110,7 +110,7 @@ def test_the_length_is_that_of_now_whatever_was_listed_before(root: omnizarr.Gro
     assert len(root) == 3
 
 
-def test_the_methods_of_every_mapping(root: omnizarr.Group) -> None:
+def test_mapping_methods(root: omnizarr.Group) -> None:
     root.update({"u": [1], "v": [2]})
     assert root.pop("u").path == "u"
     assert "u" not in root
@@ -149,7 +149,7 @@ def test_the_tree(root: omnizarr.Group) -> None:
     assert str(omnizarr.tree(root.store, path="g/h")) == "h\n└── z (4,) uint8"
 
 
-def test_what_a_group_says_about_itself(root: omnizarr.Group) -> None:
+def test_properties_of_a_group(root: omnizarr.Group) -> None:
     group = root["g"]
     assert isinstance(group, omnizarr.Group)
     assert (group.path, group.name, group.basename) == ("g", "/g", "g")
@@ -223,7 +223,7 @@ def test_moving_an_array(root: omnizarr.Group) -> None:
     assert sorted(key for key in root.store.list() if "z2" in key) == ["z2/c/0", "z2/c/1", "z2/zarr.json"]
 
 
-def test_moving_a_group_with_all_below_it(root: omnizarr.Group) -> None:
+def test_moving_a_group_with_its_members(root: omnizarr.Group) -> None:
     root["g"].attrs["name"] = "old"
     root.move("g", "a/b/c")
     assert [path for path, _ in root.members(max_depth=None)] == [
@@ -261,7 +261,7 @@ def test_moving_within_a_group_is_relative_to_it(root: omnizarr.Group) -> None:
         ("", "new", ArgumentError),
     ],
 )
-def test_moves_that_are_refused_change_nothing(
+def test_refused_moves_change_nothing(
     root: omnizarr.Group, source: str, destination: str, error: type[Exception]
 ) -> None:
     before = sorted(root.store.list())
@@ -270,7 +270,7 @@ def test_moves_that_are_refused_change_nothing(
     assert sorted(root.store.list()) == before
 
 
-def test_a_move_that_is_broken_off_loses_nothing_and_lists_nothing_new() -> None:
+def test_a_failed_move_keeps_the_node() -> None:
     inner = omnizarr.MemoryStore()
     omnizarr.create_group(inner).create_array("a", data=np.arange(1, 9), chunks=1)
     root = omnizarr.open_group(FaultyStore(inner, [Fault("fail", keys="b/c/5", methods=["set"])]))
@@ -284,7 +284,7 @@ def test_a_move_that_is_broken_off_loses_nothing_and_lists_nothing_new() -> None
 # -- creating
 
 
-def test_creating_below(root: omnizarr.Group) -> None:
+def test_creating_members(root: omnizarr.Group) -> None:
     group = root.create_group("n/m", attributes={"a": (1,)})
     assert group.attrs == {"a": [1]}
     assert group.create_array("deep/z", shape=2, dtype="int8").path == "n/m/deep/z"
@@ -296,20 +296,22 @@ def test_creating_below(root: omnizarr.Group) -> None:
     assert root.create_group("n", overwrite=True).nmembers() == 0
 
 
-def test_storage_options_belong_elsewhere(root: omnizarr.Group) -> None:
+def test_storage_options_are_refused_by_a_group(root: omnizarr.Group) -> None:
     with pytest.raises(ArgumentError, match="storage_options"):
         root.create_array("n", shape=1, dtype="int8", storage_options={"a": 1})
 
 
-def test_two_creators_of_one_node_do_not_overwrite_each_other() -> None:
-    """Between the look and the write somebody else may have been quicker."""
+def test_concurrent_creation_of_a_node_has_one_winner() -> None:
+    """Another writer may create the node between the check and the write."""
     inner = omnizarr.MemoryStore()
     omnizarr.create_group(inner)
 
     class Late(omnizarr.store.WrapperStore):
         def get_partial_values(self, requests: Any) -> Any:
             found = super().get_partial_values(requests)
-            if len(requests) == 3 and not inner.exists("g/a/zarr.json"):  # the last look, for the node and those above
+            if len(requests) == 3 and not inner.exists(
+                "g/a/zarr.json"
+            ):  # the last check, for the node and the groups above it
                 omnizarr.create_group(inner, path="g", attributes={"first": True})
                 omnizarr.create_array(inner, name="g/a", data=[1])
             return found
@@ -320,7 +322,7 @@ def test_two_creators_of_one_node_do_not_overwrite_each_other() -> None:
     assert omnizarr.open_group(inner, path="g").attrs == {"first": True}
 
 
-# -- reading only
+# -- read-only groups
 
 
 def test_nothing_reached_through_a_read_only_group_can_write(root: omnizarr.Group) -> None:
@@ -369,6 +371,6 @@ def test_nothing_reached_through_a_read_only_group_can_write(root: omnizarr.Grou
     ]
     for number, attempt in enumerate(attempts):
         with pytest.raises(ReadOnlyError):
-            print("attempt", number, attempt())  # shown if it was not refused
+            print("attempt", number, attempt())  # printed if the call was not refused
     assert {key: bytes(root.store.get(key) or b"") for key in root.store.list()} == before
     assert (group.read_only, g.read_only, x.read_only) == (True, True, True)

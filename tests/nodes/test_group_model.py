@@ -1,5 +1,5 @@
-"""A hierarchy behaves like nested dicts of NumPy arrays, whatever is done to it in whatever order and in whatever
-generation, with consolidated metadata or not."""
+"""A stateful test: any series of operations on a hierarchy, in any generation, with or without consolidated metadata,
+gives the same nodes as a dict of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ VALUES = st.none() | st.booleans() | NUMBERS | st.text(max_size=2) | st.lists(NU
 
 @dataclass
 class NodeModel:
-    """What a node should be: an array if it has data, else a group."""
+    """The expected node: an array if it has data, else a group."""
 
     data: np.ndarray[Any, Any] | None = None
     attributes: dict[str, Any] = field(default_factory=dict)
     written: bool = True
-    """Whether it has a document. A group of a draft without one is gone when nothing lies below it any more."""
+    """Whether it has a document. A group of a draft without one vanishes when no node lies below it any more."""
 
 
 class HierarchyAgainstDict(RuleBasedStateMachine):
-    """Nodes are kept in a plain dict by path. In v1 there is one, an array at the root, and no other can be made."""
+    """Compares a hierarchy with a dict of nodes by path. In v1 the only node is an array at the root."""
 
     zarr_format: Any = 3
 
@@ -83,7 +83,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
         return self.root[path] if path else self.root
 
     def _path(self, path: str) -> str:
-        """Of a rule that is about what exists."""
+        """The path of an existing node, for rules that need one."""
         return "" if self.alone else path
 
     def _array(self, path: str) -> np.ndarray[Any, Any] | None:
@@ -169,7 +169,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
         for path, node in moved.items():
             self._add(path, node)
 
-    # -- what is said about them, and what they hold
+    # -- attributes and data
 
     @rule(path=PATHS, value=VALUES, name=NAMES)
     def describe(self, path: str, value: Any, name: str) -> None:
@@ -229,7 +229,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
             self.root = omnizarr.open(self.store, mode="r+")
         elif again == "refresh":
             self.root.refresh()
-        else:  # the store in the pickle is a copy, so that it goes on from there
+        else:  # the pickle contains a copy of the store: continue with it
             self.root = pickle.loads(pickle.dumps(self.root))
             self.store = self.root.store
 

@@ -1,4 +1,4 @@
-"""`z[key]` is what NumPy gives for the same key, and `z[key] = value` does what NumPy does; NumPy is the oracle."""
+"""`z[key]` and `z[key] = value` do what NumPy does: random arrays and keys, with NumPy as the oracle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import omnizarr
 from omnizarr.errors import BroadcastError, OmnizarrError, OutOfBoundsError, SelectionError
 
-# The law that users lean on most is tried more often than the others.
+# Users rely on this property most: test it with more examples than others.
 often = settings(max_examples=max(150, settings().max_examples))
 
 DTYPES = ["int16", "float64", "bool", "complex64", [("a", "i2"), ("b", "f4")]]
@@ -21,13 +21,13 @@ DTYPES = ["int16", "float64", "bool", "complex64", [("a", "i2"), ("b", "f4")]]
 
 @st.composite
 def arrays(draw: Any, most_dimensions: int = 4) -> tuple[omnizarr.Array, np.ndarray]:
-    """An omnizarr array and a NumPy array with the same elements: chunked or sharded, with edges that overhang, on a
-    regular or a rectilinear grid."""
+    """An omnizarr array and a NumPy array with the same elements: chunked or sharded, with partial chunks at the edges,
+    on a regular or a rectilinear grid."""
     shape = tuple(draw(st.lists(st.integers(0, 12), max_size=most_dimensions)))
     dtype = np.dtype(draw(st.sampled_from(DTYPES)))
     chunks: Any = tuple(draw(st.integers(1, max(1, min(length + 3, 7)))) for length in shape)
     while np.prod([-(-length // size) for length, size in zip(shape, chunks, strict=True)]) > 200:
-        chunks = tuple(size + 1 for size in chunks)  # more chunks would show nothing new, and take long
+        chunks = tuple(size + 1 for size in chunks)  # more chunks take long and test nothing new
     shards: Any = None
     sharded = draw(st.booleans())
     if draw(st.booleans()):
@@ -47,8 +47,8 @@ def arrays(draw: Any, most_dimensions: int = 4) -> tuple[omnizarr.Array, np.ndar
 
 @st.composite
 def _edges(draw: Any, length: int, size: int, sharded: bool) -> int | list[int]:
-    """The chunk lengths of a dimension, about as many as there are of length `size`, or multiples of it; it may be the
-    length of all. Some may lie beyond the dimension."""
+    """One chunk length near `size`, or a list of them; multiples of `size` if sharded. Some
+    chunks may lie beyond the dimension."""
     of_length = (
         st.integers(1, 3).map(lambda count: count * size) if sharded else st.integers(max(1, size - 2), size + 3)
     )
@@ -99,7 +99,7 @@ def basic_keys(draw: Any, shape: tuple[int, ...]) -> Any:
 
 @st.composite
 def fancy_keys(draw: Any, shape: tuple[int, ...]) -> Any:
-    """Arrays of integers and booleans, alone and mixed with everything else."""
+    """Arrays of integers and booleans, alone and mixed with other indices."""
     points = tuple(draw(st.lists(st.integers(0, 3), max_size=2)))
     items: list[Any] = []
     dimension = 0
@@ -179,7 +179,7 @@ def check_set(z: omnizarr.Array, a: np.ndarray, key: Any, draw: Any) -> None:
         with pytest.raises(IndexError):
             z[key] = a.reshape(-1)[:1]
         return
-    # Leave out leading axes and collapse others, so that the value has to be broadcast.
+    # Drop leading axes and set others to length 1, so that the value must be broadcast.
     shape = shape[draw(st.integers(0, len(shape))) :]
     shape = tuple(1 if draw(st.integers(0, 3)) == 0 else length for length in shape)
     value = filled(shape, a.dtype)
@@ -207,7 +207,7 @@ def test_fancy_set(data: Any) -> None:
 @often
 @given(st.data())
 def test_orthogonal(data: Any) -> None:
-    """`oindex` takes each dimension by itself, as `np.ix_` does."""
+    """`oindex` indexes each dimension independently, like `np.ix_`."""
     z, a = data.draw(arrays())
     key: list[Any] = []
     mesh: list[Any] = []
@@ -274,7 +274,7 @@ def test_pointwise(data: Any) -> None:
 @often
 @given(st.data())
 def test_blocks(data: Any) -> None:
-    """`blocks` addresses what is stored, by its place in the grid."""
+    """`blocks` selects stored chunks by their grid coordinates."""
     z, a = data.draw(arrays())
     sizes = z.shards or z.chunks
     key: list[Any] = []
@@ -300,7 +300,7 @@ def test_blocks(data: Any) -> None:
 @often
 @given(st.data())
 def test_fields(data: Any) -> None:
-    """One field is read by its name; writing one leaves the others alone."""
+    """A field can be read by name; writing a field does not change the others."""
     z, a = data.draw(arrays())
     if a.dtype.names is None:
         with pytest.raises(SelectionError, match="has no fields"):
@@ -346,8 +346,8 @@ def test_out_of_bounds_names_axis_index_and_length() -> None:
         z[-5] = 1
 
 
-def test_out_of_bounds_where_no_point_remains() -> None:
-    """NumPy looks at integers all the same, and not at arrays."""
+def test_out_of_bounds_in_an_empty_selection() -> None:
+    """Like NumPy, checks integers even if the selection is empty, but not arrays."""
     a = np.zeros((4, 5))
     for key in [([], [5]), ([], [[5]])]:
         assert_same(omnizarr.array(a)[key], a[key])
@@ -365,12 +365,12 @@ def test_a_value_that_does_not_fit_changes_nothing() -> None:
     assert isinstance(caught.value, ValueError)
     assert (caught.value.value_shape, caught.value.selection_shape) == ((4, 3), (4, 2))
     with pytest.raises(OverflowError):
-        omnizarr.zeros((2,), dtype="int8")[0] = 300  # as NumPy refuses it
+        omnizarr.zeros((2,), dtype="int8")[0] = 300  # NumPy raises, too
     assert (z[...] == 2).all()
 
 
 @pytest.mark.parametrize("key", [1.0, "1", (0, 1.5), [0.5], [[0], [1, 2]], object(), slice(0.5, 2), slice(0, 4, 0)])
-def test_what_is_no_index_is_refused_by_our_own_error(key: Any) -> None:
+def test_invalid_indices_raise_selection_errors(key: Any) -> None:
     with pytest.raises(SelectionError):
         omnizarr.zeros((4, 5))[key]
 

@@ -1,4 +1,4 @@
-"""Arrays of version 3 with codecs of numcodecs, from creating them to reading them back."""
+"""v3 arrays with numcodecs codecs: creating, writing and reading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DATA = (np.arange(100) % 3).reshape(10, 10)
 )
 @pytest.mark.parametrize("shards", [None, (10, 8)], ids=["chunks", "shards"])
 @pytest.mark.smoke
-def test_what_is_written_is_read(dtype: str, filters: Any, compressors: Any, shards: Any) -> None:
+def test_round_trip(dtype: str, filters: Any, compressors: Any, shards: Any) -> None:
     data = DATA.astype(dtype)
     store: dict[str, bytes] = {}
     options = {"chunks": (5, 4), "shards": shards, "filters": filters, "compressors": compressors}
@@ -41,7 +41,7 @@ def test_what_is_written_is_read(dtype: str, filters: Any, compressors: Any, sha
     assert np.array_equal(array[...], data)
 
 
-def test_what_is_left_open_is_recorded() -> None:
+def test_resolved_parameters_are_recorded() -> None:
     array = omnizarr.create_array(
         None, shape=(8,), dtype="uint8", filters=family.AsType("<u4"), compressors=family.Shuffle()
     )
@@ -50,7 +50,7 @@ def test_what_is_left_open_is_recorded() -> None:
     assert array.compressors == (family.Shuffle(4),)
 
 
-def test_a_filter_that_cannot_take_the_type_is_named() -> None:
+def test_a_filter_that_does_not_fit_the_data_type_is_named() -> None:
     with pytest.raises(ArgumentError, match="numcodecs.quantize"):
         omnizarr.create_array(None, shape=(8,), dtype="int32", filters=family.Quantize(2))
 
@@ -68,8 +68,8 @@ def test_a_filter_that_cannot_take_the_type_is_named() -> None:
     ],
     ids=str,
 )
-def test_a_new_array_is_of_the_type_that_its_filter_takes(dtype: str, codec: Any, zarr_format: Any) -> None:
-    """numcodecs would take the bits of an element for another number, and most would be lost."""
+def test_a_new_array_must_have_the_data_type_of_its_filter(dtype: str, codec: Any, zarr_format: Any) -> None:
+    """numcodecs would reinterpret the bits of the elements, and lose most of them."""
     store: dict[str, bytes] = {}
     with pytest.raises(ArgumentError, match=f"`{codec.name}`: expected elements of type"):
         omnizarr.create_array(store, shape=8, dtype=dtype, filters=codec, zarr_format=zarr_format)
@@ -79,12 +79,12 @@ def test_a_new_array_is_of_the_type_that_its_filter_takes(dtype: str, codec: Any
 @pytest.mark.parametrize(
     ("dtype", "taken"), [("M8[s]", "<i8"), ("m8[ns]", "<i8"), ("uint32", "<i4"), ("int16", "<u2"), ("bool", "|i1")]
 )
-def test_whole_numbers_of_one_size_are_told_apart_by_nobody(dtype: str, taken: str) -> None:
+def test_signed_and_unsigned_integers_of_one_size_are_interchangeable(dtype: str, taken: str) -> None:
     data = np.array([1, 0, 1, 1]).astype(dtype)
     assert omnizarr.create_array(None, data=data, filters=family.Delta(taken))[...].tolist() == data.tolist()
 
 
-def test_of_an_array_of_bytes_that_somebody_packed_as_truths() -> None:
+def test_bytes_that_were_packed_as_booleans() -> None:
     store: dict[str, bytes] = {}
     omnizarr.create_array(store, shape=10, dtype="bool", filters="packbits", compressors=None, zarr_format=2)
     store[".zarray"] = store[".zarray"].replace(b"|b1", b"|u1").replace(b"false", b"0")
@@ -96,7 +96,7 @@ def test_of_an_array_of_bytes_that_somebody_packed_as_truths() -> None:
     assert array[...].sum() == 2
 
 
-def test_more_labels_than_there_are_numbers() -> None:
+def test_more_labels_than_codes() -> None:
     labels = [str(number) for number in range(300)]
     options: dict[str, Any] = {"shape": 3, "dtype": "U3", "zarr_format": 2}
     with pytest.raises(ArgumentError, match="300 labels are too many for type"):

@@ -1,4 +1,4 @@
-"""Arrays on a rectilinear grid: created, read, written, resized and described like any other."""
+"""Arrays on a rectilinear grid: creating, reading, writing, resizing and displaying them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rectilinear(*chunk_shapes: Any) -> dict[str, Any]:
 
 
 def with_grid(chunk_grid: Any, shape: tuple[int, ...], codecs: Any = None) -> MemoryStore:
-    """A store whose array has a document that nobody checked."""
+    """A store with an array whose document has this grid, unchecked."""
     array = omnizarr.create_array(None, shape=shape, dtype="int32", chunks=-1, compressors=None)
     document = json.loads(bytes(array.store.get("zarr.json") or b""))
     document["chunk_grid"] = chunk_grid
@@ -83,9 +83,7 @@ def test_chunks_of_any_length() -> None:
         (((60,), (12,)), ([60], [12]), ((60,), (12,))),
     ],
 )
-def test_lists_say_the_length_of_each_chunk_and_integers_that_of_all(
-    chunks: Any, chunk_shapes: Any, shown: Any
-) -> None:
+def test_lists_of_lengths_and_integers(chunks: Any, chunk_shapes: Any, shown: Any) -> None:
     z = create(chunks=chunks)
     assert grid_of(z) == rectilinear(*chunk_shapes)
     assert z.chunks == shown
@@ -113,14 +111,14 @@ def test_other_lists_are_refused(chunks: Any, message: str) -> None:
         create(chunks=chunks)
 
 
-def test_whoever_forgets_a_bracket_is_told() -> None:
+def test_a_missing_bracket_gets_a_hint() -> None:
     with pytest.raises(
         ArgumentError, match=r"`chunks=\(\(10, 20, 30\),\)` lists all chunk lengths of the only dimension"
     ):
         omnizarr.create_array(None, shape=60, dtype="i2", chunks=(10, 20, 30))
 
 
-def test_a_regular_grid_stays_one() -> None:
+def test_a_regular_grid_stays_regular() -> None:
     z = create(chunks=(10, 5))
     assert isinstance(z.metadata.grid, Regular)
     assert grid_of(z) == {"name": "regular", "configuration": {"chunk_shape": [10, 5]}}
@@ -129,17 +127,17 @@ def test_a_regular_grid_stays_one() -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022"])
-def test_no_other_generation_has_it(zarr_format: Any) -> None:
+def test_other_generations_refuse_rectilinear_grids(zarr_format: Any) -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError, match="have the same shape"):
         create(store, zarr_format=zarr_format)
     assert list(store.list_prefix("")) == []
 
 
-# -- what is stored
+# -- stored form
 
 
-def test_R70_chunks_lie_under_their_place_in_the_grid() -> None:
+def test_R70_chunk_keys_are_grid_coordinates() -> None:
     z = create(compressors=None)
     for row, rows in enumerate([slice(0, 10), slice(10, 30), slice(30, 60)]):
         for column, columns in enumerate([slice(0, 5), slice(5, 10), slice(10, 12)]):
@@ -175,7 +173,7 @@ def test_R71_inner_chunks_divide_every_edge() -> None:
         create(chunks=([5, 55], 2), shards="auto")
 
 
-def test_R71_of_a_document_whose_inner_chunks_do_not_divide_an_edge_that_is_said() -> None:
+def test_R71_a_document_with_indivisible_edges_is_refused() -> None:
     codecs = [Sharding((5, 3)).to_json()]
     store = with_grid(rectilinear([10, 20, 31, 30], 6), (60, 12), codecs)
     with pytest.raises(MetadataError, match="5 does not divide the shard length 31") as caught:
@@ -183,8 +181,8 @@ def test_R71_of_a_document_whose_inner_chunks_do_not_divide_an_edge_that_is_said
     assert len(caught.value.problems) == 1
 
 
-def test_R71_codecs_that_fit_some_combinations_of_edges_and_not_others() -> None:
-    """Chunks of 2 × 3 and of 3 × 4 have a multiple of six elements, and those of 2 × 4 have not."""
+def test_R71_codecs_must_fit_all_combinations_of_edges() -> None:
+    """Chunks of 2 × 3 and of 3 × 4 have a multiple of six elements, but chunks of 2 × 4 do not."""
     edges: Any = ([2, 3], [3, 4])
     for misfit in ({"filters": Reshape([-1, 6])}, {"dtype": "int8", "compressors": Shuffle(6)}):
         with pytest.raises(MetadataError, match="do not fit the array"):
@@ -221,7 +219,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("kind", ["memory", "local", "remote"])
-def test_every_way_of_storing_chunks(layout: Any, kind: str, tmp_path: Path) -> None:
+def test_all_codec_pipelines(layout: Any, kind: str, tmp_path: Path) -> None:
     stores = {"memory": MemoryStore(), "local": LocalStore(tmp_path), "remote": SlowStore(MemoryStore(), latency=0)}
     z = create(stores[kind], **layout)
     data = z[...]
@@ -237,7 +235,7 @@ def test_every_way_of_storing_chunks(layout: Any, kind: str, tmp_path: Path) -> 
     assert z.nchunks_initialized == 0
 
 
-def test_one_value_for_very_many_shapes() -> None:
+def test_assigning_one_value_to_many_chunk_shapes() -> None:
     lengths = list(range(1, 60))
     z = omnizarr.create_array(None, shape=(sum(lengths),), dtype="i2", chunks=(lengths,))
     z[...] = 7
@@ -245,7 +243,7 @@ def test_one_value_for_very_many_shapes() -> None:
     assert z.nchunks_initialized == 59
 
 
-def test_codecs_are_bound_for_each_shape_and_not_kept_for_all() -> None:
+def test_the_number_of_cached_chains_is_bounded() -> None:
     lengths = list(range(1, 401))
     z = omnizarr.create_array(None, shape=(sum(lengths),), dtype="i2", chunks=(lengths,), compressors=None)
     data = np.arange(sum(lengths)).astype("i2")
@@ -264,9 +262,9 @@ def test_a_stored_chunk_longer_than_its_own_shape_is_not_read_whole(tmp_path: Pa
     np.testing.assert_array_equal(z[10:], DATA[10:])
 
 
-def test_R69_chunks_beyond_the_array_do_not_count_and_are_there_when_it_grows() -> None:
+def test_R69_chunks_beyond_the_array_are_not_counted_until_it_grows() -> None:
     z = create(chunks=([60, 4, 6], 12), compressors=None)
-    z.store.set("c/1/0", np.full((4, 12), 7, "<i4").tobytes())  # as another program may
+    z.store.set("c/1/0", np.full((4, 12), 7, "<i4").tobytes())  # as another program may store it
     assert z.cdata_shape == (1, 1)
     assert z.nchunks == z.nchunks_initialized == 1
     np.testing.assert_array_equal(z[...], DATA)
@@ -279,17 +277,17 @@ def test_R69_chunks_beyond_the_array_do_not_count_and_are_there_when_it_grows() 
     assert list(z.store.list_prefix("c/")) == ["c/0/0"]
 
 
-def test_a_cache_stands_before_it_as_before_others(tmp_path: Path) -> None:
+def test_reading_through_a_memory_cache(tmp_path: Path) -> None:
     create(tmp_path)
     z = omnizarr.open_array(tmp_path, storage_transformers=[MemoryCache(max_bytes=10**6)])
     for _ in range(2):
         np.testing.assert_array_equal(z[7:33, 2:11], DATA[7:33, 2:11])
 
 
-# -- by its place in the grid
+# -- blocks and rows
 
 
-def test_blocks_go_along_the_edges() -> None:
+def test_blocks_follow_the_edges() -> None:
     z = create()
     assert [z.blocks[row].shape for row in range(3)] == [(10, 12), (20, 12), (30, 12)]
     np.testing.assert_array_equal(z.blocks[1, 1:], DATA[10:30, 5:])
@@ -306,16 +304,16 @@ def test_rows_come_chunk_by_chunk() -> None:
     np.testing.assert_array_equal(np.stack(list(create())), DATA)
 
 
-def test_the_lengths_of_chunks_are_those_that_dask_takes() -> None:
+def test_chunks_have_the_form_of_dask() -> None:
     z = create(chunks=([10, 40, 20, 5], 5))
     assert all(sum(lengths) == length for lengths, length in zip(z.chunks, z.shape, strict=True))  # type: ignore[arg-type]
     np.testing.assert_array_equal(omnizarr.create_array(None, data=z[...], chunks=z.chunks)[...], DATA)
 
 
-# -- other shapes
+# -- resizing
 
 
-def test_growing_within_the_edges_uses_them() -> None:
+def test_growing_within_the_edges_keeps_them() -> None:
     z = create(chunks=([10, 20, 40, 50], 5))
     before = grid_of(z)
     z.append(DATA[:30])
@@ -325,7 +323,7 @@ def test_growing_within_the_edges_uses_them() -> None:
     np.testing.assert_array_equal(z[...], np.concatenate([DATA, DATA[:30]]))
 
 
-def test_growing_beyond_the_edges_adds_more_of_the_last_length() -> None:
+def test_growing_beyond_the_edges_repeats_the_last_length() -> None:
     z = create()
     z.append(DATA[:31])
     assert z.chunks == ((10, 20, 30, 30, 1), (5, 5, 2))
@@ -336,7 +334,7 @@ def test_growing_beyond_the_edges_adds_more_of_the_last_length() -> None:
     assert omnizarr.open_array(z.store).chunks == z.chunks
 
 
-def test_shrinking_keeps_the_edges_and_nothing_else() -> None:
+def test_shrinking_keeps_only_the_edges() -> None:
     z = create()
     before = grid_of(z)
     z.resize((25, 12))
@@ -349,7 +347,7 @@ def test_shrinking_keeps_the_edges_and_nothing_else() -> None:
     assert (z[25:] == 0).all()
 
 
-def test_shards_grow_by_shards_that_can_hold_their_chunks() -> None:
+def test_append_to_listed_shards() -> None:
     z = create(chunks=(5, 2), shards=([10, 20, 30], [4, 8]))
     z.append(DATA[:3])
     assert z.shards == ((10, 20, 30, 3), (4, 8))
@@ -375,7 +373,7 @@ SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 
 
 @given(SIZES, SIZES, st.booleans(), st.lists(st.tuples(st.integers(0, 16), st.integers(0, 16)), max_size=4))
-def test_any_series_of_shapes_is_numpys(rows: Any, columns: Any, sharded: bool, shapes: Any) -> None:
+def test_any_series_of_resizes_matches_numpy(rows: Any, columns: Any, sharded: bool, shapes: Any) -> None:
     data = np.arange(1, sum(rows) * sum(columns) + 1, dtype="i2").reshape(sum(rows), sum(columns))
     layout = {"chunks": (rows, columns)} if not sharded else {"chunks": 1, "shards": (rows, columns)}
     z = omnizarr.create_array(None, data=data, **layout)
@@ -392,7 +390,7 @@ def test_any_series_of_shapes_is_numpys(rows: Any, columns: Any, sharded: bool, 
     np.testing.assert_array_equal(omnizarr.open_array(z.store)[...], data)
 
 
-# -- arrays like it
+# -- copies
 
 
 def test_copies_keep_the_grid() -> None:
@@ -421,13 +419,13 @@ def test_copies_of_shards_keep_the_grid() -> None:
     assert omnizarr.empty_like(z, compressors=["gzip"]).shards == z.shards
 
 
-def test_a_grid_can_be_given_as_such() -> None:
+def test_a_grid_object_as_chunks() -> None:
     z = create(chunks=Rectilinear((((10, 1), (50, 1)), 12)))
     assert z.chunks == ((10, 50), (12,))
     assert create(chunks=Regular((10, 5))).chunks == (10, 5)
 
 
-def test_a_handle_travels(tmp_path: Path) -> None:
+def test_pickling_keeps_the_grid(tmp_path: Path) -> None:
     z = create(tmp_path)
     copy = pickle.loads(pickle.dumps(z))
     assert copy == z
@@ -442,10 +440,10 @@ def test_a_handle_travels(tmp_path: Path) -> None:
     assert found.chunks == z.chunks
 
 
-# -- described
+# -- display
 
 
-def test_info_shows_edges_in_short() -> None:
+def test_info_abbreviates_edges() -> None:
     assert dict(create().info.items)["Chunk shape"] == "((10, 20, 30), (2×5, 2))"
     assert dict(create(chunks=([10, 20, 30], 5)).info_complete().items)["Chunks stored"] == "9 of 9"
     sharded = dict(create(chunks=(5, 2), shards=([10, 20, 30], 4)).info.items)
@@ -455,7 +453,7 @@ def test_info_shows_edges_in_short() -> None:
     assert dict(long.info.items)["Chunk shape"] == "((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …),)"
 
 
-def test_the_program_shows_them_too(tmp_path: Path) -> None:
+def test_the_command_line_shows_edges(tmp_path: Path) -> None:
     create(tmp_path)
     run = CliRunner()
     assert "((10, 20, 30), (2×5, 2))" in run.invoke(program, ["info", str(tmp_path)]).stdout
@@ -464,7 +462,7 @@ def test_the_program_shows_them_too(tmp_path: Path) -> None:
     assert (facts["shards"], facts["nchunks"], facts["nchunks_initialized"]) == (None, 9, 9)
 
 
-# -- documents that declare more than anybody can hold
+# -- documents that declare very many chunks
 
 
 @pytest.mark.parametrize("entry", [[[1, 10**15]], [2, [1, 10**15]], [[1, 2**63 - 1], [2, 2**63 - 1]]])

@@ -1,4 +1,4 @@
-"""What opening, listing and creating cost, in requests to the store."""
+"""The number of requests that opening, listing and creating send to the store."""
 
 from __future__ import annotations
 
@@ -71,9 +71,7 @@ def test_listing_everything_costs_one_listing_for_each_group(store: RecordingSto
     assert store.requests == 4 + 11
 
 
-def test_members_that_were_listed_need_no_further_request_for_their_metadata(
-    store: RecordingStore, group: omnizarr.Group
-) -> None:
+def test_metadata_of_listed_members_costs_no_request(store: RecordingStore, group: omnizarr.Group) -> None:
     nodes = [node for _, node in group.members()]
     store.reset()
     assert [node.path for node in nodes if isinstance(node, omnizarr.Array) and node.shape == (3,)]
@@ -86,32 +84,28 @@ def test_membership_costs_one_request(store: RecordingStore, group: omnizarr.Gro
     assert store.requests == 2
 
 
-def test_creating_costs_one_read_for_each_group_that_may_be_missing_and_one_write(
-    store: RecordingStore, group: omnizarr.Group
-) -> None:
+def test_cost_of_creating(store: RecordingStore, group: omnizarr.Group) -> None:
     group.create_array("new", shape=3, dtype="int8")
     assert store.methods() == ["get_partial_values", "set_if"]
     assert store.requests == 1 + 1
     store.reset()
     group.create_array("n/e/w", shape=3, dtype="int8")
-    assert store.requests == 3 + 3  # it and the two groups above it: each is looked for and written
+    assert store.requests == 3 + 3  # the node and two groups above it: each is checked and written
     store.reset()
     group["g0"].create_array("x", shape=3, dtype="int8")  # type: ignore[union-attr]
-    assert store.requests == 1 + 1 + 1  # the group itself was opened
+    assert store.requests == 1 + 1 + 1  # the group itself is known to exist
     store.reset()
     omnizarr.create_array(store, name="g1/x", shape=3, dtype="int8")
-    # The root and `g1` are looked for too, at first in every generation.
+    # The root and `g1` are checked too, at first in every generation.
     assert store.methods() == ["get_partial_values", "get_partial_values", "set_if"]
 
 
-def test_deleting_costs_a_look_and_the_erasing(store: RecordingStore, group: omnizarr.Group) -> None:
+def test_cost_of_deleting(store: RecordingStore, group: omnizarr.Group) -> None:
     del group["a0"]
     assert store.methods() == ["exists", "erase_values", "erase_prefix"]
 
 
-def test_a_missing_node_costs_one_request_in_its_group_and_two_batches_elsewhere(
-    store: RecordingStore, group: omnizarr.Group
-) -> None:
+def test_cost_of_opening_a_missing_node(store: RecordingStore, group: omnizarr.Group) -> None:
     assert group.get("nothing") is None
     assert store.requests == 1
     store.reset()
@@ -120,7 +114,7 @@ def test_a_missing_node_costs_one_request_in_its_group_and_two_batches_elsewhere
     assert store.methods() == ["get_partial_values", "get_partial_values"]
 
 
-def test_looking_at_an_array_costs_nothing(store: RecordingStore, group: omnizarr.Group) -> None:
+def test_properties_of_an_array_cost_no_request(store: RecordingStore, group: omnizarr.Group) -> None:
     z = group["a0"]
     assert isinstance(z, omnizarr.Array)
     store.reset()
@@ -131,7 +125,7 @@ def test_looking_at_an_array_costs_nothing(store: RecordingStore, group: omnizar
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
-def test_no_more_is_asked_for_than_a_document_may_have(store: RecordingStore, zarr_format: Any) -> None:
+def test_requests_for_documents_are_limited_in_size(store: RecordingStore, zarr_format: Any) -> None:
     omnizarr.create_array(store, data=[1], attributes={"long": "x" * 3000}, zarr_format=zarr_format)
     store.reset()
     with omnizarr.config(max_document_bytes=2000):
@@ -148,14 +142,14 @@ JUNK = (".zattrs", ".zarray", ".zgroup", ".zmetadata", "meta", "attrs", "meta/gr
 
 
 @pytest.mark.filterwarnings("ignore::omnizarr.errors.OmnizarrWarning")
-def test_what_is_not_needed_may_be_damaged(store: RecordingStore) -> None:
+def test_damaged_documents_that_are_not_needed_are_ignored(store: RecordingStore) -> None:
     omnizarr.create_array(store, data=[1])
     for key in JUNK:
         store.set(key, b"\xff{")
     assert omnizarr.open_array(store)[...].tolist() == [1]
 
 
-def test_damaged_attributes_of_v1_do_not_make_it_vanish(store: RecordingStore) -> None:
+def test_damaged_attributes_of_v1_are_an_error(store: RecordingStore) -> None:
     omnizarr.create_array(store, data=[1], zarr_format=1)
     store.set("attrs", b"{")
     with pytest.raises(MetadataError, match="`attrs`"):
@@ -165,7 +159,7 @@ def test_damaged_attributes_of_v1_do_not_make_it_vanish(store: RecordingStore) -
         omnizarr.open(store)
 
 
-def test_a_damaged_entry_point_is_what_is_wrong_with_its_nodes(store: RecordingStore) -> None:
+def test_a_damaged_entry_point_is_an_error_for_all_nodes(store: RecordingStore) -> None:
     omnizarr.create_array(store, name="a/b", data=[1], zarr_format="3-draft-2022")
     store.set("zarr.json", b"{")
     for path in ("", "a/b"):
@@ -188,9 +182,7 @@ def test_opening_costs_few_round_trips_in_every_generation(
 
 
 @pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022"])
-def test_listings_of_drafts_tell_names_and_kinds_and_which_documents_there_are(
-    store: RecordingStore, zarr_format: Any
-) -> None:
+def test_listings_of_drafts_show_kinds_and_documents(store: RecordingStore, zarr_format: Any) -> None:
     group = omnizarr.create_group(store, zarr_format=zarr_format)
     group.create_array("a", data=[1])
     group.create_group("b", attributes={"explicit": True}).create_array("below", data=[1])
@@ -203,7 +195,7 @@ def test_listings_of_drafts_tell_names_and_kinds_and_which_documents_there_are(
     store.reset()
     members = dict(group.members())
     assert store.methods() == ["list_dir", "get_partial_values"]
-    assert store.requests == 1 + 2  # the group `c` has no document
+    assert store.requests == 1 + 2  # group `c` has no document
     assert [type(node).__name__ for node in members.values()] == ["Array", "Group", "Group"]
     assert members["b"].attrs.asdict() == {"explicit": True}
     store.reset()
@@ -211,12 +203,12 @@ def test_listings_of_drafts_tell_names_and_kinds_and_which_documents_there_are(
     assert len(members["b"].members(max_depth=None)) == 1
     store.reset()
     group.create_array("new", data=[1])
-    assert store.methods()[:3] == ["get_partial_values", "list_dir", "set_if"]  # the entry point is known to be there
+    assert store.methods()[:3] == ["get_partial_values", "list_dir", "set_if"]  # the entry point is known to exist
 
 
-def test_what_is_gone_since_it_was_listed_is_no_group_of_a_draft() -> None:
+def test_a_draft_node_erased_after_the_listing_is_no_group() -> None:
     class Late(RecordingStore):
-        """Lists documents that are not there any more."""
+        """Lists documents that do not exist any more."""
 
         def list_dir(self, prefix: str) -> Any:
             keys, prefixes = super().list_dir(prefix)
@@ -236,7 +228,7 @@ class FarUpdates(ForwardedUpdates):
 
 
 class FarAway(WrapperStore):
-    """Answers three questions together, and none of them alone."""
+    """Answers requests only when three are in flight at once."""
 
     updates = forwarded("updates", FarUpdates)
 
@@ -251,7 +243,7 @@ class FarAway(WrapperStore):
         return self._window
 
 
-def test_the_documents_of_a_node_are_asked_for_together_before_it_is_changed() -> None:
+def test_a_change_fetches_the_documents_of_a_node_together() -> None:
     store = FarAway()
     z = omnizarr.create_array(store, shape=3, dtype="int8", zarr_format=2)
     store.together = threading.Barrier(3)
@@ -271,7 +263,7 @@ def test_consolidated_metadata_opens_a_whole_hierarchy(store: RecordingStore, za
     assert read == (2 if zarr_format == "3-draft-2020" else 1)
     assert zarr_format != 3 or store.requests == 1
     assert [again[name].attrs["name"] for name in ("a", "b/c", "b/d/e")] == ["a", "b/c", "b/d/e"]
-    kept_as_group = zarr_format == "3-draft-2020"  # where its writer puts the metadata is a group, too
+    kept_as_group = zarr_format == "3-draft-2020"  # the consolidated metadata lies in a group of its own
     assert len(again.members(max_depth=None)) == 5 + kept_as_group
     assert len(store.calls) == read
 

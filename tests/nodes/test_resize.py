@@ -1,4 +1,4 @@
-"""Other shapes: what lies outside is gone for good, and what is appended is kept."""
+"""Resizing and appending: elements outside the new shape are erased for good, appended elements are kept."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_R121_shrinking_and_growing_does_not_bring_values_back(layout: Any, shap
     st.sampled_from(list(LAYOUTS.values())),
     st.lists(st.tuples(st.integers(0, 13), st.integers(0, 13)), min_size=1, max_size=4),
 )
-def test_any_series_of_shapes_is_numpys(layout: Any, shapes: list[tuple[int, int]]) -> None:
+def test_any_series_of_resizes_matches_numpy(layout: Any, shapes: list[tuple[int, int]]) -> None:
     z, values = create(**layout)
     for shape in shapes:
         z.resize(shape)
@@ -94,7 +94,7 @@ def test_shapes_as_users_give_them(shape: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(5,), 5, (1, 2, 3), (-1, 2), (2.5, 3), "23", None, (2**63, 1)])
-def test_shapes_that_are_none(shape: Any) -> None:
+def test_invalid_shapes(shape: Any) -> None:
     z, values = create(chunks=(4, 3))
     with pytest.raises(ArgumentError) as caught:
         z.resize(shape)
@@ -108,11 +108,11 @@ def test_an_array_without_dimensions_stays_as_it_is() -> None:
     assert z[()] == 5
 
 
-def test_a_stale_handle_trims_what_another_one_added() -> None:
+def test_resize_through_a_stale_handle_erases_appended_elements() -> None:
     z, _ = create((4,), chunks=8)
     other = omnizarr.open_array(z.store)
     other.append([50, 60])
-    z.resize(3)  # it knows of four elements, and there are six
+    z.resize(3)  # the handle knows four elements, but six are stored
     z.resize(6)
     assert z[...].tolist() == [1, 2, 3, -1, -1, -1]
 
@@ -139,7 +139,7 @@ def test_append_to_an_empty_array_and_append_nothing() -> None:
 
 
 @pytest.mark.parametrize("data", [5, [1, 2], [[1, 2]], [[[1] * 12]], np.zeros((0,))])
-def test_data_that_do_not_fit_are_refused_before_anything_changes(data: Any) -> None:
+def test_append_of_data_that_do_not_fit_changes_nothing(data: Any) -> None:
     z, values = create(chunks=(4, 3))
     with pytest.raises(ArgumentError) as caught:
         z.append(data)
@@ -148,7 +148,7 @@ def test_data_that_do_not_fit_are_refused_before_anything_changes(data: Any) -> 
 
 
 @pytest.mark.parametrize("axis", [2, -3, None, "0", 0.5])
-def test_an_axis_that_is_none(axis: Any) -> None:
+def test_append_on_an_invalid_axis(axis: Any) -> None:
     z, _ = create(chunks=(4, 3))
     with pytest.raises(ArgumentError) as caught:
         z.append(np.zeros((1, 12), "int16"), axis=axis)
@@ -157,7 +157,7 @@ def test_an_axis_that_is_none(axis: Any) -> None:
         omnizarr.create_array(None, data=5).append([1])
 
 
-def test_handles_that_append_in_turn_keep_each_others_values() -> None:
+def test_alternating_appends_of_two_handles_are_kept() -> None:
     z = omnizarr.create_array(None, shape=2, dtype="int8", chunks=3)
     other = omnizarr.open_array(z.store)
     z.append([1, 1])
@@ -166,7 +166,7 @@ def test_handles_that_append_in_turn_keep_each_others_values() -> None:
     assert z[...].tolist() == [0, 0, 1, 1, 2, 2, 3]
 
 
-def test_rows_given_for_another_shape_are_refused_by_the_stored_one() -> None:
+def test_append_checks_against_the_stored_shape() -> None:
     z = omnizarr.create_array(None, shape=(2, 2), dtype="int8")
     omnizarr.open_array(z.store).resize((2, 3))
     with pytest.raises(ArgumentError, match=r"\(2, 3\)"):

@@ -1,4 +1,4 @@
-"""Arrays of small numbers: every bit pattern, every way to store and to select them, and what to install for them."""
+"""Arrays of the ml_dtypes types: all bit patterns, codecs and selections, and the error without ml_dtypes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def from_numbers(name: str, numbers: Any) -> npt.NDArray[Any]:
-    """Elements with these bits, as far as they count; of a complex type, pairs of them."""
+    """Elements with these bits, as far as the type uses them; for a complex type, pairs of them."""
     dtype = dtype_of(name)
     part = dtype["real"] if dtype.names else dtype
     bits = np.asarray(numbers, int) % 2 ** WIDTHS[name.removeprefix("complex_")]
@@ -74,7 +74,7 @@ def same(found: Any, expected: npt.NDArray[Any]) -> bool:
 
 @pytest.mark.parametrize("name", ONE_BYTE)
 def test_R141_R143_every_byte_that_can_be_stored_is_read(name: str) -> None:
-    """The bits above a number of less than a byte are ignored; what is read is written back as one canonical byte."""
+    """Unused high bits of a byte are ignored on reading, and have one canonical value on writing."""
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=256, dtype=name, compressors=None)
     every = np.arange(256, dtype="u1")
@@ -87,12 +87,12 @@ def test_R141_R143_every_byte_that_can_be_stored_is_read(name: str) -> None:
     assert ((written ^ every) & (2**bits - 1) == 0).all()
     assert len(set(written.tolist())) == 2**bits
     if name in ("int2", "int4"):
-        assert (written.view("i1") == found.astype("i1")).all()  # as an integer of 8 bits
+        assert (written.view("i1") == found.astype("i1")).all()  # as an 8-bit integer
     else:
         assert written.max() == 2**bits - 1
 
 
-def test_R141_int4_has_one_minus_one() -> None:
+def test_R141_int4_has_one_bit_pattern_of_minus_one() -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, shape=2, dtype="int4", compressors=None)
     store.set("c/0", b"\xff\x0f")
@@ -111,7 +111,7 @@ def test_R142_every_bfloat16() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_R86_what_is_written_is_read(name: str, layout: str, tmp_path: Path) -> None:
+def test_R86_round_trip(name: str, layout: str, tmp_path: Path) -> None:
     data = some(name, 5, 7)
     options = {"chunks": (2, 3), **LAYOUTS[layout]}
     omnizarr.create_array(tmp_path, shape=(5, 7), dtype=dtype_of(name) if name in WIDTHS else name, **options)[...] = (
@@ -135,7 +135,7 @@ def test_R86_what_is_written_is_read(name: str, layout: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(numbers=st.lists(st.integers(0, 2**16 - 1), min_size=2, max_size=12))
-def test_any_bits_survive(name: str, numbers: list[int]) -> None:
+def test_any_bits_round_trip(name: str, numbers: list[int]) -> None:
     data = from_numbers(name, numbers[: len(numbers) // 2 * 2])
     z = omnizarr.create_array({}, shape=data.shape, dtype=name, chunks=2)
     z[...] = data
@@ -143,7 +143,7 @@ def test_any_bits_survive(name: str, numbers: list[int]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_R85_endian_is_left_out_where_it_means_nothing(name: str) -> None:
+def test_R85_endian_is_left_out_for_single_bytes(name: str) -> None:
     store = omnizarr.MemoryStore()
     given_codec = {"name": "bytes", "configuration": {"endian": "big"}}
     omnizarr.create_array(store, shape=2, dtype=name, serializer=given_codec, compressors=None)
@@ -181,7 +181,7 @@ def test_chunks_of_the_fill_value_are_left_out(name: str, sharded: bool) -> None
 
 
 @pytest.mark.parametrize("name", [name for name, bits in WIDTHS.items() if bits < 8])
-def test_R141_bits_that_do_not_count_make_no_chunk(name: str) -> None:
+def test_R141_ignored_bits_do_not_store_a_chunk(name: str) -> None:
     z = omnizarr.create_array({}, shape=4, dtype=name, chunks=2)
     z[...] = np.full(4, 0xC0 if WIDTHS[name] > 4 else 0xF0, "u1").view(dtype_of(name))
     assert z.nchunks_initialized == 0
@@ -200,7 +200,7 @@ def test_R141_bits_that_do_not_count_make_no_chunk(name: str) -> None:
         *[("complex_float8_e8m0fnu", None, [2.0**-127, 2.0**-127]), ("complex_float4_e2m1fn", 1.5, [1.5, 0.0])],
     ],
 )
-def test_fill_values_as_documents_have_them(name: str, given_value: Any, written: Any) -> None:
+def test_fill_values_in_documents(name: str, given_value: Any, written: Any) -> None:
     store = omnizarr.MemoryStore()
     options = {} if given_value is None else {"fill_value": given_value}
     z = omnizarr.create_array(store, shape=2, dtype=name, **options)
@@ -220,14 +220,14 @@ def test_fill_values_as_documents_have_them(name: str, given_value: Any, written
         ],
     ],
 )
-def test_fill_values_that_the_type_lacks_are_refused_before_anything_is_stored(name: str, value: Any) -> None:
+def test_invalid_fill_values_are_refused_before_anything_is_stored(name: str, value: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match="fill value of"):
         omnizarr.create_array(store, shape=2, dtype=name, fill_value=value)
     assert list(store.list()) == []
 
 
-def test_values_that_the_type_lacks_are_refused_before_anything_is_stored() -> None:
+def test_invalid_values_are_refused_before_anything_is_stored() -> None:
     z = omnizarr.create_array({}, shape=4, dtype="int4", chunks=1)
     with pytest.raises(OverflowError, match="8 is out of bounds for int4"):
         z[...] = [1, 2, 3, 8]
@@ -239,7 +239,7 @@ def test_values_that_the_type_lacks_are_refused_before_anything_is_stored() -> N
     assert z.nchunks_initialized == s.nchunks_initialized == 0
 
 
-def test_R143_an_array_of_zeros_has_zero_bits_where_there_is_no_zero() -> None:
+def test_R143_zeros_of_a_type_without_zero_have_zero_bits() -> None:
     assert omnizarr.zeros(2, dtype="float8_e8m0fnu")[...].tobytes() == np.zeros(2, ml_dtypes.float8_e8m0fnu).tobytes()
     assert omnizarr.ones(2, dtype="complex_bfloat16")[...].tobytes().hex() == "803f0000803f0000"
 
@@ -298,7 +298,7 @@ def test_R144_parts_of_complex_numbers_are_fields() -> None:
 @pytest.mark.parametrize(
     "given_type", ["bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16), {"name": "bfloat16"}]
 )
-def test_R142_ways_to_say_bfloat16(given_type: Any) -> None:
+def test_R142_spellings_of_bfloat16(given_type: Any) -> None:
     z = omnizarr.create_array({}, shape=3, dtype=given_type)
     z[...] = [1, 2.5, -3]
     assert z.dtype == ml_dtypes.bfloat16
@@ -306,7 +306,7 @@ def test_R142_ways_to_say_bfloat16(given_type: Any) -> None:
     assert pickle.loads(pickle.dumps(z.metadata)) == z.metadata
 
 
-def test_data_tells_its_type() -> None:
+def test_data_type_is_inferred_from_data() -> None:
     for name in ("int4", "bfloat16", "float8_e5m2", "float4_e2m1fn"):
         data = some(name, 5)
         assert same(omnizarr.array(data)[...], data)
@@ -328,8 +328,8 @@ def test_older_generations_have_no_small_numbers(zarr_format: Any, name: str) ->
 
 
 @pytest.mark.parametrize(("name", "fill"), [("bfloat16", 1.5), ("int4", -3), ("float8_e4m3fn", "NaN")])
-def test_small_numbers_that_tensorstore_wrote_into_version_2(name: str, fill: Any) -> None:
-    """By a name that no specification has; they are read, and the document stays what it was."""
+def test_small_numbers_in_v2_documents_of_tensorstore(name: str, fill: Any) -> None:
+    """TensorStore uses a name that no specification has; it is read, and the document keeps it."""
     store = omnizarr.MemoryStore()
     document = {"zarr_format": 2, "dtype": name, "shape": [4], "chunks": [2], "order": "C", "fill_value": fill}
     document |= {"filters": None, "compressor": None}
@@ -345,7 +345,7 @@ def test_small_numbers_that_tensorstore_wrote_into_version_2(name: str, fill: An
     assert found == {**document, "shape": [5], "dimension_separator": "."}
 
 
-# -- what they need
+# -- without ml_dtypes
 
 
 @pytest.fixture
@@ -355,7 +355,7 @@ def without_ml_dtypes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("without_ml_dtypes")
 @pytest.mark.parametrize("name", ["int4", "bfloat16", "complex_float8_e5m2"])
-def test_without_ml_dtypes_arrays_say_what_to_install(name: str) -> None:
+def test_the_error_without_ml_dtypes_says_what_to_install(name: str) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, name="other", shape=2, dtype="i4")
     document = json.loads(bytes(store.get("other/zarr.json") or b""))
@@ -381,7 +381,7 @@ def test_complex_float16_needs_nothing() -> None:
     assert z[...].tobytes().hex() == "003c00c0003c00c0"
 
 
-def test_an_old_ml_dtypes_is_told_from_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_ml_dtypes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(ml_dtypes, "float8_e8m0fnu")
     with pytest.raises(MissingDependencyError, match="needs the package `ml_dtypes~=0.5`"):
         omnizarr.create_array({}, shape=2, dtype="float8_e8m0fnu")

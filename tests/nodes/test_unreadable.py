@@ -1,4 +1,4 @@
-"""A member that cannot be read: listed all the same, with the reason, and in nobody's way."""
+"""Unreadable members: they are listed with the reason, and other members stay usable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def group() -> omnizarr.Group:
     return group
 
 
-def test_it_is_listed_with_the_reason(group: omnizarr.Group) -> None:
+def test_an_unreadable_member_is_listed_with_the_reason(group: omnizarr.Group) -> None:
     assert list(group) == sorted([*BROKEN, "good"])
     assert len(group) == group.nmembers() == len(BROKEN) + 1
     for name, node in group.members():
@@ -48,20 +48,20 @@ def test_it_is_listed_with_the_reason(group: omnizarr.Group) -> None:
     assert "float31" in dict(group.items())["unknown-dtype"].reason
 
 
-def test_it_is_drawn_in_the_tree(group: omnizarr.Group) -> None:
+def test_an_unreadable_member_is_drawn_in_the_tree(group: omnizarr.Group) -> None:
     text = str(group.tree())
     assert "good (2,) int64" in text
     for name in BROKEN:
         assert f"{name} (unreadable: " in text
 
 
-def test_it_is_neither_an_array_nor_a_group(group: omnizarr.Group) -> None:
+def test_an_unreadable_member_is_neither_an_array_nor_a_group(group: omnizarr.Group) -> None:
     assert [name for name, _ in group.arrays()] == ["good"]
     assert list(group.groups()) == []
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_asking_for_it_says_why(group: omnizarr.Group, name: str) -> None:
+def test_opening_an_unreadable_member_raises_the_reason(group: omnizarr.Group, name: str) -> None:
     assert name in group
     with pytest.raises(MetadataError):
         group[name]
@@ -72,7 +72,7 @@ def test_asking_for_it_says_why(group: omnizarr.Group, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_it_can_be_deleted_replaced_and_moved(group: omnizarr.Group, name: str) -> None:
+def test_an_unreadable_member_can_be_deleted_replaced_and_moved(group: omnizarr.Group, name: str) -> None:
     group.move(name, "elsewhere/other")
     assert bytes(group.store.get("elsewhere/other/zarr.json") or b"") == BROKEN[name]
     assert name not in group
@@ -86,18 +86,18 @@ def test_it_can_be_deleted_replaced_and_moved(group: omnizarr.Group, name: str) 
     assert name not in group
 
 
-def test_it_does_not_keep_a_group_from_being_cleared(group: omnizarr.Group) -> None:
+def test_clear_erases_unreadable_members(group: omnizarr.Group) -> None:
     group.clear()
     assert list(group.store.list()) == ["zarr.json"]
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_nothing_is_created_below_it(group: omnizarr.Group, name: str) -> None:
+def test_creating_below_an_unreadable_member_is_refused(group: omnizarr.Group, name: str) -> None:
     with pytest.raises((MetadataError, NodeTypeError)):
         group.create_group(f"{name}/below")
 
 
-def test_what_the_store_cannot_give_does_not_hide_the_others() -> None:
+def test_a_store_error_of_one_member_does_not_hide_the_others() -> None:
     inner = omnizarr.MemoryStore()
     group = omnizarr.create_group(inner)
     for name in ("a", "b", "c"):
@@ -111,7 +111,7 @@ def test_what_the_store_cannot_give_does_not_hide_the_others() -> None:
     assert inner.exists("b/zarr.json")
 
 
-def test_a_store_that_cannot_list_says_so() -> None:
+def test_a_store_that_cannot_list_raises() -> None:
     inner = omnizarr.MemoryStore()
     omnizarr.create_group(inner)
     faulty = omnizarr.open_group(FaultyStore(inner, [Fault("fail", methods=["list_dir"])]))

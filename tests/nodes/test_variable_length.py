@@ -1,4 +1,4 @@
-"""Arrays of text and of bytes, of any length: everything that arrays of numbers can do."""
+"""Arrays of text and of bytes of variable length: all operations of arrays."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
 
 
 def words(*shape: int) -> np.ndarray[Any, Any]:
-    """Texts short and long, plain and not; as objects, for before NumPy 2.5 its own text cannot bear every key."""
+    """Short and long texts, ASCII and not; as objects, because StringDType rejects some keys before NumPy 2.5."""
     found = np.empty(int(np.prod(shape)), object)
     for n in range(found.size):
         found[n] = ("é" if n % 3 else "e") * (n % 40) + str(n)
@@ -85,7 +85,7 @@ KEYS: list[Any] = [
 
 @layouts
 @pytest.mark.parametrize(("dtype", "fill"), [("string", ""), ("string", "fill é"), ("bytes", b""), ("bytes", b"\0")])
-def test_reading_and_writing_as_numpy_does(make: Make, layout: dict[str, Any], dtype: str, fill: Any) -> None:
+def test_indexing_matches_numpy(make: Make, layout: dict[str, Any], dtype: str, fill: Any) -> None:
     if dtype == "bytes" and "serializer" in layout:
         pytest.skip("that is for text")
     z = make(shape=(5, 9), dtype=dtype, fill_value=fill, **layout)
@@ -129,7 +129,7 @@ def test_resizing_and_appending(make: Make, layout: dict[str, Any]) -> None:
     assert z[...].tolist() == expected.tolist()
 
 
-def test_R16_chunks_of_nothing_but_the_fill_value_are_not_stored(make: Make) -> None:
+def test_R16_chunks_of_only_the_fill_value_are_not_stored(make: Make) -> None:
     for dtype, fill, other in ((str, "x", ""), (bytes, b"\0", b"")):
         z = make(shape=(4,), chunks=(1,), dtype=dtype, fill_value=fill, overwrite=True)
         z[...] = np.array(other, z.dtype)
@@ -142,7 +142,7 @@ def test_R16_chunks_of_nothing_but_the_fill_value_are_not_stored(make: Make) -> 
 
 
 @given(st.lists(st.text(), min_size=1, max_size=12), st.integers(1, 5), st.integers(1, 3))
-def test_any_text_comes_back(texts: list[str], chunk: int, many: int) -> None:
+def test_any_text_round_trips(texts: list[str], chunk: int, many: int) -> None:
     data = np.array(texts, TEXT)
     for shards in (None, (chunk * many,)):
         z = omnizarr.create_array(MemoryStore(), data=data, chunks=(chunk,), shards=shards)
@@ -151,7 +151,7 @@ def test_any_text_comes_back(texts: list[str], chunk: int, many: int) -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=40), st.booleans()), min_size=1, max_size=12), st.integers(1, 5))
-def test_masks_choose_text(pairs: list[tuple[str, bool]], chunk: int) -> None:
+def test_masks_select_text(pairs: list[tuple[str, bool]], chunk: int) -> None:
     texts, chosen = [text for text, _ in pairs], np.array([one for _, one in pairs])
     for chunks in (chunk, ([chunk] * 12,)):
         z = omnizarr.create_array(MemoryStore(), data=np.array(texts, TEXT), chunks=chunks)
@@ -161,7 +161,7 @@ def test_masks_choose_text(pairs: list[tuple[str, bool]], chunk: int) -> None:
 
 
 @given(st.lists(st.binary(), min_size=1, max_size=12), st.integers(1, 5))
-def test_any_bytes_come_back(items: list[bytes], chunk: int) -> None:
+def test_any_bytes_round_trip(items: list[bytes], chunk: int) -> None:
     z = omnizarr.create_array(MemoryStore(), data=items, dtype="bytes", chunks=(chunk,))
     assert z[...].tolist() == items
 
@@ -170,7 +170,7 @@ def test_any_bytes_come_back(items: list[bytes], chunk: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [str, "string", TEXT, "U", {"name": "string"}])
-def test_R145_ways_to_ask_for_text(dtype: Any) -> None:
+def test_R145_spellings_of_the_text_type(dtype: Any) -> None:
     z = omnizarr.create_array(MemoryStore(), shape=(3,), dtype=dtype)
     assert z.data_type.name == "string"
     assert z.serializer == VlenUtf8()
@@ -180,7 +180,7 @@ def test_R145_ways_to_ask_for_text(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [bytes, "bytes", "S", "variable_length_bytes"])
-def test_R146_ways_to_ask_for_bytes(dtype: Any) -> None:
+def test_R146_spellings_of_the_bytes_type(dtype: Any) -> None:
     z = omnizarr.create_array(MemoryStore(), shape=(3,), dtype=dtype, shards="auto")
     assert z.data_type.name == "bytes"
     assert z.serializer == VlenBytes()
@@ -188,7 +188,7 @@ def test_R146_ways_to_ask_for_bytes(dtype: Any) -> None:
     assert z.fill_value == b""
 
 
-def test_data_decide_what_is_not_said() -> None:
+def test_the_data_type_follows_from_data() -> None:
     def made(data: Any, **options: Any) -> omnizarr.Array:
         z = omnizarr.create_array(MemoryStore(), data=data, **options)
         assert z[...].tolist() == np.asarray(data).tolist()
@@ -209,7 +209,7 @@ def test_data_decide_what_is_not_said() -> None:
         made(np.array(["a", "bcd"], object))
 
 
-def test_a_group_finds_its_array_of_text_again() -> None:
+def test_require_array_of_text() -> None:
     group = omnizarr.create_group(MemoryStore())
     group.create_array("z", data=["a", "b"], dtype=str)
     assert group.require_array("z", data=np.array(["a", "b"], object), dtype=str)[...].tolist() == ["a", "b"]
@@ -222,7 +222,7 @@ def test_a_group_finds_its_array_of_text_again() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, b"a", ["a", None, "b", "c"], np.arange(4), "\ud800"])
-def test_what_is_not_text_is_refused_before_anything_is_written(value: Any) -> None:
+def test_values_that_are_not_text_are_refused(value: Any) -> None:
     z = omnizarr.create_array(MemoryStore(), data=["a", "b", "c", "d"], dtype=str, chunks=(1,))
     with pytest.raises(ArgumentError):
         z[...] = value
@@ -233,7 +233,7 @@ def test_what_is_not_text_is_refused_before_anything_is_written(value: Any) -> N
 
 
 @pytest.mark.parametrize("value", [None, 1, "a", [b"a", None, b"b", b"c"], np.arange(4)])
-def test_what_is_not_bytes_is_refused_before_anything_is_written(value: Any) -> None:
+def test_values_that_are_not_bytes_are_refused(value: Any) -> None:
     z = omnizarr.create_array(MemoryStore(), data=[b"a", b"b", b"c", b"d"], dtype=bytes, chunks=(1,))
     with pytest.raises(ArgumentError):
         z[...] = value
@@ -255,7 +255,7 @@ def test_codecs_that_do_not_fit() -> None:
         omnizarr.create_array(MemoryStore(), shape=(3,), dtype="U5", serializer="vlen-utf8")
 
 
-def test_records_that_version_3_cannot_express() -> None:
+def test_records_that_v3_cannot_express_are_refused() -> None:
     store = MemoryStore()
     for dtype in ([("a", "i4", (2,))], np.dtype([("a", ">i4", (2,)), ("b", "<i2")])):
         with pytest.raises(ArgumentError, match="v3 has no data type for"):
@@ -270,7 +270,7 @@ def test_objects_need_a_codec() -> None:
         omnizarr.create_array(MemoryStore(), shape=(3,), dtype=Objects())
 
 
-def test_chunks_are_bounded_by_the_setting() -> None:
+def test_max_chunk_bytes_limits_chunks() -> None:
     z = omnizarr.create_array(MemoryStore(), data=["a" * 1000], dtype=str, compressors="gzip")
     with omnizarr.config(max_chunk_bytes=500):
         small = omnizarr.open_array(z.store, mode="r")
@@ -285,7 +285,7 @@ def test_damaged_chunks_are_named(shards: Any) -> None:
     )
     key = "c/0"
     data = bytearray(z.store.get(key))  # type: ignore[arg-type]
-    data[0] ^= 1  # the number of elements
+    data[0] ^= 1  # the count of elements
     z.store.set(key, bytes(data))
     with pytest.raises(ChunkError, match="chunk \\(0,\\) .*expected 2 elements, found 3"):
         z[...]

@@ -1,4 +1,4 @@
-"""Creating arrays: every option in every spelling, and what the document then says."""
+"""Creating arrays: all options in all spellings, and the documents that they give."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def document(z: omnizarr.Array) -> Any:
     return json.loads(bytes(z.store.get(f"{z.path}/zarr.json" if z.path else "zarr.json") or b""))
 
 
-def test_the_options_are_shown_by_help() -> None:
+def test_help_shows_the_options() -> None:
     names = list(inspect.signature(omnizarr.create_array).parameters)
     assert names[:4] == ["store", "name", "shape", "dtype"]
     for name in ("data", "chunks", "shards", "filters", "compressors", "serializer", "fill_value", "order"):
@@ -50,7 +50,7 @@ def test_shapes_as_users_give_them(shape: Any, expected: tuple[int, ...]) -> Non
 
 
 @pytest.mark.parametrize("shape", [-1, (2, -1), 2.5, (2.0, 3), "23", ("2",), True, (2, None), 2**63, {3: 4}.items()])
-def test_shapes_that_are_none(shape: Any) -> None:
+def test_invalid_shapes(shape: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create(shape=shape)
     assert caught.value.argument == "shape"
@@ -96,7 +96,7 @@ def test_data_types_that_cannot_be_stored(dtype: Any) -> None:
     assert caught.value.argument == "dtype"
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_arguments_are_named() -> None:
     with pytest.raises(ArgumentError, match="`shape` is missing"):
         omnizarr.create_array(None, dtype="int8")
     with pytest.raises(ArgumentError, match="`dtype` is missing"):
@@ -104,13 +104,13 @@ def test_what_is_missing_is_said() -> None:
 
 
 @pytest.mark.parametrize("data", [[[1, 2], [3, 4]], np.arange(4.0).reshape(2, 2), 5, np.float32(2.5)])
-def test_data_give_shape_and_type_and_are_written(data: Any) -> None:
+def test_data_determine_shape_and_data_type(data: Any) -> None:
     z = omnizarr.create_array(None, data=data)
     assert (z.shape, z.dtype) == (np.asarray(data).shape, np.asarray(data).dtype)
     np.testing.assert_array_equal(z[...], data)
 
 
-def test_data_may_be_another_array_of_ours_and_be_converted() -> None:
+def test_data_can_be_an_array_of_another_type() -> None:
     source = omnizarr.create_array(None, data=[1, 2, 3])
     z = omnizarr.create_array(None, data=source, dtype="float32")
     assert z.dtype == "float32"
@@ -122,7 +122,7 @@ def test_data_must_have_the_shape() -> None:
         create(data=np.zeros((2, 2)))
 
 
-def test_nothing_is_stored_when_an_option_is_wrong() -> None:
+def test_invalid_options_store_nothing() -> None:
     store = omnizarr.MemoryStore()
     for wrong in ({"chunks": 0}, {"fill_value": "x"}, {"attributes": {"a": {1}}}, {"compressors": "gzap"}):
         with pytest.raises(OmnizarrError):
@@ -158,7 +158,7 @@ def test_chunks_as_users_give_them(chunks: Any, expected: tuple[int, ...]) -> No
 @pytest.mark.parametrize(
     "chunks", [0, (10, 0), (10,), (1, 2, 3), (10, -2), "large", (1.5, 2), 2.5, object(), {"a": 1}, ("a", 1)]
 )
-def test_chunks_that_are_none(chunks: Any) -> None:
+def test_invalid_chunks(chunks: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create(chunks=chunks)
     assert caught.value.argument == "chunks"
@@ -204,7 +204,7 @@ def test_chunks_are_chosen_to_divide_given_shards() -> None:
 
 
 @pytest.mark.parametrize("shards", [(15, 60), (50,), "large", 0, (50.0, 60), 2.5])
-def test_shards_that_are_none(shards: Any) -> None:
+def test_invalid_shards(shards: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create(chunks=(10, 10), shards=shards)
     assert caught.value.argument == "shards"
@@ -233,7 +233,7 @@ def test_compressors_as_users_give_them(compressors: Any, expected: Any) -> None
 @pytest.mark.parametrize(
     "compressors", ["gzap", 3, "bytes", [3], Transpose((1, 0)), Gzip, {"name": "gzip", "level": 3}]
 )
-def test_compressors_that_are_none(compressors: Any) -> None:
+def test_invalid_compressors(compressors: Any) -> None:
     with pytest.raises(OmnizarrError) as caught:
         create(compressors=compressors)
     assert caught.value.argument == "compressors"  # type: ignore[attr-defined]
@@ -249,7 +249,7 @@ def test_filters_and_serializers() -> None:
         create(serializer="gzip")
 
 
-def test_R85_A39_endian_is_written_where_it_means_something_and_nowhere_else() -> None:
+def test_R85_A39_endian_is_written_only_for_types_of_several_bytes() -> None:
     assert create(serializer="bytes").serializer == Bytes("little")
     assert create(dtype="uint8", serializer=Bytes("big")).serializer == Bytes()
     assert create(dtype="bool").serializer == Bytes()
@@ -258,7 +258,7 @@ def test_R85_A39_endian_is_written_where_it_means_something_and_nowhere_else() -
     assert inner.serializer == Bytes()
 
 
-def test_a_sharding_codec_is_given_what_it_leaves_open() -> None:
+def test_parameters_of_a_sharding_codec_are_resolved() -> None:
     z = create(chunks=(10, 10), serializer=Sharding((5, 5), ("bytes", "crc32c"), ("bytes",)))  # type: ignore[arg-type]
     assert z.metadata.codecs == (Sharding((5, 5), (Bytes("little"), Crc32c()), (Bytes("little"),)),)
     z[...] = 3
@@ -276,11 +276,11 @@ def test_a_big_endian_type_is_stored_big_endian(dtype: Any) -> None:
     np.testing.assert_array_equal(z[...], data)
 
 
-def test_mixed_byte_orders_become_little() -> None:
+def test_mixed_byte_orders_are_stored_little_endian() -> None:
     assert create(dtype=[("a", ">i2"), ("b", "<i2")]).serializer == Bytes("little")
 
 
-def test_order_F_is_a_transpose_and_only_where_it_matters() -> None:
+def test_order_F_is_a_transpose_codec() -> None:
     z = create(order="F", shape=(3, 4, 5), chunks=(3, 4, 5), compressors=None)
     assert z.metadata.codecs[0] == Transpose((2, 1, 0))
     assert z.order == "F"
@@ -307,7 +307,7 @@ def test_the_default_compression_round_trips(dtype: Any) -> None:
     assert z[...].tobytes() == data.tobytes()
 
 
-def test_R91_what_was_chosen_is_recorded() -> None:
+def test_R91_resolved_parameters_are_recorded() -> None:
     (codec,) = create(compressors=Blosc("lz4", 1, "shuffle")).compressors
     assert isinstance(codec, Blosc)
     assert codec.typesize == 2
@@ -323,7 +323,7 @@ def test_codecs_that_do_not_fit_the_chunks_are_refused() -> None:
 # -- fill values
 
 
-def test_R16_a_fill_value_that_nobody_gave_is_recorded() -> None:
+def test_R16_the_default_fill_value_is_recorded() -> None:
     assert document(create())["fill_value"] == 0
     assert document(create(dtype="bool"))["fill_value"] is False
     assert document(create(dtype="r16"))["fill_value"] == [0, 0]
@@ -354,14 +354,14 @@ def test_fill_values_as_users_give_them(dtype: str, value: Any, stored: Any) -> 
 @pytest.mark.parametrize(
     ("dtype", "value"), [("int8", 300), ("int8", 1.5), ("int8", "x"), ("bool", 7), ("r16", b"x"), ("int8", [1])]
 )
-def test_fill_values_that_are_none(dtype: str, value: Any) -> None:
+def test_invalid_fill_values(dtype: str, value: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create(dtype=dtype, fill_value=value)
     assert caught.value.argument == "fill_value"
     assert caught.value.message.count("fill") == 1
 
 
-# -- the rest
+# -- other options
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_chunk_key_encodings_as_users_give_them(value: Any, expected: Any) -> No
 
 
 @pytest.mark.parametrize("value", ["defalt", ":", 3, {"name": "v2", "separator": ":"}, {}])
-def test_chunk_key_encodings_that_are_none(value: Any) -> None:
+def test_invalid_chunk_key_encodings(value: Any) -> None:
     with pytest.raises(MetadataError, match="chunk_key_encoding"):
         create(chunk_key_encoding=value)
 
@@ -396,7 +396,7 @@ def test_R22_dimension_names() -> None:
         assert caught.value.argument == "dimension_names"
 
 
-def test_attributes_are_stored_as_they_will_be_read() -> None:
+def test_attributes_are_converted_to_json() -> None:
     given: dict[str, Any] = {"a": (1, 2), "b": np.float32(0.5), "c": {"d": np.arange(2)}}
     z = create(attributes=given)
     assert z.attrs.asdict() == {"a": [1, 2], "b": 0.5, "c": {"d": [0, 1]}} == document(z)["attributes"]
@@ -410,7 +410,7 @@ def test_attributes_that_cannot_be_stored(attributes: Any) -> None:
         create(attributes=attributes)
 
 
-def test_an_unknown_option_is_refused_with_the_one_that_may_be_meant() -> None:
+def test_an_unknown_option_is_refused_with_a_suggestion() -> None:
     with pytest.raises(ArgumentError, match="there is no option `compressor`") as caught:
         create(compressor="gzip")
     assert caught.value.hint == "did you mean `compressors`?"
@@ -436,7 +436,7 @@ def test_overwrite_replaces_everything(tmp_path: Path) -> None:
         assert sorted(store.list()) == ["a/zarr.json", "zarr.json"]
 
 
-def test_overwrite_brings_nothing_back_that_a_half_erased_array_left() -> None:
+def test_overwrite_erases_chunks_of_a_half_erased_array() -> None:
     z = omnizarr.create_array(None, name="a", shape=4, dtype="int8", chunks=1)
     z[...] = 1
     z.store.erase("a/zarr.json")
@@ -444,7 +444,7 @@ def test_overwrite_brings_nothing_back_that_a_half_erased_array_left() -> None:
     assert again[...].tolist() == [0, 0, 0, 0]
 
 
-def test_overwrite_of_the_root_leaves_other_files_alone_where_there_was_no_node(tmp_path: Path) -> None:
+def test_overwrite_of_a_root_without_a_node_keeps_other_files(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     omnizarr.create_group(tmp_path, overwrite=True)
     assert (tmp_path / "letter.txt").read_text() == "dear"
@@ -469,7 +469,7 @@ def test_write_empty_chunks() -> None:
     assert z.nchunks_initialized == 2
 
 
-def test_what_was_created_is_what_is_opened() -> None:
+def test_an_opened_array_equals_the_created_one() -> None:
     z = create(
         chunks=(10, 10),
         shards=(20, 20),

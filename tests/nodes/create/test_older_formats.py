@@ -1,5 +1,5 @@
-"""Creating arrays of versions 1 and 2 with what users of zarr-python have: objects of numcodecs, configurations, ids,
-object arrays, types that are arrays."""
+"""Creating v1 and v2 arrays with the arguments of zarr-python: numcodecs objects, configurations and ids, arrays of
+objects, and subarray dtypes."""
 
 from __future__ import annotations
 
@@ -80,16 +80,16 @@ def test_compressors_that_take_arrays(given: Any, order: Any) -> None:
         made(data=DATA, compressors=["zlib", given])
 
 
-def test_only_what_everybody_reads_again_is_recorded() -> None:
+def test_only_necessary_codec_members_are_recorded() -> None:
     store, _ = made(data=DATA, compressors={"id": "zlib", "level": -1})
     assert document(store)["compressor"] == {"id": "zlib", "level": 6}
     store, _ = made(data=DATA, compressors=Zstd(3))
-    assert document(store)["compressor"] == {"id": "zstd", "level": 3}  # TensorStore knows no other member
+    assert document(store)["compressor"] == {"id": "zstd", "level": 3}  # TensorStore accepts no other member
     store, _ = made(data=DATA, compressors=Zstd(3, checksum=True))
     assert document(store)["compressor"] == {"id": "zstd", "level": 3, "checksum": True}
 
 
-def test_what_numcodecs_cannot_read_again_is_refused() -> None:
+def test_lzma_formats_that_numcodecs_cannot_decode_are_refused() -> None:
     chain = [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]
     with pytest.raises(ArgumentError, match="numcodecs cannot read other formats"):
         made(data=DATA, compressors={"id": "lzma", "filters": chain})
@@ -97,7 +97,7 @@ def test_what_numcodecs_cannot_read_again_is_refused() -> None:
     assert (omnizarr.open_array(store)[...] == DATA).all()
 
 
-def test_differences_of_times_that_would_be_lost_are_refused() -> None:
+def test_lossy_deltas_of_times_are_refused() -> None:
     spans = np.array([1, "NaT", 3], "m8[s]")
     with pytest.raises(omnizarr.OmnizarrError, match="expected no NaT"):
         made(data=spans, filters=[{"id": "delta", "dtype": "<m8[s]"}])
@@ -109,8 +109,8 @@ def test_differences_of_times_that_would_be_lost_are_refused() -> None:
             made(shape=3, dtype=dtype, filters=[{"id": "delta", "dtype": dtype}])
 
 
-def test_a_name_means_what_numcodecs_means_by_it() -> None:
-    """Version 3 has another `packbits`, which begins at the other end of a byte."""
+def test_names_refer_to_numcodecs_in_v2() -> None:
+    """The `packbits` of v3 is another codec, which starts at the other end of a byte."""
     flags = np.array([True, False, False])
     store, z = made(data=flags, filters=["packbits"], compressors=None)
     assert z.filters == (PackBits(),)
@@ -118,7 +118,7 @@ def test_a_name_means_what_numcodecs_means_by_it() -> None:
     assert omnizarr.open_array(store)[...].tolist() == flags.tolist()
 
 
-def test_in_version_3_too_where_there_is_a_name() -> None:
+def test_numcodecs_objects_in_v3() -> None:
     store, _ = made(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1), zarr_format=3)
     names = [codec["name"] for codec in document(store, "zarr.json")["codecs"]]
     assert names == ["numcodecs.delta", "bytes", "numcodecs.zlib"]
@@ -128,7 +128,7 @@ def test_in_version_3_too_where_there_is_a_name() -> None:
 
 
 @pytest.mark.parametrize("given", [{"id": "zlip"}, {"id": "zlib", "level": 77}, "zlip", 5, object(), numcodecs.Zlib])
-def test_what_is_no_codec(given: Any) -> None:
+def test_objects_that_are_not_codecs_are_refused(given: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises((ArgumentError, MetadataError), match="compressors"):
         omnizarr.create_array(store, data=DATA, compressors=given, zarr_format=2)
@@ -165,7 +165,7 @@ def test_a_filter_of_another_byte_order_is_refused() -> None:
     assert list(store.list()) == []
 
 
-def test_filters_that_name_no_type_take_what_comes() -> None:
+def test_filters_without_a_dtype_take_any_type() -> None:
     data = np.array([True, False, True])
     store, z = made(data=data, filters="packbits")
     assert z.filters == (PackBits(),)
@@ -249,7 +249,7 @@ def test_V24_labels(dtype: Any, order: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["json2", "json", "msgpack2", "msgpack"])
-def test_V24_anything(name: str) -> None:
+def test_V24_any_objects(name: str) -> None:
     store, z = made(data=ANY, dtype=object, filters=[name])
     assert document(store)["filters"][0]["id"] == name
     assert document(store)["fill_value"] is None
@@ -284,16 +284,16 @@ def test_V24_A56_objects_need_a_codec(options: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["pickle", {"id": "pickle"}, numcodecs.Pickle(), Pickle()], ids=repr)
-def test_A61_nobody_writes_pickles_by_a_name(given: Any) -> None:
+def test_A61_pickle_is_refused_by_name(given: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(MetadataError, match="`pickle` can execute arbitrary code"):
         omnizarr.create_array(store, shape=3, dtype=object, filters=[given], zarr_format=2)
     assert list(store.list()) == []
 
 
-def test_A61_whoever_trusts_pickles_says_so() -> None:
+def test_A61_pickles_need_allow_pickle() -> None:
     store, z = made(data=ANY, dtype=object, filters=[Pickle(allowed=True)])
-    z.attrs["a"] = 1  # the handle that wrote them trusts them
+    z.attrs["a"] = 1  # the handle that wrote pickles may read them
     assert z.attrs.asdict() == {"a": 1}
     with pytest.raises(MetadataError, match="allow_pickle"):
         omnizarr.open_array(store)
@@ -304,18 +304,18 @@ def test_A61_whoever_trusts_pickles_says_so() -> None:
 
 
 @pytest.mark.parametrize("name", ["json2", "msgpack2", "json", "msgpack"])
-def test_objects_with_their_shape_have_no_other_order(name: str) -> None:
+def test_objects_with_a_shape_refuse_order_F(name: str) -> None:
     data = np.array([["a", 1], [None, 2.5]], object)
     with pytest.raises(ArgumentError, match="in F order"):
         made(data=data, dtype=object, filters=[name], order="F")
 
 
-# -- types that are arrays
+# -- subarray dtypes
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3, 1, "3-draft-2020", "3-draft-2022"])
 @pytest.mark.parametrize("dtype", [("<i4", (2,)), "(2,)<i4", np.dtype(("<i4", (2,)))])
-def test_a_type_that_is_an_array_adds_dimensions(zarr_format: Any, dtype: Any) -> None:
+def test_a_subarray_dtype_adds_a_dimension(zarr_format: Any, dtype: Any) -> None:
     z = omnizarr.create_array(shape=(3, 4), chunks=(2, 2), dtype=dtype, zarr_format=zarr_format)
     assert z.shape == np.empty((3, 4), dtype).shape == (3, 4, 2)
     assert z.chunks == (2, 2, 2)
@@ -324,7 +324,7 @@ def test_a_type_that_is_an_array_adds_dimensions(zarr_format: Any, dtype: Any) -
     assert z[1, 2].tolist() == [5, 6]
 
 
-def test_a_type_that_is_an_array_of_more_dimensions() -> None:
+def test_a_subarray_dtype_of_several_dimensions() -> None:
     z = omnizarr.create_array(shape=3, dtype=("<f8", (2, 5)), dimension_names=["x"], chunks=2)
     assert z.shape == (3, 2, 5)
     assert z.chunks == (2, 2, 5)
@@ -335,14 +335,14 @@ def test_a_type_that_is_an_array_of_more_dimensions() -> None:
     assert omnizarr.create_array(shape=3, dtype=("<f8", (2,))).shape == (3, 2)
 
 
-def test_data_of_a_type_that_is_an_array() -> None:
+def test_data_of_a_subarray_dtype() -> None:
     dtype = np.dtype(("<i4", (2,)))
     z = omnizarr.create_array(data=[1, 2, 3], dtype=dtype, zarr_format=2, chunks=2)
     assert z[...].tolist() == np.array([1, 2, 3], dtype).tolist() == [[1, 1], [2, 2], [3, 3]]
     assert z.chunks == (2, 2)
 
 
-def test_requiring_an_array_of_such_a_type_or_of_objects() -> None:
+def test_require_array_of_a_subarray_dtype_and_of_objects() -> None:
     group = omnizarr.create_group(zarr_format=2)
     group.create_array("a", shape=3, dtype=("<i4", (2,)))
     assert group.require_array("a", shape=3, dtype=("<i4", (2,))).shape == (3, 2)
@@ -350,7 +350,7 @@ def test_requiring_an_array_of_such_a_type_or_of_objects() -> None:
     assert group.require_array("o", shape=3, dtype=object).dtype == np.dtype(object)
 
 
-# -- what version 2 cannot say
+# -- options that v2 cannot express
 
 
 @pytest.mark.parametrize(
@@ -373,14 +373,14 @@ def test_requiring_an_array_of_such_a_type_or_of_objects() -> None:
         ("only the drafts of v3 have extensions", {"fallback": "<i2"}),
     ],
 )
-def test_what_version_2_cannot_say_is_refused_before_anything_is_written(reason: str, options: dict[str, Any]) -> None:
+def test_options_that_v2_cannot_express_are_refused(reason: str, options: dict[str, Any]) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match=reason):
         omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 2} | options)
     assert list(store.list()) == []
 
 
-def test_what_version_2_cannot_say_because_nobody_registered_it() -> None:
+def test_shards_are_refused_in_v2() -> None:
     store = omnizarr.MemoryStore()
     index = omnizarr.codecs.Sharding((2, 2), [Bytes("little")])
     with pytest.raises(ArgumentError, match="no shards"):
@@ -388,7 +388,7 @@ def test_what_version_2_cannot_say_because_nobody_registered_it() -> None:
     assert list(store.list()) == []
 
 
-def test_names_of_dimensions_are_an_attribute() -> None:
+def test_dimension_names_are_an_attribute_in_v2() -> None:
     store, z = made(shape=(3, 3), dtype="i1", dimension_names=["y", "x"], attributes={"a": 1})
     assert z.dimension_names == ("y", "x")
     assert document(store, ".zattrs") == {"a": 1, "_ARRAY_DIMENSIONS": ["y", "x"]}
@@ -397,8 +397,8 @@ def test_names_of_dimensions_are_an_attribute() -> None:
 
 
 @pytest.mark.parametrize("first", ["3-draft-2020", "3-draft-2022"])
-def test_another_hierarchy_that_somebody_began_meanwhile_is_not_written_into(first: str) -> None:
-    """Between the look at what lies there and the first document."""
+def test_a_concurrently_created_hierarchy_is_not_changed(first: str) -> None:
+    """Another writer creates it between the check and the first write."""
     second = "3-draft-2022" if first == "3-draft-2020" else "3-draft-2020"
 
     class LateUpdates(ForwardedUpdates):

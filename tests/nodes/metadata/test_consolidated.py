@@ -1,4 +1,4 @@
-"""Consolidated metadata: read instead of the documents by those who only read, kept up to date by those who write."""
+"""Consolidated metadata: readers read it instead of the documents, writers keep it up to date."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def gathered(store: omnizarr.Store) -> Any:
     return document(store)["consolidated_metadata"]["metadata"]
 
 
-def assert_fresh(store: omnizarr.Store) -> None:
-    """What was gathered is what lies below."""
+def assert_up_to_date(store: omnizarr.Store) -> None:
+    """The copies equal the documents of the nodes."""
     root = omnizarr.open_group(store, mode="r", use_consolidated=False)
     expected = {path: document(store, path) for path, _ in root.members(max_depth=None)}
     assert gathered(store) == expected
 
 
-def test_R28_what_is_written(store: RecordingStore) -> None:
+def test_R28_stored_form(store: RecordingStore) -> None:
     written = document(store)
     assert written["attributes"] == {"root": True}
     assert {name: value for name, value in written["consolidated_metadata"].items() if name != "metadata"} == {
@@ -53,10 +53,10 @@ def test_R28_what_is_written(store: RecordingStore) -> None:
         "must_understand": False,
     }
     assert list(gathered(store)) == PATHS
-    assert_fresh(store)
+    assert_up_to_date(store)
 
 
-def test_one_request_opens_all_for_those_who_only_read(store: RecordingStore) -> None:
+def test_a_reader_opens_all_nodes_with_one_request(store: RecordingStore) -> None:
     root = omnizarr.open_group(store, mode="r")
     assert [path for path, _ in root.members(max_depth=None)] == PATHS
     assert root["g/h/z"].path == "g/h/z"
@@ -69,9 +69,9 @@ def test_one_request_opens_all_for_those_who_only_read(store: RecordingStore) ->
     assert root["x"][...].tolist() == [1, 2, 3]  # type: ignore[index]
 
 
-def test_A34_those_who_write_look_at_the_documents(store: RecordingStore) -> None:
+def test_A34_a_writer_reads_the_documents_of_the_nodes(store: RecordingStore) -> None:
     other = omnizarr.open_array(store, path="x")
-    other.attrs["new"] = 1  # it did not come through the group, which therefore does not know
+    other.attrs["new"] = 1  # created not through the group, so the copies are not updated
     assert "new" not in gathered(store)["x"]["attributes"]
     assert omnizarr.open_group(store, mode="r")["x"].attrs == {}
     for root in (omnizarr.open_group(store, mode="r+"), omnizarr.open_group(store, mode="r", use_consolidated=False)):
@@ -79,14 +79,14 @@ def test_A34_those_who_write_look_at_the_documents(store: RecordingStore) -> Non
         assert dict(root.members())["x"].attrs == {"new": 1}  # type: ignore[union-attr]
 
 
-def test_R29_it_is_used_by_writers_when_they_ask_for_it(store: RecordingStore) -> None:
+def test_R29_a_writer_uses_it_on_request(store: RecordingStore) -> None:
     root = omnizarr.open_group(store, mode="r+", use_consolidated=True)
     store.reset()
     assert len(root.members(max_depth=None)) == 5
     assert store.calls == []
 
 
-def test_asking_for_it_where_there_is_none_is_an_error() -> None:
+def test_requiring_absent_consolidated_metadata_is_an_error() -> None:
     root = omnizarr.create_group(None)
     with pytest.raises(MetadataError, match="no consolidated metadata") as caught:
         omnizarr.open_group(root.store, use_consolidated=True)
@@ -95,7 +95,7 @@ def test_asking_for_it_where_there_is_none_is_an_error() -> None:
     assert omnizarr.open(z.store, path="x", use_consolidated=True) == z
 
 
-def test_what_is_missing_in_it_is_missing(store: RecordingStore) -> None:
+def test_nodes_that_are_not_consolidated_are_not_found(store: RecordingStore) -> None:
     omnizarr.create_array(store.inner, name="late", shape=1, dtype="int8")
     other = document(store)
     del other["consolidated_metadata"]["metadata"]["late"]
@@ -134,19 +134,17 @@ CHANGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("use", [None, True])
-def test_A34_whatever_a_handle_of_the_group_changes_is_renewed(
-    store: RecordingStore, change: Any, use: bool | None
-) -> None:
+def test_A34_changes_through_the_group_update_it(store: RecordingStore, change: Any, use: bool | None) -> None:
     root = omnizarr.open_group(store, mode="r+", use_consolidated=use)
     change(root)
-    assert_fresh(store)
+    assert_up_to_date(store)
     expected = [path for path, _ in omnizarr.open_group(store, use_consolidated=False).members(max_depth=None)]
     assert [path for path, _ in root.members(max_depth=None)] == expected
     assert [path for path, _ in omnizarr.open_group(store, mode="r").members(max_depth=None)] == expected
 
 
 def pickle_of(node: Any) -> Any:
-    """A pickle in which the store stays the same one."""
+    """A pickle that refers to the same store."""
 
     class Pickler(pickle.Pickler):
         def persistent_id(self, item: Any) -> Any:
@@ -162,7 +160,7 @@ def pickle_of(node: Any) -> Any:
     return Unpickler(data).load()
 
 
-def test_A34_a_handle_that_was_pickled_renews_it_too(store: RecordingStore) -> None:
+def test_A34_changes_through_a_pickled_handle_update_it(store: RecordingStore) -> None:
     root = omnizarr.open_group(store, mode="r+", use_consolidated=True)
     again = pickle_of(root)
     store.reset()
@@ -170,10 +168,10 @@ def test_A34_a_handle_that_was_pickled_renews_it_too(store: RecordingStore) -> N
     assert store.calls == []
     again.create_group("p")
     pickle_of(root["x"]).attrs.update(a=1)
-    assert_fresh(store)
+    assert_up_to_date(store)
 
 
-def test_a_pickled_array_does_not_carry_the_documents_of_the_others(store: RecordingStore) -> None:
+def test_a_pickled_array_contains_no_other_documents(store: RecordingStore) -> None:
     root = omnizarr.open_group(store, mode="r+", use_consolidated=True)
     for number in range(50):
         root.create_group(f"n{number}")
@@ -181,12 +179,12 @@ def test_a_pickled_array_does_not_carry_the_documents_of_the_others(store: Recor
     assert len(pickle.dumps(root["x"])) < alone + 300
 
 
-def test_A34_creating_by_path_renews_it_too(store: RecordingStore) -> None:
+def test_A34_creating_by_path_updates_it(store: RecordingStore) -> None:
     z = omnizarr.create_array(store, name="g/new", shape=3, dtype="int8")
-    assert_fresh(store)
+    assert_up_to_date(store)
     z.attrs["a"] = 1
     omnizarr.create_group(store, path="a/b")
-    assert_fresh(store)
+    assert_up_to_date(store)
 
 
 def test_a_change_is_one_write_of_the_node_and_one_of_the_group(store: RecordingStore) -> None:
@@ -204,15 +202,15 @@ def test_a_change_is_one_write_of_the_node_and_one_of_the_group(store: Recording
     assert [call.key for call in store.of("set_if")] == ["zarr.json"]
 
 
-def test_two_handles_keep_what_the_other_added(store: RecordingStore) -> None:
+def test_two_handles_keep_the_changes_of_each_other(store: RecordingStore) -> None:
     one, two = (omnizarr.open_group(store, mode="r+") for _ in range(2))
     one.create_group("one")
     two.create_group("two")
     assert {"one", "two"} <= set(gathered(store))
-    assert_fresh(store)
+    assert_up_to_date(store)
 
 
-def test_somebody_may_remove_it(store: RecordingStore) -> None:
+def test_another_writer_may_remove_it(store: RecordingStore) -> None:
     root = omnizarr.open_group(store, mode="r+")
     plain = document(store)
     del plain["consolidated_metadata"]
@@ -221,7 +219,7 @@ def test_somebody_may_remove_it(store: RecordingStore) -> None:
     assert "consolidated_metadata" not in document(store)
 
 
-def test_the_groups_below_carry_none_of_their_own(store: RecordingStore) -> None:
+def test_groups_below_contain_no_consolidated_metadata(store: RecordingStore) -> None:
     omnizarr.consolidate_metadata(store, path="g")
     omnizarr.consolidate_metadata(store)
     assert "consolidated_metadata" not in gathered(store)["g"]
@@ -233,7 +231,7 @@ def test_the_groups_below_carry_none_of_their_own(store: RecordingStore) -> None
     assert store.calls == []
 
 
-def test_R32_what_others_put_into_the_documents_is_gathered_too() -> None:
+def test_R32_unknown_members_of_documents_are_copied() -> None:
     store = omnizarr.MemoryStore()
     extra = {"must_understand": False, "x": [1]}
     omnizarr.create_group(store)
@@ -242,7 +240,7 @@ def test_R32_what_others_put_into_the_documents_is_gathered_too() -> None:
     assert gathered(store)["a"]["other"] == extra
 
 
-def test_members_that_cannot_be_read_are_gathered_as_they_are() -> None:
+def test_documents_of_unreadable_members_are_copied_unchanged() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store).create_array("good", data=[1])
     strange = array_document(data_type="float31")
@@ -254,7 +252,7 @@ def test_members_that_cannot_be_read_are_gathered_as_they_are() -> None:
     assert isinstance(members["good"], omnizarr.Array)
 
 
-def test_what_is_not_even_json_is_left_out_with_a_warning() -> None:
+def test_documents_that_are_not_json_are_left_out_with_a_warning() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store).create_array("good", data=[1])
     store.set("bad/zarr.json", b"{")
@@ -263,7 +261,7 @@ def test_what_is_not_even_json_is_left_out_with_a_warning() -> None:
     assert list(gathered(store)) == ["good"]
 
 
-def test_what_is_gathered_may_be_anything(store: RecordingStore) -> None:
+def test_invalid_copies_are_unreadable_or_ignored(store: RecordingStore) -> None:
     root = document(store)
     root["consolidated_metadata"]["metadata"] |= {"odd": 3, "": {}, "../up": {}, "a//b": {}, "c/d": array_document()}
     store.set("zarr.json", json.dumps(root).encode())
@@ -273,7 +271,7 @@ def test_what_is_gathered_may_be_anything(store: RecordingStore) -> None:
     assert group["c/d"].shape == (10, 6)  # type: ignore[union-attr]
 
 
-def test_refresh_takes_up_what_others_gathered(store: RecordingStore) -> None:
+def test_refresh_loads_the_copies_again(store: RecordingStore) -> None:
     reader = omnizarr.open_group(store, mode="r")
     omnizarr.open_group(store, mode="r+").create_group("new")
     assert "new" not in reader
@@ -282,7 +280,7 @@ def test_refresh_takes_up_what_others_gathered(store: RecordingStore) -> None:
     assert list(reader) == ["g", "new", "x"]
 
 
-def test_consolidating_needs_a_group_that_can_be_written(store: RecordingStore) -> None:
+def test_consolidating_needs_a_writable_group(store: RecordingStore) -> None:
     with pytest.raises(TypeError):
         omnizarr.consolidate_metadata(store, path="x")
     with pytest.raises(NodeNotFoundError):
@@ -291,7 +289,7 @@ def test_consolidating_needs_a_group_that_can_be_written(store: RecordingStore) 
         omnizarr.consolidate_metadata(omnizarr.open_group(store, mode="r").store)
 
 
-def test_what_it_gives_back_reads_from_it(store: RecordingStore) -> None:
+def test_the_returned_group_reads_from_the_copies(store: RecordingStore) -> None:
     group = omnizarr.consolidate_metadata(store)
     store.reset()
     assert len(group.members(max_depth=None)) == 5

@@ -1,4 +1,4 @@
-"""Consolidated metadata in each generation that has it: what lies in it may be stale, damaged or malicious."""
+"""Consolidated metadata in each generation that has it; the copies may be stale, damaged or malicious."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from omnizarr.testing import RecordingStore
 
 KEYS: dict[Any, str] = {2: ".zmetadata", "3-draft-2020": "meta/root/consolidated/.zmetadata", 3: "zarr.json"}
 GENERATIONS = list(KEYS)
-BESIDE = GENERATIONS[:2]  # where it is a document of its own
+BESIDE = GENERATIONS[:2]  # it is a separate document
 
 
 def key_of(zarr_format: Any, path: str) -> str:
-    """Under what an array is found in it."""
+    """The key of an array in the consolidated metadata."""
     return {2: f"{path}/.zarray", "3-draft-2020": f"meta/root/{path}.array.json", 3: path}[zarr_format]
 
 
@@ -49,14 +49,14 @@ def paths(group: omnizarr.Group) -> list[str]:
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_those_who_read_and_those_who_write_see_the_same(zarr_format: Any) -> None:
+def test_readers_and_writers_see_the_same_nodes(zarr_format: Any) -> None:
     store = made(zarr_format)
     reader = omnizarr.open_group(store, mode="r")
     store.reset()
     seen = paths(reader)
     assert store.calls == []
     assert seen == paths(omnizarr.open_group(store, mode="r+"))
-    assert {"g", "x", "g/y"} == set(seen) - {"consolidated"}  # that is a group of the draft, as zarr-python 2 makes it
+    assert {"g", "x", "g/y"} == set(seen) - {"consolidated"}  # zarr-python 2 makes this group in the draft
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
@@ -68,7 +68,7 @@ def test_a_group_without_a_document_gets_one_with_its_attributes(zarr_format: An
 
 @pytest.mark.parametrize("zarr_format", BESIDE)
 @pytest.mark.parametrize("value", [b"", b"\xff", b"[1]", b"{}", b'{"zarr_consolidated_format": 9, "metadata": {}}'])
-def test_A58_what_is_damaged_is_left_aside_with_a_warning(zarr_format: Any, value: bytes) -> None:
+def test_A58_damaged_consolidated_metadata_is_ignored_with_a_warning(zarr_format: Any, value: bytes) -> None:
     store = made(zarr_format)
     store.set(KEYS[zarr_format], value)
     with pytest.warns(OmnizarrWarning, match="reading the documents of the nodes instead"):
@@ -85,7 +85,7 @@ def test_A58_what_is_damaged_is_left_aside_with_a_warning(zarr_format: Any, valu
         assert "new" in omnizarr.open_group(store, mode="r")
 
 
-def test_A34_what_another_gathered_in_its_own_way_is_replaced() -> None:
+def test_A34_consolidated_metadata_of_other_writers_is_replaced() -> None:
     store = made(3)
     document = json.loads(bytes(store.get("zarr.json") or b""))
     document["consolidated_metadata"] = {"kind": "outline", "must_understand": False}
@@ -94,7 +94,7 @@ def test_A34_what_another_gathered_in_its_own_way_is_replaced() -> None:
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_paths_that_lead_back_to_themselves_are_none(zarr_format: Any) -> None:
+def test_keys_that_lead_back_to_themselves_are_ignored(zarr_format: Any) -> None:
     store = made(zarr_format)
     odd = ["", "/", "//", "g//y", "../up", "g/../x", "g/./y", "x\0", "a/" * 5000 + "z"]
     keys = [key for path in odd for key in (key_of(zarr_format, path), path)]
@@ -107,7 +107,7 @@ def test_paths_that_lead_back_to_themselves_are_none(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
-def test_what_is_not_gathered_is_not_there_for_those_who_trust_it(zarr_format: Any) -> None:
+def test_a_trusting_reader_finds_only_consolidated_nodes(zarr_format: Any) -> None:
     store = made(zarr_format)
     change(store, zarr_format, lambda documents: documents.pop(key_of(zarr_format, "x")))
     reader = omnizarr.open_group(store, mode="r")
@@ -119,7 +119,7 @@ def test_what_is_not_gathered_is_not_there_for_those_who_trust_it(zarr_format: A
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 @pytest.mark.parametrize("document", [None, "text", [], {"shape": 3}])
-def test_a_gathered_document_that_is_none_hides_nobody_else(zarr_format: Any, document: Any) -> None:
+def test_an_invalid_copy_does_not_hide_other_nodes(zarr_format: Any, document: Any) -> None:
     store = made(zarr_format)
     change(store, zarr_format, lambda documents: documents.update({key_of(zarr_format, "x"): document}))
     members = dict(omnizarr.open_group(store, mode="r").members())
@@ -137,7 +137,7 @@ def test_the_draft_of_2020_needs_a_group_for_it() -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, "3-draft-2022"])
-def test_other_generations_have_none(zarr_format: Any) -> None:
+def test_other_generations_refuse_to_consolidate(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, data=[1], zarr_format=zarr_format)
     with pytest.raises((ArgumentError, NodeTypeError)):
@@ -149,7 +149,7 @@ def test_other_generations_have_none(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
-def test_the_group_may_go_while_a_handle_is_held(zarr_format: Any) -> None:
+def test_erasing_the_group_while_a_handle_is_open(zarr_format: Any) -> None:
     store = made(zarr_format)
     array = omnizarr.open_group(store, mode="r+")["x"]
     store.erase_values(["zarr.json", ".zgroup", ".zmetadata"])
@@ -158,7 +158,7 @@ def test_the_group_may_go_while_a_handle_is_held(zarr_format: Any) -> None:
 
 
 def without_documents(zarr_format: Any) -> RecordingStore:
-    """Of a hierarchy of version 2 only the consolidated metadata and the chunks."""
+    """A v2 hierarchy with only its consolidated metadata and chunks."""
     store = made(zarr_format)
     for key in list(store.list()):
         if key.rpartition("/")[2] in (".zgroup", ".zarray", ".zattrs"):
@@ -168,7 +168,7 @@ def without_documents(zarr_format: Any) -> RecordingStore:
 
 
 @pytest.mark.parametrize("options", [{"mode": "r"}, {"use_consolidated": True}, {"mode": "r", "zarr_format": 2}])
-def test_a_hierarchy_of_which_only_consolidated_metadata_was_copied(options: dict[str, Any]) -> None:
+def test_a_hierarchy_with_only_consolidated_metadata(options: dict[str, Any]) -> None:
     root = omnizarr.open_group(without_documents(2), **options)
     assert paths(root) == ["g", "x", "g/y"]
     assert root.attrs.asdict() == {"root": True}
@@ -176,7 +176,7 @@ def test_a_hierarchy_of_which_only_consolidated_metadata_was_copied(options: dic
 
 
 @pytest.mark.parametrize("options", [{"mode": "r+"}, {"mode": "r", "use_consolidated": False}, {"zarr_format": 3}])
-def test_consolidated_metadata_alone_is_nothing_to_those_who_do_not_believe_it(options: dict[str, Any]) -> None:
+def test_consolidated_metadata_alone_is_not_found_by_distrusting_readers(options: dict[str, Any]) -> None:
     with pytest.raises(NodeNotFoundError):
         omnizarr.open(without_documents(2), **options)
 
@@ -190,6 +190,6 @@ def test_consolidated_metadata_alone_is_nothing_to_those_who_do_not_believe_it(o
         (b'{"zarr_consolidated_format": 1, "metadata": {".zgroup": {"zarr_format": 3}}}', MetadataError),
     ],
 )
-def test_consolidated_metadata_alone_that_is_not_usable(value: bytes, error: type[Exception]) -> None:
+def test_invalid_consolidated_metadata_alone(value: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
         omnizarr.open({".zmetadata": value}, mode="r")

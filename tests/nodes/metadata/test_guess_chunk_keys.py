@@ -1,4 +1,4 @@
-"""Arrays whose documents do not say where their chunks lie."""
+"""Arrays whose documents do not record the chunk key encoding, and names stored in lower case."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from omnizarr.testing import RecordingStore
 DATA = np.arange(60, dtype="<i2").reshape(10, 6)
 
 
-def unsaid(separator: str, *, only: tuple[str, ...] | None = None, path: str = "") -> RecordingStore:
-    """A store with such an array; `only` some of its chunks are there."""
+def without_separator(separator: str, *, only: tuple[str, ...] | None = None, path: str = "") -> RecordingStore:
+    """A store with an array whose document has no separator, and `only` some of its chunks."""
     inner = omnizarr.MemoryStore()
     z = omnizarr.create_array(
         inner,
@@ -43,16 +43,16 @@ def unsaid(separator: str, *, only: tuple[str, ...] | None = None, path: str = "
 
 @pytest.mark.parametrize("path", ["", "a/b"])
 @pytest.mark.parametrize("separator", [".", "/"])
-def test_V28_chunks_are_found_wherever_they_lie(separator: str, path: str) -> None:
-    store = unsaid(separator, path=path)
+def test_V28_chunks_are_found_under_both_separators(separator: str, path: str) -> None:
+    store = without_separator(separator, path=path)
     assert (omnizarr.open_array(store, path=path, mode="r")[...] == DATA).all()
     for key in (np.s_[5], np.s_[2:7, ::2], np.s_[[9, 0], [5, 0]], np.s_[::-1], np.s_[-1, -1], np.s_[..., None]):
         assert (omnizarr.open_array(store, path=path)[key] == DATA[key]).all()
 
 
 @pytest.mark.parametrize(("separator", "looks"), [(".", ["exists"]), ("/", ["exists", "exists"])])
-def test_V28_what_is_stored_is_looked_at_once(separator: str, looks: list[str]) -> None:
-    store = unsaid(separator)
+def test_V28_the_separator_is_inferred_once(separator: str, looks: list[str]) -> None:
+    store = without_separator(separator)
     z = omnizarr.open_array(store, mode="r")
     store.reset()
     z[0, 0]
@@ -65,8 +65,8 @@ def test_V28_what_is_stored_is_looked_at_once(separator: str, looks: list[str]) 
 
 
 @pytest.mark.parametrize("separator", [".", "/"])
-def test_V28_if_the_first_chunk_is_missing_a_listing_tells(separator: str) -> None:
-    store = unsaid(separator, only=("2.1",))
+def test_V28_a_missing_first_chunk_costs_a_listing(separator: str) -> None:
+    store = without_separator(separator, only=("2.1",))
     z = omnizarr.open_array(store, mode="r")
     store.reset()
     assert z[0, 0] == 0
@@ -77,8 +77,8 @@ def test_V28_if_the_first_chunk_is_missing_a_listing_tells(separator: str) -> No
 
 
 @pytest.mark.parametrize("key", [np.s_[0:0], np.s_[:, 3:3]])
-def test_V28_an_empty_selection_asks_for_nothing(key: Any) -> None:
-    store = unsaid("/")
+def test_V28_an_empty_selection_costs_no_request(key: Any) -> None:
+    store = without_separator("/")
     z = omnizarr.open_array(store, mode="r")
     store.reset()
     z[key]
@@ -86,8 +86,8 @@ def test_V28_an_empty_selection_asks_for_nothing(key: Any) -> None:
     assert z[0, 1] == 1
 
 
-def test_V28_if_nothing_is_stored_chunks_go_where_the_document_says() -> None:
-    store = unsaid("/", only=())
+def test_V28_without_stored_chunks_the_default_separator_is_used() -> None:
+    store = without_separator("/", only=())
     z = omnizarr.open_array(store)
     assert (z[...] == 0).all()
     z[0, 0] = 5
@@ -95,8 +95,8 @@ def test_V28_if_nothing_is_stored_chunks_go_where_the_document_says() -> None:
 
 
 @pytest.mark.parametrize("separator", [".", "/"])
-def test_V28_new_chunks_lie_where_the_old_ones_do(separator: str) -> None:
-    store = unsaid(separator, only=("0.0",))
+def test_V28_new_chunks_use_the_separator_of_stored_ones(separator: str) -> None:
+    store = without_separator(separator, only=("0.0",))
     z = omnizarr.open_array(store)
     z[5, 5] = 7
     assert sorted(store.list()) == [".zarray", f"0{separator}0", f"1{separator}1"]
@@ -106,8 +106,8 @@ def test_V28_new_chunks_lie_where_the_old_ones_do(separator: str) -> None:
 
 
 @pytest.mark.parametrize("separator", [".", "/"])
-def test_V28_what_is_stored_is_counted_and_trimmed(separator: str) -> None:
-    store = unsaid(separator)
+def test_V28_counting_and_trimming_use_the_stored_separator(separator: str) -> None:
+    store = without_separator(separator)
     assert omnizarr.open_array(store, mode="r").nchunks_initialized == 6
     z = omnizarr.open_array(store)
     z.resize(4, 3)
@@ -119,15 +119,15 @@ def test_V28_what_is_stored_is_counted_and_trimmed(separator: str) -> None:
     assert (omnizarr.open_array(store)[10:] == DATA).all()
 
 
-def test_V28_handles_that_travel_look_again() -> None:
-    z = omnizarr.open_array(unsaid("/"), mode="r")
+def test_V28_a_pickled_handle_infers_the_separator_again() -> None:
+    z = omnizarr.open_array(without_separator("/"), mode="r")
     z[0, 0]
     assert (pickle.loads(pickle.dumps(z))[...] == DATA).all()
     z.refresh()
     assert (z[...] == DATA).all()
 
 
-def test_an_array_that_says_its_separator_costs_nothing_more() -> None:
+def test_a_recorded_separator_costs_no_extra_request() -> None:
     store = RecordingStore(omnizarr.MemoryStore())
     z = omnizarr.create_array(store, shape=(4, 4), chunks=(2, 2), dtype="i1", zarr_format=2, chunk_key_encoding="/")
     store.reset()
@@ -148,7 +148,7 @@ def test_one_dimension_needs_no_separator() -> None:
     assert store.methods() == ["get"]
 
 
-# -- a name that was written in lower case
+# -- names in lower case
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def lower() -> RecordingStore:
     return RecordingStore(inner)
 
 
-def test_names_in_lower_case_are_found_with_one_warning(lower: RecordingStore) -> None:
+def test_lowercase_names_are_found_with_one_warning(lower: RecordingStore) -> None:
     with pytest.warns(omnizarr.OmnizarrWarning, match="opened `upper/case`") as caught:
         z = omnizarr.open_array(lower, path="Upper/Case", mode="r")
     assert len(caught) == 1
@@ -168,7 +168,7 @@ def test_names_in_lower_case_are_found_with_one_warning(lower: RecordingStore) -
         assert omnizarr.open_group(lower)["UPPER/case"].path == "upper/case"
 
 
-def test_a_name_that_is_there_or_in_lower_case_costs_nothing_more(lower: RecordingStore) -> None:
+def test_existing_and_lowercase_names_cost_no_extra_request(lower: RecordingStore) -> None:
     group = omnizarr.open_group(lower)
     lower.reset()
     with pytest.raises(omnizarr.errors.NodeNotFoundError):
@@ -180,14 +180,14 @@ def test_a_name_that_is_there_or_in_lower_case_costs_nothing_more(lower: Recordi
     assert lower.methods() == ["get_partial_values"] * 2
 
 
-def test_nothing_is_created_under_a_name_that_only_looks_alike(lower: RecordingStore) -> None:
+def test_nothing_is_created_under_the_lowercase_name(lower: RecordingStore) -> None:
     group = omnizarr.open_group(lower)
     assert group.require_group("Upper").path == "Upper"
     assert omnizarr.open_group(lower, path="UPPER", mode="a", zarr_format=2).path == "UPPER"
     assert sorted(group) == ["UPPER", "Upper", "upper"]
 
 
-def test_other_generations_are_not_looked_for_in_lower_case() -> None:
+def test_lowercase_names_are_tried_in_v2_only() -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_group(store, path="a")
     with pytest.raises(omnizarr.errors.NodeNotFoundError):
@@ -196,7 +196,7 @@ def test_other_generations_are_not_looked_for_in_lower_case() -> None:
 
 @pytest.mark.parametrize("key", ["c", "c0"])
 @pytest.mark.parametrize(("draft", "new"), [("3-draft-2020", "c0"), ("3-draft-2022", "c")])
-def test_A13_the_chunk_of_a_draft_without_dimensions_has_two_names(draft: Any, new: str, key: str) -> None:
+def test_A13_the_chunk_of_a_zero_dimensional_draft_array_has_two_keys(draft: Any, new: str, key: str) -> None:
     store = RecordingStore(omnizarr.MemoryStore())
     z = omnizarr.create_array(store, name="x", shape=(), dtype="<i2", zarr_format=draft, compressors=None)
     z[...] = 5
