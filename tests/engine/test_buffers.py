@@ -13,8 +13,8 @@ import pytest
 import omnizarr
 from omnizarr.codecs import Chain
 from omnizarr.engine import buffers, pool, schedule
-from omnizarr.engine.buffers import give_back, most_workers, rows_of, take_stage
-from omnizarr.engine.schedule import decode_row
+from omnizarr.engine.buffers import WorkerBuffer, borrow_buffer, return_buffer
+from omnizarr.engine.schedule import decode_row, max_workers, plan_rows
 from omnizarr.errors import CodecError
 from omnizarr.store import MemoryStore
 
@@ -31,50 +31,50 @@ def test_large_chunks_are_staged_by_as_many_threads_as_memory_allows() -> None:
     """Reading takes at most 64 MiB and 0.15 times the result beside it, for chunks of up to 32 MiB."""
     large = chain_of(shape=(8, 64 * MIB), chunks=(1, 32 * MIB))
     for result in (32 * MIB, 128 * MIB, 1024 * MIB):
-        workers = most_workers(large, result)
+        workers = max_workers(large, result)
         assert workers == 1 or workers * 1.6 * 32 * MIB <= 64 * MIB + 0.15 * result
-    assert most_workers(large, 128 * MIB) == 1
-    assert most_workers(large, 1024 * MIB) > 1
-    assert most_workers(chain_of(shape=64 * MIB, chunks=MIB), 64 * MIB) > 8
-    assert most_workers(chain_of(shape=64 * MIB, chunks=MIB, shards=32 * MIB), 64 * MIB) > 8
-    assert most_workers(None, 0) > 8
+    assert max_workers(large, 128 * MIB) == 1
+    assert max_workers(large, 1024 * MIB) > 1
+    assert max_workers(chain_of(shape=64 * MIB, chunks=MIB), 64 * MIB) > 8
+    assert max_workers(chain_of(shape=64 * MIB, chunks=MIB, shards=32 * MIB), 64 * MIB) > 8
+    assert max_workers(None, 0) > 8
 
 
 def test_little_work_is_done_alone_and_in_one_row() -> None:
     chain = chain_of(shape=MIB, chunks=2**14)
-    assert rows_of(chain, 8, 2, 1000) == (8, True)
-    assert rows_of(chain, 10**6, 2, 2**34) == (64, False)
+    assert plan_rows(chain, 8, 2, 1000) == (8, True)
+    assert plan_rows(chain, 10**6, 2, 2**34) == (64, False)
     shards = chain_of(shape=MIB, chunks=2**10, shards=2**16)
-    assert rows_of(shards, 4, 2, 100) == (4, True)
-    assert rows_of(shards, 10**4, 2, 10**4 * 2**16)[0] == 1
-    assert rows_of(chain_of(shape=(), chunks=()), 1, 2, 1) == (1, True)
+    assert plan_rows(shards, 4, 2, 100) == (4, True)
+    assert plan_rows(shards, 10**4, 2, 10**4 * 2**16)[0] == 1
+    assert plan_rows(chain_of(shape=(), chunks=()), 1, 2, 1) == (1, True)
 
 
 def test_a_stage_is_used_again_for_chunks_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_idle", [])
     chain, other = chain_of(shape=100, chunks=10), chain_of(shape=100, chunks=20)
-    stage = take_stage(chain)
-    room = stage.room_for(chain, 4)
-    give_back(stage)
-    assert take_stage(other) is not stage
-    again = take_stage(chain)
+    stage = borrow_buffer(chain)
+    room = stage.row(chain, 4)
+    return_buffer(stage)
+    assert borrow_buffer(other) is not stage
+    again = borrow_buffer(chain)
     assert again is stage
-    assert again.room_for(chain, 3) is room
-    assert take_stage(chain) is not stage  # it is in use
+    assert again.row(chain, 3) is room
+    assert borrow_buffer(chain) is not stage  # it is in use
 
 
 def test_large_stages_and_many_of_them_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_idle", [])
     for _ in range(20):
-        stage = buffers.Stage()
-        stage.room_for(chain_of(shape=100, chunks=10), 1)
-        give_back(stage)
+        stage = WorkerBuffer()
+        stage.row(chain_of(shape=100, chunks=10), 1)
+        return_buffer(stage)
     assert len(buffers._idle) == 4
     large = chain_of(shape=64 * MIB, chunks=32 * MIB)
-    stage = buffers.Stage()
-    stage.room_for(large, 1)
-    give_back(stage)
-    give_back(buffers.Stage())  # nothing was staged
+    stage = WorkerBuffer()
+    stage.row(large, 1)
+    return_buffer(stage)
+    return_buffer(WorkerBuffer())  # nothing was staged
     assert stage not in buffers._idle
     assert len(buffers._idle) == 4
 
@@ -101,8 +101,8 @@ class Snapshot(MemoryStore):
 def test_a_stage_in_which_somebody_still_works_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C, while the caller, done with its own part, waits for another thread."""
     monkeypatch.setattr(buffers, "_idle", [])
-    monkeypatch.setattr(buffers, "_SOON", 0)
-    monkeypatch.setattr(buffers, "_SHORT", 0)
+    monkeypatch.setattr(schedule, "_TINY_US", 0)
+    monkeypatch.setattr(schedule, "_SHORT_US", 0)
     store = Snapshot()
     z = omnizarr.create_array(store, data=np.arange(64 * 64).reshape(64, 64), chunks=(8, 8))
     main = threading.main_thread().ident
@@ -141,17 +141,17 @@ def test_what_one_read_left_behind_is_not_in_the_next() -> None:
 def test_a_row_that_is_shared_out_is_decoded_as_a_whole(
     helper: str, damaged: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schedule, "_WORTH", 0.001)
+    monkeypatch.setattr(schedule, "_SHARE_US", 0.001)
     if helper == "none":
-        monkeypatch.setattr(schedule, "aside", lambda work: None)
+        monkeypatch.setattr(schedule, "submit", lambda work: None)
     elif helper == "late":
-        monkeypatch.setattr(schedule, "aside", lambda work: pool.aside(lambda: (time.sleep(0.02), work())))
+        monkeypatch.setattr(schedule, "submit", lambda work: pool.submit(lambda: (time.sleep(0.02), work())))
     chain = chain_of(shape=800, chunks=100, dtype="u1")
     contents = [np.full(100, number, "u1") for number in range(8)]
     values = [bytes(chain.encode(content)) for content in contents]
     if damaged is not None:
         values[damaged] = values[damaged][:-3]
-    staging = take_stage(None).room_for(chain, 8)
+    staging = borrow_buffer(None).row(chain, 8)
     staging.memory[:] = bytes(800)
     with omnizarr.config(threads=3):
         if damaged is None:

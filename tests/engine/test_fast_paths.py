@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import omnizarr
 from omnizarr.codecs import Blosc, Gzip, Zstd
-from omnizarr.engine import buffers, pool
+from omnizarr.engine import buffers, pool, schedule
 from omnizarr.errors import ChunkError
 from omnizarr.grids.regular import RegularAxis
 from omnizarr.indexing import Projection, key_items, numpy_key, only_chunk, pieces
@@ -133,7 +133,7 @@ def test_a_caller_works_alone_until_it_has_to_wait() -> None:
         names.append(threading.current_thread().name)
         return item == 50
 
-    pool.run(range(51), lambda: work, 4, alone=True)
+    pool.run(range(51), lambda: work, 4, caller_first=True)
     assert len(set(names)) == 1
     names.clear()
     started = threading.Barrier(2, timeout=10)
@@ -144,7 +144,7 @@ def test_a_caller_works_alone_until_it_has_to_wait() -> None:
             started.wait()  # passes only if two threads work
         return True
 
-    pool.run(range(3), lambda: wait, 2, alone=True)
+    pool.run(range(3), lambda: wait, 2, caller_first=True)
     assert len(set(names)) == 2
 
 
@@ -171,7 +171,7 @@ def test_callers_that_are_many_share_their_helpers() -> None:
         for caller in callers:
             caller.join()
     assert most <= 9
-    assert pool._helping == 0
+    assert pool._reserved == 0
 
 
 def test_work_is_done_where_no_thread_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,11 +395,11 @@ def test_rows_come_to_lie_where_they_belong_whoever_places_them(
     z = omnizarr.create_array(tmp_path, data=a, **options)
     placed: list[str] = []
 
-    def aside(work: Any) -> Future[object] | None:
+    def submit(work: Any) -> Future[object] | None:
         if helper == "none":
             return None
         if helper == "real":
-            return pool.aside(work)
+            return pool.submit(work)
         placed.append(helper)
         done: Future[object] = Future()
         if helper == "at once":
@@ -408,9 +408,9 @@ def test_rows_come_to_lie_where_they_belong_whoever_places_them(
             threading.Timer(0.02, lambda: done.set_result(work())).start()
         return done
 
-    monkeypatch.setattr(buffers, "aside", aside)
-    monkeypatch.setattr(buffers, "_LONG", 0)
-    monkeypatch.setattr(buffers, "_SOON", 0)
+    monkeypatch.setattr(buffers, "submit", submit)
+    monkeypatch.setattr(schedule, "_LONG_ROW", 0)
+    monkeypatch.setattr(schedule, "_TINY_US", 0)
     with omnizarr.config(threads=2):
         np.testing.assert_array_equal(z[...], a)
         np.testing.assert_array_equal(z[2:13, 3:41, 1:39], a[2:13, 3:41, 1:39])
@@ -427,14 +427,14 @@ def test_rows_that_go_to_the_result_by_way_of_another_array_are_not_placed_late(
     mask = np.ones(len(a), bool)
     mask[[5, 3000]] = False
 
-    def aside(work: Any) -> Future[object]:
+    def submit(work: Any) -> Future[object]:
         done: Future[object] = Future()
         threading.Timer(0.02, lambda: done.set_result(work())).start()
         return done
 
-    monkeypatch.setattr(buffers, "aside", aside)
-    monkeypatch.setattr(buffers, "_LONG", 0)
-    monkeypatch.setattr(buffers, "_SOON", 0)
+    monkeypatch.setattr(buffers, "submit", submit)
+    monkeypatch.setattr(schedule, "_LONG_ROW", 0)
+    monkeypatch.setattr(schedule, "_TINY_US", 0)
     with omnizarr.config(threads=2):
         np.testing.assert_array_equal(z[mask], a[mask])
 
@@ -444,15 +444,15 @@ def test_an_error_of_the_thread_that_places_is_raised(monkeypatch: pytest.Monkey
 
     asked: list[Any] = []
 
-    def aside(work: Any) -> Future[object]:
+    def submit(work: Any) -> Future[object]:
         asked.append(work)
         done: Future[object] = Future()
         done.set_exception(MemoryError("no room"))
         return done
 
-    monkeypatch.setattr(buffers, "aside", aside)
-    monkeypatch.setattr(buffers, "_LONG", 0)
-    monkeypatch.setattr(buffers, "_SOON", 0)
+    monkeypatch.setattr(buffers, "submit", submit)
+    monkeypatch.setattr(schedule, "_LONG_ROW", 0)
+    monkeypatch.setattr(schedule, "_TINY_US", 0)
     with omnizarr.config(threads=2), pytest.raises(MemoryError, match="no room"):
         z[...]
     assert len(asked) == 1  # nobody writes to a result that was given up

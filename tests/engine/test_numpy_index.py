@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from omnizarr.engine import numpy_index
-from omnizarr.engine.numpy_index import put, taken
+from omnizarr.engine.numpy_index import assign, take
 
 TEXT = np.dtypes.StringDType()
 A, B = np.array([2, 0, 1, 2]), np.array([3, 1, 0, 0])
@@ -44,24 +44,24 @@ def words(shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("index", INDICES, ids=str)
 def test_as_numpy_does_with_objects(index: Any, careful: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if careful:  # right with every NumPy
-        monkeypatch.setattr(numpy_index, "_DAMAGES_TEXT", True)
-    elif numpy_index._DAMAGES_TEXT:
+        monkeypatch.setattr(numpy_index, "_CORRUPTS_TEXT", True)
+    elif numpy_index._CORRUPTS_TEXT:
         pytest.skip("this NumPy damages text")
     model = words((3, 4, 3))
     for array in (model.astype(TEXT), model.transpose(2, 1, 0).astype(TEXT).transpose(2, 1, 0)):
         expected = model[index]
-        assert taken(array, index).tolist() == expected.tolist()
+        assert take(array, index).tolist() == expected.tolist()
         for value in (words(expected.shape, 1), words((), 2)):
             changed = model.copy()
             changed[index] = value
-            put(array, index, value.astype(TEXT))
+            assign(array, index, value.astype(TEXT))
             assert array.tolist() == changed.tolist()
             array[...] = model.astype(TEXT)
     line, few = model[:, 0, 0], (B[:3] % 3,)
     array = line.astype(TEXT)
-    assert taken(array, few).tolist() == line[few].tolist()
+    assert take(array, few).tolist() == line[few].tolist()
     line[few] = "é" * 50
-    put(array, few, np.broadcast_to(np.array("é" * 50, TEXT), (3,)))
+    assign(array, few, np.broadcast_to(np.array("é" * 50, TEXT), (3,)))
     assert array.tolist() == line.tolist()
     numbers = np.arange(36).reshape(3, 4, 3)
-    assert taken(numbers, index).tolist() == numbers[index].tolist()
+    assert take(numbers, index).tolist() == numbers[index].tolist()

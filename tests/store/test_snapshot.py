@@ -159,17 +159,17 @@ def test_a_known_index_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Mon
 def test_few_indexes_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     from omnizarr.engine import shard_indexes
 
-    monkeypatch.setattr(shard_indexes, "_INDEX_BYTES", 1024)
+    monkeypatch.setattr(shard_indexes, "_MAX_BYTES", 1024)
     z = omnizarr.create_array(None, data=np.arange(160), chunks=1, shards=16)
     for place in range(160):
         assert z[place] == place
-    assert 0 < len(z._layout.indexes._kept) <= 4
+    assert 0 < len(z._layout.indexes._entries) <= 4
 
 
 def test_a_shard_in_memory_is_let_go_when_it_is_replaced() -> None:
     """The version of its index is the shard itself."""
     z = omnizarr.create_array(None, data=np.arange(160), chunks=1, shards=16)
     assert z[3] == 3
-    assert list(z._layout.indexes._kept) == ["c/0"]
+    assert list(z._layout.indexes._entries) == ["c/0"]
     z[4] = 5
-    assert not z._layout.indexes._kept
+    assert not z._layout.indexes._entries

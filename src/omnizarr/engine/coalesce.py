@@ -1,4 +1,4 @@
-"""Byte ranges that lie close together, fetched in one piece."""
+"""Coalescing: byte ranges that lie close together are fetched as one."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import TypeAlias
 
 from omnizarr.store import Buffer
 
-__all__ = ["ByteSpan", "coalesced", "fetched"]
+__all__ = ["ByteSpan", "coalesce", "get_spans"]
 
 ByteSpan: TypeAlias = tuple[int, int]
-"""Where bytes start, and how many there are."""
+"""The position of the first byte, and the number of bytes."""
 
 
-def coalesced(places: Sequence[ByteSpan], gap: int, most: int) -> list[tuple[ByteSpan, list[int]]]:
-    """Ranges that cover all places, each with the positions of the places in it. Places that are at most `gap` bytes
-    apart share a range, unless it grows beyond `most` bytes."""
-    found: list[tuple[ByteSpan, list[int]]] = []
+def coalesce(spans: Sequence[ByteSpan], gap: int, limit: int) -> list[tuple[ByteSpan, list[int]]]:
+    """Spans that cover all given ones, each with the positions of those that it covers. Spans that are at most `gap`
+    bytes apart are joined, up to `limit` bytes."""
+    joined: list[tuple[ByteSpan, list[int]]] = []
     start = end = -1
     members: list[int] = []
-    for position in sorted(range(len(places)), key=places.__getitem__):
-        begin, length = places[position]
+    for position in sorted(range(len(spans)), key=spans.__getitem__):
+        begin, length = spans[position]
         stop = begin + length
-        if members and begin - end <= gap and max(stop, end) - start <= most:
+        if members and begin - end <= gap and max(stop, end) - start <= limit:
             members.append(position)
             end = max(stop, end)
-            found[-1] = (start, end - start), members
+            joined[-1] = (start, end - start), members
         else:
             start, end, members = begin, stop, [position]
-            found.append(((start, length), members))
-    return found
+            joined.append(((start, length), members))
+    return joined
 
 
-def fetched(places: Sequence[ByteSpan], get: Callable[[ByteSpan], Buffer], gap: int, most: int) -> list[Buffer]:
-    """The bytes at each place, got in as few pieces; shorter where what is there ends before."""
-    if len(places) == 1:
-        return [get(places[0])]
-    answers: list[Buffer] = [b""] * len(places)
-    for (start, length), members in coalesced(places, gap, most):
+def get_spans(spans: Sequence[ByteSpan], get: Callable[[ByteSpan], Buffer], gap: int, limit: int) -> list[Buffer]:
+    """The bytes of each span, fetched with few calls of `get`; fewer bytes where the value ends early."""
+    if len(spans) == 1:
+        return [get(spans[0])]
+    values: list[Buffer] = [b""] * len(spans)
+    for (start, length), members in coalesce(spans, gap, limit):
         data = memoryview(get((start, length)))
         for position in members:
-            begin = places[position][0] - start
-            answers[position] = data[begin : begin + places[position][1]]
-    return answers
+            begin = spans[position][0] - start
+            values[position] = data[begin : begin + spans[position][1]]
+    return values

@@ -1,10 +1,10 @@
-"""An array made ready for its chunks: everything the loop over chunks needs, resolved and checked once."""
+"""The layout of an array: everything that reading and writing chunks needs, resolved and checked once per handle."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +15,21 @@ from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
 from omnizarr.engine.chunk_cache import ChunkCache
-from omnizarr.engine.shard_indexes import Indexes
+from omnizarr.engine.shard_indexes import ShardIndexes
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
+from omnizarr.grids.regular import RegularAxis
 from omnizarr.model import ArrayModel
 from omnizarr.store import Buffer, Snapshot, Store
 
-__all__ = ["Layout", "sharding_of"]
+if TYPE_CHECKING:
+    from omnizarr.engine.read.native import NativeReader
+
+__all__ = ["Layout", "inner_axes", "sharding_of", "too_long"]
 
 
 class Layout:
-    """Where the chunks of one array lie, and how they are decoded."""
+    """Where the chunks of one array are stored, and how they are decoded."""
 
     __slots__ = (
         "_join",
@@ -36,11 +40,11 @@ class Layout:
         "fill",
         "indexes",
         "model",
+        "native_reader",
         "path",
         "prefix",
         "separator",
         "sharding",
-        "small",
         "store",
         "uniform",
     )
@@ -58,23 +62,22 @@ class Layout:
         self.axes: tuple[Axis, ...] = model.grid.axes(model.shape)
         self._join = model.chunk_keys.join
         keys = model.chunk_keys
-        # Not of what is derived from them, which may join them in another way.
+        # Not for subclasses, which may join the coordinates differently.
         self.separator = keys.separator if type(keys) in (DefaultKeys, DraftKeys, V2Keys) else None  # type: ignore[attr-defined]
-        """What stands between the coordinates of a chunk in its key, if nothing follows them."""
+        """The separator between the coordinates in a key, if the key ends with them; otherwise None."""
         sizes = [axis.size for axis in self.axes]
         uniform = tuple(size for size in sizes if size is not None)
         self.uniform: Chain | None = self._bound(uniform) if len(uniform) == len(sizes) else None
-        """The codecs, if all chunks have the same shape."""
+        """The codec chain, if all chunks have the same shape."""
         self._largest = self.uniform
         self.sharding: Sharding | None = model.sharding
-        self.indexes = Indexes()
-        """Of shards that were read lately."""
-        self.small: Any = None
-        """What reads little of it by a short way, once somebody has done so (`engine/read/native_small`)."""
+        self.indexes = ShardIndexes()
+        self.native_reader: NativeReader | Literal[False] | None = None
+        """Reads with the kernel. False: the kernel cannot read this array. None: `engine/route` has not decided yet."""
 
     @property
     def largest(self) -> Chain | None:
-        """The codecs for the largest chunk, if there is any."""
+        """The codec chain for the largest chunk; None if the array has no chunks."""
         if self._largest is None:
             shapes = self.model.grid.chunk_shapes(self.model.shape)
             self._largest = max(map(self._bound, shapes), key=lambda chain: chain.spec.nbytes, default=None)
@@ -88,14 +91,14 @@ class Layout:
         return chain
 
     def chain(self, chunk: tuple[int, ...]) -> Chain:
-        """The codecs for the chunk at these coordinates."""
+        """The codec chain for the chunk at these coordinates."""
         chain = self.uniform
         if chain is None:
             chain = self._bound(tuple(axis.bounds(index)[1] for axis, index in zip(self.axes, chunk, strict=True)))
         return chain
 
     def check_size(self, chain: Chain) -> None:
-        """Refuses chunks, and indexes of shards, that are too large to be held, before memory is taken for one."""
+        """Raise if chunks or shard indexes exceed `max_chunk_bytes`, before any memory is allocated for them."""
         limit = config.current.max_chunk_bytes
         sharding = None if self.sharding is None else sharding_of(chain)
         if sharding is not None and sharding.index_size > limit:
@@ -111,34 +114,34 @@ class Layout:
 
     @property
     def name(self) -> str:
-        """The array's path, as messages call it."""
+        """The array's path, as errors show it."""
         return self.path or "/"
 
     def get(self, key: str, limit: int) -> Buffer | None:
-        """What is stored under a chunk's key; no more of it than the `limit` of its encoded form."""
+        """The stored bytes of a chunk; an error if they exceed `limit`, the longest possible encoded form."""
         if self.store.in_memory:
             return self.store.get(key)
         data = self.store.get(key, (0, limit + 1))
         if data is not None and len(data) > limit:
-            raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
+            raise too_long(limit)
         return data
 
-    def index_of(self, sharding: BoundSharding, key: str, held: Snapshot) -> ShardIndex:
-        """The index of a shard that is held: decoded, or kept since it was."""
-        version = held.version
-        index = self.indexes.known(key, version)
+    def index_of(self, sharding: BoundSharding, key: str, snapshot: Snapshot) -> ShardIndex:
+        """The index of a shard, from the cache or decoded from the snapshot."""
+        version = snapshot.version
+        index = self.indexes.get(key, version)
         if index is None:
-            index = sharding.decode_index(held.get(sharding.index_range), held.size)
-            self.indexes.keep(key, version, index, sharding.index_size)
+            index = sharding.decode_index(snapshot.get(sharding.index_range), snapshot.size)
+            self.indexes.put(key, version, index, sharding.index_size)
         return index
 
     def key(self, names: tuple[str, ...]) -> str:
-        """The store key of the chunk whose coordinates are these, as text."""
+        """The store key of the chunk with these coordinates, given as text."""
         return self.prefix + self._join(names)
 
     def rows(self, names: Sequence[Sequence[str]]) -> Iterator[tuple[str, Sequence[str]]]:
-        """The keys of all chunks whose coordinates are combinations of these, in order: what those of a row begin with,
-        and how each of them goes on. To make them one by one takes long beside a small chunk."""
+        """The keys of all chunks whose coordinates are combinations of `names`, in order, as rows: the common start of
+        the keys, and the ends. Making keys one by one takes long compared to reading a small chunk."""
         if not names or self.separator is None:
             for each in product(*names):
                 yield self.key(each), ("",)
@@ -148,7 +151,7 @@ class Layout:
             yield self.key((*lead, last[0])).removesuffix(last[0]), last
 
     def clipped(self, chunk: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of the part of a chunk that lies inside the array."""
+        """The shape of the part of a chunk that is inside the array."""
         return tuple(
             min(size, axis.length - start)
             for axis, (start, size) in (
@@ -158,8 +161,18 @@ class Layout:
 
 
 def sharding_of(chain: Chain) -> BoundSharding | None:
-    """The sharding codec of a chain, if its inner chunks can be reached one by one: nothing comes before or after."""
+    """The sharding codec of a chain, if inner chunks can be read separately: no codec comes before or after it."""
     serializer = chain.serializer
     if isinstance(serializer, BoundSharding) and not chain.arrays and not chain.compressed:
         return serializer
     return None
+
+
+def inner_axes(sharding: BoundSharding, clipped: tuple[int, ...]) -> tuple[RegularAxis, ...]:
+    """The grid of inner chunks in the part of a shard that is inside the array."""
+    return tuple(RegularAxis(length, size) for length, size in zip(clipped, sharding.inner.spec.shape, strict=True))
+
+
+def too_long(limit: int) -> CodecError:
+    """The error for a stored value that is longer than any encoded chunk."""
+    return CodecError("chunk", f"the stored value has more than the {limit} bytes that a chunk can have")

@@ -1,4 +1,4 @@
-"""Work shared out among threads: each takes an item at a time from one feed, and the caller works with them."""
+"""The thread pool: worker threads take items from one shared feed, and the calling thread works with them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from omnizarr.config import config
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["aside", "helped", "run"]
+__all__ = ["run", "run_native", "submit"]
 
 T = TypeVar("T")
 
-_MOST_THREADS = 256
+_MAX_THREADS = 256
 
 
 class _Feed(Generic[T]):
-    """An iterator that several threads empty together."""
+    """An iterator that several threads share."""
 
     def __init__(self, items: Iterable[T]) -> None:
         self._items = iter(items)
@@ -30,90 +30,93 @@ class _Feed(Generic[T]):
         self._stopped = False
 
     def take(self) -> T | None:
-        """The next item; None when all are taken or somebody failed."""
+        """The next item; None at the end or after `stop`."""
         with self._lock:
             return None if self._stopped else next(self._items, None)
 
     def stop(self) -> None:
-        """Lets nobody take any more."""
         self._stopped = True
 
 
 _executor: ThreadPoolExecutor | None = None
 _executor_pid = 0
 _executor_lock = threading.Lock()
-_inside = threading.local()
+_current = threading.local()  # `in_pool` is true while this thread works on items
 
 
 def _pool() -> ThreadPoolExecutor:
-    """The one pool, started when first needed. A forked child has none of its parent's threads and starts anew."""
+    """The one pool, started when first needed. A forked child has no threads of its parent and starts its own pool."""
     global _executor, _executor_pid
     with _executor_lock:
         if _executor is None or _executor_pid != os.getpid():
-            futures = import_library("concurrent.futures")  # not needed to import omnizarr, nor for small reads
-            _executor = futures.ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="omnizarr")
+            futures = import_library("concurrent.futures")  # lazy import: large reads only
+            _executor = futures.ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="omnizarr")
             _executor_pid = os.getpid()
         return _executor
 
 
-_helping = 0  # threads that work for somebody now
+_reserved = 0  # helper threads in use, by all callers together
 
 
-def _new_lock_in_child() -> None:
-    global _executor_lock, _helping
+def _reset_in_child() -> None:
+    global _executor_lock, _reserved
     _executor_lock = threading.Lock()
-    _helping = 0
+    _reserved = 0
 
 
-def _hired(wanted: int, most: int) -> int:
-    """How many threads may help, of `most` that help everybody: many callers keep the cores busy themselves."""
-    global _helping
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_in_child)
+
+
+def _reserve(count: int, limit: int) -> int:
+    """Reserve up to `count` helper threads, with at most `limit` in use by the whole process: if many threads of the
+    program call at once, they keep the cores busy without helpers."""
+    global _reserved
     with _executor_lock:
-        count = max(0, min(wanted, most - _helping))
-        _helping += count
-        return count
+        granted = max(0, min(count, limit - _reserved))
+        _reserved += granted
+        return granted
 
 
-def _let_go(count: int) -> None:
-    global _helping
+def _release(count: int) -> None:
+    global _reserved
     with _executor_lock:
-        _helping = max(0, _helping - count)
+        _reserved = max(0, _reserved - count)
 
 
-def helped(wanted: int, work: Callable[[int], None]) -> None:
-    """Does work that brings threads of its own, which are not Python's: it is told how many, of those it wants."""
-    count = 0 if wanted < 1 or getattr(_inside, "pool", False) else _hired(wanted, config.workers - 1)
+def run_native(helpers: int, work: Callable[[int], None]) -> None:
+    """Call `work(count)` for a kernel call that starts its own threads; `count` of the requested `helpers` are free."""
+    count = 0 if helpers < 1 or getattr(_current, "in_pool", False) else _reserve(helpers, config.workers - 1)
     try:
         work(count)
     finally:
         if count:
-            _let_go(count)
+            _release(count)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_lock_in_child)
-
-
-def aside(work: Callable[[], object]) -> Future[object] | None:
-    """Lets another thread do a piece of work; None if there is none to do it, or if this is one of them itself."""
-    if getattr(_inside, "pool", False):
+def submit(work: Callable[[], object]) -> Future[object] | None:
+    """Run `work` in a thread of the pool; None if this thread belongs to the pool, or if no thread can be started."""
+    if getattr(_current, "in_pool", False):
         return None
     try:
         return _pool().submit(work)
-    except RuntimeError:  # as below
+    except RuntimeError:  # as in `run`
         return None
 
 
-def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers: int, *, alone: bool = False) -> None:
-    """Works on all items, in up to `workers` threads, the caller's among them; each makes itself a worker by `start()`.
-    The first error stops all of them and is raised. Called from within such work it stays in its thread: the others are
-    busy. Of callers in several threads only the first find help.
+def run(
+    items: Iterable[T], start: Callable[[], Callable[[T], object]], workers: int, *, caller_first: bool = False
+) -> None:
+    """Work on all items in up to `workers` threads, including the calling thread. Each thread calls `start()` once and
+    then the result for each item. The first error stops all threads and is raised. A nested call stays in its thread,
+    because the other threads are busy.
 
-    With `alone` the caller works by itself until a worker answers that it had to wait. That is for items so short that
-    threads would mostly wait for the interpreter's lock, unless they really wait for a disk or a network."""
+    With `caller_first` the calling thread works without helpers until a call returns true, which means that it had to
+    wait. This is for items so short that threads would mostly wait for the interpreter's lock, unless a disk or a
+    network delays them."""
     items = iter(items)
-    single = workers <= 1 or getattr(_inside, "pool", False)
-    if single or alone:
+    single = workers <= 1 or getattr(_current, "in_pool", False)
+    if single or caller_first:
         work = start()
         for item in items:
             if work(item) and not single:
@@ -123,7 +126,7 @@ def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers:
     feed = _Feed(items)
 
     def loop() -> None:
-        _inside.pool = True
+        _current.in_pool = True
         try:
             work = start()
             while (item := feed.take()) is not None:
@@ -132,27 +135,27 @@ def run(items: Iterable[T], start: Callable[[], Callable[[T], object]], workers:
             feed.stop()
             raise
         finally:
-            _inside.pool = False
+            _current.in_pool = False
 
-    others: list[Future[None]] = []
-    hired = _hired(workers - 1, max(workers, config.workers) - 1)
+    futures: list[Future[None]] = []
+    helpers = _reserve(workers - 1, max(workers, config.workers) - 1)
     try:
         pool = _pool()
-        for _ in range(hired):
+        for _ in range(helpers):
             try:
-                # In the caller's context, in which a `with omnizarr.config(...)` block may hold.
-                others.append(pool.submit(copy_context().run, loop))
-            except RuntimeError:  # the interpreter ends, or the system gives no more threads: then with those there are
+                # In the caller's context, because it may be inside a `with omnizarr.config(...)` block.
+                futures.append(pool.submit(copy_context().run, loop))
+            except RuntimeError:  # the interpreter shuts down, or the system has no more threads: go on with fewer
                 break
         loop()
     finally:
-        feed.stop()  # nothing is left, or somebody failed
+        feed.stop()  # the feed is empty, or a thread failed
         try:
-            for other in others:
-                other.cancel()
-            failures = [other.exception() for other in others if not other.cancelled()]
+            for future in futures:
+                future.cancel()
+            failures = [future.exception() for future in futures if not future.cancelled()]
         finally:
-            _let_go(hired)
+            _release(helpers)
     for failure in failures:
         if failure is not None:
             raise failure

@@ -29,191 +29,254 @@ A write takes the first path whose row matches, per row of chunks:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs import BoundSharding, Chain
+from omnizarr.codecs import Chain
 from omnizarr.config import config
-from omnizarr.engine.buffers import Placing, Stage, give_back, most_workers, places_long_rows, rows_of, take_stage
+from omnizarr.engine.buffers import BackgroundPlacer, WorkerBuffer, borrow_buffer, return_buffer
 from omnizarr.engine.chunk_cache import ChunkCache
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.pool import run
-from omnizarr.engine.read.native_small import read_small as read_key
-from omnizarr.engine.read.partial import decodes_parts, part_of, read_part
-from omnizarr.engine.read.python import Worker
+from omnizarr.engine.read.partial import decodes_parts, part_of
+from omnizarr.engine.read.python import ChunkReader, read_chunk
 from omnizarr.engine.read.shards import ShardReader
-from omnizarr.engine.write.python import write
-from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
+from omnizarr.engine.schedule import max_workers, places_in_background, plan_rows
+from omnizarr.engine.write.python import Constant, WriteOptions, Writer
 from omnizarr.indexing import Cell, Pick, Projection, Selection, only_chunk, rows_from
+from omnizarr.native import codec, kernel
 
 if TYPE_CHECKING:
+    from omnizarr.engine.read.native import NativeReader
     from omnizarr.engine.read.salvage import OnCorrupt
+    from omnizarr.store.requests.writes import Sending
 
 __all__ = ["read", "read_key", "write"]
 
-_REMOTE_WORKERS = 32  # threads that ask a remote store whether what is cached is still right
+_CACHE_WORKERS = 32  # threads that check a cache against a remote store
+_DEFAULT_REQUESTS = 32  # writes in flight, if a remote store does not name a limit
+
+
+# -- reading
+
+
+def read_key(layout: Layout, key: Any) -> Any:
+    """`array[key]` by path A or B, for a key of integers and slices with step 1; None if another path is needed. It
+    makes neither a selection nor a projection, which take longer than reading one small chunk."""
+    reader = layout.native_reader
+    if reader is None:
+        reader = layout.native_reader = _new_native_reader(layout)
+    return reader.read_key(key if type(key) is tuple else (key,)) if reader else None
 
 
 def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt: OnCorrupt = "raise") -> None:
-    """Fills `out`, which has the selection's shape, with the elements that the selection picks."""
-    if on_corrupt == "raise":
-        _read(layout, selection, out)
-    else:
+    """Fill `out`, which has the selection's shape, with the selected elements."""
+    if on_corrupt != "raise":  # I
         from omnizarr.engine.read.salvage import salvage  # lazy import: few callers set `on_corrupt`
 
         salvage(layout, selection, out, on_corrupt)
-
-
-def _read(layout: Layout, selection: Selection, out: npt.NDArray[Any]) -> None:
+        return
     if selection.empty:
         return
     if not out.flags.c_contiguous and selection.folded != selection.shape:
-        whole = np.empty(selection.shape, out.dtype)  # folding the axes of `out` itself would make a copy
-        _read(layout, selection, whole)
-        out[...] = whole
+        contiguous = np.empty(selection.shape, out.dtype)  # folding the axes of `out` itself would copy it
+        read(layout, selection, contiguous)
+        out[...] = contiguous
         return
     block = selection.block(out)
-    if layout.cache is not None and layout.store.holds:
+    store = layout.store
+    if layout.cache is not None and store.holds:  # H
         _read_cached(layout, layout.cache, selection, block)
         return
-    if not layout.store.remote and not selection.points:
-        found = only_chunk(selection.picks, layout.axes)
-        if found is not None:
-            _read_one(layout, *found, block)
+    native = None if store.remote else _native_reader(layout, block)
+    if not store.remote and not selection.points:
+        single = only_chunk(selection.picks, layout.axes)
+        if single is not None:
+            _read_one(layout, native, *single, block)
             return
     projection = Projection(selection.picks, selection.points, layout.axes)
-    cells = len(projection)
-    workers = config.workers
+    cells = None
+    if native is not None:
+        cells = native.read_slices(projection, block, _part_test(layout))  # B
+        if cells is None:
+            cells = native.read_points(projection, block)  # C
+    if cells is None or cells:
+        _read_in_python(layout, projection, cells, block)
+
+
+def _read_one(
+    layout: Layout,
+    native: NativeReader | None,
+    chunk: tuple[int, ...],
+    picks: tuple[Pick, ...],
+    block: npt.NDArray[Any],
+) -> None:
+    """Read from the only chunk that slices touch, in the calling thread."""
+    cell = Cell(tuple(map(str, chunk)), chunk, picks, ..., False)
+    if native is not None:
+        skip = _part_test(layout)
+        if (skip is None or not skip(picks)) and native.read_chunk(cell, block):  # A
+            return
+    sharding = None if layout.sharding is None else sharding_of(layout.chain(chunk))
+    if sharding is None:
+        read_chunk(layout, cell, block)  # D or E
+        return
+    buffer = borrow_buffer(sharding.inner)
+    ShardReader(layout, (), True, block, buffer).read(cell)  # F
+    return_buffer(buffer)
+
+
+def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | None, block: npt.NDArray[Any]) -> None:
+    """Paths D to G: `cells`, or all of the projection if that is None, in several threads if that is faster."""
     largest = layout.largest
     sharding = None if largest is None or layout.sharding is None else sharding_of(largest)
-    staged = largest if sharding is None else sharding.inner
-    stages: list[Stage] = []
+    decoded = largest if sharding is None else sharding.inner
+    buffers: list[WorkerBuffer] = []
+    placer = None
 
-    def start() -> Worker:
-        stage = take_stage(staged)
-        if not stages:  # the one who may work alone, and not those who join when the store is slow
-            stage.placing = placing
-        stages.append(stage)
-        return Worker(layout, projection, block, stage)
+    def start() -> ChunkReader | ShardReader:
+        buffer = borrow_buffer(decoded)
+        if not buffers:  # only for the calling thread, which may work without helpers
+            buffer.placer = placer
+        buffers.append(buffer)
+        if sharding is None:
+            return ChunkReader(layout, projection, block, buffer)  # D and E
+        return ShardReader(layout, projection.points, projection.plain, block, buffer)  # F
 
-    placing = None
-    left = None if layout.store.remote else _read_compiled(layout, staged, projection, block)
-    if left is not None:
-        if not left:
-            return
-        cells = len(left)
-    most, alone = rows_of(largest, cells, workers, block.nbytes)
-    if layout.store.remote:
-        from omnizarr.engine.read.remote import fetch  # only those wait for it who wait for a network
+    count = len(projection) if cells is None else len(cells)
+    workers = config.workers
+    length, caller_first = plan_rows(largest, count, workers, block.nbytes)
+    if layout.store.remote:  # G
+        from omnizarr.engine.read.remote import fetch  # lazy import: remote stores only
 
-        run(fetch(layout, projection, lambda: _touch(block)), lambda: start().take, min(workers, cells), alone=alone)
+        fetched = fetch(layout, projection, block)
+        run(fetched, lambda: start().place_fetched, min(workers, count), caller_first=caller_first)
     else:
-        workers = min(workers, -(-cells // most), most_workers(largest, block.nbytes))
-        # What goes to the block by way of another array has to be in that one at once.
-        if alone and workers > 1 and projection.plain and places_long_rows(largest, most):
-            placing = Placing()
+        workers = min(workers, -(-count // length), max_workers(largest, block.nbytes))
+        # Not if rows go to the block through a temporary array, which must be complete when it is assigned.
+        if caller_first and workers > 1 and projection.plain and places_in_background(largest, length):
+            placer = BackgroundPlacer()
         try:
-            run(projection.rows(most) if left is None else rows_from(left, most), start, workers, alone=alone)
+            rows = projection.rows(length) if cells is None else rows_from(cells, length)
+            run(rows, start, workers, caller_first=caller_first)
         finally:
-            if placing is not None:
-                placing.finish()
-    for stage in stages:  # not those of a read that was broken off: somebody may still be working in them
-        give_back(stage)
-
-
-def _read_compiled(
-    layout: Layout, chain: Chain | None, projection: Projection, block: npt.NDArray[Any]
-) -> list[Cell] | None:
-    """Has the compiled loop read what it can, if it can read such chunks at all; gives what is left."""
-    if not layout.store.files:
-        return None
-    from omnizarr.engine.read.native import read_cells, usable  # only for files
-
-    number = usable(layout, chain, block)
-    return None if number is None or chain is None else read_cells(layout, chain, number, projection, block)
+            if placer is not None:
+                placer.finish()
+    for buffer in buffers:  # not after an error: another thread may still use its buffer
+        return_buffer(buffer)
 
 
 def _read_cached(layout: Layout, cache: ChunkCache, selection: Selection, block: npt.NDArray[Any]) -> None:
-    from omnizarr.engine.read.cached import CachedReader  # few programs ask for a cache
+    from omnizarr.engine.read.cached import CachedReader  # lazy import: few programs use a cache
 
     projection = Projection(selection.picks, selection.points, layout.axes)
-    cells = len(projection)
-    workers = _REMOTE_WORKERS if layout.store.remote else config.workers
-    most, alone = rows_of(layout.largest, cells, workers, block.nbytes)
+    count = len(projection)
+    remote = layout.store.remote
+    workers = _CACHE_WORKERS if remote else config.workers
+    length, caller_first = plan_rows(layout.largest, count, workers, block.nbytes)
     run(
-        projection.rows(1 if layout.store.remote else most),
+        projection.rows(1 if remote else length),
         lambda: CachedReader(layout, cache, projection, block),
-        min(workers, cells),
-        alone=alone and not layout.store.remote,
+        min(workers, count),
+        caller_first=caller_first and not remote,
     )
 
 
-def _touch(block: npt.NDArray[Any]) -> None:
-    """Has the system give the memory of a result, which costs about as much as to fill it: best done while nothing has
-    arrived yet. No value changes."""
-    if block.flags.c_contiguous and not block.dtype.hasobject:
-        pages = block.reshape(-1).view(np.uint8)[:: 2**12]
-        pages[...] = pages.copy()
+# -- what the kernel can do
 
 
-def _read_one(layout: Layout, chunk: tuple[int, ...], inner: tuple[Pick, ...], block: npt.NDArray[Any]) -> None:
-    """Reads from the only chunk there is: no threads, no rows, nothing that is made for the next one."""
-    chain = layout.chain(chunk)
-    names = tuple(map(str, chunk))
-    key = layout.key(names)
-    cell = Cell(names, chunk, inner, ..., False)
-    try:
-        layout.check_size(chain)
-        sharding = None if layout.sharding is None else sharding_of(chain)
-        if layout.store.files and _read_one_compiled(layout, chain, sharding, key, cell, block):
-            return
-        if sharding is not None:
-            stage = take_stage(sharding.inner)
-            ShardReader(layout, (), True, block, stage).read(sharding, key, cell)
-            give_back(stage)
-            return
-        part = part_of(chain, layout.store, inner)
-        if part is not None:
-            if not read_part(chain, layout.store, key, part, block):
-                block[...] = layout.fill
-            return
-        data = layout.get(key, chain.encoded.limit)
-        if data is None:
-            block[...] = layout.fill
-        elif (
-            chain.direct
-            and block.shape == chain.spec.shape
-            and block.flags.c_contiguous
-            and block.dtype == layout.dtype
-        ):
-            chain.decode_into(data, block, block.reshape(-1).view(np.uint8).data)
-        else:
-            block[...] = chain.decode(data)[inner]
-    except CodecError as error:
-        raise ChunkError("read", layout.name, chunk, key, error) from error
-    except MissingDependencyError as error:
-        raise error.add_context(f"cannot read array `{layout.name}`") from None
+def _kernel_codec(layout: Layout, chain: Chain) -> int | None:
+    """The kernel's number for the codec of a chain; None if the kernel cannot handle the chunks of this array."""
+    store = layout.store
+    if chain.native is None or not (store.files and store.holds) or layout.uniform is None:
+        return None
+    return codec(chain.native)
 
 
-def _read_one_compiled(
-    layout: Layout,
-    chain: Chain,
-    sharding: BoundSharding | None,
-    key: str,
-    cell: Cell,
-    block: npt.NDArray[Any],
-) -> bool:
-    """Has the compiled loop read from a chunk, if it can, and unless it is better to decode a part of it."""
-    from omnizarr.engine.read.native import read_one, read_shard, usable  # only for files
+def _native_reader(layout: Layout, block: npt.NDArray[Any]) -> NativeReader | None:
+    """Reads with the kernel; None if the kernel cannot fill this block, or if the settings forbid it."""
+    reader = layout.native_reader
+    if reader is None:
+        reader = layout.native_reader = _new_native_reader(layout)
+    settings = config.current
+    if not reader or not settings.native or reader.nbytes > settings.max_chunk_bytes or block.dtype != layout.dtype:
+        return None
+    return reader
 
-    number = usable(layout, chain if sharding is None else sharding.inner, block)
+
+def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
+    chain = layout.uniform
+    if chain is None or not layout.store.files:
+        return False
+    sharding = None if layout.sharding is None else sharding_of(chain)
+    number = _kernel_codec(layout, chain if sharding is None else sharding.inner)
     if number is None:
         return False
-    if sharding is not None:
-        return read_shard(layout, sharding, number, key, cell, block)
-    if decodes_parts(chain) and part_of(chain, layout.store, cell.inner) is not None:
-        return False
-    path, flags = layout.store.path_of(key)
-    return read_one(path, flags, (0, -1), chain, number, cell.inner, block)
+    from omnizarr.engine.read.native import NativeReader  # lazy import: local files only
+
+    # A key must not skip the search for guessed chunk keys, the cache, or path E.
+    usual = layout.cache is None and not layout.model.guessed_keys
+    by_key = usual and (sharding is not None or not decodes_parts(chain))
+    return NativeReader(layout, chain, sharding, number, by_key=by_key)
+
+
+def _part_test(layout: Layout) -> Callable[[tuple[Pick, ...]], bool] | None:
+    """Tells for which picks path E decodes less than paths A and B, which decode whole chunks; None if for none."""
+    chain, store = layout.uniform, layout.store
+    if chain is None or not decodes_parts(chain):
+        return None
+    return lambda picks: part_of(chain, store, picks) is not None
+
+
+# -- writing
+
+
+def write(
+    layout: Layout,
+    selection: Selection,
+    value: npt.NDArray[Any],
+    *,
+    keep_empty: bool,
+    fields: str | list[str] | None = None,
+) -> None:
+    """Store `value`, broadcast to the selection's shape, at the selection: whole elements, or only `fields` of them.
+    Chunks that hold nothing but the fill value are erased, unless `keep_empty`."""
+    block = selection.broadcast(value)
+    if selection.empty:
+        return
+    store, chain = layout.store, layout.uniform
+    projection = Projection(selection.picks, selection.points, layout.axes)
+    count = len(projection)
+    workers = config.workers
+    length, _ = plan_rows(layout.largest, count, workers, block.nbytes)
+    constant = Constant() if value.ndim == 0 and fields is None else None
+    sending = _new_sending(layout) if store.remote and count > 1 else None
+    native_files = bool(store.takes_files and store.files and config.native and kernel() is not None)
+    number = None
+    if native_files and constant is None and store.conditional and chain is not None:
+        from omnizarr.engine.write.native import encodes  # lazy import: local files only
+
+        number = _kernel_codec(layout, chain) if encodes(chain) else None
+    splices = bool(store.splices and layout.sharding is not None)
+    options = WriteOptions(keep_empty, fields, constant, number, native_files, splices, sending)
+    try:
+        run(
+            projection.rows(length),
+            lambda: Writer(layout, projection, block, options),
+            min(workers, -(-count // length)),
+        )
+    finally:
+        if sending is not None:
+            sending.finish()
+
+
+def _new_sending(layout: Layout) -> Sending:
+    from omnizarr.store.requests.window import Window
+    from omnizarr.store.requests.writes import Sending  # lazy import: remote stores only
+
+    # Its own window, because a write takes another time than a read.
+    window = layout.store.window
+    return Sending(Window(_DEFAULT_REQUESTS if window is None else window.most_requests))

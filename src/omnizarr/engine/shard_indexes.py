@@ -1,42 +1,42 @@
-"""The indexes of shards, kept between reads of parts of them."""
+"""A cache of shard indexes, for repeated reads from the same shards."""
 
 from __future__ import annotations
 
 from omnizarr.codecs.sharding import ShardIndex
 
-__all__ = ["Indexes"]
+__all__ = ["ShardIndexes"]
 
-_INDEX_BYTES = 2**24  # of stored indexes; decoded they are as long
+_MAX_BYTES = 2**24  # of stored indexes; a decoded index has the same size
 
 
-class Indexes:
-    """The indexes of the shards that parts were read from last, each for the state of the shard that it was in."""
+class ShardIndexes:
+    """The most recently decoded shard indexes, each with the version of the shard that it belongs to."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[object, ShardIndex]] = {}
+        self._entries: dict[str, tuple[object, ShardIndex]] = {}
 
-    def known(self, key: str, version: object) -> ShardIndex | None:
-        """The index of a shard, if it is still of that version."""
-        found = self._kept.get(key)
-        return found[1] if found is not None and version is not None and found[0] == version else None
+    def get(self, key: str, version: object) -> ShardIndex | None:
+        """The index of the shard under `key`, if it is known for this version."""
+        entry = self._entries.get(key)
+        return entry[1] if entry is not None and version is not None and entry[0] == version else None
 
     def latest(self, key: str) -> tuple[object, ShardIndex] | None:
-        """The index of a shard that was kept last, and the version it was of; it may be of another one by now."""
-        return self._kept.get(key)
+        """The version and index that were stored last. The shard may have changed since."""
+        return self._entries.get(key)
 
     def forget(self, key: str) -> None:
-        """Lets go of an index that is about to be wrong, and of the shard in memory that its version may be."""
-        self._kept.pop(key, None)
+        """Drop an index before its shard changes, and with it the shard in memory that its version may refer to."""
+        self._entries.pop(key, None)
 
-    def keep(self, key: str, version: object, index: ShardIndex, size: int) -> None:
-        """Keeps an index of `size` bytes, instead of the oldest if there are many."""
+    def put(self, key: str, version: object, index: ShardIndex, size: int) -> None:
+        """Store an index of `size` bytes, and drop the oldest if there are many."""
         if version is None:
             return
-        kept = self._kept
-        kept.pop(key, None)
-        while len(kept) >= max(1, _INDEX_BYTES // max(size, 256)):
+        entries = self._entries
+        entries.pop(key, None)
+        while len(entries) >= max(1, _MAX_BYTES // max(size, 256)):
             try:
-                kept.pop(next(iter(kept)), None)
-            except (StopIteration, RuntimeError):  # another thread did it
+                entries.pop(next(iter(entries)), None)
+            except (StopIteration, RuntimeError):  # another thread dropped one
                 break
-        kept[key] = version, index
+        entries[key] = version, index

@@ -241,72 +241,57 @@ struct one_chunk {
     int64_t start, length;
 };
 
-/* Parses the arguments that `read_one` and `read_small` share: file, flags, start, length, codec, decoded, limit,
- * itemsize. 0 with an exception. */
-static int parse_single(PyObject *const *given, struct one_chunk *one_chunk) {
+/* Parses the file and how to decode it: file, flags, start, length, codec, decoded, limit, itemsize. 0 with an
+ * exception. */
+static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
     if (PyLong_Check(given[0]))
-        one_chunk->file = (int)PyLong_AsLong(given[0]);
-    else if ((one_chunk->path = parse_path(given[0])) == NULL)
+        one->file = (int)PyLong_AsLong(given[0]);
+    else if ((one->path = parse_path(given[0])) == NULL)
         return 0;
-    one_chunk->plan.flags = (int)PyLong_AsLong(given[1]);
-    one_chunk->start = PyLong_AsLongLong(given[2]);
-    one_chunk->length = PyLong_AsLongLong(given[3]);
+    one->plan.flags = (int)PyLong_AsLong(given[1]);
+    one->start = PyLong_AsLongLong(given[2]);
+    one->length = PyLong_AsLongLong(given[3]);
     int codec = (int)PyLong_AsLong(given[4]);
-    one_chunk->plan.decoded = PyLong_AsLongLong(given[5]);
-    one_chunk->plan.limit = PyLong_AsLongLong(given[6]);
-    one_chunk->plan.itemsize = (size_t)PyLong_AsLongLong(given[7]);
+    one->plan.decoded = PyLong_AsLongLong(given[5]);
+    one->plan.limit = PyLong_AsLongLong(given[6]);
+    one->plan.itemsize = (size_t)PyLong_AsLongLong(given[7]);
     if (PyErr_Occurred() || !check_codec(codec)) return 0;
-    one_chunk->plan.codec = (enum codec)codec;
+    one->plan.codec = (enum codec)codec;
     return 1;
 }
 
-/* The status as a Python integer; NULL with an exception. */
-static PyObject *read_single(const struct one_chunk *one_chunk) {
-    struct scratch *scratch = acquire_scratch();
-    if (scratch == NULL) return PyErr_NoMemory();
-    PyThreadState *state = PyEval_SaveThread();
-    enum status status = one_chunk->path == NULL
-                             ? read_open(scratch, &one_chunk->plan, one_chunk->file, one_chunk->start,
-                                         one_chunk->length, &one_chunk->box)
-                             : read_path(scratch, &one_chunk->plan, one_chunk->path, &one_chunk->box);
-    PyEval_RestoreThread(state);
-    release_scratch(scratch);
-    return PyLong_FromLong((long)status);
+/* Sets the target to a buffer that holds exactly the box: contiguous, of any shape, or with the shape of the box and any
+ * strides. 0 if its size or shape is another. */
+static int set_target(struct read_plan *plan, const struct box *box, const Py_buffer *out) {
+    int64_t size = (int64_t)plan->itemsize;
+    plan->target = out->buf;
+    for (int d = plan->rank - 1; d >= 0; d--) {
+        int64_t length = box->shape[d];
+        plan->target_strides[d] = size;
+        if (length < 1 || size > INT64_MAX / length) return 0;
+        size *= length;
+    }
+    plan->high = size;
+    if (out->len != size) return 0;
+    if (PyBuffer_IsContiguous(out, 'C')) return 1;
+    if (out->ndim != plan->rank || out->itemsize != (Py_ssize_t)plan->itemsize) return 0;
+    plan->high = (int64_t)plan->itemsize;
+    for (int d = 0; d < plan->rank; d++) {
+        if (out->shape[d] != box->shape[d]) return 0;
+        plan->target_strides[d] = out->strides[d];
+        int64_t reach = (box->shape[d] - 1) * out->strides[d];
+        *(reach < 0 ? &plan->low : &plan->high) += reach;
+    }
+    return 1;
 }
 
 PyDoc_STRVAR(read_one_doc,
-             "read_one(file, flags, start, length, codec, decoded, limit, itemsize, offset, shape, source_strides,\n"
-             "         target_strides, target)\n"
-             "Reads one chunk in the calling thread: a path, or `length` bytes at `start` of an open file. Returns\n"
-             "its status.");
+             "read_one(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
+             "Reads one chunk into the buffer `out`, in the calling thread. The chunk is the file at a path, or `length`\n"
+             "bytes at `start` of an open file. The elements are a box of `shape`, `strides` bytes apart, from byte\n"
+             "`offset` of the decoded chunk on. Returns the status.");
 
 static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    (void)module;
-    if (count != 13) {
-        PyErr_SetString(PyExc_TypeError, "expected 13 arguments");
-        return NULL;
-    }
-    struct one_chunk one = {.plan = {.low = INT64_MIN, .high = INT64_MAX}};
-    int other, shapes;
-    if (!parse_single(arguments, &one)) return NULL;
-    one.box.source = PyLong_AsLongLong(arguments[8]);
-    one.plan.target = (char *)(uintptr_t)PyLong_AsUnsignedLongLong(arguments[12]);
-    if (PyErr_Occurred() || !parse_numbers(arguments[9], one.box.shape, &shapes) ||
-        !parse_numbers(arguments[10], one.plan.source_strides, &one.plan.rank) ||
-        !parse_numbers(arguments[11], one.plan.target_strides, &other))
-        return NULL;
-    if (other != one.plan.rank || shapes != one.plan.rank) {
-        PyErr_SetString(PyExc_ValueError, "sizes do not match");
-        return NULL;
-    }
-    return read_single(&one);
-}
-
-PyDoc_STRVAR(read_small_doc,
-             "read_small(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
-             "As `read_one`, into `out`, a contiguous buffer that has exactly the size of the box.");
-
-static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (count != 12) {
         PyErr_SetString(PyExc_TypeError, "expected 12 arguments");
@@ -314,27 +299,28 @@ static PyObject *py_read_small(PyObject *module, PyObject *const *arguments, Py_
     }
     struct one_chunk one = {0};
     int shapes;
-    if (!parse_single(arguments + 1, &one)) return NULL;
+    if (!parse_one_chunk(arguments + 1, &one)) return NULL;
     one.box.source = PyLong_AsLongLong(arguments[10]);
     if (PyErr_Occurred() || !parse_numbers(arguments[9], one.plan.source_strides, &one.plan.rank) ||
         !parse_numbers(arguments[11], one.box.shape, &shapes))
         return NULL;
-    int64_t size = (int64_t)one.plan.itemsize;
-    for (int d = one.plan.rank - 1; d >= 0 && size >= 0; d--) {
-        int64_t length = one.box.shape[d];
-        one.plan.target_strides[d] = size;
-        size = length < 0 || (length > 0 && size > INT64_MAX / length) ? -1 : size * length;
-    }
     Py_buffer out;
-    if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0) return NULL;
+    if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_STRIDES) != 0) return NULL;
+    struct scratch *scratch = acquire_scratch();
     PyObject *result = NULL;
-    if (shapes == one.plan.rank && out.len == size) {
-        one.plan.target = out.buf;
-        one.plan.high = size;
-        result = read_single(&one);
-    } else {
+    if (scratch == NULL) {
+        PyErr_NoMemory();
+    } else if (shapes != one.plan.rank || !set_target(&one.plan, &one.box, &out)) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
+    } else {
+        PyThreadState *state = PyEval_SaveThread();
+        enum status status = one.path != NULL
+                                 ? read_path(scratch, &one.plan, one.path, &one.box)
+                                 : read_open(scratch, &one.plan, one.file, one.start, one.length, &one.box);
+        PyEval_RestoreThread(state);
+        result = PyLong_FromLong((long)status);
     }
+    release_scratch(scratch);
     PyBuffer_Release(&out);
     return result;
 }

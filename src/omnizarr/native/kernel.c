@@ -75,7 +75,6 @@ static PyMethodDef methods[] = {
     {"publish", py_publish, METH_VARARGS, publish_doc},
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
-    {"read_small", (PyCFunction)(void (*)(void))py_read_small, METH_FASTCALL, read_small_doc},
     {"write", py_write, METH_VARARGS, write_doc},
     {"write_files", py_write_files, METH_VARARGS, write_files_doc},
     {"take", py_take, METH_VARARGS, take_doc},

@@ -23,8 +23,8 @@ from omnizarr import native
 from omnizarr._json import Problems
 from omnizarr.chunk_keys import chunk_key_encodings
 from omnizarr.codecs.contract import ByteSpec
-from omnizarr.engine.read import native as engine_native
-from omnizarr.engine.read import native_small
+from omnizarr.engine.read import native as native_reading
+from omnizarr.engine.write import native as native_writing
 from omnizarr.errors import ChunkError
 from omnizarr.store import LocalStore, PrefixStore, WrapperStore, provides
 from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots
@@ -186,7 +186,7 @@ def test_few_chunks_by_a_short_way(calls: list[str], tmp_path: Path) -> None:
     for key in keys:
         calls.clear()
         np.testing.assert_array_equal(z[key], a[key])
-        assert calls in (["read"], ["read_small"])
+        assert calls in (["read"], ["read_one"])
     os.truncate(tmp_path / "c" / "4" / "2", 3)
     with pytest.raises(ChunkError, match="4, 2"):
         z[30:40]
@@ -346,8 +346,8 @@ def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
                 found.append(name)
             return getattr(native.kernel(), name)
 
-    monkeypatch.setattr(engine_native, "kernel", Watched)
-    monkeypatch.setattr(native_small, "kernel", Watched)
+    monkeypatch.setattr(native_reading, "kernel", Watched)
+    monkeypatch.setattr(native_writing, "kernel", Watched)
     return found
 
 
@@ -361,7 +361,7 @@ def test_it_is_used(calls: list[str], tmp_path: Path, codec: str, shards: Any) -
     assert calls == ["read"]
     np.testing.assert_array_equal(z[1:3, 1:3], a[1:3, 1:3])
     assert z[5, -1] == a[5, -1]
-    assert calls == ["read", "read_small", "read_small"]
+    assert calls == ["read", "read_one", "read_one"]
     np.testing.assert_array_equal(z[1:3:2, 1:3], a[1:3:2, 1:3])
     assert calls[3:] == ["read_one"]
     calls.clear()
@@ -458,7 +458,7 @@ def test_as_many_dimensions_as_there_can_be(calls: list[str], tmp_path: Path, sh
     np.testing.assert_array_equal(z[...], a)
     np.testing.assert_array_equal(z[5:7:2], a[5:7:2])
     assert z[(5, *[0] * 62)] == 5
-    assert {"read", "read_one", "read_small"} <= {*calls}
+    assert {"read", "read_one"} <= {*calls}
 
 
 @pytest.mark.parametrize("step", [3, 5, 2**31, 2**61, 2**70])
@@ -587,7 +587,7 @@ def test_what_it_leaves_is_written_by_python(
         def __getattr__(self, name: str) -> Any:
             return getattr(native.kernel(), name)
 
-    monkeypatch.setattr(engine_native, "kernel", Unwilling)
+    monkeypatch.setattr(native_writing, "kernel", Unwilling)
     a = np.arange(16)
     z = omnizarr.create_array(tmp_path / "z", shape=16, dtype="i8", chunks=4)
     with omnizarr.config(threads=1):
@@ -841,7 +841,7 @@ class TestKernel:
         with path.open("rb") as file:
             given_file = str(path) if place[1] < 0 else file.fileno()
             how = (0, 16, 16, 1, (1,), offset, (4,))
-            assert native.kernel().read_small(out, given_file, os.O_RDONLY, *place, *how) == native.UNUSUAL
+            assert native.kernel().read_one(out, given_file, os.O_RDONLY, *place, *how) == native.UNUSUAL
         assert not out.any()
 
     def test_it_decodes_what_is_in_memory(self) -> None:

@@ -30,7 +30,7 @@ def test_the_elements_of_numpy(local: bool, data: st.DataObject, tmp_path_factor
     options: dict[str, Any] = {"compressors": None, "filters": None}
     z = omnizarr.create_array(place, data=a, chunks=(24, 32), serializer=DEEP, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "_SMALL", data.draw(st.sampled_from([0, 100, 2**16])))
+        patch.setattr(shards, "_SMALL_SHARD", data.draw(st.sampled_from([0, 100, 2**16])))
         key = data.draw(arrays.basic_indices(SHAPE) | arrays.integer_array_indices(SHAPE))
         np.testing.assert_array_equal(z[key], a[key])
 
@@ -45,11 +45,11 @@ def test_one_element_takes_two_indexes_and_a_chunk(tmp_path: Path, monkeypatch: 
     get = snapshot.FileSnapshot.get
     monkeypatch.setattr(snapshot.FileSnapshot, "get", lambda self, range: (read.append(1), get(self, range))[1])
     sizes: list[int] = []
-    pread = shards.fetched
+    pread = shards.get_spans
     assert z[300, 300] == a[300, 300]
     assert len(read) == 3
     monkeypatch.setattr(
-        shards, "fetched", lambda places, *more: (sizes.extend(n for _, n in places), pread(places, *more))[1]
+        shards, "get_spans", lambda places, *more: (sizes.extend(n for _, n in places), pread(places, *more))[1]
     )
     np.testing.assert_array_equal(z[250:270, 250:270], a[250:270, 250:270])
     assert sum(sizes) < 2**14  # of a mebibyte

@@ -48,8 +48,8 @@ def test_parts_are_those_of_numpy(
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     a = np.frombuffer(np.random.default_rng(1).bytes(size), dtype).reshape(shape)
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partial, "_SAVED", 0)
-        patch.setattr(partial, "_UNDECODED", 0)
+        patch.setattr(partial, "_MIN_SAVED_RAW", 0)
+        patch.setattr(partial, "_MIN_SAVED_BLOCKS", 0)
         place = folder if local else omnizarr.MemoryStore()
         z = omnizarr.create_array(place, data=a, chunks=chunks, compressors=compressor)
         if fill:
@@ -63,7 +63,7 @@ def test_parts_are_those_of_numpy(
 def test_a_chunk_of_the_wrong_size_is_noticed(
     damage: str, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partial, "_SAVED", 0)
+    monkeypatch.setattr(partial, "_MIN_SAVED_RAW", 0)
     z = omnizarr.create_array(tmp_path, data=np.arange(400).reshape(10, 40), chunks=(10, 10), compressors=None)
     good = (tmp_path / "c/0/0").read_bytes()
     (tmp_path / "c/0/0").write_bytes({"short": good[:-1], "long": good + b"x", "empty": b""}[damage])

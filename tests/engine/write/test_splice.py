@@ -43,7 +43,7 @@ def test_as_if_written_as_a_whole(codec: str, data: st.DataObject, tmp_path_fact
     z = omnizarr.create_array(folder, shape=SHAPE, dtype="i4", **options)
     whole = omnizarr.create_array(None, shape=SHAPE, dtype="i4", **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(splice, "_LARGE", 0)
+        patch.setattr(splice, "_MIN_BYTES", 0)
         if data.draw(st.booleans()):
             patch.setattr(files, "_copy_file_range", None)
         for number in range(1, data.draw(st.integers(2, 6))):

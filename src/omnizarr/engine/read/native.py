@@ -1,15 +1,16 @@
-"""Files by the compiled loop over chunks: what slices take from chunks that are uncompressed or in blosc, zstd or gzip,
-and from inner chunks of shards that are so; single elements of one dimension; and whole chunks on their way to a store.
+"""Paths A, B and C: the kernel reads chunks in local files, uncompressed or in blosc, zstd or gzip, and inner chunks of
+shards that are encoded so.
 
-The loop does what is usual. What it leaves, because it is damaged or rare, is read once more by Python, which finds out
-what is the matter; so both always agree.
+The kernel handles the common cases only. It reports each chunk as DONE, ABSENT or UNUSUAL; an UNUSUAL chunk, which is
+damaged or rare, is read again by the Python paths, which report what is wrong. So both always give the same result.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Sequence
-from itertools import product
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise, product, starmap
 from math import prod
 from typing import Any, TypeAlias
 
@@ -18,206 +19,310 @@ import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
-from omnizarr.dtypes.record_padding import has_padding
-from omnizarr.engine.buffers import most_workers
-from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.pool import helped
-from omnizarr.engine.read.partial import decodes_parts, part_of
-from omnizarr.engine.read.shards import inner_axes
+from omnizarr.engine.layout import Layout, inner_axes
+from omnizarr.engine.pool import run_native
+from omnizarr.engine.schedule import native_threads
 from omnizarr.errors import CodecError, StoreError
 from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
-from omnizarr.native import ABSENT, TO_DO, UNUSUAL, codec, kernel
-from omnizarr.store import Buffer, Store
+from omnizarr.native import (
+    ABSENT,
+    AXIS_NUMBERS,
+    DONE,
+    MAX_CHUNK_BYTES,
+    MAX_DIMENSIONS,
+    PIECE_NUMBERS,
+    TO_DO,
+    UNUSUAL,
+    kernel,
+)
+from omnizarr.store import Snapshot
 from omnizarr.store.local.snapshot import FileSnapshot
-from omnizarr.store.snapshot import Snapshot
 
-__all__ = ["Loop", "read_cells", "read_one", "read_shard", "usable", "write_encoded", "write_row"]
+__all__ = ["NativeReader"]
 
-_MOST_CHUNKS = 2**16  # that are planned together
-_MOST_FILES = 64  # shards that are open together
-_WORTH = 100  # microseconds of work for which another thread is woken, which takes a fifth of that
-_EACH = 5  # microseconds that a chunk costs beside its decoding
-_SMALL_FRAME = 2**18  # bytes; up to there the Zstandard that Python encodes with, a newer one, is a sixth faster
+_BATCH_CHUNKS = 2**16  # chunks per kernel call
+_BATCH_FILES = 64  # shards that are open at once
+_KEY_CHUNKS = 256  # chunks up to which `read_key` is faster than planning a selection
 
 _Pieces: TypeAlias = Sequence[Sequence[Piece]]
-_Group: TypeAlias = tuple[list[str] | int, int, tuple[list[int], ...], Any]
+_Dimensions: TypeAlias = tuple[list[int], ...]
+"""The pieces of each dimension as the kernel takes them: four integers per piece."""
+_Group: TypeAlias = tuple[list[str] | int, int, _Dimensions, Any]
+"""Chunks for the kernel: paths, or an open file with the positions of its inner chunks."""
 
 
-def usable(layout: Layout, chain: Chain | None, block: npt.NDArray[Any]) -> int | None:
-    """The number by which the loop knows how chunks, or inner chunks, are decoded; None if it cannot read them."""
-    store = layout.store
-    if chain is None or chain.native is None or not (store.files and store.holds) or layout.uniform is None:
-        return None
-    return codec(chain.native) if config.native and block.dtype == layout.dtype else None
-
-
-class Loop:
-    """What the loop has to know of chunks and block, and its calls."""
+class NativeReader:
+    """Reads one array. Made once per `Layout`."""
 
     def __init__(
-        self, chain: Chain, number: int, stepped: tuple[int, ...], block: npt.NDArray[Any], grid: Sequence[int]
+        self, layout: Layout, chain: Chain, sharding: BoundSharding | None, codec: int, *, by_key: bool
     ) -> None:
-        """`stepped` says how far apart the elements are that are taken from a chunk, in bytes; `grid`, how many chunks
-        there are along each dimension of what they are numbered in."""
-        self.chain = chain
-        self._number = number
-        self._strides = chain.strides
-        self._stepped = stepped
-        self._block = block
-        self._grid = grid
+        """`codec` is the kernel's number for the codec of the chunks, or of the inner chunks of shards. Without
+        `by_key`, `read_key` reads nothing."""
+        self._layout = layout
+        self._sharding = sharding
+        self._codec = codec
+        self._chain = inner = chain if sharding is None else sharding.inner
+        self._grid = (1,) * len(layout.axes) if sharding is None else sharding.grid
+        self.nbytes = max(chain.spec.nbytes, 0 if sharding is None else sharding.index_size)
+        """The largest allocation for a chunk or index, which `max_chunk_bytes` limits (see `Layout.check_size`)."""
+        self._decoding = (codec, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize)
+        self._axes = self._packed_axes(chain) if by_key else None
+        self._several = True
 
-    def dimensions(self, pieces: _Pieces) -> tuple[list[int], ...]:
-        """Pieces in the form that the loop takes."""
-        found = []
+    def _packed_axes(self, chain: Chain) -> bytes | None:
+        """The dimensions of the array as `kernel.locate` takes them; None if it cannot spell the keys or the result."""
+        layout, rank = self._layout, len(self._layout.axes)
+        if layout.separator is None or layout.dtype.kind not in "biufc" or rank > MAX_DIMENSIONS:
+            return None
+        if chain.spec.nbytes > MAX_CHUNK_BYTES:
+            return None
+        self._separator = layout.separator
+        self._prefix = layout.key(("0",) * rank).removesuffix(layout.separator.join(["0"] * rank))
+        shares = [1]
+        for count in reversed(self._grid[1:]):
+            shares.append(shares[-1] * count)
+        return b"".join(
+            map(
+                struct.Struct(f"={AXIS_NUMBERS}q").pack,
+                [axis.length for axis in layout.axes],
+                chain.spec.shape,
+                self._chain.spec.shape,
+                self._chain.strides,
+                reversed(shares),  # has one item even if there are no dimensions
+            )
+        )
+
+    # -- from a key
+
+    def read_key(self, key: tuple[Any, ...]) -> Any:
+        """`array[key]` for integers and slices with step 1, by path A or B, without a selection or projection; None if
+        the key or a chunk is unusual."""
+        if self._axes is None:
+            return None
+        layout = self._layout
+        location = kernel().locate(key, self._axes, layout.dtype.itemsize, self._separator, _KEY_CHUNKS)
+        settings = config.current
+        if location is None or not settings.native or self.nbytes > settings.max_chunk_bytes:
+            return None
+        if len(location) == 5:
+            counts, shape, name, offset, number = location
+            out = np.empty(shape, layout.dtype)
+            status = self._read_one(self._prefix + name, number, offset, counts, self._chain.strides, out)
+            if status == ABSENT:
+                out[...] = layout.fill
+            elif status != DONE:
+                return None
+            return out if shape else out[()]
+        if not self._several:
+            return None
+        counts, shape, names, dimensions = location
+        out = np.empty(shape, layout.dtype)
+        block = out.reshape(counts)
+        results = bytearray((TO_DO,)) * prod(map(len, names))
+        self._read_files(names, dimensions, self._chain.strides, block, results)
+        if UNUSUAL in results:
+            self._several = False  # from now on read several chunks by their selection, or each would be read twice
+            return None
+        if ABSENT in results:
+            edges = [list(accumulate(some[2::PIECE_NUMBERS], initial=0)) for some in dimensions]
+            self._fill_absent(results, [list(starmap(slice, pairwise(some))) for some in edges], block)
+        return out
+
+    # -- path A: one chunk or inner chunk
+
+    def read_chunk(self, cell: Cell, block: npt.NDArray[Any]) -> bool:
+        """Fill the block with what slices take from the one chunk that they touch; False if a chunk is unusual. For
+        several inner chunks of a shard, this is path B."""
+        picks, number = cell.inner, 0
+        sharding = self._sharding
+        if sharding is not None:
+            single = only_chunk(picks, inner_axes(sharding, self._layout.clipped(cell.chunk)))
+            if single is None:
+                return not self._read_shards([cell], self._strides(picks), block)
+            number, picks = sharding.number(single[0]), single[1]
+        offset = 0
+        for stride, pick in zip(self._chain.strides, picks, strict=True):
+            offset += pick.start * stride  # type: ignore[union-attr]
+        key = self._layout.key(cell.names)
+        status = self._read_one(key, number, offset, block.shape, self._strides(picks), block)
+        if status == ABSENT:
+            block[...] = self._chain.spec.fill
+        return status != UNUSUAL
+
+    def _read_one(
+        self,
+        key: str,
+        number: int,
+        offset: int,
+        counts: tuple[int, ...],
+        strides: tuple[int, ...],
+        out: npt.NDArray[Any],
+    ) -> int:
+        """Fill `out` from the chunk under `key`, or from inner chunk `number` of the shard there, and return the
+        status. The elements start at `offset` and are `strides` bytes apart."""
+        sharding, layout = self._sharding, self._layout
+        status: int
+        if sharding is None:
+            path, flags = layout.store.path_of(key)
+            status = kernel().read_one(out, path, flags, 0, -1, *self._decoding, strides, offset, counts)
+            return status
+        snapshot = layout.store.hold(key)
+        if snapshot is None:
+            return ABSENT
+        try:
+            span = layout.index_of(sharding, key, snapshot)[number]
+            if span is None:
+                return ABSENT
+            if not isinstance(snapshot, FileSnapshot):
+                return UNUSUAL
+            status = kernel().read_one(out, snapshot.file, 0, *span, *self._decoding, strides, offset, counts)
+            return status
+        except CodecError:
+            return UNUSUAL
+        finally:
+            snapshot.close()
+
+    # -- path B: many chunks
+
+    def read_slices(
+        self, projection: Projection, block: npt.NDArray[Any], skip: Callable[[tuple[Pick, ...]], bool] | None
+    ) -> list[Cell] | None:
+        """Read the cells of slices, and return the unusual ones; None if there are too many to list. Cells whose picks
+        satisfy `skip` are not read and count as unusual."""
+        pieces = projection.slice_pieces
+        if not pieces:
+            return None
+        columns = len(projection) // len(pieces[0])
+        if columns > _BATCH_CHUNKS:
+            return None
+        strides = self._strides([some[0][2] for some in pieces])
+        if self._sharding is not None:
+            return self._read_shards(projection, strides, block)
+        unusual: list[Cell] = []
+        step = _BATCH_CHUNKS // columns
+        for first in range(0, len(pieces[0]), step):
+            batch = pieces if step >= len(pieces[0]) else [pieces[0][first : first + step], *pieces[1:]]
+            status = bytearray((TO_DO,)) * prod(map(len, batch))
+            if skip is not None:
+                for number, cell in enumerate(product(*batch)):
+                    if not all(piece[5] for piece in cell) and skip(tuple([piece[2] for piece in cell])):
+                        status[number] = UNUSUAL
+            names = [[piece[0] for piece in some] for some in batch]
+            self._read_files(names, self._dimensions(batch, block), strides, block, status)
+            if any(status):
+                self._fill_absent(status, [[piece[3] for piece in some] for some in batch], block)
+                cells = zip(status, product(*batch), strict=True)
+                unusual += [projection.cell_of(cell) for result, cell in cells if result == UNUSUAL]
+        return unusual
+
+    def _strides(self, picks: Iterable[Pick]) -> tuple[int, ...]:
+        """The distance in bytes between the elements that slices take from a chunk. A step longer than the chunk takes
+        one element only; it is limited here, because a user's step may be too large for the kernel."""
+        chain = self._chain
+        return tuple(
+            [
+                stride * min(pick.step, length)  # type: ignore[union-attr]
+                for stride, pick, length in zip(chain.strides, picks, chain.spec.shape, strict=True)
+            ]
+        )
+
+    def _dimensions(self, pieces: _Pieces, block: npt.NDArray[Any]) -> _Dimensions:
+        """Pieces as the kernel takes them: offset in the chunk, offset in the block, elements, and share in the number
+        of the inner chunk."""
+        dimensions = []
         share = 1
         for dimension in range(len(pieces) - 1, -1, -1):
-            here, there = self._strides[dimension], self._block.strides[dimension]
+            inside, outside = self._chain.strides[dimension], block.strides[dimension]
             numbers: list[int] = []
             for _, index, inner, outer, _, _ in pieces[dimension]:
                 start = outer.start  # type: ignore[union-attr]
-                numbers += (inner.start * here, start * there, outer.stop - start, index * share)  # type: ignore[union-attr]
-            found.append(numbers)
+                numbers += (inner.start * inside, start * outside, outer.stop - start, index * share)  # type: ignore[union-attr]
+            dimensions.append(numbers)
             share *= self._grid[dimension]
-        return tuple(found[::-1])
+        return tuple(dimensions[::-1])
 
-    def read(self, groups: list[_Group], flags: int, status: bytearray) -> None:
-        """Reads what is to be done of all groups, and says what became of it."""
-        chain, block = self.chain, self._block
-        size = chain.spec.nbytes
+    def _read_files(
+        self,
+        names: Sequence[Sequence[str]],
+        dimensions: _Dimensions,
+        strides: tuple[int, ...],
+        block: npt.NDArray[Any],
+        status: bytearray,
+    ) -> None:
+        """Read chunks that are files of their own: all combinations of `names`."""
+        paths, flags = self._layout.store.paths(self._layout.rows(names))
+        self._read_groups([(paths, 0, dimensions, None)], flags, strides, block, status)
+
+    def _read_groups(
+        self, groups: list[_Group], flags: int, strides: tuple[int, ...], block: npt.NDArray[Any], status: bytearray
+    ) -> None:
+        """Have the kernel read each chunk whose status is TO_DO, and set its status."""
+        itemsize = block.itemsize
         reach = [(length - 1) * stride for length, stride in zip(block.shape, block.strides, strict=True)]
-        behind = [far for far in reach if far < 0]
+        low = sum([far for far in reach if far < 0])
+        address = block.__array_interface__["data"][0]
 
-        def run(helpers: int) -> None:
+        def read(helpers: int) -> None:
             kernel().read(
                 groups,
                 flags,
                 status,
-                self._number,
-                size,
-                chain.encoded.limit,
-                block.itemsize,
-                self._stepped,
+                *self._decoding,
+                strides,
                 block.strides,
-                block.__array_interface__["data"][0],
-                sum(behind),
-                sum(reach) - sum(behind) + block.itemsize,
+                address,
+                low,
+                sum(reach) - low + itemsize,
                 1 + helpers,
             )
 
-        helped(_threads(chain, len(status), block) - 1, run)
+        run_native(native_threads(self._chain, len(status), block.nbytes) - 1, read)
 
+    def _fill_absent(self, status: bytes | bytearray, places: Sequence[Sequence[Any]], block: npt.NDArray[Any]) -> None:
+        """Write the fill value where a chunk is ABSENT; `places` has the slices of the block for each dimension."""
+        if ABSENT in status:
+            for result, place in zip(status, product(*places), strict=True):
+                if result == ABSENT:
+                    block[place] = self._chain.spec.fill
 
-def _threads(chain: Chain, count: int, block: npt.NDArray[Any]) -> int:
-    """How many threads are worth their start, for so many chunks."""
-    share = 1.0 if chain.compressed else min(1.0, block.nbytes / (count * chain.spec.nbytes))
-    work = count * (_EACH + chain.microseconds * share)
-    threads: int = min(1 + int(work / _WORTH), config.workers, count)
-    return threads if threads < 2 else min(threads, most_workers(chain, block.nbytes))
+    def _read_shards(self, cells: Iterable[Cell], strides: tuple[int, ...], block: npt.NDArray[Any]) -> list[Cell]:
+        return _ShardBatches(self, strides, block).read(cells)
 
+    # -- path C: single elements of one dimension
 
-def _stepped(chain: Chain, steps: Iterable[int]) -> tuple[int, ...]:
-    """How far apart elements are that are taken from a chunk, in bytes: with a longer step than the chunk only one is,
-    and nobody else sets a limit to what users write as a step."""
-    return tuple(
-        [
-            stride * min(step, length)
-            for stride, step, length in zip(chain.strides, steps, chain.spec.shape, strict=True)
-        ]
-    )
+    def read_points(self, projection: Projection, block: npt.NDArray[Any]) -> list[Cell] | None:
+        """Read the elements that indices or a mask take from an array of one dimension, and return the unusual cells;
+        None if the selection is another, or has too many chunks."""
+        pieces = projection.point_pieces if self._sharding is None else None
+        if not pieces or len(pieces) > _BATCH_CHUNKS:
+            return None
+        layout = self._layout
+        paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in pieces]]))
+        chunks = [(path, *_elements(piece)) for path, piece in zip(paths, pieces, strict=True)]
+        status = bytearray((TO_DO,)) * len(chunks)
+        address = block.__array_interface__["data"][0]
 
+        def read(helpers: int) -> None:
+            kernel().take(chunks, flags, status, *self._decoding, block.strides[0], address, len(block), 1 + helpers)
 
-def read_cells(
-    layout: Layout, chain: Chain, number: int, projection: Projection, block: npt.NDArray[Any]
-) -> list[Cell] | None:
-    """Reads all cells, and gives those that are left; None if they are not in the form that the loop takes."""
-    assert layout.uniform is not None
-    try:
-        layout.check_size(layout.uniform)
-    except CodecError:
-        return None  # there the chunk is named
-    pieces = projection.slice_pieces
-    if pieces is None and layout.sharding is None:
-        return _take_cells(layout, chain, number, projection, block)
-    if not pieces or len(projection) // len(pieces[0]) > _MOST_CHUNKS:
-        return None
-    stepped = _stepped(chain, [some[0][2].step for some in pieces])  # type: ignore[union-attr]
-    sharding = None if layout.sharding is None else sharding_of(layout.uniform)
-    if sharding is not None:
-        return _Shards(layout, sharding, Loop(chain, number, stepped, block, sharding.grid), block).read(projection)
-    loop = Loop(chain, number, stepped, block, (1,) * len(pieces))
-    left: list[Cell] = []
-    together = max(1, _MOST_CHUNKS * len(pieces[0]) // len(projection))
-    for first in range(0, len(pieces[0]), together):
-        some = pieces if together >= len(pieces[0]) else [pieces[0][first : first + together], *pieces[1:]]
-        left += _read_chunks(layout, loop, projection, some, block)
-    return left
-
-
-def _read_chunks(
-    layout: Layout, loop: Loop, projection: Projection, pieces: _Pieces, block: npt.NDArray[Any]
-) -> list[Cell]:
-    status = bytearray((TO_DO,)) * prod(map(len, pieces))
-    chain = loop.chain
-    if decodes_parts(chain):  # of large chunks no more is decoded than is wanted
-        for at, cell in enumerate(product(*pieces)):
-            if not all(piece[5] for piece in cell):
-                picks = tuple([piece[2] for piece in cell])
-                if part_of(chain, layout.store, picks) is not None:
-                    status[at] = UNUSUAL
-    paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in some] for some in pieces]))
-    loop.read([(paths, 0, loop.dimensions(pieces), None)], flags, status)
-    left: list[Cell] = []
-    if any(status):
-        for became, some in zip(status, product(*pieces), strict=True):
-            if became == ABSENT:
-                block[projection.cell_of(some).outer] = layout.fill
-            elif became:
-                left.append(projection.cell_of(some))
-    return left
-
-
-def _take_cells(
-    layout: Layout, chain: Chain, number: int, projection: Projection, block: npt.NDArray[Any]
-) -> list[Cell] | None:
-    """The same for single elements of an array of one dimension."""
-    pieces = projection.point_pieces
-    if not pieces or len(pieces) > _MOST_CHUNKS:
-        return None
-    paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in pieces]]))
-    chunks = [(path, *_elements(piece)) for path, piece in zip(paths, pieces, strict=True)]
-    status = bytearray((TO_DO,)) * len(chunks)
-
-    def run(helpers: int) -> None:
-        kernel().take(
-            chunks,
-            flags,
-            status,
-            number,
-            chain.spec.nbytes,
-            chain.encoded.limit,
-            block.itemsize,
-            block.strides[0],
-            block.__array_interface__["data"][0],
-            len(block),
-            1 + helpers,
-        )
-
-    helped(_threads(chain, len(chunks), block) - 1, run)
-    left: list[Cell] = []
-    if any(status):
-        for became, cell in zip(status, projection, strict=True):
-            if became == ABSENT:
-                block[cell.outer] = layout.fill
-            elif became:
-                left.append(cell)
-    return left
+        run_native(native_threads(self._chain, len(chunks), block.nbytes) - 1, read)
+        unusual: list[Cell] = []
+        if any(status):
+            for result, cell in zip(status, projection, strict=True):
+                if result == ABSENT:
+                    block[cell.outer] = layout.fill
+                elif result == UNUSUAL:
+                    unusual.append(cell)
+        return unusual
 
 
 def _elements(piece: Piece) -> tuple[npt.NDArray[Any] | None, int | npt.NDArray[Any], int]:
-    """What is taken from a chunk, and where it goes, in the form that the loop takes."""
+    """A piece as `kernel.take` expects it: indices, places and -1; a mask, first place and count; or None, first place
+    and count for all elements."""
     pick, place = piece[2], piece[3]
     if isinstance(place, slice):
-        if isinstance(pick, slice):  # a mask that takes all
+        if isinstance(pick, slice):  # a mask that is true everywhere
             return None, place.start, place.stop - place.start
         if pick.dtype == bool:
             return np.ascontiguousarray(pick), place.start, place.stop - place.start
@@ -225,65 +330,68 @@ def _elements(piece: Piece) -> tuple[npt.NDArray[Any] | None, int | npt.NDArray[
     return np.ascontiguousarray(pick, np.int64), np.ascontiguousarray(place, np.int64), -1
 
 
-class _Shards:
-    """The reading of some shards: their indexes are looked at one after the other, their inner chunks read together."""
+class _ShardBatches:
+    """Path B for shards: opens shards and looks up their indexes one by one, and has the kernel read the inner chunks
+    of many shards at once."""
 
-    def __init__(self, layout: Layout, sharding: BoundSharding, loop: Loop, block: npt.NDArray[Any]) -> None:
-        self._layout = layout
-        self._sharding = sharding
-        self._loop = loop
+    def __init__(self, reader: NativeReader, strides: tuple[int, ...], block: npt.NDArray[Any]) -> None:
+        assert reader._sharding is not None
+        self._reader = reader
+        self._layout = reader._layout
+        self._sharding = reader._sharding
+        self._strides = strides
         self._block = block
-        self._left: list[Cell] = []
+        self._unusual: list[Cell] = []
         self._open: list[tuple[Cell, FileSnapshot, _Pieces]] = []
-        """The shards that are waiting to be read, and what is taken of their inner chunks."""
+        """The shards of the current batch, and the pieces to read from each."""
         self._groups: list[_Group] = []
         self._count = 0
-        self._known: tuple[Any, Any, tuple[_Pieces, tuple[list[int], ...]]] | None = None
+        self._last_plan: tuple[Any, Any, tuple[_Pieces, _Dimensions]] | None = None
 
     def read(self, cells: Iterable[Cell]) -> list[Cell]:
-        """Reads all cells, and gives those that are left."""
+        """Read all cells, and return the unusual ones."""
         try:
             for cell in cells:
                 self._add(cell)
-                if self._count >= _MOST_CHUNKS or len(self._open) >= _MOST_FILES:
+                if self._count >= _BATCH_CHUNKS or len(self._open) >= _BATCH_FILES:
                     self._flush()
             self._flush()
         finally:
-            for _, held, _ in self._open:
-                held.close()
-        return self._left
+            for _, snapshot, _ in self._open:
+                snapshot.close()
+        return self._unusual
 
     def _add(self, cell: Cell) -> None:
         layout = self._layout
         key = layout.key(cell.names)
-        held = self._held(key)
-        if held is None:
+        snapshot = self._snapshot(key)
+        if snapshot is None:
             self._block[cell.outer] = layout.fill
             return
-        index = planned = None
+        index = plan = None
         try:
-            planned = self._planned(cell) if isinstance(held, FileSnapshot) else None
-            index = None if planned is None else layout.index_of(self._sharding, key, held)
+            plan = self._plan(cell) if isinstance(snapshot, FileSnapshot) else None
+            index = None if plan is None else layout.index_of(self._sharding, key, snapshot)
         except CodecError:
-            pass  # there it is told which one
+            pass  # the Python path reports it
         except BaseException:
-            held.close()
+            snapshot.close()
             raise
-        if planned is None or index is None or not isinstance(held, FileSnapshot):
-            held.close()
-            self._left.append(cell)
+        if plan is None or index is None or not isinstance(snapshot, FileSnapshot):
+            snapshot.close()
+            self._unusual.append(cell)
             return
-        pieces, dimensions = planned
+        pieces, dimensions = plan
         start = 0
-        if cell.outer is not ...:  # all of the block
+        if cell.outer is not ...:  # `...` is all of the block
             for pick, stride in zip(cell.outer, self._block.strides, strict=True):
                 start += pick.start * stride
-        self._open.append((cell, held, pieces))
-        self._groups.append((held.file, start, dimensions, np.ascontiguousarray(index.entries, np.uint64)))
+        self._open.append((cell, snapshot, pieces))
+        self._groups.append((snapshot.file, start, dimensions, np.ascontiguousarray(index.entries, np.uint64)))
         self._count += prod(map(len, pieces))
 
-    def _held(self, key: str) -> Snapshot | None:
-        """A shard, opened; if there are too many files open, once those that wait here have been read."""
+    def _snapshot(self, key: str) -> Snapshot | None:
+        """A snapshot of a shard. If too many files are open, it reads the current batch first, which closes files."""
         try:
             return self._layout.store.hold(key)
         except StoreError as error:
@@ -292,133 +400,34 @@ class _Shards:
         self._flush()
         return self._layout.store.hold(key)
 
-    def _planned(self, cell: Cell) -> tuple[_Pieces, tuple[list[int], ...]] | None:
-        """What a cell takes of the inner chunks, in both forms."""
+    def _plan(self, cell: Cell) -> tuple[_Pieces, _Dimensions] | None:
+        """What a cell takes from the inner chunks, in both forms. Neighbouring shards often have the same plan."""
         clipped = self._layout.clipped(cell.chunk)
-        if self._known is not None and self._known[:2] == (cell.inner, clipped):
-            return self._known[2]
+        if self._last_plan is not None and self._last_plan[:2] == (cell.inner, clipped):
+            return self._last_plan[2]
         pieces = Projection(cell.inner, (), inner_axes(self._sharding, clipped)).slice_pieces
         if pieces is None:
             return None
-        planned = pieces, self._loop.dimensions(pieces)
-        self._known = cell.inner, clipped, planned
-        return planned
+        plan = pieces, self._reader._dimensions(pieces, self._block)
+        self._last_plan = cell.inner, clipped, plan
+        return plan
 
     def _flush(self) -> None:
         if not self._open:
             return
         status = bytearray((TO_DO,)) * self._count
-        self._loop.read(self._groups, 0, status)
+        self._reader._read_groups(self._groups, 0, self._strides, self._block, status)
         first = 0
         while self._open:
-            cell, held, pieces = self._open.pop(0)
-            held.close()
+            cell, snapshot, pieces = self._open.pop(0)
+            snapshot.close()
             count = prod(map(len, pieces))
-            mine = status[first : first + count]
+            results = status[first : first + count]
             first += count
-            if UNUSUAL in mine:
-                self._left.append(cell)
-            elif ABSENT in mine:
-                target = self._block[cell.outer]
-                for became, inside in zip(mine, product(*pieces), strict=True):
-                    if became == ABSENT:
-                        target[tuple(piece[3] for piece in inside)] = self._loop.chain.spec.fill
+            if UNUSUAL in results:
+                self._unusual.append(cell)
+            elif ABSENT in results:
+                places = [[piece[3] for piece in some] for some in pieces]
+                self._reader._fill_absent(results, places, self._block[cell.outer])
         self._groups.clear()
         self._count = 0
-
-
-def read_shard(
-    layout: Layout, sharding: BoundSharding, number: int, key: str, cell: Cell, block: npt.NDArray[Any]
-) -> bool:
-    """Reads what slices take from a single shard; False if that is left to Python."""
-    axes = inner_axes(sharding, layout.clipped(cell.chunk))
-    single = only_chunk(cell.inner, axes)
-    if single is None:
-        steps = [pick.step for pick in cell.inner]  # type: ignore[union-attr]
-        loop = Loop(sharding.inner, number, _stepped(sharding.inner, steps), block, sharding.grid)
-        return not _Shards(layout, sharding, loop, block).read([cell])
-    held = layout.store.hold(key)
-    if held is None:
-        block[...] = layout.fill
-        return True
-    try:
-        if not isinstance(held, FileSnapshot):
-            return False
-        place = layout.index_of(sharding, key, held)[sharding.number(single[0])]
-        if place is None:
-            block[...] = sharding.inner.spec.fill
-            return True
-        return read_one(held.file, 0, place, sharding.inner, number, single[1], block)
-    except CodecError:
-        return False  # there it is told what is wrong
-    finally:
-        held.close()
-
-
-def read_one(
-    file: str | int,
-    flags: int,
-    place: tuple[int, int],
-    chain: Chain,
-    number: int,
-    picks: tuple[Pick, ...],
-    block: npt.NDArray[Any],
-) -> bool:
-    """Reads what slices take from a single chunk: a file of its own, or what is at a place in one that is open. False
-    if that is left to Python."""
-    offset = 0
-    steps: list[int] = []
-    for stride, pick in zip(chain.strides, picks, strict=True):
-        offset += pick.start * stride  # type: ignore[union-attr]
-        steps.append(pick.step)  # type: ignore[union-attr]
-    status = kernel().read_one(
-        file,
-        flags,
-        *place,
-        number,
-        chain.spec.nbytes,
-        chain.encoded.limit,
-        block.itemsize,
-        offset,
-        block.shape,
-        _stepped(chain, steps),
-        block.strides,
-        block.__array_interface__["data"][0],
-    )
-    if status == ABSENT:
-        block[...] = chain.spec.fill
-    return bool(status != UNUSUAL)
-
-
-def write_row(layout: Layout, chain: Chain, keys: list[str], row: npt.NDArray[Any], keep_empty: bool) -> bytes | None:
-    """Encodes and stores chunks that lie side by side in `row`, whole ones, and says what became of each: 0 if it is
-    stored, 1 if it is empty, and was not, 2 if it is left to Python. None if that has to do all of it."""
-    number = usable(layout, chain, row)
-    if number is None or has_padding(layout.dtype) or (chain.native == "zstd" and chain.spec.nbytes <= _SMALL_FRAME):
-        return None
-    shape, strides = chain.spec.shape, row.strides
-    along = shape[-1] * strides[-1] if shape else 0
-    offsets = [place * along for place in range(len(keys))]
-    address = row.__array_interface__["data"][0]
-    fill = None if keep_empty else chain.spec.fill.tobytes()
-
-    def write(paths: list[str]) -> bytes:
-        found: bytes = kernel().write(
-            paths, address, offsets, shape, strides, row.itemsize, fill, number, chain.native_options
-        )
-        return found
-
-    return layout.store.set_files(keys, write)
-
-
-def write_encoded(store: Store, keys: list[str], values: list[Buffer]) -> bool:
-    """Stores values that are encoded already, as files written by the loop; False if that is not for this store."""
-    if not store.takes_files or not config.native or kernel() is None:
-        return False
-    became = store.set_files(keys, lambda paths: kernel().write_files(paths, values))
-    if became is None:
-        return False
-    for key, value, how in zip(keys, values, became, strict=True):
-        if how:
-            store.set(key, value)  # which says what is wrong
-    return True

@@ -1,5 +1,5 @@
-"""A part of a chunk whose bytes can be decoded without the rest: one that is stored as it lies in memory, or in blocks.
-Only what holds the bytes from the first to the last of the part's elements is read."""
+"""Path E: reads a part of a chunk, if its bytes can be decoded without the rest: an uncompressed chunk, or one that is
+compressed in blocks. Only the bytes from the first to the last selected element are read."""
 
 from __future__ import annotations
 
@@ -14,37 +14,41 @@ from omnizarr.errors import CodecError
 from omnizarr.indexing import Pick
 from omnizarr.store import Buffer, Store
 
-__all__ = ["Part", "decodes_parts", "elements_of", "part_of", "read_part"]
+__all__ = ["ChunkPart", "decodes_parts", "part_of", "read_part"]
 
-_SAVED = 2**14  # bytes that take longer to read than it takes to find out which ones are wanted
-_UNDECODED = 2**18  # bytes that take longer to decode than it takes to find the blocks that are wanted
+_MIN_SAVED_RAW = 2**14  # bytes; below 16 KiB, reading the whole chunk is faster than finding the selected bytes
+_MIN_SAVED_BLOCKS = 2**18  # bytes; below 256 KiB, decoding the whole chunk is faster than finding the selected blocks
 
 
-class Part(NamedTuple):
-    """Elements within a chunk in C order: where their bytes begin and how many there are, gaps included, and how the
-    elements lie in them."""
+class ChunkPart(NamedTuple):
+    """Elements of a chunk in C order: the position of their first byte, the number of bytes including gaps, and the
+    shape and strides of the elements in these bytes."""
 
     start: int
     length: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
+    def elements(self, chain: Chain, data: Buffer) -> npt.NDArray[Any]:
+        """A view of the elements in their decoded bytes."""
+        return np.ndarray(self.shape, chain.spec.dtype, data, 0, self.strides)
+
 
 def decodes_parts(chain: Chain) -> bool:
-    """Whether chunks are so large, and so compressed, that it may pay to decode a part of one."""
-    return chain.compressed and chain.parts and chain.spec.nbytes >= _UNDECODED
+    """Whether chunks are compressed in blocks, and large enough that decoding some of the blocks may be faster."""
+    return chain.compressed and chain.parts and chain.spec.nbytes >= _MIN_SAVED_BLOCKS
 
 
-def part_of(chain: Chain, store: Store, picks: tuple[Pick, ...]) -> Part | None:
-    """What slices take from a chunk, if its bytes can be read without the rest and it pays."""
-    # Of a remote store one asks for the only piece there is, and is told the size of the whole with it.
+def part_of(chain: Chain, store: Store, picks: tuple[Pick, ...]) -> ChunkPart | None:
+    """The part of a chunk that slices take, if it can be read without the rest and that is faster."""
+    # A remote store returns the size of the whole value with the only request that is needed.
     if (
         not (store.holds or (store.remote and store.states))
         or not chain.parts
         or (store.in_memory and not chain.compressed)
     ):
         return None
-    least = _UNDECODED if chain.compressed else _SAVED
+    least = _MIN_SAVED_BLOCKS if chain.compressed else _MIN_SAVED_RAW
     spec = chain.spec
     if spec.nbytes < least:
         return None
@@ -66,41 +70,36 @@ def part_of(chain: Chain, store: Store, picks: tuple[Pick, ...]) -> Part | None:
         stride *= sizes[dimension]
     if spec.nbytes - (start + length if chain.from_start else length) < least:
         return None
-    return Part(start, length, tuple(shape[::-1]), tuple(strides[::-1]))
+    return ChunkPart(start, length, tuple(shape[::-1]), tuple(strides[::-1]))
 
 
-def read_part(chain: Chain, store: Store, key: str, part: Part, target: npt.NDArray[Any]) -> bool:
-    """Fills `target` with the elements of a part; False if there is no such chunk. What cannot be a chunk, because of
-    its size, is refused."""
-    held = store.hold(key)
-    if held is None:
+def read_part(chain: Chain, store: Store, key: str, part: ChunkPart, target: npt.NDArray[Any]) -> bool:
+    """Fill `target` with the elements of a part; False if the chunk is absent. A value whose size is wrong is an
+    error."""
+    snapshot = store.hold(key)
+    if snapshot is None:
         return False
     start, length, dtype = part.start, part.length, chain.spec.dtype
     try:
         if not chain.compressed and length == target.nbytes and target.flags.c_contiguous and target.dtype == dtype:
-            check_size("bytes", chain.encoded, held.size)  # and straight to where it belongs
-            found = held.get_into(start, target.reshape(-1).view(np.uint8).data)
-            if found != length:
-                _cut_off(held.size, start + found)
+            check_size("bytes", chain.encoded, snapshot.size)
+            count = snapshot.get_into(start, target.reshape(-1).view(np.uint8).data)
+            if count != length:
+                _raise_truncated(snapshot.size, start + count)
             return True
 
         def read(start: int, length: int) -> Buffer:
-            data = held.get((start, length))
+            data = snapshot.get((start, length))
             if len(data) != length:
-                _cut_off(held.size, start + len(data))
+                _raise_truncated(snapshot.size, start + len(data))
             return data
 
-        data = chain.decode_part(read, held.size, start, length)
+        data = chain.decode_part(read, snapshot.size, start, length)
     finally:
-        held.close()
-    target[...] = elements_of(chain, part, data)
+        snapshot.close()
+    target[...] = part.elements(chain, data)
     return True
 
 
-def elements_of(chain: Chain, part: Part, data: Buffer) -> npt.NDArray[Any]:
-    """The elements of a part, to look at, from its decoded bytes."""
-    return np.ndarray(part.shape, chain.spec.dtype, data, 0, part.strides)
-
-
-def _cut_off(size: int, found: int) -> NoReturn:
-    raise CodecError("chunk", f"its stored form was cut off at {found} of {size} bytes")
+def _raise_truncated(size: int, end: int) -> NoReturn:
+    raise CodecError("chunk", f"the stored value ends after {end} of {size} bytes")

@@ -1,207 +1,203 @@
-"""Reading: chunks are fetched, decoded and placed, row by row, by as many threads as there are cores."""
+"""Path D: reads chunks in Python: fetch, decode, place. It handles every store and every codec. A chunk of which a part
+is enough is read by path E (`partial`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs import BoundSharding, Chain
-from omnizarr.engine.buffers import Stage
-from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.numpy_index import put, taken
-from omnizarr.engine.read.partial import elements_of, part_of, read_part
-from omnizarr.engine.read.shards import ShardReader
+from omnizarr.codecs import Chain
+from omnizarr.engine.buffers import WorkerBuffer
+from omnizarr.engine.layout import Layout
+from omnizarr.engine.numpy_index import assign
+from omnizarr.engine.place import place, raise_for_chunk
+from omnizarr.engine.read.partial import part_of, read_part
 from omnizarr.engine.schedule import decode_row
-from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
+from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
-    from omnizarr.engine.read.remote import Fetched
+    from omnizarr.engine.read.remote import FetchedChunk
 
-__all__ = ["Worker"]
+__all__ = ["ChunkReader", "read_chunk"]
 
-_SLOW = 200e-6  # seconds: a store that takes longer for a chunk is worth waiting for in several threads
-_LEISURELY = 2e-9  # seconds that it may take for each byte beside
-
-
-def _place(
-    layout: Layout,
-    chain: Chain,
-    projection: Projection,
-    block: npt.NDArray[Any],
-    cell: Cell,
-    data: Buffer | None,
-    out: npt.NDArray[Any] | None,
-) -> None:
-    """Puts what a cell takes from its chunk, whose bytes `data` are, where it belongs; decoded in `out`, if given."""
-    if data is None:
-        put(block, cell.outer, layout.fill)
-        return
-    chunk = chain.decode(data, out)
-    if projection.order is not None:
-        chunk = chunk.transpose(projection.order)
-    put(block, cell.outer, taken(chunk, projection.expression(cell.inner)))
+_SLOW = 200e-6  # seconds per chunk, above which several threads should wait for the store
+_SLOW_BYTE = 2e-9  # seconds per byte of a chunk in addition
 
 
-class Worker:
-    """One thread's part in a read."""
+def read_chunk(layout: Layout, cell: Cell, block: npt.NDArray[Any]) -> None:
+    """Fill the block with what slices take from the one chunk that they touch. It does the same as `ChunkReader`, but
+    prepares nothing for further chunks, which would take longer than the read itself."""
+    chain, key = layout.chain(cell.chunk), layout.key(cell.names)
+    try:
+        layout.check_size(chain)
+        part = part_of(chain, layout.store, cell.inner)
+        if part is not None:
+            if not read_part(chain, layout.store, key, part, block):
+                block[...] = layout.fill
+            return
+        data = layout.get(key, chain.encoded.limit)
+        if data is None:
+            block[...] = layout.fill
+        elif (
+            chain.direct
+            and block.shape == chain.spec.shape
+            and block.flags.c_contiguous
+            and block.dtype == layout.dtype
+        ):
+            chain.decode_into(data, block, block.reshape(-1).view(np.uint8).data)
+        else:
+            block[...] = chain.decode(data)[cell.inner]
+    except (CodecError, MissingDependencyError) as error:
+        raise_for_chunk("read", layout, cell.chunk, key, error)
 
-    def __init__(self, layout: Layout, projection: Projection, block: npt.NDArray[Any], stage: Stage) -> None:
+
+class ChunkReader:
+    """Reads chunks in one thread."""
+
+    def __init__(self, layout: Layout, projection: Projection, block: npt.NDArray[Any], buffer: WorkerBuffer) -> None:
         self._layout = layout
         self._projection = projection
         self._block = block
-        self._at: Cell
-        """The chunk that is being worked on, to be named in errors."""
+        self._buffer = buffer
         self._chain: Chain | None = None
-        self._sharding: BoundSharding | None = None
-        self._shards = ShardReader(layout, projection.points, projection.plain, block, stage)
-        self._stage = stage
+        self._cell: Cell
+        """The current chunk, for errors."""
 
     def __call__(self, row: Row) -> bool:
-        """Reads a row of chunks; whether that took so long that the store must have kept it waiting."""
+        """Read a row of chunks; whether the store was so slow that other threads should help."""
         layout = self._layout
-        self._at = row.first
+        self._cell = row.first
         try:
-            chain = self._bound(self._at)
+            chain = self._bind(self._cell)
             if row.outer is not None and chain.direct and self._block.dtype == layout.dtype:
-                return self._read_row(row, chain)
-            waited = self._read_cells(row)
-            return waited > len(row) * _SLOW + len(row) * chain.spec.nbytes * _LEISURELY
-        except CodecError as error:
-            raise self._named(error) from error
-        except MissingDependencyError as error:
-            raise error.add_context(f"cannot read array `{self._layout.name}`") from None
+                return self._read_row(row, chain) > len(row) * _SLOW
+            return self._read_cells(row) > len(row) * (_SLOW + chain.spec.nbytes * _SLOW_BYTE)
+        except (CodecError, MissingDependencyError) as error:
+            self._raise(error)
 
-    def take(self, fetched: Fetched) -> None:
-        """Takes what was fetched already."""
-        self._at = cell = fetched.cell
+    def place_fetched(self, fetched: FetchedChunk) -> None:
+        """Decode and place a chunk that was fetched."""
+        self._cell = cell = fetched.cell
         try:
-            chain = self._bound(cell)
-            if fetched.wanted is not None:
-                assert self._sharding is not None
-                parts = fetched.parts if fetched.data is None else self._sharding.split(fetched.data)
-                self._shards.place(self._sharding, cell, fetched.wanted, parts)
-            elif fetched.part is not None and fetched.data is not None:
-                put(self._block, cell.outer, elements_of(chain, fetched.part, fetched.data))
+            chain = self._bind(cell)
+            if fetched.part is not None and fetched.data is not None:
+                assign(self._block, cell.outer, fetched.part.elements(chain, fetched.data))
             else:
-                self._placed(cell, fetched.data)
-        except CodecError as error:
-            raise self._named(error) from error
-        except MissingDependencyError as error:
-            raise error.add_context(f"cannot read array `{self._layout.name}`") from None
+                self._place(chain, cell, fetched.data)
+        except (CodecError, MissingDependencyError) as error:
+            self._raise(error)
 
-    def _named(self, error: CodecError) -> ChunkError:
-        layout, cell = self._layout, self._at
-        return ChunkError("read", layout.name, cell.chunk, layout.key(cell.names), error)
+    def _raise(self, error: CodecError | MissingDependencyError) -> NoReturn:
+        cell = self._cell
+        raise_for_chunk("read", self._layout, cell.chunk, self._layout.key(cell.names), error)
 
-    def _bound(self, cell: Cell) -> Chain:
+    def _bind(self, cell: Cell) -> Chain:
         chain = self._layout.chain(cell.chunk)
         if chain is not self._chain:
             self._layout.check_size(chain)
             self._chain = chain
-            self._sharding = sharding_of(chain)
         return chain
 
-    def _placed(self, cell: Cell, data: Buffer | None) -> None:
-        """Puts one chunk where it belongs."""
-        chain = self._chain
-        assert chain is not None
-        out = self._stage.room_for(chain, 1).chunks[0] if chain.direct and chain.compressed else None
-        _place(self._layout, chain, self._projection, self._block, cell, data, out)
+    def _place(self, chain: Chain, cell: Cell, data: Buffer | None) -> None:
+        if data is None:
+            assign(self._block, cell.outer, self._layout.fill)
+            return
+        out = self._buffer.row(chain, 1).chunks[0] if chain.direct and chain.compressed else None
+        place(self._block, cell, self._projection, chain.decode(data, out))
+
+    # -- chunks that are taken in part
 
     def _read_cells(self, row: Row) -> float:
-        """Reads chunks of which parts are taken; how many seconds the store took."""
+        """Read chunks that are taken in part, and return how many seconds the store took."""
         layout, plain = self._layout, self._projection.plain
         waited = 0.0
-        together: list[Cell] = []
-        for self._at in row.cells:
-            chain = self._bound(self._at)
-            if self._sharding is not None:
-                waited += self._shards.read(self._sharding, layout.key(self._at.names), self._at)
-                continue
-            part = part_of(chain, layout.store, self._at.inner) if plain else None
+        batch: list[Cell] = []
+        for self._cell in row.cells:
+            chain = self._bind(self._cell)
+            part = part_of(chain, layout.store, self._cell.inner) if plain else None
             if part is None and chain.direct and layout.uniform is not None:
-                together.append(self._at)
+                batch.append(self._cell)
                 continue
             before = perf_counter()
-            key = layout.key(self._at.names)
+            key = layout.key(self._cell.names)
             if part is not None:
-                target = self._block[self._at.outer]
+                target = self._block[self._cell.outer]
                 if not read_part(chain, layout.store, key, part, target):
                     target[...] = layout.fill
                 waited += perf_counter() - before
             else:
                 data = layout.get(key, chain.encoded.limit)
                 waited += perf_counter() - before
-                self._placed(self._at, data)
-        if together:
-            waited += self._read_together(Row.of(together), chain)
+                self._place(chain, self._cell, data)
+        if batch:
+            waited += self._read_batch(Row.of(batch), chain)
         return waited
 
-    def _read_together(self, row: Row, chain: Chain) -> float:
-        """The same for chunks that are decoded in one go."""
+    def _read_batch(self, row: Row, chain: Chain) -> float:
+        """`_read_cells` for chunks that are decoded together."""
         layout, block, projection = self._layout, self._block, self._projection
         before = perf_counter()
-        values = self._fetched(row, [layout.key(names) for names in row.names()], chain)
+        values = self._fetch(row, [layout.key(names) for names in row.names()], chain)
         waited = perf_counter() - before
         cells: list[Cell] = []
         stored: list[Buffer] = []
         chunks: list[npt.NDArray[Any]] = []
-        for self._at, data in zip(row.cells, values, strict=True):
+        for self._cell, data in zip(row.cells, values, strict=True):
             if data is None:
-                put(block, self._at.outer, layout.fill)
+                assign(block, self._cell.outer, layout.fill)
                 continue
-            cells.append(self._at)
+            cells.append(self._cell)
             stored.append(data)
             if not chain.compressed:
                 chunks.append(chain.decode(data))  # a view
         if chain.compressed and cells:
-            staging = self._stage.room_for(chain, len(cells))
-            self._decode(Row.of(cells), chain, stored, staging.chunks, staging.memories, staging.memory)
-            chunks = staging.chunks
+            buffer = self._buffer.row(chain, len(cells))
+            self._decode(Row.of(cells), chain, stored, buffer.chunks, buffer.memories, buffer.memory)
+            chunks = buffer.chunks
         for cell, chunk in zip(cells, chunks, strict=False):
-            if projection.order is not None:
-                chunk = chunk.transpose(projection.order)
-            put(block, cell.outer, taken(chunk, projection.expression(cell.inner)))
+            place(block, cell, projection, chunk)
         return waited
 
-    def _read_row(self, row: Row, chain: Chain) -> bool:
-        """Reads chunks that lie side by side and are taken entirely: decoded where they belong, if each is contiguous
-        there; else in a row that is placed at once."""
+    # -- rows of chunks that are taken entirely
+
+    def _read_row(self, row: Row, chain: Chain) -> float:
+        """Read neighbouring chunks that are taken entirely, and return how many seconds the store took. They are
+        decoded in the block if each is contiguous there, otherwise in the row buffer, which is placed with one copy."""
         layout, block, count = self._layout, self._block, len(row)
-        contiguous = block[self._at.outer].flags.c_contiguous
-        staging = None if contiguous else self._stage.room_for(chain, count)
+        contiguous = block[self._cell.outer].flags.c_contiguous
+        buffer = None if contiguous else self._buffer.row(chain, count)
         keys = [layout.key(names) for names in row.names()]
         before = perf_counter()
-        if staging is not None and not chain.compressed:
+        if buffer is not None and not chain.compressed:
             get_into, size = layout.store.get_into, chain.spec.nbytes
             for number, key in enumerate(keys):
-                found = get_into(key, 0, staging.bytes(number))
-                if found is None:
-                    staging.chunks[number][...] = layout.fill
-                elif found != size:
-                    self._at = row.cells[number]
-                    chain.decode(bytes(staging.bytes(number)[:found]))  # says what is wrong
+                length = get_into(key, 0, buffer.bytes(number))
+                if length is None:
+                    buffer.chunks[number][...] = layout.fill
+                elif length != size:
+                    self._cell = row.cells[number]
+                    chain.decode(bytes(buffer.bytes(number)[:length]))  # raises
             waited = perf_counter() - before
         else:
-            values = self._fetched(row, keys, chain)
+            values = self._fetch(row, keys, chain)
             waited = perf_counter() - before
-            if staging is not None:
-                chunks, memories, room = staging.chunks, staging.memories, staging.memory
+            if buffer is not None:
+                chunks, memories, room = buffer.chunks, buffer.memories, buffer.memory
             else:
                 chunks = [block[cell.outer] for cell in row.cells]
                 memories = [chunk.reshape(-1).view(np.uint8).data for chunk in chunks]
-                all_of_it = block[row.outer]
-                room = all_of_it.reshape(-1).view(np.uint8).data if all_of_it.flags.c_contiguous else None
+                target = block[row.outer]
+                room = target.reshape(-1).view(np.uint8).data if target.flags.c_contiguous else None
             self._decode(row, chain, values, chunks, memories, room)
-        if staging is not None:
-            self._stage.place(block[row.outer], count)
-        return waited > count * _SLOW
+        if buffer is not None:
+            self._buffer.place(block[row.outer], count)
+        return waited
 
     def _decode(
         self,
@@ -215,27 +211,27 @@ class Worker:
         try:
             decode_row(chain, values, chunks, memories, room)
         except CodecError:
-            for number, self._at in enumerate(row.cells):  # which one is it?
+            for number, self._cell in enumerate(row.cells):  # find the chunk that fails
                 data = values[number]
                 if data is not None:
                     chain.decode_into(data, chunks[number], memories[number])
             raise
 
-    def _fetched(self, row: Row, keys: list[str], chain: Chain) -> list[Buffer | None]:
-        """The stored bytes of chunks. Those of files are read into memory that is used again."""
+    def _fetch(self, row: Row, keys: list[str], chain: Chain) -> list[Buffer | None]:
+        """The stored bytes of chunks. Files are read into reused memory."""
         layout, store = self._layout, self._layout.store
         if store.in_memory:
             return [store.get(key) for key in keys]
-        staging = self._stage.room_for(chain, len(keys))
+        buffer = self._buffer.row(chain, len(keys))
         values: list[Buffer | None] = []
         for number, key in enumerate(keys):
-            room = staging.encoded(number)
-            found = store.get_into(key, 0, room)
-            if found is None:
+            room = buffer.encoded(number)
+            length = store.get_into(key, 0, room)
+            if length is None:
                 values.append(None)
-            elif found < len(room):
-                values.append(room[:found])
-            else:  # what fills the room may be longer than it
-                self._at = row.cells[number]
+            elif length < len(room):
+                values.append(room[:length])
+            else:  # the value may be longer than the room
+                self._cell = row.cells[number]
                 values.append(layout.get(key, chain.encoded.limit))
         return values

@@ -1,138 +1,153 @@
-"""Fetching from a store that is far away: all requests of a selection are under way together, and whatever is complete
-is handed on to be decoded while the rest arrives.
+"""Path G: fetches chunks from a remote store. Many requests are in flight at once, and each chunk that is complete is
+decoded while others arrive.
 
-A shard takes several requests, one after the other: its index, unless that is known, then the parts. All of them are of
-one state of the shard: where the store can tell states apart, every request names the one that the index was of; where
-it cannot, the index is asked for once more behind the parts.
+A shard takes several requests in sequence: its index, unless that is cached, then its inner chunks. All answers must
+come from one state of the shard. If the store has versions, each request names the version of the index. If it has
+none, the index is requested again after the inner chunks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from omnizarr.codecs import BoundSharding, Sharding
+import numpy as np
+import numpy.typing as npt
+
+from omnizarr.codecs import BoundSharding
 from omnizarr.codecs.contract import check_size
 from omnizarr.codecs.sharding import ShardIndex
-from omnizarr.engine.coalesce import ByteSpan, coalesced
-from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.read.partial import Part, part_of
-from omnizarr.engine.read.shards import Parts, inner_axes, matched
-from omnizarr.errors import ChunkError, CodecError
+from omnizarr.engine.coalesce import ByteSpan, coalesce
+from omnizarr.engine.layout import Layout, inner_axes, sharding_of, too_long
+from omnizarr.engine.place import raise_for_chunk
+from omnizarr.engine.read.partial import ChunkPart, part_of
+from omnizarr.engine.read.shards import InnerChunks, check_inner_chunks, check_tries
+from omnizarr.engine.schedule import takes_whole_shard
+from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
 from omnizarr.store import Buffer
 from omnizarr.store.contract import State, Version
 from omnizarr.store.requests.reads import Ask, Overlap
 from omnizarr.store.requests.window import Window
 
-__all__ = ["Fetched", "fetch"]
+__all__ = ["FetchedChunk", "fetch"]
 
-_BATCH = 1024  # requests that are given at once to a store that sends them itself
-_MANY = 64  # requests that take so long that something else can be done in the time
-_FEW = 32  # requests to a store that does not say how many it bears
-_GAP = 2**16  # bytes between inner chunks that come sooner than another answer does
-_MOST_TOGETHER = 2**23  # bytes in one request
-_MOST_SMALLER = 8  # times: chunks that are compressed better are counted as this small, lest the next are not, and many
-_MOST_TRIES = 100  # of reading parts of a shard that others keep replacing
+_BATCH = 1024  # requests per call of a store that schedules them itself
+_MANY = 64  # requests, above which there is time to allocate the block's memory while waiting
+_DEFAULT_REQUESTS = 32  # in flight, if the store does not name a limit
+_GAP = 2**16  # bytes between inner chunks, up to which fetching the gap is faster than another request
+_MAX_SPAN = 2**23  # bytes per request
+_MAX_RATIO = 8  # assume at most 8:1 compression when reserving memory
 
 
-class Fetched(NamedTuple):
-    """What a cell needs, ready to be decoded."""
+class FetchedChunk(NamedTuple):
+    """The stored bytes that a cell needs."""
 
     cell: Cell
     data: Buffer | None = None
-    """The stored chunk, or the bytes of `part`; None if there is no such chunk."""
-    part: Part | None = None
-    wanted: Projection | None = None
-    """Of a shard, what is picked of its inner chunks."""
-    parts: Parts | None = None
-    """The inner chunks, if not the whole shard was fetched."""
+    """The stored chunk, or the bytes of `part`; None if the chunk is absent."""
+    part: ChunkPart | None = None
+    selected: Projection | None = None
+    """For a shard: the projection of the cell's picks on its inner chunks."""
+    inner_chunks: InnerChunks | None = None
+    """For a shard: the inner chunks, if they were fetched instead of the whole shard."""
 
 
-def fetch(layout: Layout, projection: Projection, meanwhile: Callable[[], object] | None = None) -> Iterator[Fetched]:
-    """All cells, in the order in which they are complete. `meanwhile` is done while the first requests are under way,
-    if there are many."""
+def fetch(layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> Iterator[FetchedChunk]:
+    """All cells, in the order in which they are complete."""
     if layout.store.window is None and layout.sharding is None:
-        return _batches(layout, projection)
-    return _Fetching(layout, projection).answers(meanwhile if len(projection) > _MANY else None)
+        return _fetch_batches(layout, projection)
+    return _Fetcher(layout, projection).fetch(block)
 
 
-def _batches(layout: Layout, projection: Projection) -> Iterator[Fetched]:
+def _fetch_batches(layout: Layout, projection: Projection) -> Iterator[FetchedChunk]:
     cells = iter(projection)
     while batch := list(islice(cells, _BATCH)):
         for index, data in layout.store.get_each([(layout.key(cell.names), None) for cell in batch]):
-            yield Fetched(batch[index], data)
+            yield FetchedChunk(batch[index], data)
 
 
-class _Chunk:
-    """A request for a chunk, or a part of it, or a whole shard."""
+def _touch_pages(block: npt.NDArray[Any]) -> None:
+    """Write one byte of each page, unchanged, so that the system allocates the memory now. That takes about as long as
+    filling the block, and happens while the first requests are in flight."""
+    if block.flags.c_contiguous and not block.dtype.hasobject:
+        pages = block.reshape(-1).view(np.uint8)[:: 2**12]
+        pages[...] = pages.copy()
 
-    def __init__(self, cell: Cell, limit: int, part: Part | None = None, wanted: Projection | None = None) -> None:
+
+class _ChunkRequest:
+    """A request for a chunk, a part of a chunk, or a whole shard."""
+
+    def __init__(
+        self, cell: Cell, limit: int, part: ChunkPart | None = None, selected: Projection | None = None
+    ) -> None:
         self.cell = cell
         self.limit = limit
         self.part = part
-        self.wanted = wanted
+        self.selected = selected
 
 
 class _Shard:
-    """A shard of which some inner chunks are wanted, and how far that is."""
+    """A shard of which some inner chunks are selected, and the state of fetching them."""
 
-    def __init__(self, cell: Cell, sharding: BoundSharding, key: str, wanted: Projection) -> None:
+    def __init__(self, cell: Cell, sharding: BoundSharding, key: str, selected: Projection) -> None:
         self.cell = cell
         self.sharding = sharding
         self.key = key
-        self.wanted = wanted
-        self.numbers = [sharding.number(inner.chunk) for inner in wanted]
-        self.places: list[ByteSpan | None] = []
-        self.answers: list[Buffer | None] = []
+        self.selected = selected
+        self.numbers = [sharding.number(inner.chunk) for inner in selected]
+        self.spans: list[ByteSpan | None] = []
+        self.values: list[Buffer | None] = []
         self.version: Version = None
-        self.index: bytes | None = None
-        """The stored index, if it must be looked at again."""
+        self.stored_index: bytes | None = None
+        """The index as stored, if it must be compared again."""
         self.missing = 0
-        self.round = 0
+        self.attempt = 0
 
 
-class _Piece(NamedTuple):
+class _ShardRequest(NamedTuple):
     shard: _Shard
-    round: int
-    """Answers that were asked for before the shard was found to have changed are of no use."""
-    place: ByteSpan
+    attempt: int
+    """Answers of an earlier attempt, from before the shard changed, are ignored."""
+    span: ByteSpan
     members: list[int]
-    """Which of the wanted inner chunks lie in it; none, if it is the index."""
+    """Which of the selected inner chunks are in the span; empty if the request is for the index."""
 
 
-_Tag: TypeAlias = _Chunk | _Piece
+_Tag: TypeAlias = _ChunkRequest | _ShardRequest
 
 
-class _Fetching:
+class _Fetcher:
     def __init__(self, layout: Layout, projection: Projection) -> None:
         self._layout = layout
         self._projection = projection
-        self._window = layout.store.window or Window(_FEW)
-        self._overlap: Overlap[_Tag, State | None] = Overlap(self._window, self._asks(), _size)
+        self._window = layout.store.window or Window(_DEFAULT_REQUESTS)
+        self._overlap: Overlap[_Tag, State | None] = Overlap(self._window, self._requests(), _size)
 
-    def answers(self, meanwhile: Callable[[], object] | None) -> Iterator[Fetched]:
+    def fetch(self, block: npt.NDArray[Any]) -> Iterator[FetchedChunk]:
         overlap = self._overlap
         try:
-            if meanwhile is not None:
+            if len(self._projection) > _MANY:
                 overlap.begin()
-                meanwhile()
+                _touch_pages(block)
             for tag, state in overlap:
                 try:
-                    found = self._chunk(tag, state) if isinstance(tag, _Chunk) else self._piece(tag, state)
+                    fetched = self._answer(tag, state)
                 except CodecError as error:
-                    cell = tag.cell if isinstance(tag, _Chunk) else tag.shard.cell
-                    key = self._layout.key(cell.names)
-                    raise ChunkError("read", self._layout.name, cell.chunk, key, error) from error
-                if found is not None:
-                    yield found
+                    cell = tag.cell if isinstance(tag, _ChunkRequest) else tag.shard.cell
+                    raise_for_chunk("read", self._layout, cell.chunk, self._layout.key(cell.names), error)
+                if fetched is not None:
+                    yield fetched
         finally:
             overlap.close()
 
-    def _asks(self) -> Iterator[Ask[_Tag, State | None]]:
-        """The first request for every cell."""
+    def _answer(self, tag: _Tag, state: State | None) -> FetchedChunk | None:
+        return self._chunk_answer(tag, state) if isinstance(tag, _ChunkRequest) else self._shard_answer(tag, state)
+
+    def _requests(self) -> Iterator[Ask[_Tag, State | None]]:
+        """The first request for each cell."""
         layout, projection, store = self._layout, self._projection, self._layout.store
         checked = None
         for cell in projection:
@@ -145,132 +160,126 @@ class _Fetching:
                 part = part_of(chain, store, cell.inner) if projection.plain and not chain.compressed else None
                 if part is not None:
                     act = partial(store.get_state, key, (part.start, part.length))
-                    yield Ask(_Chunk(cell, 0, part), act, part.length)
+                    yield Ask(_ChunkRequest(cell, 0, part), act, part.length)
                 else:
                     limit = chain.encoded.limit
-                    least = limit // _MOST_SMALLER if chain.compressed else limit
-                    yield self._whole(cell, key, limit, None, least)
+                    least = limit // _MAX_RATIO if chain.compressed else limit
+                    yield self._request_whole(cell, key, limit, None, least)
                 continue
-            wanted = Projection(cell.inner, projection.points, inner_axes(sharding, layout.clipped(cell.chunk)))
-            if 2 * len(wanted) > sharding.count:
+            selected = Projection(cell.inner, projection.points, inner_axes(sharding, layout.clipped(cell.chunk)))
+            if takes_whole_shard(sharding, len(selected)):
                 limit = sharding.encoded.limit
-                yield self._whole(cell, key, limit, wanted, limit // _MOST_SMALLER)
+                yield self._request_whole(cell, key, limit, selected, limit // _MAX_RATIO)
                 continue
-            shard = _Shard(cell, sharding, key, wanted)
+            shard = _Shard(cell, sharding, key, selected)
             known = layout.indexes.latest(key)
             if known is None:
-                yield self._index(shard)
+                yield self._request_index(shard)
                 continue
-            asks = self._parts(shard, *known)
-            if not asks:  # nothing of it is stored, if it is still the same
-                yield self._index(shard)
-            yield from asks
+            requests = self._request_inner_chunks(shard, *known)
+            if not requests:  # all are empty, if the shard is still the same
+                yield self._request_index(shard)
+            yield from requests
 
-    def _whole(
-        self, cell: Cell, key: str, limit: int, wanted: Projection | None, least: int
+    def _request_whole(
+        self, cell: Cell, key: str, limit: int, selected: Projection | None, least: int
     ) -> Ask[_Tag, State | None]:
         act = partial(self._layout.store.get_state, key, (0, limit + 1))
-        # What was seen before may have been documents, which say nothing of chunks.
-        return Ask(_Chunk(cell, limit, None, wanted), act, max(self._window.expected(limit), least))
+        # The sizes that the window has seen may be those of documents, which say nothing about chunks.
+        return Ask(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
 
     # -- shards
 
-    def _index(self, shard: _Shard) -> Ask[_Tag, State | None]:
+    def _request_index(self, shard: _Shard) -> Ask[_Tag, State | None]:
         sharding = shard.sharding
         act = partial(self._layout.store.get_state, shard.key, sharding.index_range)
-        return Ask(_Piece(shard, shard.round, (0, sharding.index_size), []), act, sharding.index_size)
+        return Ask(_ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size)
 
-    def _parts(self, shard: _Shard, version: Version, index: ShardIndex) -> list[Ask[_Tag, State | None]]:
-        """Requests for the inner chunks, of that state of the shard."""
+    def _request_inner_chunks(self, shard: _Shard, version: Version, index: ShardIndex) -> list[Ask[_Tag, State | None]]:
+        """Requests for the inner chunks, from that version of the shard."""
         shard.version = version
-        shard.places = index.spans(shard.numbers)
-        shard.answers = [None] * len(shard.places)
-        there = [position for position, place in enumerate(shard.places) if place is not None]
-        pieces = coalesced([place for place in shard.places if place is not None], _GAP, _MOST_TOGETHER)
-        shard.missing = len(pieces)
+        shard.spans = index.spans(shard.numbers)
+        shard.values = [None] * len(shard.spans)
+        stored = [position for position, span in enumerate(shard.spans) if span is not None]
+        joined = coalesce([span for span in shard.spans if span is not None], _GAP, _MAX_SPAN)
+        shard.missing = len(joined)
         get = self._layout.store.get_state
         return [
             Ask(
-                _Piece(shard, shard.round, place, [there[member] for member in members]),
-                partial(get, shard.key, place, version),
-                place[1],
+                _ShardRequest(shard, shard.attempt, span, [stored[member] for member in members]),
+                partial(get, shard.key, span, version),
+                span[1],
             )
-            for place, members in pieces
+            for span, members in joined
         ]
 
-    def _piece(self, tag: _Piece, state: State | None) -> Fetched | None:
-        """Takes an answer; the cell, if that was the last."""
+    def _shard_answer(self, tag: _ShardRequest, state: State | None) -> FetchedChunk | None:
+        """Store an answer; return the cell if the shard is complete."""
         shard = tag.shard
-        if tag.round != shard.round:
+        if tag.attempt != shard.attempt:
             return None
         if state is None:
             self._layout.indexes.forget(shard.key)
-            shard.round += 1
-            return Fetched(shard.cell, None, None, shard.wanted)
-        if state.data is None:
-            self._again(shard)
+            shard.attempt += 1
+            return FetchedChunk(shard.cell, None, None, shard.selected)
+        if state.data is None:  # the shard has another version by now
+            self._layout.indexes.forget(shard.key)
+            shard.attempt += 1
+            check_tries(shard.attempt - 1)
+            self._overlap.add(self._request_index(shard))
             return None
         if not tag.members:
-            return self._indexed(shard, state)
-        begin, data = tag.place[0], memoryview(state.data)
+            return self._index_answer(shard, state)
+        begin, data = tag.span[0], memoryview(state.data)
         for member in tag.members:
-            place = shard.places[member]
-            assert place is not None
-            shard.answers[member] = data[place[0] - begin : place[0] - begin + place[1]]
+            span = shard.spans[member]
+            assert span is not None
+            shard.values[member] = data[span[0] - begin : span[0] - begin + span[1]]
         shard.missing -= 1
         if shard.missing:
             return None
         if shard.version is None:
-            self._overlap.add(self._index(shard))  # is it still the same?
+            self._overlap.add(self._request_index(shard))  # to compare it with the first one
             return None
         return self._complete(shard)
 
-    def _indexed(self, shard: _Shard, state: State) -> Fetched | None:
+    def _index_answer(self, shard: _Shard, state: State) -> FetchedChunk | None:
         data = bytes(state.data or b"")
-        if shard.index == data:  # the second time: nobody replaced it meanwhile
+        if shard.stored_index == data:  # the second answer: the shard did not change in between
             return self._complete(shard)
         index = shard.sharding.decode_index(data, state.size)
         if state.version is None:
-            shard.index = data
-            if shard.round > _MOST_TRIES:
-                raise CodecError(Sharding.name, "the shard is replaced by others all the time")
-            shard.round += 1
+            shard.stored_index = data
+            check_tries(shard.attempt - 1)
+            shard.attempt += 1
         else:
-            self._layout.indexes.keep(shard.key, state.version, index, shard.sharding.index_size)
-        asks = self._parts(shard, state.version, index)
-        if not asks:
+            self._layout.indexes.put(shard.key, state.version, index, shard.sharding.index_size)
+        requests = self._request_inner_chunks(shard, state.version, index)
+        if not requests:
             return self._complete(shard)
-        for ask in asks:
-            self._overlap.add(ask)
+        for request in requests:
+            self._overlap.add(request)
         return None
 
-    def _again(self, shard: _Shard) -> None:
-        """Somebody replaced it: its index is not what it was."""
-        self._layout.indexes.forget(shard.key)
-        shard.round += 1
-        if shard.round > _MOST_TRIES:
-            raise CodecError(Sharding.name, "the shard is replaced by others all the time")
-        self._overlap.add(self._index(shard))
-
     @staticmethod
-    def _complete(shard: _Shard) -> Fetched:
-        there = (answer for answer, place in zip(shard.answers, shard.places, strict=True) if place is not None)
-        parts = matched(shard.places, list(there))
-        return Fetched(shard.cell, None, None, shard.wanted, dict(zip(shard.numbers, parts, strict=True)))
+    def _complete(shard: _Shard) -> FetchedChunk:
+        values = [value for value, span in zip(shard.values, shard.spans, strict=True) if span is not None]
+        inner_chunks = check_inner_chunks(shard.spans, values)
+        return FetchedChunk(shard.cell, None, None, shard.selected, dict(zip(shard.numbers, inner_chunks, strict=True)))
 
     # -- chunks
 
-    def _chunk(self, tag: _Chunk, state: State | None) -> Fetched:
+    def _chunk_answer(self, tag: _ChunkRequest, state: State | None) -> FetchedChunk:
         data = None if state is None else state.data
         if state is None or data is None:
-            return Fetched(tag.cell, None, None, tag.wanted)
+            return FetchedChunk(tag.cell, None, None, tag.selected)
         if tag.part is not None:
             self._check_part(tag.cell, tag.part, state, data)
         elif len(data) > tag.limit:
-            raise CodecError("chunk", f"what is stored has more than the {tag.limit} bytes that a chunk can have")
-        return Fetched(tag.cell, data, tag.part, tag.wanted)
+            raise too_long(tag.limit)
+        return FetchedChunk(tag.cell, data, tag.part, tag.selected)
 
-    def _check_part(self, cell: Cell, part: Part, state: State, data: Buffer) -> None:
+    def _check_part(self, cell: Cell, part: ChunkPart, state: State, data: Buffer) -> None:
         chain = self._layout.chain(cell.chunk)
         if state.size is not None and state.size != chain.spec.nbytes:
             check_size("bytes", chain.encoded, state.size)

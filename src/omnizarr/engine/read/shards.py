@@ -1,260 +1,303 @@
-"""Reading shards: only the inner chunks that a selection touches are fetched and decoded. Those that are taken entirely
-are decoded in rows, each placed by one copy. Shards inside shards are the same question asked again."""
+"""Path F: reads shards in Python. Only the inner chunks that a selection touches are fetched and decoded. Inner chunks
+that are taken entirely are decoded in rows, and each row is placed with one copy. Shards within shards are handled by
+recursion."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import ShardIndex
-from omnizarr.engine.buffers import Stage, row_length
-from omnizarr.engine.coalesce import fetched
-from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.numpy_index import put, taken
-from omnizarr.engine.schedule import decode_row
-from omnizarr.errors import CodecError
-from omnizarr.grids.regular import RegularAxis
-from omnizarr.indexing import Cell, Pick, Projection, only_chunk, pick_length
+from omnizarr.engine.buffers import WorkerBuffer
+from omnizarr.engine.coalesce import ByteSpan, get_spans
+from omnizarr.engine.layout import Layout, inner_axes, sharding_of
+from omnizarr.engine.numpy_index import assign
+from omnizarr.engine.place import fill_target, place, raise_for_chunk
+from omnizarr.engine.schedule import decode_row, row_length, takes_whole_shard
+from omnizarr.errors import CodecError, MissingDependencyError
+from omnizarr.indexing import Cell, Projection, Row, only_chunk
 from omnizarr.store import Buffer, Snapshot
 from omnizarr.store.snapshot import SnapshotPart
 
-__all__ = ["Parts", "ShardReader", "block_shape", "inner_axes", "matched", "parts_at"]
+if TYPE_CHECKING:
+    from omnizarr.engine.read.remote import FetchedChunk
 
-_MOST_TRIES = 100  # of reading parts of a shard that others keep replacing
-_GAP = 2**13  # bytes between inner chunks that are read sooner than another request is made
-_MOST_TOGETHER = 2**23  # bytes that are read at once
-_SMALL = 2**16  # bytes of a shard within a shard that are sooner read than its index is looked at
-_LARGEST_ROOM = 2**28  # bytes of a stored shard for which room is kept; only what is used of it takes memory
+__all__ = ["InnerChunks", "ShardReader", "check_inner_chunks", "check_tries", "get_inner_chunks"]
 
-Part: TypeAlias = "Buffer | Mapping[int, Part] | None"
-"""An encoded inner chunk, None for an empty one; of a shard within a shard, it may be the inner chunks that are wanted
-of that."""
-Parts: TypeAlias = Sequence[Buffer | None] | Mapping[int, Part]
+_MAX_TRIES = 100
+_GAP = 2**13  # bytes between inner chunks, up to which reading the gap is faster than another call
+_MAX_SPAN = 2**23  # bytes per call
+_SMALL_SHARD = 2**16  # bytes of a nested shard, up to which reading it whole is faster than looking at its index
+_MAX_ROOM = 2**28  # bytes of a shard for which memory is reused; the system provides only the pages that are used
+_SLOW = 200e-6  # seconds per shard, above which several threads should wait for the store
+_SLOW_BYTE = 2e-9  # seconds per byte of a shard in addition
+
+InnerChunk: TypeAlias = "Buffer | Mapping[int, InnerChunk] | None"
+"""The stored bytes of an inner chunk, None if it is empty. For a nested shard, possibly only the selected inner chunks
+of that shard."""
+InnerChunks: TypeAlias = Sequence[Buffer | None] | Mapping[int, InnerChunk]
 """Inner chunks by their number."""
 
 
 class ShardReader:
-    """One thread's reading of the shards of one array."""
+    """Reads shards in one thread."""
 
-    def __init__(self, layout: Layout, points: tuple[int, ...], plain: bool, block: npt.NDArray[Any], stage: Stage):
-        """`points` and `plain` are those of the projection whose cells are read."""
+    def __init__(
+        self, layout: Layout, points: tuple[int, ...], plain: bool, block: npt.NDArray[Any], buffer: WorkerBuffer
+    ) -> None:
+        """`points` and `plain` are those of the projection of the cells."""
         self._layout = layout
         self._points = points
         self._plain = plain
         self._block = block
-        self._stage = stage
+        self._buffer = buffer
         self._room: memoryview | None = None
+        self._chain: Chain | None = None
+        self._sharding: BoundSharding
 
-    def read(self, sharding: BoundSharding, key: str, cell: Cell) -> float:
-        """Places what `cell` picks from the shard under `key`; how many seconds the store took."""
-        layout, block, points = self._layout, self._block, self._points
+    def __call__(self, row: Row) -> bool:
+        """Read a row of shards; whether the store was so slow that other threads should help."""
+        waited = allowed = 0.0
+        for cell in row.cells:
+            waited += self.read(cell)
+            allowed += _SLOW + self._sharding.spec.nbytes * _SLOW_BYTE
+        return waited > allowed
+
+    def _bind(self, cell: Cell) -> BoundSharding:
+        chain = self._layout.chain(cell.chunk)
+        if chain is not self._chain:
+            self._layout.check_size(chain)
+            sharding = sharding_of(chain)
+            assert sharding is not None
+            self._chain, self._sharding = chain, sharding
+        return self._sharding
+
+    def read(self, cell: Cell) -> float:
+        """Place what `cell` takes from its shard, and return how many seconds the store took."""
+        layout = self._layout
+        key = layout.key(cell.names)
+        try:
+            return self._read(self._bind(cell), key, cell)
+        except (CodecError, MissingDependencyError) as error:
+            raise_for_chunk("read", layout, cell.chunk, key, error)
+
+    def place_fetched(self, fetched: FetchedChunk) -> None:
+        """Place what a cell takes from a shard that was fetched."""
+        cell = fetched.cell
+        try:
+            sharding = self._bind(cell)
+            assert fetched.selected is not None
+            inner_chunks = fetched.inner_chunks if fetched.data is None else sharding.split(fetched.data)
+            self._place(sharding, cell, fetched.selected, inner_chunks)
+        except (CodecError, MissingDependencyError) as error:
+            raise_for_chunk("read", self._layout, cell.chunk, self._layout.key(cell.names), error)
+
+    def _read(self, sharding: BoundSharding, key: str, cell: Cell) -> float:
+        layout, block = self._layout, self._block
         axes = inner_axes(sharding, layout.clipped(cell.chunk))
         before = perf_counter()
         nested = sharding_of(sharding.inner) is not None
         single = only_chunk(cell.inner, axes) if self._plain and sharding.count > 1 and not nested else None
+        inner_chunks: InnerChunks | None
         if single is not None:
             number = sharding.number(single[0])
-            found = self._some(sharding, key, [number])
+            inner_chunks = self._fetch_some(sharding, key, [number])
             waited = perf_counter() - before
-            if found is None:
-                put(block, cell.outer, layout.fill)
+            if inner_chunks is None:
+                assign(block, cell.outer, layout.fill)
             else:
-                self._fill_from_one(sharding.inner, found[number], single[1], block[cell.outer])
+                data, inner = _as_bytes(inner_chunks[number]), sharding.inner
+                block[cell.outer] = inner.spec.fill if data is None else inner.decode(data)[single[1]]
             return waited
-        wanted = Projection(cell.inner, points, axes)
-        parts: Parts | None
+        selected = Projection(cell.inner, self._points, axes)
         if nested and layout.store.holds:
-            parts = self._nested(sharding, key, wanted)
-        elif 2 * len(wanted) > sharding.count:
-            data = self._whole(sharding, key)
-            parts = None if data is None else sharding.split(data)
+            inner_chunks = self._fetch_nested(sharding, key, selected)
+        elif takes_whole_shard(sharding, len(selected)):
+            shard = self._fetch_whole(sharding, key)
+            inner_chunks = None if shard is None else sharding.split(shard)
         else:
-            parts = self._some(sharding, key, [sharding.number(inner.chunk) for inner in wanted])
+            inner_chunks = self._fetch_some(sharding, key, [sharding.number(inner.chunk) for inner in selected])
         waited = perf_counter() - before
-        self.place(sharding, cell, wanted, parts)
+        self._place(sharding, cell, selected, inner_chunks)
         return waited
-
-    def place(self, sharding: BoundSharding, cell: Cell, wanted: Projection, parts: Parts | None) -> None:
-        """Puts what `cell` picks where it belongs, from the inner chunks that were fetched; None if there is no shard.
-        `wanted` is what it picks of them."""
-        block, points = self._block, self._points
-        if parts is None:
-            put(block, cell.outer, self._layout.fill)
-        elif self._plain:
-            self._fill(sharding, wanted, parts, block[cell.outer])
-        else:
-            some = np.empty(block_shape(cell.inner, points), sharding.spec.dtype)
-            self._fill(sharding, wanted, parts, some)
-            put(block, cell.outer, some)
-
-    @staticmethod
-    def _fill_from_one(inner: Chain, part: Buffer | None, picks: tuple[Pick, ...], target: npt.NDArray[Any]) -> None:
-        """What `_fill` does, for a single inner chunk."""
-        target[...] = inner.spec.fill if part is None else inner.decode(part)[picks]
 
     # -- fetching
 
-    def _whole(self, sharding: BoundSharding, key: str) -> Buffer | None:
-        """A shard's bytes, which are good until the next shard is asked for."""
+    def _fetch_whole(self, sharding: BoundSharding, key: str) -> Buffer | None:
+        """The bytes of a shard, valid until the next call; None if it is absent."""
         layout, limit = self._layout, sharding.encoded.limit
-        if layout.store.in_memory or limit >= _LARGEST_ROOM:
+        if layout.store.in_memory or limit >= _MAX_ROOM:
             return layout.get(key, limit)
         if self._room is None or len(self._room) <= limit:
             self._room = np.empty(limit + 1, np.uint8).data
-        found = layout.store.get_into(key, 0, self._room)
-        if found is None or found <= limit:
-            return None if found is None else self._room[:found]
-        return layout.get(key, limit)  # which refuses it
+        count = layout.store.get_into(key, 0, self._room)
+        if count is None or count <= limit:
+            return None if count is None else self._room[:count]
+        return layout.get(key, limit)  # raises
 
-    def _some(self, sharding: BoundSharding, key: str, numbers: list[int]) -> Mapping[int, Buffer | None] | None:
-        """Some inner chunks of a shard, all from one state of it; None if there is no shard."""
+    def _fetch_some(self, sharding: BoundSharding, key: str, numbers: list[int]) -> Mapping[int, Buffer | None] | None:
+        """Some inner chunks of a shard, all from one state of it; None if the shard is absent."""
         store = self._layout.store
         if not store.holds:
-            return self._checked(sharding, key, numbers)
-        held = store.hold(key)
-        if held is None:
+            return self._fetch_and_check(sharding, key, numbers)
+        snapshot = store.hold(key)
+        if snapshot is None:
             return None
         try:
-            places = self._layout.index_of(sharding, key, held).spans(numbers)
-            return dict(zip(numbers, parts_at(held, places), strict=True))
+            spans = self._layout.index_of(sharding, key, snapshot).spans(numbers)
+            return dict(zip(numbers, get_inner_chunks(snapshot, spans), strict=True))
         finally:
-            held.close()
+            snapshot.close()
 
-    def _nested(self, sharding: BoundSharding, key: str, wanted: Projection) -> Parts | None:
-        """The same of shards within a shard: of each, only the inner chunks that are wanted of it."""
-        held = self._layout.store.hold(key)
-        if held is None:
+    def _fetch_nested(self, sharding: BoundSharding, key: str, selected: Projection) -> InnerChunks | None:
+        """The selected inner chunks of the nested shards in a shard."""
+        snapshot = self._layout.store.hold(key)
+        if snapshot is None:
             return None
         try:
-            return self._gathered(sharding, self._layout.index_of(sharding, key, held), held, wanted)
+            return self._fetch_level(sharding, self._layout.index_of(sharding, key, snapshot), snapshot, selected)
         finally:
-            held.close()
+            snapshot.close()
 
-    def _gathered(
-        self, sharding: BoundSharding, index: ShardIndex, held: Snapshot, wanted: Projection
-    ) -> dict[int, Part]:
+    def _fetch_level(
+        self, sharding: BoundSharding, index: ShardIndex, snapshot: Snapshot, selected: Projection
+    ) -> dict[int, InnerChunk]:
         nested = sharding_of(sharding.inner)
-        cells = list(wanted)
+        cells = list(selected)
         numbers = [sharding.number(cell.chunk) for cell in cells]
-        parts: dict[int, Part] = {}
-        whole: list[tuple[int, tuple[int, int] | None]] = []
-        for cell, number, place in zip(cells, numbers, index.spans(numbers), strict=True):
+        inner_chunks: dict[int, InnerChunk] = {}
+        whole: list[tuple[int, ByteSpan | None]] = []
+        for cell, number, span in zip(cells, numbers, index.spans(numbers), strict=True):
             within = None
-            if nested is not None and place is not None and place[1] > _SMALL:
-                within = Projection(cell.inner, wanted.points, inner_axes(nested, nested.spec.shape))
-            if nested is None or place is None or within is None or 2 * len(within) > nested.count:
-                whole.append((number, place))
+            if nested is not None and span is not None and span[1] > _SMALL_SHARD:
+                within = Projection(cell.inner, selected.points, inner_axes(nested, nested.spec.shape))
+            if nested is None or span is None or within is None or takes_whole_shard(nested, len(within)):
+                whole.append((number, span))
                 continue
-            shard = SnapshotPart(held, *place)
-            inside = nested.decode_index(shard.get(nested.index_range), shard.size)
-            parts[number] = self._gathered(nested, inside, shard, within)
-        found = parts_at(held, [place for _, place in whole])
-        return parts | dict(zip((number for number, _ in whole), found, strict=True))
+            shard = SnapshotPart(snapshot, *span)
+            inner_index = nested.decode_index(shard.get(nested.index_range), shard.size)
+            inner_chunks[number] = self._fetch_level(nested, inner_index, shard, within)
+        values = get_inner_chunks(snapshot, [span for _, span in whole])
+        return inner_chunks | dict(zip((number for number, _ in whole), values, strict=True))
 
-    def _checked(self, sharding: BoundSharding, key: str, numbers: list[int]) -> Mapping[int, Buffer | None] | None:
-        """The same from a store that may answer each request from another state of the shard. If it is replaced twice
-        meanwhile, in the end by one with the same index, nobody notices: who can tell states apart holds values."""
+    def _fetch_and_check(
+        self, sharding: BoundSharding, key: str, numbers: list[int]
+    ) -> Mapping[int, Buffer | None] | None:
+        """`_fetch_some` for a store without snapshots, which may answer each request from another state of the shard.
+        It cannot detect two replacements in between whose last one has the same index again."""
         store = self._layout.store
-        found = store.get(key, sharding.index_range)
-        for _ in range(_MOST_TRIES):
-            if found is None:
-                return None
-            index = sharding.decode_index(found)
-            places = index.spans(numbers)
-            # The index is asked for once more, behind the chunks: if a writer has replaced the shard meanwhile, its old
-            # index would lead to anything in the new one.
-            *answers, again = store.get_partial_values(
-                [*((key, place) for place in places if place is not None), (key, sharding.index_range)]
+        stored_index = store.get(key, sharding.index_range)
+        tries = 0
+        while stored_index is not None:
+            check_tries(tries)
+            tries += 1
+            spans = sharding.decode_index(stored_index).spans(numbers)
+            # Request the index again after the inner chunks. If a writer replaced the shard in between, the old index
+            # refers to arbitrary bytes of the new shard.
+            *values, index_after = store.get_partial_values(
+                [*((key, span) for span in spans if span is not None), (key, sharding.index_range)]
             )
-            if store.remote and again is not None:  # it may have sent them side by side, and so the index first
-                again = store.get(key, sharding.index_range)
-            if again is not None and bytes(again) == bytes(found):
-                return dict(zip(numbers, matched(places, answers), strict=True))
-            found = again
-        raise CodecError(Sharding.name, "the shard is replaced by others all the time")
+            if store.remote and index_after is not None:  # it may have answered the index first
+                index_after = store.get(key, sharding.index_range)
+            if index_after is not None and bytes(index_after) == bytes(stored_index):
+                return dict(zip(numbers, check_inner_chunks(spans, values), strict=True))
+            stored_index = index_after
+        return None
 
     # -- placing
 
-    def _fill(self, sharding: BoundSharding, wanted: Projection, parts: Parts, target: npt.NDArray[Any]) -> None:
-        """Puts what `wanted` takes from the inner chunks into `target`, a block of its shape."""
+    def _place(
+        self, sharding: BoundSharding, cell: Cell, selected: Projection, inner_chunks: InnerChunks | None
+    ) -> None:
+        """Place what `cell` takes from the inner chunks that were fetched; None if the shard is absent. `selected` is
+        the projection of the cell's picks on the inner chunks."""
+        block = self._block
+        if inner_chunks is None:
+            assign(block, cell.outer, self._layout.fill)
+            return
+
+        def fill(target: npt.NDArray[Any]) -> None:
+            self._fill(sharding, selected, inner_chunks, target)
+
+        fill_target(block, cell, self._points, self._plain, sharding.spec.dtype, fill)
+
+    def _fill(
+        self, sharding: BoundSharding, selected: Projection, inner_chunks: InnerChunks, target: npt.NDArray[Any]
+    ) -> None:
+        """Fill `target`, the block of `selected`, from the inner chunks."""
         inner = sharding.inner
         nested = sharding_of(inner)
         by_row = inner.direct and nested is None and target.dtype == inner.spec.dtype
-        for row in wanted.rows(row_length(inner)):
+        for row in selected.rows(row_length(inner)):
             if by_row and row.outer is not None:
                 start, count = sharding.number(row.first.chunk), len(row)
-                self._decoded(inner, [_bare(parts[number]) for number in range(start, start + count)])
-                self._stage.place(target[row.outer], count)
+                self._decode(inner, [_as_bytes(inner_chunks[number]) for number in range(start, start + count)])
+                self._buffer.place(target[row.outer], count)
                 continue
             if nested is not None:
                 for cell in row.cells:
-                    self._fill_nested(nested, wanted, parts[sharding.number(cell.chunk)], cell, target)
+                    self._fill_nested(nested, selected, inner_chunks[sharding.number(cell.chunk)], cell, target)
                 continue
-            values = [_bare(parts[sharding.number(cell.chunk)]) for cell in row.cells]
-            chunks = self._decoded(inner, values) if inner.direct else map(inner.decode_or_fill, values)
+            values = [_as_bytes(inner_chunks[sharding.number(cell.chunk)]) for cell in row.cells]
+            chunks = self._decode(inner, values) if inner.direct else map(inner.decode_or_fill, values)
             for cell, chunk in zip(row.cells, chunks, strict=False):
-                if wanted.order is not None:
-                    chunk = chunk.transpose(wanted.order)
-                put(target, cell.outer, taken(chunk, wanted.expression(cell.inner)))
+                place(target, cell, selected, chunk)
 
-    def _decoded(self, inner: Chain, values: list[Buffer | None]) -> list[npt.NDArray[Any]]:
-        """Inner chunks, decoded in the stage, where there may be more."""
-        staging = self._stage.room_for(inner, len(values))
-        decode_row(inner, values, staging.chunks, staging.memories, staging.memory)
-        return staging.chunks
+    def _decode(self, inner: Chain, values: list[Buffer | None]) -> list[npt.NDArray[Any]]:
+        """Decode inner chunks in the row buffer, which may hold more chunks than there are values."""
+        row = self._buffer.row(inner, len(values))
+        decode_row(inner, values, row.chunks, row.memories, row.memory)
+        return row.chunks
 
     def _fill_nested(
-        self, nested: BoundSharding, wanted: Projection, part: Part, cell: Cell, target: npt.NDArray[Any]
+        self,
+        nested: BoundSharding,
+        selected: Projection,
+        inner_chunk: InnerChunk,
+        cell: Cell,
+        target: npt.NDArray[Any],
     ) -> None:
-        if part is None:
-            put(target, cell.outer, nested.spec.fill)
+        if inner_chunk is None:
+            assign(target, cell.outer, nested.spec.fill)
             return
-        parts: Parts = part if isinstance(part, Mapping) else nested.split(part)
-        within = Projection(cell.inner, wanted.points, inner_axes(nested, nested.spec.shape))
-        if wanted.plain:
-            self._fill(nested, within, parts, target[cell.outer])
-        else:
-            some = np.empty(block_shape(cell.inner, wanted.points), nested.spec.dtype)
-            self._fill(nested, within, parts, some)
-            put(target, cell.outer, some)
+        inner_chunks: InnerChunks = inner_chunk if isinstance(inner_chunk, Mapping) else nested.split(inner_chunk)
+        within = Projection(cell.inner, selected.points, inner_axes(nested, nested.spec.shape))
+
+        def fill(part: npt.NDArray[Any]) -> None:
+            self._fill(nested, within, inner_chunks, part)
+
+        fill_target(target, cell, selected.points, selected.plain, nested.spec.dtype, fill)
 
 
-def _bare(part: Part) -> Buffer | None:
-    assert not isinstance(part, Mapping)  # only shards have inner chunks
-    return part
+def _as_bytes(inner_chunk: InnerChunk) -> Buffer | None:
+    assert not isinstance(inner_chunk, Mapping)  # only nested shards are fetched in parts
+    return inner_chunk
 
 
-def parts_at(held: Snapshot, places: list[tuple[int, int] | None]) -> list[Buffer | None]:
-    """The bytes at each place of a shard that is held, None for an empty one; neighbours are read at once."""
-    answers = fetched([place for place in places if place is not None], held.get, _GAP, _MOST_TOGETHER)
-    return matched(places, answers)
+def check_tries(tries: int) -> None:
+    """Raise if a shard was replaced during each of 100 attempts to read parts of it."""
+    if tries >= _MAX_TRIES:
+        raise CodecError(Sharding.name, f"gave up after {_MAX_TRIES} attempts: other writers keep replacing this shard")
 
 
-def matched(places: list[tuple[int, int] | None], answers: Sequence[Buffer | None]) -> list[Buffer | None]:
-    """The bytes at each place, None for an empty one."""
-    parts: list[Buffer | None] = []
-    given = iter(answers)
-    for place in places:
-        part = None if place is None else next(given)
-        if place is not None and (part is None or len(part) != place[1]):
-            raise CodecError(
-                Sharding.name, f"the shard ends before its inner chunk of {place[1]} bytes at {place[0]} does"
-            )
-        parts.append(part)
-    return parts
+def get_inner_chunks(snapshot: Snapshot, spans: list[ByteSpan | None]) -> list[Buffer | None]:
+    """The inner chunks at these positions of a shard, None for an empty one. Neighbours are read together."""
+    values = get_spans([span for span in spans if span is not None], snapshot.get, _GAP, _MAX_SPAN)
+    return check_inner_chunks(spans, values)
 
 
-def inner_axes(sharding: BoundSharding, clipped: tuple[int, ...]) -> tuple[RegularAxis, ...]:
-    """The grid of inner chunks in the part of a shard that lies in the array."""
-    return tuple(RegularAxis(length, size) for length, size in zip(clipped, sharding.inner.spec.shape, strict=True))
-
-
-def block_shape(picks: tuple[Pick, ...], points: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the block that picks fill."""
-    alone = tuple(pick_length(pick) for dimension, pick in enumerate(picks) if dimension not in points)
-    return (pick_length(picks[points[0]]), *alone) if points else alone
+def check_inner_chunks(spans: list[ByteSpan | None], values: Sequence[Buffer | None]) -> list[Buffer | None]:
+    """One value per span, with None for each empty inner chunk; an error if a value is shorter than its span."""
+    inner_chunks: list[Buffer | None] = []
+    remaining = iter(values)
+    for span in spans:
+        inner_chunk = None if span is None else next(remaining)
+        if span is not None and (inner_chunk is None or len(inner_chunk) != span[1]):
+            raise CodecError(Sharding.name, f"the shard ends before its inner chunk of {span[1]} bytes at {span[0]}")
+        inner_chunks.append(inner_chunk)
+    return inner_chunks

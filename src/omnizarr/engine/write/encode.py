@@ -1,5 +1,5 @@
-"""From elements to what is stored of a chunk: a whole row of chunks, one chunk of which a part changes, or a shard, of
-which only the inner chunks that change are decoded and encoded; the others travel as bytes."""
+"""Encodes chunks: a whole row of chunks, or one chunk of which a part changes. Of a shard, only the inner chunks that
+change are decoded and encoded; the others are copied as bytes."""
 
 from __future__ import annotations
 
@@ -12,42 +12,45 @@ import numpy.typing as npt
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.dtypes import is_fill
 from omnizarr.dtypes.record_padding import has_padding
-from omnizarr.engine.buffers import Stage, row_length
-from omnizarr.engine.layout import sharding_of
-from omnizarr.engine.numpy_index import put, taken
-from omnizarr.engine.read.shards import inner_axes
+from omnizarr.engine.buffers import WorkerBuffer
+from omnizarr.engine.layout import inner_axes, sharding_of
+from omnizarr.engine.numpy_index import take
+from omnizarr.engine.place import gather
+from omnizarr.engine.schedule import row_length
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
 from omnizarr.store import Buffer
 
-__all__ = ["encoded", "encoded_row", "update_parts", "updated"]
+__all__ = ["encode_chunk", "encode_row", "encode_update", "update_inner_chunks"]
 
 
-def encoded(chain: Chain, chunk: npt.NDArray[Any], keep_empty: bool) -> Buffer | None:
-    """A chunk as it is stored; None if it is not, since it holds nothing but the fill value."""
+def encode_chunk(chain: Chain, chunk: npt.NDArray[Any], keep_empty: bool) -> Buffer | None:
+    """The stored form of a chunk; None if it holds nothing but the fill value and is not stored."""
     return None if not keep_empty and is_fill(chunk, chain.spec.fill) else chain.encode(chunk)
 
 
-def encoded_row(chain: Chain, row: npt.NDArray[Any], count: int, stage: Stage, keep_empty: bool) -> list[Buffer | None]:
-    """The same for `count` chunks that lie side by side in `row`. Some may be views of the stage."""
-    staging = stage.room_for(chain, count)
-    staging.gather(row, count)
-    chunks = staging.chunks
+def encode_row(
+    chain: Chain, row: npt.NDArray[Any], count: int, buffer: WorkerBuffer, keep_empty: bool
+) -> list[Buffer | None]:
+    """`encode_chunk` for `count` chunks that are side by side in `row`. Some results may be views of the buffer."""
+    row_buffer = buffer.row(chain, count)
+    row_buffer.gather(row, count)
+    chunks = row_buffer.chunks
     if not chain.direct or has_padding(chain.spec.dtype):
-        return [encoded(chain, chunks[number], keep_empty) for number in range(count)]
-    # With as little Python for each chunk as can be: two threads that want it at once hold each other up.
+        return [encode_chunk(chain, chunks[number], keep_empty) for number in range(count)]
+    # As little Python per chunk as possible, because it holds the interpreter's lock.
     fill = chain.spec.fill
     element = fill.tobytes()
-    encode, size, memories = chain.encode_memory, len(element), staging.memories
-    found: list[Buffer | None] = []
+    encode, size, memories = chain.encode_memory, len(element), row_buffer.memories
+    values: list[Buffer | None] = []
     for number in range(count):
         memory = memories[number]
         empty = not keep_empty and memory[:size] == element and is_fill(chunks[number], fill)
-        found.append(None if empty else encode(memory))
-    return found
+        values.append(None if empty else encode(memory))
+    return values
 
 
-def updated(
+def encode_update(
     chain: Chain,
     fetch: Callable[[], Buffer | None],
     cell: Cell,
@@ -56,15 +59,15 @@ def updated(
     clipped: tuple[int, ...],
     keep_empty: bool,
     fields: str | list[str] | None,
-    stage: Stage,
+    buffer: WorkerBuffer,
 ) -> Buffer | None:
-    """The stored form of a chunk after `value`, a block, was written where `cell` says; None if it is all fill value.
-    `fetch` gives the old form and is only called when something of it stays; `clipped` is the shape of the part that
-    lies inside the array; `fields`, if not None, are all that is written of each element."""
+    """The stored form of a chunk after writing `value`, a block, where `cell` says; None if it is all fill value.
+    `fetch` returns the old form, and is only called if a part of it stays. `clipped` is the shape of the part inside
+    the array. `fields`, if not None, are the only fields that are written."""
     sharding = sharding_of(chain)
     whole = cell.whole and fields is None
-    # What lies outside the array may be inside by now, for somebody who made it longer: only a chunk that is replaced
-    # to its last element is not looked at.
+    # A writer that resized the array may have stored elements outside the array as this handle knows it. So the old
+    # form is ignored only if the write covers the chunk to its last element.
     try:
         old = None if whole and clipped == chain.spec.shape else fetch()
     except CodecError:
@@ -72,41 +75,41 @@ def updated(
             raise
         old = None
     if sharding is None:
-        return encoded(chain, _merged(chain, old, cell, projection, value, fields), keep_empty)
-    parts: list[Buffer | None] = [None] * sharding.count
+        return encode_chunk(chain, _merge(chain, old, cell, projection, value, fields), keep_empty)
+    inner_chunks: list[Buffer | None] = [None] * sharding.count
     if old is not None:
         try:
-            parts = sharding.split(old)
+            inner_chunks = sharding.split(old)
         except CodecError:
             if not whole:
                 raise
-            # Nothing that is asked for is lost: a shard that was damaged is whole again.
-    wanted = Projection(cell.inner, projection.points, inner_axes(sharding, clipped))
-    update_parts(sharding, parts, wanted, value, clipped, keep_empty, fields, stage)
-    return None if all(part is None for part in parts) else sharding.join(parts)
+            # Nothing inside the array is lost: the write replaces the damaged shard.
+    selected = Projection(cell.inner, projection.points, inner_axes(sharding, clipped))
+    update_inner_chunks(sharding, inner_chunks, selected, value, clipped, keep_empty, fields, buffer)
+    return None if all(inner_chunk is None for inner_chunk in inner_chunks) else sharding.join(inner_chunks)
 
 
-def update_parts(
+def update_inner_chunks(
     sharding: BoundSharding,
-    parts: list[Buffer | None] | dict[int, Buffer | None],
-    wanted: Projection,
+    inner_chunks: list[Buffer | None] | dict[int, Buffer | None],
+    selected: Projection,
     value: npt.NDArray[Any],
     clipped: tuple[int, ...],
     keep_empty: bool,
     fields: str | list[str] | None,
-    stage: Stage,
+    buffer: WorkerBuffer,
 ) -> None:
-    """Replaces the inner chunks, by their number, that `value` changes; `parts` has all of those."""
+    """Replace the inner chunks that `value` changes; `inner_chunks` has all of these by their number."""
     chain = sharding.inner
     inner_shape = chain.spec.shape
     by_row = fields is None and not chain.spec.dtype.hasobject and sharding_of(chain) is None
-    for row in wanted.rows(row_length(chain)):
+    for row in selected.rows(row_length(chain)):
         if by_row and row.outer is not None:
             start, count = sharding.number(row.first.chunk), len(row)
-            found = encoded_row(chain, value[row.outer], count, stage, keep_empty)
-            # What no codec made anew, though there may be codecs, is still a view of the stage.
-            for number, part in enumerate(found, start):
-                parts[number] = part if part is None or type(part) is bytes else bytes(part)
+            values = encode_row(chain, value[row.outer], count, buffer, keep_empty)
+            # A value that no codec has copied is a view of the buffer, which the next row overwrites.
+            for number, data in enumerate(values, start):
+                inner_chunks[number] = data if data is None or type(data) is bytes else bytes(data)
             continue
         for inner in row.cells:
             number = sharding.number(inner.chunk)
@@ -114,21 +117,21 @@ def update_parts(
                 min(length, limit - index * length)
                 for length, limit, index in zip(inner_shape, clipped, inner.chunk, strict=True)
             )
-            part = parts[number]
-            parts[number] = updated(
+            old = inner_chunks[number]
+            inner_chunks[number] = encode_update(
                 chain,
-                lambda part=part: part,  # type: ignore[misc]
+                lambda old=old: old,  # type: ignore[misc]
                 inner,
-                wanted,
-                taken(value, inner.outer),
+                selected,
+                take(value, inner.outer),
                 size,
                 keep_empty,
                 fields,
-                stage,
+                buffer,
             )
 
 
-def _merged(
+def _merge(
     chain: Chain,
     old: Buffer | None,
     cell: Cell,
@@ -148,8 +151,5 @@ def _merged(
         except CodecError:
             if not (cell.whole and fields is None):
                 raise
-    target = array if fields is None else array[fields]
-    if projection.order is not None:
-        target = target.transpose(projection.order)
-    put(target, projection.expression(cell.inner), value)
+    gather(array if fields is None else array[fields], cell, projection, value)
     return array

@@ -1,269 +1,235 @@
-"""Writing: what covers a chunk wholly is encoded and stored; what covers a part is merged into what is there, so that
-no other writer's part is lost."""
+"""Writes chunks. A whole chunk is encoded and set. A part of a chunk is merged into the stored value by `update`, so
+that no change of another writer is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import Chain
-from omnizarr.config import config
-from omnizarr.engine.buffers import Stage, rows_of
+from omnizarr.engine.buffers import WorkerBuffer
 from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.numpy_index import taken
-from omnizarr.engine.pool import run
-from omnizarr.engine.write.encode import encoded, encoded_row, updated
-from omnizarr.engine.write.update import How, Old, merge, put
-from omnizarr.errors import ChunkError, CodecError, MissingDependencyError
-from omnizarr.indexing import Cell, Projection, Row, Selection
+from omnizarr.engine.numpy_index import take
+from omnizarr.engine.place import raise_for_chunk
+from omnizarr.engine.write.encode import encode_chunk, encode_row, encode_update
+from omnizarr.engine.write.update import Change, StoredValue, set_or_erase, update
+from omnizarr.errors import CodecError, MissingDependencyError
+from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.native import ABSENT
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.writes import Sending
 
-__all__ = ["write"]
+__all__ = ["Constant", "WriteOptions", "Writer"]
 
-_MOST_CONSTANTS = 16  # chunk shapes for which one value is kept encoded
-_FEW = 32  # writes to a remote store that does not say how many it bears
-
-
-def write(
-    layout: Layout,
-    selection: Selection,
-    value: npt.NDArray[Any],
-    *,
-    keep_empty: bool,
-    fields: str | list[str] | None = None,
-) -> None:
-    """Stores `value`, broadcast to the selection's shape, where the selection says: whole elements, or only `fields` of
-    them. Chunks that hold nothing but the fill value are erased, unless `keep_empty`."""
-    block = selection.broadcast(value)
-    if selection.empty:
-        return
-    projection = Projection(selection.picks, selection.points, layout.axes)
-    cells = len(projection)
-    workers = config.workers
-    most, _ = rows_of(layout.largest, cells, workers, block.nbytes)
-    constant = _Constant() if value.ndim == 0 and fields is None else None
-    sending = _sending(layout) if layout.store.remote and cells > 1 else None
-    try:
-        run(
-            projection.rows(most),
-            lambda: _Worker(layout, projection, block, keep_empty, fields, constant, sending),
-            min(workers, -(-cells // most)),
-        )
-    finally:
-        if sending is not None:
-            sending.finish()
+_MAX_SHAPES = 16  # chunk shapes for which the encoded constant is kept
 
 
-def _sending(layout: Layout) -> Sending:
-    from omnizarr.store.requests.window import Window
-    from omnizarr.store.requests.writes import Sending  # only those wait for it who wait for a network
-
-    # A window of its own: to write takes another time than to read.
-    window = layout.store.window
-    return Sending(Window(_FEW if window is None else window.most_requests))
-
-
-class _Constant:
-    """One value for many chunks is encoded once for all of them that have the same shape."""
+class Constant:
+    """One value for many chunks. It is encoded once per chunk shape."""
 
     def __init__(self) -> None:
         self.encoded: dict[tuple[int, ...], Buffer | None] = {}
 
 
-class _Worker:
-    """One thread's part in a write."""
+class WriteOptions(NamedTuple):
+    """How a selection is written; `engine/route` decides the paths."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        projection: Projection,
-        block: npt.NDArray[Any],
-        keep_empty: bool,
-        fields: str | list[str] | None,
-        constant: _Constant | None,
-        sending: Sending | None,
-    ) -> None:
+    keep_empty: bool
+    """Store chunks that hold nothing but the fill value."""
+    fields: str | list[str] | None
+    """Write only these fields."""
+    constant: Constant | None
+    """Set if the value is a single element."""
+    codec: int | None
+    """Set if the kernel encodes and stores whole chunks: its number of the codec."""
+    native_files: bool
+    """Whether the kernel stores whole chunks that Python has encoded."""
+    splices: bool
+    """Whether parts of shards are spliced."""
+    sending: Sending | None
+    """Sends many writes to a remote store at once."""
+
+
+class Writer:
+    """Writes in one thread."""
+
+    def __init__(self, layout: Layout, projection: Projection, block: npt.NDArray[Any], options: WriteOptions) -> None:
         self._layout = layout
         self._projection = projection
         self._block = block
-        self._keep_empty = keep_empty
-        self._fields = fields
-        self._constant = constant
-        self._sending = sending
-        """Takes what is to be stored far away, so that many writes are under way together."""
-        self._at: Cell
-        """The chunk that is being worked on, to be named in errors."""
-        self._stage = Stage()
+        self._options = options
+        self._cell: Cell
+        """The current chunk, for errors."""
+        self._buffer = WorkerBuffer()
 
     def __call__(self, row: Row) -> None:
-        """Writes a row of chunks."""
+        """Write a row of chunks."""
         layout = self._layout
-        self._at = row.first
+        self._cell = row.first
         try:
-            chain = layout.chain(self._at.chunk)
+            chain = layout.chain(self._cell.chunk)
             layout.check_size(chain)
-            if row.outer is not None and self._fields is None and layout.sharding is None:
+            if row.outer is not None and self._options.fields is None and layout.sharding is None:
                 keys = list(map(layout.key, row.names()))
-                if not self._write_compiled(row, chain, keys):
-                    self._store_row(keys, self._encoded_row(row, chain))
+                if not self._write_native(row, chain, keys):
+                    self._store_row(keys, self._encode_row(row, chain))
                 return
-            for cell in row.cells:
-                self._at = cell
+            for self._cell in row.cells:
                 if layout.uniform is None:
-                    layout.check_size(layout.chain(cell.chunk))
-                self._merge(cell)
-        except CodecError as error:
-            cell = self._at
-            raise ChunkError("write", layout.name, cell.chunk, layout.key(cell.names), error) from error
-        except MissingDependencyError as error:
-            raise error.add_context(f"cannot write array `{layout.name}`") from None
+                    layout.check_size(layout.chain(self._cell.chunk))
+                self._update(self._cell)
+        except (CodecError, MissingDependencyError) as error:
+            raise_for_chunk("write", layout, self._cell.chunk, layout.key(self._cell.names), error)
 
-    def _write_compiled(self, row: Row, chain: Chain, keys: list[str]) -> bool:
-        """Has the compiled loop write a row of chunks, and does what that leaves; False if it cannot do so."""
-        store = self._layout.store
-        if self._constant is not None or not (store.takes_files and store.files and store.conditional):
-            return False
-        from omnizarr.engine.read.native import write_row  # only for files
+    # -- whole chunks
 
-        became = write_row(self._layout, chain, keys, self._block[row.outer], self._keep_empty)
-        if became is None:
+    def _write_native(self, row: Row, chain: Chain, keys: list[str]) -> bool:
+        """Have the kernel encode and store a row; Python handles the chunks that are unusual. False if the kernel
+        cannot do it."""
+        options, layout, block = self._options, self._layout, self._block[row.outer]
+        if options.codec is None or block.dtype != layout.dtype:
             return False
-        for place, how in enumerate(became):
-            if how == ABSENT:
-                store.erase(keys[place])
-            elif how:
-                self._at = row.cells[place]
-                chunk = np.asarray(self._block[self._at.outer], self._layout.dtype, order="C")
-                self._store_row([keys[place]], [encoded(chain, chunk, self._keep_empty)])
+        from omnizarr.engine.write.native import write_row  # lazy import: local files only
+
+        statuses = write_row(layout.store, chain, options.codec, keys, block, options.keep_empty)
+        if statuses is None:
+            return False
+        for number, status in enumerate(statuses):
+            if status == ABSENT:
+                layout.store.erase(keys[number])
+            elif status:
+                self._cell = row.cells[number]
+                chunk = np.asarray(self._block[self._cell.outer], layout.dtype, order="C")
+                self._store_row([keys[number]], [encode_chunk(chain, chunk, options.keep_empty)])
         return True
 
-    def _encoded_row(self, row: Row, chain: Chain) -> list[Buffer | None]:
-        """The chunks of a row that is written entirely, as they are stored; None for those that are not."""
-        block, dtype = self._block, self._layout.dtype
-        first = block[self._at.outer]
-        if self._constant is not None:
-            return [self._encoded_once(self._constant, chain, first)] * len(row)
+    def _encode_row(self, row: Row, chain: Chain) -> list[Buffer | None]:
+        """The stored forms of the chunks of a row; None for a chunk that is not stored."""
+        block, dtype, options = self._block, self._layout.dtype, self._options
+        first = block[self._cell.outer]
+        if options.constant is not None:
+            return [self._encode_constant(options.constant, chain, first)] * len(row)
         contiguous = first.flags.c_contiguous and first.dtype == dtype
-        if not contiguous and not dtype.hasobject:  # elements that are not plain memory cannot be staged
+        if not contiguous and not dtype.hasobject:  # a row buffer cannot hold references to objects
             try:
-                return encoded_row(chain, block[row.outer], len(row), self._stage, self._keep_empty)
+                return encode_row(chain, block[row.outer], len(row), self._buffer, options.keep_empty)
             except CodecError:
-                pass  # which one is it? That is found below
-        found: list[Buffer | None] = []
-        for self._at in row.cells:
-            chunk = np.asarray(block[self._at.outer], dtype, order="C")
-            found.append(encoded(chain, chunk, self._keep_empty))
-        return found
+                pass  # encode one by one, to find the chunk that fails
+        values: list[Buffer | None] = []
+        for self._cell in row.cells:
+            chunk = np.asarray(block[self._cell.outer], dtype, order="C")
+            values.append(encode_chunk(chain, chunk, options.keep_empty))
+        return values
 
-    def _encoded_once(self, constant: _Constant, chain: Chain, chunk: npt.NDArray[Any]) -> Buffer | None:
+    def _encode_constant(self, constant: Constant, chain: Chain, chunk: npt.NDArray[Any]) -> Buffer | None:
         shape = chain.spec.shape
         if shape in constant.encoded:
             return constant.encoded[shape]
-        data = encoded(chain, np.asarray(chunk, self._layout.dtype, order="C"), self._keep_empty)
+        data = encode_chunk(chain, np.asarray(chunk, self._layout.dtype, order="C"), self._options.keep_empty)
         data = None if data is None else bytes(data)
-        if len(constant.encoded) < _MOST_CONSTANTS:
+        if len(constant.encoded) < _MAX_SHAPES:
             constant.encoded[shape] = data
         return data
 
-    def _store_row(self, keys: list[str], row: list[Buffer | None]) -> None:
-        """Stores chunks that are replaced wholly."""
-        store = self._layout.store
-        if self._sending is not None:
-            for key, data in zip(keys, row, strict=True):
-                self._send(self._sending, key, data)
+    def _store_row(self, keys: list[str], values: list[Buffer | None]) -> None:
+        """Store whole chunks; None erases one."""
+        store, sending = self._layout.store, self._options.sending
+        if sending is not None:
+            for key, data in zip(keys, values, strict=True):
+                self._send(sending, key, data)
             return
         if not store.conditional:
-            for key, data in zip(keys, row, strict=True):
-                with store.lock([key]):  # lest a writer of a part, who read before, undoes it
-                    put(store, key, data)
+            for key, data in zip(keys, values, strict=True):
+                with store.lock([key]):  # an update that has read the old value must not overwrite the new one
+                    set_or_erase(store, key, data)
             return
-        full = [(key, data) for key, data in zip(keys, row, strict=True) if data is not None]
-        if len(full) > 1:
-            if not self._store_compiled(full):
-                store.set_each(full)
-        elif full:
-            store.set(*full[0])
-        if len(full) < len(keys):
-            for key, data in zip(keys, row, strict=True):
+        stored = [(key, data) for key, data in zip(keys, values, strict=True) if data is not None]
+        if len(stored) > 1:
+            if not self._store_native(stored):
+                store.set_each(stored)
+        elif stored:
+            store.set(*stored[0])
+        if len(stored) < len(keys):
+            for key, data in zip(keys, values, strict=True):
                 if data is None:
                     store.erase(key)
 
-    def _store_compiled(self, full: list[tuple[str, Buffer]]) -> bool:
-        """Has the compiled loop write values that Python encoded; False if it cannot do so."""
-        store = self._layout.store
-        if not (store.takes_files and store.files):
+    def _store_native(self, stored: list[tuple[str, Buffer]]) -> bool:
+        """Have the kernel write encoded values; False if it cannot."""
+        if not self._options.native_files:
             return False
-        from omnizarr.engine.read.native import write_encoded  # only for files
+        from omnizarr.engine.write.native import write_values  # lazy import: local files only
 
-        return write_encoded(store, [key for key, _ in full], [value for _, value in full])
-
-    def _merge(self, cell: Cell) -> None:
-        """Writes a part of a chunk, or all of it that lies in the array."""
-        layout, sending = self._layout, self._sending
-        key = layout.key(cell.names)
-        chain = layout.chain(cell.chunk)
-        value = np.asarray(taken(self._block, cell.outer))
-        clipped = layout.clipped(cell.chunk)
-        stage = self._stage if sending is None else Stage()  # others work meanwhile
-
-        def how(old: Old, *, keep_empty: bool) -> Buffer | None:
-            return updated(chain, old, cell, self._projection, value, clipped, keep_empty, self._fields, stage)
-
-        limit = chain.encoded.limit
-        layout.indexes.forget(key)
-        if sending is None:
-            spliced = self._splice(chain, key, cell, value)
-            merge(layout.store, key, limit, how, keep_empty=self._keep_empty, splice=spliced)
-        elif cell.whole and self._fields is None:  # what was there does not matter
-            self._send(sending, key, how(Old(layout.store, key, limit), keep_empty=self._keep_empty))
-        else:
-            sending.send(partial(self._merged, cell, key, limit, how), 3 * chain.spec.nbytes)
-
-    def _merged(self, cell: Cell, key: str, limit: int, how: How) -> None:
-        try:
-            merge(self._layout.store, key, limit, how, keep_empty=self._keep_empty)
-        except CodecError as error:
-            raise ChunkError("write", self._layout.name, cell.chunk, key, error) from error
+        return write_values(self._layout.store, [key for key, _ in stored], [value for _, value in stored])
 
     def _send(self, sending: Sending, key: str, data: Buffer | None) -> None:
-        """Has a chunk stored that is replaced wholly."""
+        """Have a whole chunk stored, in the background."""
         if data is not None and type(data) is not bytes:
-            data = bytes(data)  # it may lie in the stage, which is used for the next
+            data = bytes(data)  # it may be a view of the row buffer, which the next row overwrites
         store = self._layout.store
 
         def act() -> None:
             if store.conditional:
-                put(store, key, data)
+                set_or_erase(store, key, data)
                 return
-            with store.lock([key]):  # lest a writer of a part, who read before, undoes it
-                put(store, key, data)
+            with store.lock([key]):  # as in `_store_row`
+                set_or_erase(store, key, data)
 
         sending.send(act, 0 if data is None else len(data))
 
+    # -- parts of chunks, and shards
+
+    def _update(self, cell: Cell) -> None:
+        """Write a part of a chunk, or the part of it that is inside the array."""
+        layout, options = self._layout, self._options
+        keep_empty, fields, sending = options.keep_empty, options.fields, options.sending
+        key = layout.key(cell.names)
+        chain = layout.chain(cell.chunk)
+        value = np.asarray(take(self._block, cell.outer))
+        clipped = layout.clipped(cell.chunk)
+        buffer = self._buffer if sending is None else WorkerBuffer()  # the update may run in another thread
+
+        def change(stored: StoredValue, *, keep_empty: bool) -> Buffer | None:
+            return encode_update(chain, stored, cell, self._projection, value, clipped, keep_empty, fields, buffer)
+
+        limit = chain.encoded.limit
+        layout.indexes.forget(key)
+        if sending is None:
+            splice = self._splice(chain, key, cell, value)
+            update(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
+        elif cell.whole and fields is None:  # the old value does not matter
+            self._send(sending, key, change(StoredValue(layout.store, key, limit), keep_empty=keep_empty))
+        else:
+            sending.send(partial(self._send_update, cell, key, limit, change), 3 * chain.spec.nbytes)
+
+    def _send_update(self, cell: Cell, key: str, limit: int, change: Change) -> None:
+        try:
+            update(self._layout.store, key, limit, change, keep_empty=self._options.keep_empty)
+        except CodecError as error:
+            raise_for_chunk("write", self._layout, cell.chunk, key, error)
+
     def _splice(self, chain: Chain, key: str, cell: Cell, value: npt.NDArray[Any]) -> Callable[[], bool | None] | None:
-        layout = self._layout
-        sharding = sharding_of(chain) if layout.store.splices and layout.sharding is not None else None
+        options = self._options
+        sharding = sharding_of(chain) if options.splices else None
         if sharding is None:
             return None
-        from omnizarr.engine.write.splice import splice  # only for shards
+        from omnizarr.engine.write.splice import splice  # lazy import: shards only
 
         return partial(
             splice,
-            layout,
+            self._layout,
             sharding,
             key,
             cell,
             self._projection,
             value,
-            self._fields,
-            self._stage,
-            keep_empty=self._keep_empty,
+            options.fields,
+            self._buffer,
+            keep_empty=options.keep_empty,
         )

@@ -1,5 +1,5 @@
-"""Writing a part of a shard without the rest: only the inner chunks that change are read, and the store puts the new
-shard together out of them and of what stays."""
+"""Splices: writes a part of a shard without reading the rest. Only the inner chunks that change are read; the store
+assembles the new shard from new bytes and from ranges of the old shard."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding
-from omnizarr.engine.buffers import Stage
-from omnizarr.engine.layout import Layout
-from omnizarr.engine.read.shards import inner_axes, parts_at
-from omnizarr.engine.write.encode import update_parts
+from omnizarr.engine.buffers import WorkerBuffer
+from omnizarr.engine.layout import Layout, inner_axes
+from omnizarr.engine.read.shards import get_inner_chunks
+from omnizarr.engine.schedule import takes_whole_shard
+from omnizarr.engine.write.encode import update_inner_chunks
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
 from omnizarr.store import Buffer
 
 __all__ = ["splice"]
 
-_LARGE = 2**18  # bytes of a shard, below which it is sooner read and written as a whole
+_MIN_BYTES = 2**18  # of a shard; below 256 KiB, reading and writing the whole shard is faster
 
 
 def splice(
@@ -29,33 +30,34 @@ def splice(
     projection: Projection,
     value: npt.NDArray[Any],
     fields: str | list[str] | None,
-    stage: Stage,
+    buffer: WorkerBuffer,
     *,
     keep_empty: bool,
 ) -> bool | None:
-    """Writes `value`, a block, where `cell` says: whether that was done, or somebody else was quicker. None if it is
-    better, or the only way, to write the whole shard: then nothing was done."""
+    """Write `value`, a block, where `cell` says. True: done. False: another writer changed the shard in between. None:
+    nothing was done, because writing the whole shard is faster or the only way."""
     store = layout.store
-    held = store.hold(key)
-    if held is None:
+    snapshot = store.hold(key)
+    if snapshot is None:
         return None
     try:
-        if not _LARGE <= held.size <= sharding.encoded.limit:
+        if not _MIN_BYTES <= snapshot.size <= sharding.encoded.limit:
             return None
         clipped = layout.clipped(cell.chunk)
-        wanted = Projection(cell.inner, projection.points, inner_axes(sharding, clipped))
-        if 2 * len(wanted) > sharding.count:
+        selected = Projection(cell.inner, projection.points, inner_axes(sharding, clipped))
+        if takes_whole_shard(sharding, len(selected)):
             return None
         try:
-            index = layout.index_of(sharding, key, held)
+            index = layout.index_of(sharding, key, snapshot)
         except CodecError:
             if cell.whole and fields is None:
-                return None  # a shard that was damaged is whole again once it is written
+                return None  # the write replaces the damaged shard
             raise
-        numbers = [sharding.number(inner.chunk) for inner in wanted]
-        parts: dict[int, Buffer | None] = dict(zip(numbers, parts_at(held, index.spans(numbers)), strict=True))
-        update_parts(sharding, parts, wanted, value, clipped, keep_empty, fields, stage)
-        pieces = sharding.updated_pieces(index, parts)
-        return None if pieces is None else store.splice(key, pieces, held)
+        numbers = [sharding.number(inner.chunk) for inner in selected]
+        spans = index.spans(numbers)
+        inner_chunks: dict[int, Buffer | None] = dict(zip(numbers, get_inner_chunks(snapshot, spans), strict=True))
+        update_inner_chunks(sharding, inner_chunks, selected, value, clipped, keep_empty, fields, buffer)
+        pieces = sharding.updated_pieces(index, inner_chunks)
+        return None if pieces is None else store.splice(key, pieces, snapshot)
     finally:
-        held.close()
+        snapshot.close()

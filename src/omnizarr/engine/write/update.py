@@ -1,7 +1,7 @@
-"""Changing a part of what is stored, so that no other writer's change is lost.
+"""Updates: change a part of a stored value without losing the changes of other writers.
 
-Where a store sets a value only if it is still the one that was read, it is read, changed and set, and all of it again
-if somebody else was quicker. Elsewhere the key is locked meanwhile.
+If the store has compare-and-set, the value is read, changed and set, and again from the start if another writer set it
+in between. Otherwise the key is locked during the update.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from omnizarr.errors import CodecError
+from omnizarr.engine.layout import too_long
 from omnizarr.store import Buffer, Store
 from omnizarr.store.contract import Version
 from omnizarr.store.process_locks import Stripes
 from omnizarr.store.retry import again
 
-__all__ = ["How", "Old", "merge", "put"]
+__all__ = ["Change", "StoredValue", "set_or_erase", "update"]
 
-# The threads of this process queue up at a chunk, lest they do again and again what one of them undoes.
+# Serialize the threads of this process per chunk; otherwise they keep invalidating each other's update.
 _QUEUES = Stripes()
 
 
-class Old:
-    """What is stored, fetched when somebody asks for it, and which version of it that was."""
+class StoredValue:
+    """The stored value and its version, fetched on first use."""
 
     def __init__(self, store: Store, key: str, limit: int) -> None:
         self._store = store
@@ -35,68 +35,73 @@ class Old:
     def __call__(self) -> Buffer | None:
         if not self.fetched:
             store, key, limit = self._store, self._key, self._limit
-            found: tuple[Buffer | None, Version] | None
+            answer: tuple[Buffer | None, Version] | None
             if store.conditional:
-                found = store.get_limited(key, limit)
+                answer = store.get_limited(key, limit)
             elif store.in_memory or store.remote or (store.size(key) or 0) <= limit:
-                found = store.get(key), None
+                answer = store.get(key), None
             else:
-                found = None
-            if found is None:
-                raise CodecError("chunk", f"what is stored has more than the {limit} bytes that a chunk can have")
-            self._value, self.version = found
+                answer = None
+            if answer is None:
+                raise too_long(limit)
+            self._value, self.version = answer
             self.fetched = True
         return self._value
 
 
-class How(Protocol):
-    def __call__(self, old: Old, *, keep_empty: bool) -> Buffer | None:
-        """The new form of what is stored; None if it holds nothing but the fill value, unless that is to be kept."""
+class Change(Protocol):
+    def __call__(self, stored: StoredValue, *, keep_empty: bool) -> Buffer | None:
+        """The new value; None if it holds nothing but the fill value and `keep_empty` is false."""
 
 
-def merge(
-    store: Store, key: str, limit: int, how: How, *, keep_empty: bool, splice: Callable[[], bool | None] | None = None
+def update(
+    store: Store,
+    key: str,
+    limit: int,
+    change: Change,
+    *,
+    keep_empty: bool,
+    splice: Callable[[], bool | None] | None = None,
 ) -> None:
-    """Makes what `how` makes of the value of `key` its value. One that is longer than `limit` is not looked at.
-    `splice`, where there is one, may do the same in another way; it says whether it did, or that somebody else was
-    quicker, or None if it cannot."""
+    """Replace the value of `key` by the result of `change`. A value longer than `limit` is an error. `splice`, if
+    given, tries to do the same in another way: it returns whether it did, or None if it cannot."""
     if not store.conditional:
         with store.lock([key]):
             if splice is not None and splice():
                 return
-            put(store, key, how(Old(store, key, limit), keep_empty=keep_empty))
+            set_or_erase(store, key, change(StoredValue(store, key, limit), keep_empty=keep_empty))
         return
     with _QUEUES.of(f"{store.location}\0{key}"):
-        if _merged(store, key, limit, how, keep_empty, splice):
+        if _try_update(store, key, limit, change, keep_empty, splice):
             return
         for attempt in again(store, [key]):
             with attempt:
-                if _merged(store, key, limit, how, keep_empty, splice):
+                if _try_update(store, key, limit, change, keep_empty, splice):
                     return
 
 
-def _merged(
-    store: Store, key: str, limit: int, how: How, keep_empty: bool, splice: Callable[[], bool | None] | None
+def _try_update(
+    store: Store, key: str, limit: int, change: Change, keep_empty: bool, splice: Callable[[], bool | None] | None
 ) -> bool:
-    """One attempt; whether nobody else was quicker."""
-    done = None if splice is None else splice()
-    if done is not None:
-        return done
-    old = Old(store, key, limit)
-    new = how(old, keep_empty=keep_empty)
-    if not old.fetched:
-        put(store, key, new)
+    """One attempt; False if another writer changed the value in between."""
+    spliced = None if splice is None else splice()
+    if spliced is not None:
+        return spliced
+    stored = StoredValue(store, key, limit)
+    value = change(stored, keep_empty=keep_empty)
+    if not stored.fetched:
+        set_or_erase(store, key, value)
         return True
-    if new is None and old.version is None:
+    if value is None and stored.version is None:
         return True
-    if new is None and not store.erases_if:
-        new = how(old, keep_empty=True)
-    return store.erase_if(key, old.version) if new is None else store.set_if(key, new, old.version)
+    if value is None and not store.erases_if:
+        value = change(stored, keep_empty=True)
+    return store.erase_if(key, stored.version) if value is None else store.set_if(key, value, stored.version)
 
 
-def put(store: Store, key: str, new: Buffer | None) -> None:
-    """Sets a value, whatever was there before; None erases it."""
-    if new is None:
+def set_or_erase(store: Store, key: str, value: Buffer | None) -> None:
+    """Set a value unconditionally; None erases it."""
+    if value is None:
         store.erase(key)
     else:
-        store.set(key, new)
+        store.set(key, value)

@@ -1,0 +1,52 @@
+"""The kernel writes files: whole chunks, which it also encodes, and values that Python has encoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from omnizarr.codecs import Chain
+from omnizarr.dtypes.record_padding import has_padding
+from omnizarr.native import kernel
+from omnizarr.store import Buffer, Store
+
+__all__ = ["encodes", "write_row", "write_values"]
+
+_SMALL_FRAME = 2**18  # bytes; up to 256 KiB, the newer Zstandard that Python encodes with is faster by a sixth
+
+
+def encodes(chain: Chain) -> bool:
+    """Whether the kernel should encode such chunks, if it knows their codec."""
+    return not has_padding(chain.spec.dtype) and not (chain.native == "zstd" and chain.spec.nbytes <= _SMALL_FRAME)
+
+
+def write_row(
+    store: Store, chain: Chain, codec: int, keys: list[str], row: npt.NDArray[Any], keep_empty: bool
+) -> bytes | None:
+    """Encode and store whole chunks that are side by side in `row`, and return the status of each: DONE, ABSENT if it
+    holds nothing but the fill value and was not stored, or UNUSUAL. None if the store does not take these files."""
+    shape, strides = chain.spec.shape, row.strides
+    distance = shape[-1] * strides[-1] if shape else 0
+    offsets = [number * distance for number in range(len(keys))]
+    address = row.__array_interface__["data"][0]
+    fill = None if keep_empty else chain.spec.fill.tobytes()
+
+    def write(paths: list[str]) -> bytes:
+        statuses: bytes = kernel().write(
+            paths, address, offsets, shape, strides, row.itemsize, fill, codec, chain.native_options
+        )
+        return statuses
+
+    return store.set_files(keys, write)
+
+
+def write_values(store: Store, keys: list[str], values: list[Buffer]) -> bool:
+    """Store encoded values; False if the store does not take these files."""
+    statuses = store.set_files(keys, lambda paths: kernel().write_files(paths, values))
+    if statuses is None:
+        return False
+    for key, value, status in zip(keys, values, statuses, strict=True):
+        if status:
+            store.set(key, value)  # raises if it cannot be stored
+    return True
