@@ -20,6 +20,7 @@ from omnizarr._fork import import_library
 __all__ = [
     "ABSENT",
     "AXIS_NUMBERS",
+    "DECODING_NUMBERS",
     "DONE",
     "MAX_CHUNK_BYTES",
     "MAX_DIMENSIONS",
@@ -57,11 +58,13 @@ ABSENT = _constant("ABSENT", 1)
 UNUSUAL = _constant("UNUSUAL", 2)
 TO_DO = _constant("TO_DO", 3)
 
-# Limits of the kernel, and how many integers describe a piece and an axis. Without the kernel they exclude every array.
+# Limits of the kernel, and how many integers describe a piece, an axis and the decoding. Without the kernel they
+# exclude every array.
 MAX_DIMENSIONS = _constant("MAX_DIMENSIONS", 0)
 MAX_CHUNK_BYTES = _constant("MAX_CHUNK_BYTES", 0)
 PIECE_NUMBERS = _constant("PIECE_NUMBERS", 0)
 AXIS_NUMBERS = _constant("AXIS_NUMBERS", 0)
+DECODING_NUMBERS = _constant("DECODING_NUMBERS", 0)
 
 
 @cache

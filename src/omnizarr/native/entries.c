@@ -241,8 +241,7 @@ struct one_chunk {
     int64_t start, length;
 };
 
-/* Parses the file and how to decode it: file, flags, start, length, codec, decoded, limit, itemsize. 0 with an
- * exception. */
+/* Parses the file and how to decode it: file, flags, start, length, decoding. 0 with an exception. */
 static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
     if (PyLong_Check(given[0]))
         one->file = (int)PyLong_AsLong(given[0]);
@@ -251,12 +250,23 @@ static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
     one->plan.flags = (int)PyLong_AsLong(given[1]);
     one->start = PyLong_AsLongLong(given[2]);
     one->length = PyLong_AsLongLong(given[3]);
-    int codec = (int)PyLong_AsLong(given[4]);
-    one->plan.decoded = PyLong_AsLongLong(given[5]);
-    one->plan.limit = PyLong_AsLongLong(given[6]);
-    one->plan.itemsize = (size_t)PyLong_AsLongLong(given[7]);
-    if (PyErr_Occurred() || !check_codec(codec)) return 0;
-    one->plan.codec = (enum codec)codec;
+    char *packed;
+    Py_ssize_t size;
+    int64_t numbers[DECODING_NUMBERS]; /* codec, decoded, limit, itemsize */
+    if (PyErr_Occurred() || PyBytes_AsStringAndSize(given[4], &packed, &size) != 0) return 0;
+    if (size != (Py_ssize_t)sizeof numbers) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        return 0;
+    }
+    memcpy(numbers, packed, sizeof numbers);
+    if (numbers[0] < 0 || numbers[0] > INT_MAX || !check_codec((int)numbers[0])) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such codec");
+        return 0;
+    }
+    one->plan.codec = (enum codec)numbers[0];
+    one->plan.decoded = numbers[1];
+    one->plan.limit = numbers[2];
+    one->plan.itemsize = (size_t)numbers[3];
     return 1;
 }
 
@@ -286,23 +296,24 @@ static int set_target(struct read_plan *plan, const struct box *box, const Py_bu
 }
 
 PyDoc_STRVAR(read_one_doc,
-             "read_one(out, file, flags, start, length, codec, decoded, limit, itemsize, strides, offset, shape)\n"
+             "read_one(out, file, flags, start, length, decoding, strides, offset, shape)\n"
              "Reads one chunk into the buffer `out`, in the calling thread. The chunk is the file at a path, or `length`\n"
              "bytes at `start` of an open file. The elements are a box of `shape`, `strides` bytes apart, from byte\n"
-             "`offset` of the decoded chunk on. Returns the status.");
+             "`offset` of the decoded chunk on. `decoding` has DECODING_NUMBERS integers of 64 bits: codec, decoded\n"
+             "size, largest encoded size and itemsize. Returns the status.");
 
 static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 12) {
-        PyErr_SetString(PyExc_TypeError, "expected 12 arguments");
+    if (count != 9) {
+        PyErr_SetString(PyExc_TypeError, "expected 9 arguments");
         return NULL;
     }
     struct one_chunk one = {0};
     int shapes;
     if (!parse_one_chunk(arguments + 1, &one)) return NULL;
-    one.box.source = PyLong_AsLongLong(arguments[10]);
-    if (PyErr_Occurred() || !parse_numbers(arguments[9], one.plan.source_strides, &one.plan.rank) ||
-        !parse_numbers(arguments[11], one.box.shape, &shapes))
+    one.box.source = PyLong_AsLongLong(arguments[7]);
+    if (PyErr_Occurred() || !parse_numbers(arguments[6], one.plan.source_strides, &one.plan.rank) ||
+        !parse_numbers(arguments[8], one.box.shape, &shapes))
         return NULL;
     Py_buffer out;
     if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_STRIDES) != 0) return NULL;

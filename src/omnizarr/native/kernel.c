@@ -30,6 +30,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -55,6 +56,7 @@ enum status {
 #define MAX_CHUNK_BYTES ((int64_t)1 << 62) /* larger chunks could overflow the sums of offsets in `locate` */
 #define PIECE_NUMBERS 4                    /* `struct piece` as Python passes it: a list of so many integers */
 #define AXIS_NUMBERS 5                     /* `struct axis` as Python passes it: so many integers of 64 bits */
+#define DECODING_NUMBERS 4                 /* how to decode a chunk, as Python passes it to `read_one`, likewise */
 
 #include "codec_api.c"
 #include "scratch.c"
@@ -91,7 +93,8 @@ static struct PyModuleDef definition = {
 static int add_constants(PyObject *module) {
 #define ADD(name) (PyModule_AddIntConstant(module, #name, name) == 0)
     int added = ADD(RAW) && ADD(BLOSC) && ADD(ZSTD) && ADD(GZIP) && ADD(DONE) && ADD(ABSENT) && ADD(UNUSUAL) &&
-                ADD(TO_DO) && ADD(MAX_DIMENSIONS) && ADD(PIECE_NUMBERS) && ADD(AXIS_NUMBERS);
+                ADD(TO_DO) && ADD(MAX_DIMENSIONS) && ADD(PIECE_NUMBERS) && ADD(AXIS_NUMBERS) &&
+                ADD(DECODING_NUMBERS);
 #undef ADD
     PyObject *largest = PyLong_FromLongLong(MAX_CHUNK_BYTES), *names = codec_functions();
     added = added && largest != NULL && PyModule_AddObjectRef(module, "MAX_CHUNK_BYTES", largest) == 0 &&

@@ -834,14 +834,64 @@ class TestKernel:
         assert locate((slice(None),), side, 1, "/", 1) is None
         assert locate((slice(0, 2),) * 3, side * 3, 2**62, "/", 9) is None
 
+    def read_one(
+        self,
+        out: Any,
+        file: str | int,
+        *,
+        place: tuple[int, int] = (0, -1),
+        decoding: tuple[int, ...] = (0, 16, 16, 1),
+        strides: Any = (1,),
+        offset: int = 0,
+        shape: Any = (4,),
+    ) -> int:
+        packed = np.array(decoding, np.int64).tobytes()
+        status: int = native.kernel().read_one(out, file, os.O_RDONLY, *place, packed, strides, offset, shape)
+        return status
+
+    def test_one_chunk_fills_any_buffer(self, path: Path) -> None:
+        """A contiguous one of any shape, and one with the shape of the box and any strides."""
+        for out in (np.zeros(4, "u1"), np.zeros((1, 4, 1), "u1"), np.zeros((2, 2), "u1"), np.zeros(8, "u1")[::-2]):
+            assert self.read_one(out, str(path), strides=(3,), offset=2) == native.DONE
+            assert out.reshape(-1).tolist() == [2, 5, 8, 11]
+        whole = np.zeros((4, 6), "u1")
+        for out in (whole[::2, ::3], whole.T[1::3, 1:3], whole[::-2, 4::-3]):
+            assert self.read_one(out, str(path), strides=(5, 2), shape=(2, 2)) == native.DONE
+            assert out.tolist() == [[0, 2], [5, 7]]
+
+    @pytest.mark.parametrize(
+        ("out", "changed"),
+        [
+            (np.zeros(3, "u1"), {}),
+            (np.zeros(5, "u1"), {}),
+            (np.zeros((4, 2), "u1")[:, :1], {}),
+            (np.zeros((2, 4), "u1")[:, ::2], {}),
+            (np.zeros(8, "u1")[::2], {"shape": (2, 2), "strides": (2, 1)}),
+            (np.zeros(4, "u2")[::2], {}),
+            (np.zeros(4, "u1"), {"shape": (4, 1)}),
+            (np.zeros(4, "u1"), {"shape": (-4,)}),
+            (np.zeros(4, "u1"), {"shape": (2**62, 2**62), "strides": (1, 1)}),
+            (np.zeros(4, "u1"), {"shape": "x"}),
+            (np.zeros(4, "u1"), {"decoding": (0, 16, 16)}),
+            (np.zeros(4, "u1"), {"decoding": (9, 16, 16, 1)}),
+            (np.zeros(4, "u1"), {"decoding": (-1, 16, 16, 1)}),
+            (np.zeros(4, "u1"), {"decoding": (2**32, 16, 16, 1)}),
+            (np.broadcast_to(np.uint8(0), 4), {}),
+            (bytes(4), {}),
+        ],
+    )
+    def test_one_chunk_fills_no_other_buffer(self, path: Path, out: Any, changed: dict[str, Any]) -> None:
+        with pytest.raises((ValueError, TypeError, BufferError)):
+            self.read_one(out, str(path), **changed)
+
     @pytest.mark.parametrize("offset", [-1, 17, 2**62, 2**63 - 2])
     @pytest.mark.parametrize("place", [(0, -1), (2**63 - 1, 16)])
     def test_nor_by_an_offset(self, path: Path, offset: int, place: tuple[int, int]) -> None:
         out = np.zeros(4, np.uint8)
         with path.open("rb") as file:
             given_file = str(path) if place[1] < 0 else file.fileno()
-            how = (0, 16, 16, 1, (1,), offset, (4,))
-            assert native.kernel().read_one(out, given_file, os.O_RDONLY, *place, *how) == native.UNUSUAL
+            result = self.read_one(out, given_file, place=place, offset=offset)
+        assert result == native.UNUSUAL
         assert not out.any()
 
     def test_it_decodes_what_is_in_memory(self) -> None:

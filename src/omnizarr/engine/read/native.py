@@ -27,6 +27,7 @@ from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
 from omnizarr.native import (
     ABSENT,
     AXIS_NUMBERS,
+    DECODING_NUMBERS,
     DONE,
     MAX_CHUNK_BYTES,
     MAX_DIMENSIONS,
@@ -63,10 +64,13 @@ class NativeReader:
         self._sharding = sharding
         self._codec = codec
         self._chain = inner = chain if sharding is None else sharding.inner
+        self._all_strides = inner.strides
+        self._dtype = layout.dtype
         self._grid = (1,) * len(layout.axes) if sharding is None else sharding.grid
         self.nbytes = max(chain.spec.nbytes, 0 if sharding is None else sharding.index_size)
         """The largest allocation for a chunk or index, which `max_chunk_bytes` limits (see `Layout.check_size`)."""
         self._decoding = (codec, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize)
+        self._packed_decoding = struct.pack(f"={DECODING_NUMBERS}q", *self._decoding)
         self._axes = self._packed_axes(chain) if by_key else None
         self._several = True
 
@@ -100,27 +104,27 @@ class NativeReader:
         the key or a chunk is unusual."""
         if self._axes is None:
             return None
-        layout = self._layout
-        location = kernel().locate(key, self._axes, layout.dtype.itemsize, self._separator, _KEY_CHUNKS)
+        dtype = self._dtype
+        location = kernel().locate(key, self._axes, dtype.itemsize, self._separator, _KEY_CHUNKS)
         settings = config.current
         if location is None or not settings.native or self.nbytes > settings.max_chunk_bytes:
             return None
         if len(location) == 5:
             counts, shape, name, offset, number = location
-            out = np.empty(shape, layout.dtype)
-            status = self._read_one(self._prefix + name, number, offset, counts, self._chain.strides, out)
+            out = np.empty(shape, dtype)
+            status = self._read_one(self._prefix + name, number, offset, counts, self._all_strides, out)
             if status == ABSENT:
-                out[...] = layout.fill
+                out[...] = self._chain.spec.fill
             elif status != DONE:
                 return None
             return out if shape else out[()]
         if not self._several:
             return None
         counts, shape, names, dimensions = location
-        out = np.empty(shape, layout.dtype)
+        out = np.empty(shape, dtype)
         block = out.reshape(counts)
         results = bytearray((TO_DO,)) * prod(map(len, names))
-        self._read_files(names, dimensions, self._chain.strides, block, results)
+        self._read_files(names, dimensions, self._all_strides, block, results)
         if UNUSUAL in results:
             self._several = False  # from now on read several chunks by their selection, or each would be read twice
             return None
@@ -165,7 +169,7 @@ class NativeReader:
         status: int
         if sharding is None:
             path, flags = layout.store.path_of(key)
-            status = kernel().read_one(out, path, flags, 0, -1, *self._decoding, strides, offset, counts)
+            status = kernel().read_one(out, path, flags, 0, -1, self._packed_decoding, strides, offset, counts)
             return status
         snapshot = layout.store.hold(key)
         if snapshot is None:
@@ -176,7 +180,9 @@ class NativeReader:
                 return ABSENT
             if not isinstance(snapshot, FileSnapshot):
                 return UNUSUAL
-            status = kernel().read_one(out, snapshot.file, 0, *span, *self._decoding, strides, offset, counts)
+            start, length = span
+            decoding = self._packed_decoding
+            status = kernel().read_one(out, snapshot.file, 0, start, length, decoding, strides, offset, counts)
             return status
         except CodecError:
             return UNUSUAL

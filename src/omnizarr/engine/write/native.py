@@ -7,18 +7,10 @@ from typing import Any
 import numpy.typing as npt
 
 from omnizarr.codecs import Chain
-from omnizarr.dtypes.record_padding import has_padding
 from omnizarr.native import kernel
 from omnizarr.store import Buffer, Store
 
-__all__ = ["encodes", "write_row", "write_values"]
-
-_SMALL_FRAME = 2**18  # bytes; up to 256 KiB, the newer Zstandard that Python encodes with is faster by a sixth
-
-
-def encodes(chain: Chain) -> bool:
-    """Whether the kernel should encode such chunks, if it knows their codec."""
-    return not has_padding(chain.spec.dtype) and not (chain.native == "zstd" and chain.spec.nbytes <= _SMALL_FRAME)
+__all__ = ["write_row", "write_values"]
 
 
 def write_row(
