@@ -39,20 +39,27 @@ class Layout:
         "dtype",
         "fill",
         "indexes",
+        "local_files",
         "model",
         "native_reader",
         "path",
         "prefix",
         "separator",
         "sharding",
+        "snapshots",
         "store",
         "uniform",
+        "versioned_reads",
     )
 
     def __init__(
         self, store: Store, path: str, prefix: str, model: ArrayModel, cache: ChunkCache | None = None
     ) -> None:
         self.store = store
+        # Each access to a capability of a store makes an object, so those that are used per chunk are kept.
+        self.snapshots = store.snapshots
+        self.versioned_reads = store.versioned_reads
+        self.local_files = store.local_files
         self.cache = cache
         self.path = path
         self.prefix = prefix

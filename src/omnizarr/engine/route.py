@@ -49,6 +49,7 @@ from omnizarr.engine.schedule import max_workers, places_in_background, plan_row
 from omnizarr.engine.write.python import Constant, WriteOptions, Writer
 from omnizarr.indexing import Cell, Pick, Projection, Selection, only_chunk, rows_from
 from omnizarr.native import codec, kernel
+from omnizarr.store import Snapshots
 
 if TYPE_CHECKING:
     from omnizarr.engine.read.native import NativeReader
@@ -90,8 +91,8 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt
         return
     block = selection.block(out)
     store = layout.store
-    if layout.cache is not None and store.holds:  # H
-        _read_cached(layout, layout.cache, selection, block)
+    if layout.cache is not None and layout.snapshots is not None:  # H
+        _read_cached(layout, layout.cache, layout.snapshots, selection, block)
         return
     reader = layout.native_reader
     if reader is None:
@@ -174,7 +175,9 @@ def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | 
         return_buffer(buffer)
 
 
-def _read_cached(layout: Layout, cache: ChunkCache, selection: Selection, block: npt.NDArray[Any]) -> None:
+def _read_cached(
+    layout: Layout, cache: ChunkCache, snapshots: Snapshots, selection: Selection, block: npt.NDArray[Any]
+) -> None:
     from omnizarr.engine.read.cached import CachedReader  # lazy import: few programs use a cache
 
     projection = Projection(selection.picks, selection.points, layout.axes)
@@ -184,7 +187,7 @@ def _read_cached(layout: Layout, cache: ChunkCache, selection: Selection, block:
     length, caller_first = plan_rows(layout.largest, count, workers, block.nbytes)
     run(
         projection.rows(1 if remote else length),
-        lambda: CachedReader(layout, cache, projection, block),
+        lambda: CachedReader(layout, cache, snapshots, projection, block),
         min(workers, count),
         caller_first=caller_first and not remote,
     )
@@ -195,8 +198,7 @@ def _read_cached(layout: Layout, cache: ChunkCache, selection: Selection, block:
 
 def _kernel_codec(layout: Layout, chain: Chain) -> int | None:
     """The kernel's number for the codec of a chain; None if the kernel cannot handle the chunks of this array."""
-    store = layout.store
-    if chain.native is None or not (store.files and store.holds) or layout.uniform is None:
+    if chain.native is None or layout.local_files is None or layout.snapshots is None or layout.uniform is None:
         return None
     return codec(chain.native)
 
@@ -210,7 +212,7 @@ def _may_read(reader: NativeReader, layout: Layout, block: npt.NDArray[Any]) -> 
 def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
     """Reads an array with the kernel; False if the kernel cannot do that."""
     chain = layout.uniform
-    if chain is None or not layout.store.files or layout.store.remote:
+    if chain is None or layout.local_files is None or layout.store.remote:
         return False
     sharding = None if layout.sharding is None else sharding_of(chain)
     number = _kernel_codec(layout, chain if sharding is None else sharding.inner)
@@ -234,10 +236,10 @@ def _write_codec(layout: Layout) -> int | None:
 
 def _part_test(layout: Layout) -> Callable[[tuple[Pick, ...]], bool] | None:
     """Tells for which picks path E decodes less than paths A and B, which decode whole chunks; None if for none."""
-    chain, store = layout.uniform, layout.store
+    chain = layout.uniform
     if chain is None or not decodes_parts(chain):
         return None
-    return lambda picks: part_of(chain, store, picks) is not None
+    return lambda picks: part_of(chain, layout, picks) is not None
 
 
 # -- writing
@@ -264,10 +266,12 @@ def write(
     length, _ = plan_rows(layout.largest, count, workers, block.nbytes)
     constant = Constant() if value.ndim == 0 and fields is None else None
     sending = _new_sending(layout) if store.remote and count > 1 else None
-    native_files = store.takes_files and store.files and settings.native and kernel() is not None
-    number = _write_codec(layout) if native_files and constant is None and store.conditional else None
-    splices = layout.sharding is not None and store.splices
-    options = WriteOptions(keep_empty, fields, constant, number, native_files, splices, sending)
+    files = layout.local_files
+    if files is not None and (not settings.native or kernel() is None or store.updates is None):
+        files = None
+    number = _write_codec(layout) if files is not None and constant is None else None
+    splicing = None if layout.sharding is None else store.splicing
+    options = WriteOptions(keep_empty, fields, constant, files, number, splicing, sending)
     try:
         run(
             projection.rows(length),

@@ -31,6 +31,7 @@ __all__ = [
     "kernel",
 ]
 
+_INTERFACE = 2  # that of `kernel.c`; an editable installation may still have an older kernel
 _LIBRARIES = {"blosc": "numcodecs.blosc", "zstd": "numcodecs.zstd", "gzip": "deflate._deflate"}
 _COMPRESS = {"blosc": ("compress", b"lz4", 5), "zstd": ("compress", 1), "gzip": ("gzip_compress", 1)}
 _SAMPLE = bytes(range(256)) * 16
@@ -38,13 +39,14 @@ _SAMPLE = bytes(range(256)) * 16
 
 @cache
 def kernel() -> Any:
-    """The compiled module; None if there is none."""
+    """The compiled module; None if there is none, or if it was compiled from other sources and not rebuilt."""
     if sys.getfilesystemencoding().lower() != "utf-8":  # the kernel opens paths as UTF-8
         return None
     try:
-        return import_library("omnizarr.native._kernel")
+        module = import_library("omnizarr.native._kernel")
     except ImportError:
         return None
+    return module if getattr(module, "INTERFACE", None) == _INTERFACE else None
 
 
 def _constant(name: str, without_kernel: int) -> int:

@@ -44,6 +44,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define INTERFACE 2 /* increase with each change of the entries; Python does not use a kernel with another number */
+
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
 enum status {
@@ -94,7 +96,7 @@ static int add_constants(PyObject *module) {
 #define ADD(name) (PyModule_AddIntConstant(module, #name, name) == 0)
     int added = ADD(RAW) && ADD(BLOSC) && ADD(ZSTD) && ADD(GZIP) && ADD(DONE) && ADD(ABSENT) && ADD(UNUSUAL) &&
                 ADD(TO_DO) && ADD(MAX_DIMENSIONS) && ADD(PIECE_NUMBERS) && ADD(AXIS_NUMBERS) &&
-                ADD(DECODING_NUMBERS);
+                ADD(DECODING_NUMBERS) && ADD(INTERFACE);
 #undef ADD
     PyObject *largest = PyLong_FromLongLong(MAX_CHUNK_BYTES), *names = codec_functions();
     added = added && largest != NULL && PyModule_AddObjectRef(module, "MAX_CHUNK_BYTES", largest) == 0 &&

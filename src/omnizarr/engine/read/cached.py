@@ -15,7 +15,7 @@ from omnizarr.engine.place import fill_target, place, raise_for_chunk
 from omnizarr.engine.read.shards import get_inner_chunks
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
-from omnizarr.store import Buffer, Snapshot
+from omnizarr.store import Buffer, Snapshot, Snapshots
 
 __all__ = ["CachedReader"]
 
@@ -23,8 +23,16 @@ __all__ = ["CachedReader"]
 class CachedReader:
     """Reads in one thread. The store has snapshots, whose version shows whether a cached chunk is still valid."""
 
-    def __init__(self, layout: Layout, cache: ChunkCache, projection: Projection, block: npt.NDArray[Any]) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        cache: ChunkCache,
+        snapshots: Snapshots,
+        projection: Projection,
+        block: npt.NDArray[Any],
+    ) -> None:
         self._layout = layout
+        self._snapshots = snapshots
         self._cache = cache
         self._projection = projection
         self._block = block
@@ -46,7 +54,7 @@ class CachedReader:
 
     def _read(self, chain: Chain, key: str, cell: Cell) -> None:
         layout, projection, block = self._layout, self._projection, self._block
-        snapshot = layout.store.hold(key)
+        snapshot = self._snapshots.open(key)
         if snapshot is None:
             assign(block, cell.outer, layout.fill)
             return

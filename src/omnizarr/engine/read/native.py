@@ -64,6 +64,10 @@ class NativeReader:
         self._sharding = sharding
         self._codec = codec
         self._chain = inner = chain if sharding is None else sharding.inner
+        assert layout.local_files is not None
+        assert layout.snapshots is not None
+        self._files = layout.local_files
+        self.snapshots = layout.snapshots
         self._all_strides = inner.strides
         self._dtype = layout.dtype
         self._grid = (1,) * len(layout.axes) if sharding is None else sharding.grid
@@ -168,10 +172,10 @@ class NativeReader:
         sharding, layout = self._sharding, self._layout
         status: int
         if sharding is None:
-            path, flags = layout.store.path_of(key)
+            path, flags = self._files.path(key)
             status = kernel().read_one(out, path, flags, 0, -1, self._packed_decoding, strides, offset, counts)
             return status
-        snapshot = layout.store.hold(key)
+        snapshot = self.snapshots.open(key)
         if snapshot is None:
             return ABSENT
         try:
@@ -257,7 +261,7 @@ class NativeReader:
         status: bytearray,
     ) -> None:
         """Read chunks that are files of their own: all combinations of `names`."""
-        paths, flags = self._layout.store.paths(self._layout.rows(names))
+        paths, flags = self._files.paths(self._layout.rows(names))
         self._read_groups([(paths, 0, dimensions, None)], flags, strides, block, status)
 
     def _read_groups(
@@ -304,7 +308,7 @@ class NativeReader:
         if not pieces or len(pieces) > _BATCH_CHUNKS:
             return None
         layout = self._layout
-        paths, flags = layout.store.paths(layout.rows([[piece[0] for piece in pieces]]))
+        paths, flags = self._files.paths(layout.rows([[piece[0] for piece in pieces]]))
         chunks = [(path, *_elements(piece)) for path, piece in zip(paths, pieces, strict=True)]
         status = bytearray((TO_DO,)) * len(chunks)
         address = block.__array_interface__["data"][0]
@@ -399,12 +403,12 @@ class _ShardBatches:
     def _snapshot(self, key: str) -> Snapshot | None:
         """A snapshot of a shard. If too many files are open, it reads the current batch first, which closes files."""
         try:
-            return self._layout.store.hold(key)
+            return self._reader.snapshots.open(key)
         except StoreError as error:
             if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
                 raise
         self._flush()
-        return self._layout.store.hold(key)
+        return self._reader.snapshots.open(key)
 
     def _plan(self, cell: Cell) -> tuple[_Pieces, _Dimensions] | None:
         """What a cell takes from the inner chunks, in both forms. Neighbouring shards often have the same plan."""

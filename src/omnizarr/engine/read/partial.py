@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from omnizarr.codecs import Chain
 from omnizarr.codecs.contract import check_size
+from omnizarr.engine.layout import Layout
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Pick
-from omnizarr.store import Buffer, Store
+from omnizarr.store import Buffer, Snapshots
 
 __all__ = ["ChunkPart", "decodes_parts", "part_of", "read_part"]
 
@@ -39,14 +40,12 @@ def decodes_parts(chain: Chain) -> bool:
     return chain.compressed and chain.parts and chain.spec.nbytes >= _MIN_SAVED_BLOCKS
 
 
-def part_of(chain: Chain, store: Store, picks: tuple[Pick, ...]) -> ChunkPart | None:
+def part_of(chain: Chain, layout: Layout, picks: tuple[Pick, ...]) -> ChunkPart | None:
     """The part of a chunk that slices take, if it can be read without the rest and that is faster."""
-    # A remote store returns the size of the whole value with the only request that is needed.
-    if (
-        not (store.holds or (store.remote and store.states))
-        or not chain.parts
-        or (store.in_memory and not chain.compressed)
-    ):
+    if not chain.parts or (layout.store.in_memory and not chain.compressed):
+        return None
+    # A remote store with versions returns the size of the whole value with the only request that is needed.
+    if layout.snapshots is None and (layout.versioned_reads is None or not layout.store.remote):
         return None
     least = _MIN_SAVED_BLOCKS if chain.compressed else _MIN_SAVED_RAW
     spec = chain.spec
@@ -73,10 +72,10 @@ def part_of(chain: Chain, store: Store, picks: tuple[Pick, ...]) -> ChunkPart | 
     return ChunkPart(start, length, tuple(shape[::-1]), tuple(strides[::-1]))
 
 
-def read_part(chain: Chain, store: Store, key: str, part: ChunkPart, target: npt.NDArray[Any]) -> bool:
+def read_part(chain: Chain, snapshots: Snapshots, key: str, part: ChunkPart, target: npt.NDArray[Any]) -> bool:
     """Fill `target` with the elements of a part; False if the chunk is absent. A value whose size is wrong is an
     error."""
-    snapshot = store.hold(key)
+    snapshot = snapshots.open(key)
     if snapshot is None:
         return False
     start, length, dtype = part.start, part.length, chain.spec.dtype

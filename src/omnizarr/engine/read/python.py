@@ -36,9 +36,9 @@ def read_chunk(layout: Layout, cell: Cell, block: npt.NDArray[Any]) -> None:
     chain, key = layout.chain(cell.chunk), layout.key(cell.names)
     try:
         layout.check_size(chain)
-        part = part_of(chain, layout.store, cell.inner)
-        if part is not None:
-            if not read_part(chain, layout.store, key, part, block):
+        part = part_of(chain, layout, cell.inner)
+        if part is not None and layout.snapshots is not None:
+            if not read_part(chain, layout.snapshots, key, part, block):
                 block[...] = layout.fill
             return
         data = layout.get(key, chain.encoded.limit)
@@ -115,20 +115,20 @@ class ChunkReader:
 
     def _read_cells(self, row: Row) -> float:
         """Read chunks that are taken in part, and return how many seconds the store took."""
-        layout, plain = self._layout, self._projection.plain
+        layout, plain, snapshots = self._layout, self._projection.plain, self._layout.snapshots
         waited = 0.0
         batch: list[Cell] = []
         for self._cell in row.cells:
             chain = self._bind(self._cell)
-            part = part_of(chain, layout.store, self._cell.inner) if plain else None
+            part = part_of(chain, layout, self._cell.inner) if plain and snapshots is not None else None
             if part is None and chain.direct and layout.uniform is not None:
                 batch.append(self._cell)
                 continue
             before = perf_counter()
             key = layout.key(self._cell.names)
-            if part is not None:
+            if part is not None and snapshots is not None:
                 target = self._block[self._cell.outer]
-                if not read_part(chain, layout.store, key, part, target):
+                if not read_part(chain, snapshots, key, part, target):
                     target[...] = layout.fill
                 waited += perf_counter() - before
             else:

@@ -27,7 +27,7 @@ from omnizarr.engine.read.shards import InnerChunks, check_inner_chunks, check_t
 from omnizarr.engine.schedule import takes_whole_shard
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
-from omnizarr.store import Buffer
+from omnizarr.store import Buffer, ByteRange
 from omnizarr.store.contract import State, Version
 from omnizarr.store.requests.reads import Ask, Overlap
 from omnizarr.store.requests.window import Window
@@ -143,12 +143,19 @@ class _Fetcher:
         finally:
             overlap.close()
 
+    def _get(self, key: str, range: ByteRange, version: Version = None) -> State | None:
+        reads = self._layout.versioned_reads
+        if reads is not None:
+            return reads.get(key, range, version)
+        value = self._layout.store.get(key, range)
+        return None if value is None else State(value, None, None)
+
     def _answer(self, tag: _Tag, state: State | None) -> FetchedChunk | None:
         return self._chunk_answer(tag, state) if isinstance(tag, _ChunkRequest) else self._shard_answer(tag, state)
 
     def _requests(self) -> Iterator[Ask[_Tag, State | None]]:
         """The first request for each cell."""
-        layout, projection, store = self._layout, self._projection, self._layout.store
+        layout, projection = self._layout, self._projection
         checked = None
         for cell in projection:
             chain, key = layout.chain(cell.chunk), layout.key(cell.names)
@@ -157,9 +164,9 @@ class _Fetcher:
                 checked = chain
             sharding = None if layout.sharding is None else sharding_of(chain)
             if sharding is None:
-                part = part_of(chain, store, cell.inner) if projection.plain and not chain.compressed else None
+                part = part_of(chain, layout, cell.inner) if projection.plain and not chain.compressed else None
                 if part is not None:
-                    act = partial(store.get_state, key, (part.start, part.length))
+                    act = partial(self._get, key, (part.start, part.length))
                     yield Ask(_ChunkRequest(cell, 0, part), act, part.length)
                 else:
                     limit = chain.encoded.limit
@@ -184,7 +191,7 @@ class _Fetcher:
     def _request_whole(
         self, cell: Cell, key: str, limit: int, selected: Projection | None, least: int
     ) -> Ask[_Tag, State | None]:
-        act = partial(self._layout.store.get_state, key, (0, limit + 1))
+        act = partial(self._get, key, (0, limit + 1))
         # The sizes that the window has seen may be those of documents, which say nothing about chunks.
         return Ask(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
 
@@ -192,10 +199,12 @@ class _Fetcher:
 
     def _request_index(self, shard: _Shard) -> Ask[_Tag, State | None]:
         sharding = shard.sharding
-        act = partial(self._layout.store.get_state, shard.key, sharding.index_range)
+        act = partial(self._get, shard.key, sharding.index_range)
         return Ask(_ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size)
 
-    def _request_inner_chunks(self, shard: _Shard, version: Version, index: ShardIndex) -> list[Ask[_Tag, State | None]]:
+    def _request_inner_chunks(
+        self, shard: _Shard, version: Version, index: ShardIndex
+    ) -> list[Ask[_Tag, State | None]]:
         """Requests for the inner chunks, from that version of the shard."""
         shard.version = version
         shard.spans = index.spans(shard.numbers)
@@ -203,11 +212,10 @@ class _Fetcher:
         stored = [position for position, span in enumerate(shard.spans) if span is not None]
         joined = coalesce([span for span in shard.spans if span is not None], _GAP, _MAX_SPAN)
         shard.missing = len(joined)
-        get = self._layout.store.get_state
         return [
             Ask(
                 _ShardRequest(shard, shard.attempt, span, [stored[member] for member in members]),
-                partial(get, shard.key, span, version),
+                partial(self._get, shard.key, span, version),
                 span[1],
             )
             for span, members in joined

@@ -21,7 +21,7 @@ from omnizarr.engine.place import fill_target, place, raise_for_chunk
 from omnizarr.engine.schedule import decode_row, row_length, takes_whole_shard
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, only_chunk
-from omnizarr.store import Buffer, Snapshot
+from omnizarr.store import Buffer, Snapshot, Snapshots
 from omnizarr.store.snapshot import SnapshotPart
 
 if TYPE_CHECKING:
@@ -115,8 +115,8 @@ class ShardReader:
                 block[cell.outer] = inner.spec.fill if data is None else inner.decode(data)[single[1]]
             return waited
         selected = Projection(cell.inner, self._points, axes)
-        if nested and layout.store.holds:
-            inner_chunks = self._fetch_nested(sharding, key, selected)
+        if nested and layout.snapshots is not None:
+            inner_chunks = self._fetch_nested(layout.snapshots, sharding, key, selected)
         elif takes_whole_shard(sharding, len(selected)):
             shard = self._fetch_whole(sharding, key)
             inner_chunks = None if shard is None else sharding.split(shard)
@@ -142,10 +142,10 @@ class ShardReader:
 
     def _fetch_some(self, sharding: BoundSharding, key: str, numbers: list[int]) -> Mapping[int, Buffer | None] | None:
         """Some inner chunks of a shard, all from one state of it; None if the shard is absent."""
-        store = self._layout.store
-        if not store.holds:
+        snapshots = self._layout.snapshots
+        if snapshots is None:
             return self._fetch_and_check(sharding, key, numbers)
-        snapshot = store.hold(key)
+        snapshot = snapshots.open(key)
         if snapshot is None:
             return None
         try:
@@ -154,9 +154,11 @@ class ShardReader:
         finally:
             snapshot.close()
 
-    def _fetch_nested(self, sharding: BoundSharding, key: str, selected: Projection) -> InnerChunks | None:
+    def _fetch_nested(
+        self, snapshots: Snapshots, sharding: BoundSharding, key: str, selected: Projection
+    ) -> InnerChunks | None:
         """The selected inner chunks of the nested shards in a shard."""
-        snapshot = self._layout.store.hold(key)
+        snapshot = snapshots.open(key)
         if snapshot is None:
             return None
         try:

@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from omnizarr.codecs import Chain
 from omnizarr.native import kernel
-from omnizarr.store import Buffer, Store
+from omnizarr.store import Buffer, LocalFiles, Store
 
 __all__ = ["write_row", "write_values"]
 
 
 def write_row(
-    store: Store, chain: Chain, codec: int, keys: list[str], row: npt.NDArray[Any], keep_empty: bool
+    files: LocalFiles, chain: Chain, codec: int, keys: list[str], row: npt.NDArray[Any], keep_empty: bool
 ) -> bytes | None:
     """Encode and store whole chunks that are side by side in `row`, and return the status of each: DONE, ABSENT if it
     holds nothing but the fill value and was not stored, or UNUSUAL. None if the store does not take these files."""
@@ -30,12 +30,12 @@ def write_row(
         )
         return statuses
 
-    return store.set_files(keys, write)
+    return files.publish(keys, write)
 
 
-def write_values(store: Store, keys: list[str], values: list[Buffer]) -> bool:
+def write_values(store: Store, files: LocalFiles, keys: list[str], values: list[Buffer]) -> bool:
     """Store encoded values; False if the store does not take these files."""
-    statuses = store.set_files(keys, lambda paths: kernel().write_files(paths, values))
+    statuses = files.publish(keys, lambda paths: kernel().write_files(paths, values))
     if statuses is None:
         return False
     for key, value, status in zip(keys, values, statuses, strict=True):

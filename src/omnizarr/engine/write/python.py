@@ -20,7 +20,7 @@ from omnizarr.engine.write.update import Change, StoredValue, set_or_erase, upda
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.native import ABSENT
-from omnizarr.store import Buffer
+from omnizarr.store import Buffer, LocalFiles, Splicing
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.writes import Sending
@@ -46,12 +46,12 @@ class WriteOptions(NamedTuple):
     """Write only these fields."""
     constant: Constant | None
     """Set if the value is a single element."""
+    files: LocalFiles | None
+    """Set if the kernel stores whole chunks."""
     codec: int | None
-    """Set if the kernel encodes and stores whole chunks: its number of the codec."""
-    native_files: bool
-    """Whether the kernel stores whole chunks that Python has encoded."""
-    splices: bool
-    """Whether parts of shards are spliced."""
+    """Set if the kernel also encodes them: its number of the codec."""
+    splicing: Splicing | None
+    """Set if parts of shards may be spliced."""
     sending: Sending | None
     """Sends many writes to a remote store at once."""
 
@@ -93,11 +93,11 @@ class Writer:
         """Have the kernel encode and store a row; Python handles the chunks that are unusual. False if the kernel
         cannot do it."""
         options, layout, block = self._options, self._layout, self._block[row.outer]
-        if options.codec is None or block.dtype != layout.dtype:
+        if options.codec is None or options.files is None or block.dtype != layout.dtype:
             return False
         from omnizarr.engine.write.native import write_row  # lazy import: local files only
 
-        statuses = write_row(layout.store, chain, options.codec, keys, block, options.keep_empty)
+        statuses = write_row(options.files, chain, options.codec, keys, block, options.keep_empty)
         if statuses is None:
             return False
         for number, status in enumerate(statuses):
@@ -144,7 +144,7 @@ class Writer:
             for key, data in zip(keys, values, strict=True):
                 self._send(sending, key, data)
             return
-        if not store.conditional:
+        if store.updates is None:
             for key, data in zip(keys, values, strict=True):
                 with store.lock([key]):  # an update that has read the old value must not overwrite the new one
                     set_or_erase(store, key, data)
@@ -162,11 +162,12 @@ class Writer:
 
     def _store_native(self, stored: list[tuple[str, Buffer]]) -> bool:
         """Have the kernel write encoded values; False if it cannot."""
-        if not self._options.native_files:
+        files = self._options.files
+        if files is None:
             return False
         from omnizarr.engine.write.native import write_values  # lazy import: local files only
 
-        return write_values(self._layout.store, [key for key, _ in stored], [value for _, value in stored])
+        return write_values(self._layout.store, files, [key for key, _ in stored], [value for _, value in stored])
 
     def _send(self, sending: Sending, key: str, data: Buffer | None) -> None:
         """Have a whole chunk stored, in the background."""
@@ -175,7 +176,7 @@ class Writer:
         store = self._layout.store
 
         def act() -> None:
-            if store.conditional:
+            if store.updates is not None:
                 set_or_erase(store, key, data)
                 return
             with store.lock([key]):  # as in `_store_row`
@@ -204,7 +205,9 @@ class Writer:
             splice = self._splice(chain, key, cell, value)
             update(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
         elif cell.whole and fields is None:  # the old value does not matter
-            self._send(sending, key, change(StoredValue(layout.store, key, limit), keep_empty=keep_empty))
+            self._send(
+                sending, key, change(StoredValue(layout.store, layout.store.updates, key, limit), keep_empty=keep_empty)
+            )
         else:
             sending.send(partial(self._send_update, cell, key, limit, change), 3 * chain.spec.nbytes)
 
@@ -216,14 +219,15 @@ class Writer:
 
     def _splice(self, chain: Chain, key: str, cell: Cell, value: npt.NDArray[Any]) -> Callable[[], bool | None] | None:
         options = self._options
-        sharding = sharding_of(chain) if options.splices else None
-        if sharding is None:
+        sharding = None if options.splicing is None else sharding_of(chain)
+        if sharding is None or options.splicing is None:
             return None
         from omnizarr.engine.write.splice import splice  # lazy import: shards only
 
         return partial(
             splice,
             self._layout,
+            options.splicing,
             sharding,
             key,
             cell,

@@ -15,7 +15,7 @@ from omnizarr.engine.schedule import takes_whole_shard
 from omnizarr.engine.write.encode import update_inner_chunks
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
-from omnizarr.store import Buffer
+from omnizarr.store import Buffer, Splicing
 
 __all__ = ["splice"]
 
@@ -24,6 +24,7 @@ _MIN_BYTES = 2**18  # of a shard; below 256 KiB, reading and writing the whole s
 
 def splice(
     layout: Layout,
+    splicing: Splicing,
     sharding: BoundSharding,
     key: str,
     cell: Cell,
@@ -36,8 +37,7 @@ def splice(
 ) -> bool | None:
     """Write `value`, a block, where `cell` says. True: done. False: another writer changed the shard in between. None:
     nothing was done, because writing the whole shard is faster or the only way."""
-    store = layout.store
-    snapshot = store.hold(key)
+    snapshot = None if layout.snapshots is None else layout.snapshots.open(key)
     if snapshot is None:
         return None
     try:
@@ -58,6 +58,6 @@ def splice(
         inner_chunks: dict[int, Buffer | None] = dict(zip(numbers, get_inner_chunks(snapshot, spans), strict=True))
         update_inner_chunks(sharding, inner_chunks, selected, value, clipped, keep_empty, fields, buffer)
         pieces = sharding.updated_pieces(index, inner_chunks)
-        return None if pieces is None else store.splice(key, pieces, snapshot)
+        return None if pieces is None else splicing.splice(key, pieces, snapshot)
     finally:
         snapshot.close()

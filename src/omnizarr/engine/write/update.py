@@ -1,7 +1,7 @@
 """Updates: change a part of a stored value without losing the changes of other writers.
 
-If the store has compare-and-set, the value is read, changed and set, and again from the start if another writer set it
-in between. Otherwise the key is locked during the update.
+If the store has compare-and-set (`Store.updates`), the value is read, changed and set, and again from the start if
+another writer set it in between. Otherwise the key is locked during the update.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from omnizarr.engine.layout import too_long
-from omnizarr.store import Buffer, Store
+from omnizarr.store import Buffer, Store, Updates
 from omnizarr.store.contract import Version
 from omnizarr.store.process_locks import Stripes
 from omnizarr.store.retry import again
@@ -24,8 +24,9 @@ _QUEUES = Stripes()
 class StoredValue:
     """The stored value and its version, fetched on first use."""
 
-    def __init__(self, store: Store, key: str, limit: int) -> None:
+    def __init__(self, store: Store, updates: Updates | None, key: str, limit: int) -> None:
         self._store = store
+        self._updates = updates
         self._key = key
         self._limit = limit
         self.fetched = False
@@ -36,8 +37,8 @@ class StoredValue:
         if not self.fetched:
             store, key, limit = self._store, self._key, self._limit
             answer: tuple[Buffer | None, Version] | None
-            if store.conditional:
-                answer = store.get_limited(key, limit)
+            if self._updates is not None:
+                answer = self._updates.read(key, limit)
             elif store.in_memory or store.remote or (store.size(key) or 0) <= limit:
                 answer = store.get(key), None
             else:
@@ -65,38 +66,45 @@ def update(
 ) -> None:
     """Replace the value of `key` by the result of `change`. A value longer than `limit` is an error. `splice`, if
     given, tries to do the same in another way: it returns whether it did, or None if it cannot."""
-    if not store.conditional:
+    updates = store.updates
+    if updates is None:
         with store.lock([key]):
             if splice is not None and splice():
                 return
-            set_or_erase(store, key, change(StoredValue(store, key, limit), keep_empty=keep_empty))
+            set_or_erase(store, key, change(StoredValue(store, None, key, limit), keep_empty=keep_empty))
         return
     with _QUEUES.of(f"{store.location}\0{key}"):
-        if _try_update(store, key, limit, change, keep_empty, splice):
+        if _try_update(store, updates, key, limit, change, keep_empty, splice):
             return
         for attempt in again(store, [key]):
             with attempt:
-                if _try_update(store, key, limit, change, keep_empty, splice):
+                if _try_update(store, updates, key, limit, change, keep_empty, splice):
                     return
 
 
 def _try_update(
-    store: Store, key: str, limit: int, change: Change, keep_empty: bool, splice: Callable[[], bool | None] | None
+    store: Store,
+    updates: Updates,
+    key: str,
+    limit: int,
+    change: Change,
+    keep_empty: bool,
+    splice: Callable[[], bool | None] | None,
 ) -> bool:
     """One attempt; False if another writer changed the value in between."""
     spliced = None if splice is None else splice()
     if spliced is not None:
         return spliced
-    stored = StoredValue(store, key, limit)
+    stored = StoredValue(store, updates, key, limit)
     value = change(stored, keep_empty=keep_empty)
     if not stored.fetched:
         set_or_erase(store, key, value)
         return True
     if value is None and stored.version is None:
         return True
-    if value is None and not store.erases_if:
+    if value is None and not updates.erases:
         value = change(stored, keep_empty=True)
-    return store.erase_if(key, stored.version) if value is None else store.set_if(key, value, stored.version)
+    return updates.erase(key, stored.version) if value is None else updates.write(key, value, stored.version)
 
 
 def set_or_erase(store: Store, key: str, value: Buffer | None) -> None:
