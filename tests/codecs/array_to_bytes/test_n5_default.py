@@ -206,7 +206,7 @@ def test_R138_new_arrays_have_the_chunk_keys_of_n5() -> None:
         omnizarr.create_array(store, chunks=(2, 4), chunk_key_encoding=keys, **options)
         assert sorted(store.list_prefix("")) == ["0/0", "1/0", "zarr.json"]
     for keys in ("default", "v2", {"name": "v2", "separator": "."}):
-        with pytest.raises(ArgumentError, match=r"with codec `n5_default` it is .*\"separator\": \"/\""):
+        with pytest.raises(ArgumentError, match=r"codec `n5_default` needs .*\"separator\": \"/\""):
             omnizarr.create_array(None, chunk_key_encoding=keys, **options)
 
 
