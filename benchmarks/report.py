@@ -50,7 +50,7 @@ def markdown(results: Results) -> str:
     own, peers = (", ".join(f"{name} {version}" for name, version in versions[side].items()) for side in versions)
     head = (
         f"{machine['processor']}, {machine['cores']} cores, {machine['system']}. {settings['side']}³ and "
-        f"{settings['line']:,} uint16, {settings['threads']} threads for everybody, warm cache, best of up to "
+        f"{settings['line']:,} uint16, {settings['threads']} threads per library, warm cache, best of up to "
         f"{settings['rounds']} rounds.\n"
         f"Here: {own or 'not measured'}. Peers: {peers or 'none'}."
     )

@@ -1,4 +1,4 @@
-"""Tables and chart of the benchmarks say what was measured."""
+"""The tables and the chart of the benchmarks show the measured figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_table_has_the_best_peer_and_the_limit() -> None:
     assert lines[5] == "| gzip_128 | 500 | – | – | – | – | – |"
 
 
-def test_memory_stands_beside_what_is_promised_and_nodes_beside_zarr_python() -> None:
+def test_tables_show_the_promise_for_memory_and_the_ratio_to_zarr_python() -> None:
     memory = report.table("memory", {"read": {"omnizarr": 2.0**20, "zarr": 2.0**22, "promise": 2.0**21}})
     assert memory.splitlines()[-1] == "| read | 1 | 4 | 2 | 4.00 | 0.50 |"
     many = report.table("many", {"create": {"omnizarr": 0.1, "zarrista": 0.05, "zarr": 0.6}})

@@ -1,2 +1,2 @@
-"""One file per library that can be asked: `write`, `read`, `describe` and, where it has groups, `create_group` and
-`consolidate`; `UNSUPPORTED` holds the words with which it says that it does not know something."""
+"""One file per library, with `write`, `read`, `describe` and, if it has groups, `create_group` and `consolidate`.
+`UNSUPPORTED` holds the messages with which the library reports an unsupported feature."""

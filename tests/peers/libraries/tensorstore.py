@@ -21,8 +21,8 @@ UNSUPPORTED = (
     "No storage transformers supported",
     'Expected "regular"',
     'Expected one of "default", "v2"',
-    "Expected base64-encoded string for raw_bytes",  # it spells the fill of r* as no specification does
-    "Expected object, but received: ",  # the short-hand of 3.1
+    "Expected base64-encoded string for raw_bytes",  # no specification has its spelling of the fill value of r*
+    "Expected object, but received: ",  # the short form of 3.1
     "UNIMPLEMENTED",
 )
 
@@ -75,7 +75,7 @@ def read(path: Path, array_path: str) -> Any:
 
 
 class _Memory:
-    """The memory of an array, to be seen as an array of single bytes."""
+    """The memory of an array, as an array of single bytes."""
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
         self.array = array
@@ -83,8 +83,8 @@ class _Memory:
 
 
 def _elements(array: Any) -> Any:
-    """All of an array. Fixed-length bytes come one by one, in a dimension of their own and as a type of no size, which
-    NumPy cannot make anything of."""
+    """All elements of an array. TensorStore returns fixed-length bytes one by one, in an extra dimension and with a
+    type of size 0, which NumPy cannot use."""
     found = array.read().result()
     if found.dtype.itemsize:
         return found

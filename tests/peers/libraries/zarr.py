@@ -15,7 +15,7 @@ from tests.peers.exchange import pack, pack_dtype
 
 __all__ = ["UNSUPPORTED", "consolidate", "create_group", "describe", "read", "resize", "write"]
 
-zarr.config.set({"array.rectilinear_chunks": True})  # it has them, as an experiment that is off by default
+zarr.config.set({"array.rectilinear_chunks": True})  # experimental, off by default
 
 UNSUPPORTED = (
     "No Zarr data type found",
@@ -23,7 +23,7 @@ UNSUPPORTED = (
     "Unknown chunk grid",
     "Unknown chunk key encoding",
     "storage transformers are not supported",
-    "Expected dict, got <class 'str'>",  # the short-hand of 3.1
+    "Expected dict, got <class 'str'>",  # the short form of 3.1
 )
 
 
@@ -34,7 +34,7 @@ def write(
     document: dict[str, Any],
     attributes: dict[str, Any] | None = None,
 ) -> None:
-    """Puts the document there, opens it, and has the library write both its own document and the data."""
+    """Writes the document, opens it, and has the library write both its own document and the data."""
     place = path / array_path
     place.mkdir(parents=True, exist_ok=True)
     version = document["zarr_format"]
@@ -49,7 +49,7 @@ def read(path: Path, array_path: str) -> Any:
     found = array[...]
     if isinstance(found, np.ndarray):
         return found
-    single = np.empty((), object if array.dtype.kind in "OT" else array.dtype)  # a single text is no array
+    single = np.empty((), object if array.dtype.kind in "OT" else array.dtype)  # a single text is not an array
     single[()] = found
     return single
 

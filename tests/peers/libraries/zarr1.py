@@ -1,4 +1,5 @@
-"""zarr-python 1, the only writer of version 1: its own Python files, with numcodecs for the blosc that it compiled."""
+"""zarr-python 1, the only writer of version 1: its Python files, with the Blosc of numcodecs instead of its compiled
+module."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ UNSUPPORTED = ("compressor not available", "cannot include dtype", "ModuleNotFou
 
 
 def _load() -> Any:
-    """The library, in a Python that moved what it imports and without the module that would have to be compiled."""
+    """Imports the library in a newer Python, which has moved modules that it imports, and without its compiled
+    module."""
     setattr(collections, "MutableMapping", collections.abc.MutableMapping)  # noqa: B010 - mypy knows that it is gone
     sys.modules["zarr.blosc"] = zarr1_blosc
     sys.path.insert(0, str(Path(sys.prefix) / "source"))
@@ -42,7 +44,7 @@ def write(
     attributes: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> None:
-    """Creates the array from a document, or else from what `zarr.create` takes, and writes it as a whole."""
+    """Creates the array from a document, or from arguments of `zarr.create`, and writes all of it."""
     place = path / array_path
     place.mkdir(parents=True, exist_ok=True)
     if document is not None:

@@ -1,8 +1,8 @@
-"""The blosc that zarr-python 1 calls, on top of the one in numcodecs, because its own can no longer be built.
+"""The Blosc module of zarr-python 1, on top of numcodecs, because its own can no longer be built.
 
-It offers what the compiled module offered to the rest of zarr-python 1, and refuses what that refused. Of the
-compressors it leaves out those whose bytes would not be what zarr-python 1 wrote: snappy, which numcodecs lacks, and
-zstd, which was a version (0.7) whose frames no later one reads.
+It has the functions that the compiled module had for the rest of zarr-python 1, and rejects what that rejected. It
+omits compressors whose bytes would differ from those of zarr-python 1: snappy, which numcodecs lacks, and zstd, whose
+version then (0.7) wrote frames that no later version reads.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _LEFT_OUT = ("snappy", "zstd")
 
 
 def init() -> None:
-    """Nothing: numcodecs has done it."""
+    """Does nothing: numcodecs has done it."""
 
 
 def destroy() -> None:
-    """Nothing: numcodecs will do it."""
+    """Does nothing: numcodecs will do it."""
 
 
 def get_nthreads() -> int:
@@ -53,8 +53,8 @@ def compname_to_compcode(cname: str | bytes) -> int:
 
 
 def compress(source: Any, cname: bytes, clevel: int, shuffle: int) -> bytes:
-    """The memory of an array as it lies there, in C or Fortran order."""
-    memoryview(source)  # it went through this interface, which has no dates
+    """The memory of an array, in C or Fortran order."""
+    memoryview(source)  # the original module used the buffer interface, which has no dates
     compressed: bytes = blosc.compress(source, cname, clevel, shuffle, 0)
     return compressed
 

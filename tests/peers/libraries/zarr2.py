@@ -1,4 +1,4 @@
-"""zarr-python 2, which writes version 2 and, as an experiment of its time, the draft of 2020."""
+"""zarr-python 2, which writes version 2 and, experimentally, the draft of 2020."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-# Read once, at import.
+# zarr-python reads it once, at import.
 os.environ["ZARR_V3_EXPERIMENTAL_API"] = "1"
 os.environ["ZARR_V3_SHARDING"] = "1"
 
@@ -36,7 +36,7 @@ def write(
     attributes: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> None:
-    """Creates the array from a document, or else from what `zarr.create` takes, and writes it as a whole."""
+    """Creates the array from a document, or from arguments of `zarr.create`, and writes all of it."""
     if document is not None:
         place = path / array_path
         place.mkdir(parents=True, exist_ok=True)
@@ -98,5 +98,5 @@ def create_group(path: Path, group_path: str, attributes: dict[str, Any], zarr_v
 
 
 def consolidate(path: Path) -> None:
-    """Of the draft, only below a group at the root that is written down."""
+    """In the draft, only below an explicit group at the root."""
     zarr.consolidate_metadata(zarr.DirectoryStoreV3(str(path)) if _version(path) == 3 else str(path))

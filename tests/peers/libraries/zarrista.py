@@ -1,4 +1,4 @@
-"""zarrista, the Python face of zarrs (Rust) without zarr-python in between."""
+"""zarrista, the Python API of zarrs (Rust) without zarr-python in between."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(path: Path, array_path: str, data: npt.NDArray[Any], document: dict[st
 
 
 def _decoded(data: npt.NDArray[Any]) -> Any:
-    """The elements as plain memory: arrays would go through DLPack, which knows no complex numbers, dates or bits."""
+    """The elements as plain memory: arrays would go through DLPack, which has no complex numbers, dates or bits."""
     if data.dtype.kind == "O":
         items = [item.encode() if isinstance(item, str) else item for item in data.ravel()]
         offsets = [0, *itertools.accumulate(len(item) for item in items)]
@@ -55,7 +55,7 @@ def read(path: Path, array_path: str) -> Any:
 
 
 def _unknown_to_numpy(data_type: Any) -> np.dtype[Any] | None:
-    """The dtype of raw bits, fixed-length text and small numbers, which zarrista decodes and cannot name."""
+    """The dtype of raw bits, fixed-length text and small numbers, which zarrista decodes but cannot name."""
     if isinstance(data_type, dict) and data_type["name"] == "fixed_length_utf32":
         return np.dtype(f"=U{data_type['configuration']['length_bytes'] // 4}")
     if not isinstance(data_type, str):
