@@ -108,5 +108,5 @@ def test_derived_stores_are_durable_too(tmp_path: Path) -> None:
     above = store.parent()
     assert above is not None
     for other in (pickle.loads(pickle.dumps(store)), copy.copy(store), above[0]):
-        assert other._durable  # type: ignore[attr-defined]
-    assert omnizarr.open_group(tmp_path.as_uri(), storage_options={"durable": True}).store._durable  # type: ignore[attr-defined]
+        assert other._writer.durable  # type: ignore[attr-defined]
+    assert omnizarr.open_group(tmp_path.as_uri(), storage_options={"durable": True}).store._writer.durable  # type: ignore[attr-defined]

@@ -16,8 +16,7 @@ import pytest
 import omnizarr
 from omnizarr.errors import OmnizarrWarning, StoreError
 from omnizarr.store import LocalStore
-from omnizarr.store.local import flock
-from omnizarr.store.local import store as local_store
+from omnizarr.store.local import flock, staged
 
 pytestmark = pytest.mark.skipif(not flock.AVAILABLE, reason="this system has no such locks")
 
@@ -35,7 +34,7 @@ def is_free(path: Path, *, shared: bool = False) -> bool:
 
     def ask() -> None:
         try:
-            with flock.DirectoryLock(str(path), shared=shared, patient=False):
+            with flock.DirectoryLock(str(path), shared=shared, wait=False):
                 found.append(True)
         except BlockingIOError:
             found.append(False)
@@ -137,11 +136,13 @@ def test_a_directory_that_was_made_anew_is_not_the_one_that_was_seen(tmp_path: P
     seen = flock.identity(os.stat(tmp_path / "a"))
     (tmp_path / "a").rename(tmp_path / "b")  # not removed, or the new one might be given its number
     (tmp_path / "a").mkdir()
-    with flock.DirectoryLock(str(tmp_path / "a"), shared=False, seen=flock.identity(os.stat(tmp_path / "a"))) as held:
+    with flock.DirectoryLock(
+        str(tmp_path / "a"), shared=False, expected=flock.identity(os.stat(tmp_path / "a"))
+    ) as held:
         assert held.still_there()
-        # Nobody waits for it who has seen another one: he may have a lock that its holder waits for.
+        # Waiting for a re-created directory could deadlock, so that a changed identity is refused before.
         with pytest.raises(FileNotFoundError):
-            flock.DirectoryLock(str(tmp_path / "a"), shared=False, seen=seen)
+            flock.DirectoryLock(str(tmp_path / "a"), shared=False, expected=seen)
 
 
 def test_locks_of_many_directories_do_not_wait_for_each_other_in_a_circle(store: LocalStore) -> None:
@@ -190,7 +191,7 @@ def test_who_gets_the_lock_of_a_directory_that_was_replaced_takes_that_of_the_ne
     monkeypatch.setattr(flock.fcntl, "flock", too_late)
     if act == "prune":
         monkeypatch.setattr(os, "rmdir", check)
-        store._prune(f"{folder}{os.sep}")
+        store._locks.remove_empty(f"{folder}{os.sep}")
     else:
         monkeypatch.setattr("omnizarr.store.local.files.remove", check)
         getattr(store, act)("a/k" if act == "erase" else "a/")
@@ -291,7 +292,7 @@ def refusing(*_: object) -> Any:
 
 def test_a_file_system_without_locks_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flock.fcntl, "flock", refusing)
-    monkeypatch.setattr(local_store, "publish", lambda *_, **__: 0)  # which is refused as well
+    monkeypatch.setattr(staged, "publish", lambda *_, **__: 0)  # which is refused as well
     store = LocalStore(tmp_path)
     with pytest.warns(OmnizarrWarning, match="file system without locks"):
         store.set("k", b"x")
@@ -299,7 +300,7 @@ def test_a_file_system_without_locks_is_noticed(tmp_path: Path, monkeypatch: pyt
     assert store.get("k") == b"y"
     assert not store.locking
     patient = LocalStore(tmp_path)
-    patient._look_at_locks()  # that it was looked is not that the user insists
+    patient._locks._check_file_system()  # a check is not the same as `locking=True`
     with pytest.warns(OmnizarrWarning, match="file system without locks"):
         patient.set("k", b"y")
     with pytest.raises(StoreError, match="cannot be locked") as caught:

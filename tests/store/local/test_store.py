@@ -17,8 +17,7 @@ import omnizarr
 from omnizarr.errors import InvalidKeyError, LocationError, ReadOnlyError, StoreError
 from omnizarr.native import kernel
 from omnizarr.store import LocalStore
-from omnizarr.store.local import files, locking, paths, temp_names
-from omnizarr.store.local import store as local_store
+from omnizarr.store.local import files, flock, locking, paths, temp_names
 from omnizarr.testing import StoreSuite
 
 
@@ -49,7 +48,7 @@ class TestWithoutModernCalls(StoreSuite):
         monkeypatch.setattr(files, "_preadv", None)
         monkeypatch.setattr(files, "_WINDOWS", os.name == "nt")
         monkeypatch.setattr(paths, "_WINDOWS", True)
-        monkeypatch.setattr(local_store, "_NOFOLLOW", 0)
+        monkeypatch.setattr(paths, "_NOFOLLOW", 0)
 
     def make_store(self, tmp_path: Path) -> LocalStore:
         return LocalStore(tmp_path)
@@ -205,7 +204,7 @@ def test_what_is_remembered_is_bounded(store: LocalStore, monkeypatch: pytest.Mo
     monkeypatch.setattr(paths, "_REMEMBERED", 10)
     for number in range(50):
         store.set(f"d{number}/e/k", b"x")
-    assert len(store._folders) <= 10
+    assert len(store._paths.folders) <= 10
     assert all(store.get(f"d{number}/e/k") == b"x" for number in range(50))
 
 
@@ -305,7 +304,7 @@ def test_links_are_refused(linked: LocalStore, key: str, monkeypatch: pytest.Mon
         with pytest.raises(InvalidKeyError, match="link") as caught:
             act(key)
         assert "follow_symlinks=True" in str(caught.value)
-    monkeypatch.setattr(local_store, "_NOFOLLOW", 0)  # as where the system cannot refuse them itself
+    monkeypatch.setattr(paths, "_NOFOLLOW", 0)  # as where the system cannot refuse them itself
     with pytest.raises(InvalidKeyError, match="link"):
         LocalStore(linked.location).get(key)
 
@@ -681,7 +680,7 @@ def test_a_value_that_is_too_long_is_not_read_to_be_changed(tmp_path: Path, monk
     assert updates.read("k", 3) is None
 
 
-@pytest.mark.skipif(not LocalStore.locking, reason="no locks here")
+@pytest.mark.skipif(not flock.AVAILABLE, reason="no locks here")
 def test_a_part_of_a_chunk_is_written_with_one_look_at_its_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""What a local store offers beyond the verbs: snapshots, updates, splicing, and files for the kernel."""
+"""The capabilities of a local store: snapshots, updates, splicing, and files for the kernel."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 from omnizarr.errors import StoreError
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned
 from omnizarr.store.contract import Buffer, Version, flat
-from omnizarr.store.local import temp_names
 from omnizarr.store.local.paths import ABSENT, is_plain
 from omnizarr.store.local.snapshot import FileSnapshot
-from omnizarr.store.local.staged import Batch
 from omnizarr.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -23,26 +21,24 @@ __all__ = ["KernelFiles", "LocalSnapshots", "LocalSplicing", "LocalUpdates"]
 
 
 class LocalSnapshots(Snapshots):
-    """A snapshot is an open file, which other writers replace and never change."""
+    """A snapshot is an open file: writers replace files and never change them."""
 
     def __init__(self, store: LocalStore) -> None:
         self._store = store
 
     def open(self, key: str) -> Snapshot | None:
         store = self._store
-        file = store._open_known(key)
+        file = store._open(key)
         if file is None:
-            file = store._open(key)
-        if file is None or file == -1:
             return None
         try:
             status = os.fstat(file)
-            if S_ISREG(status.st_mode):
-                file, kept = -1, file
-                return FileSnapshot(kept, status, lambda error: store._fail("read", key, error))
-            return None
+            if not S_ISREG(status.st_mode):
+                return None
+            kept, file = file, None
+            return FileSnapshot(kept, status, lambda error: store._paths.fail("read", key, error))
         finally:
-            if file != -1:
+            if file is not None:
                 os.close(file)
 
 
@@ -55,15 +51,15 @@ class LocalUpdates(Updates):
         self._store = store
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        return self._store._versioned(key, limit)
+        return self._store._get_versioned(key, limit)
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
         self._store.check_writable()
-        return self._store._put(key, flat(value), (version,))
+        return self._store._writer.put(key, flat(value), (version,))
 
     def erase(self, key: str, version: Version) -> bool:
         self._store.check_writable()
-        return self._store._remove(key, (version,))
+        return self._store._writer.remove(key, (version,))
 
 
 class LocalSplicing(Splicing):
@@ -80,69 +76,49 @@ class LocalSplicing(Splicing):
         if not isinstance(snapshot, FileSnapshot):
             raise StoreError(f"{store!r} splices only its own snapshots", store=repr(store), key=key)
         splice = Splice(snapshot.file, [piece if isinstance(piece, tuple) else flat(piece) for piece in pieces])
-        return store._put(key, splice, (snapshot.file_version,))
+        return store._writer.put(key, splice, (snapshot.file_version,))
 
 
 class KernelFiles(LocalFiles):
-    """Paths that the kernel opens, and temporary files that it writes."""
+    """Paths of files that the kernel opens, and of temporary files that it writes."""
 
     def __init__(self, store: LocalStore) -> None:
         self._store = store
+        self._paths = store._paths
 
     def path(self, key: str) -> tuple[str, int]:
-        store = self._store
+        paths = self._paths
         cut = key.rfind("/") + 1
-        folder = store._folders.get(key[:cut])
+        folder = paths.folders.get(key[:cut])
         if folder is None or not is_plain(key[cut:]):
-            (path,), flags = self.paths(((key, ("",)),))
-            return path, flags
-        return folder + key[cut:], store._flags
+            return self._find(key), paths.flags
+        return folder + key[cut:], paths.flags
 
     def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        store = self._store
-        found: list[str] = []
+        paths = self._paths
+        native: list[str] = []
         for start, ends in rows:
             cut = start.rfind("/") + 1
-            folder = store._folders.get(start[:cut])
-            # Digits, and chunks have nothing else there, lead to no other directory.
+            folder = paths.folders.get(start[:cut])
+            # Endings of digits, as chunk keys have them, do not lead to another directory.
             if folder is not None and _are_digits(ends) and is_plain(start[cut:] + ends[0]):
-                lead = folder + start[cut:]
-                found += [lead + end for end in ends]
-                continue
-            for end in ends:
-                key = start + end
-                try:
-                    found.append(store._find(key))
-                except OSError as error:
-                    if error.errno not in ABSENT:
-                        store._fail("read", key, error)
-                    found.append("")  # which is never there
-        return found, store._flags
+                beginning = folder + start[cut:]
+                native += [beginning + end for end in ends]
+            else:
+                native += [self._find(start + end) for end in ends]
+        return native, paths.flags
+
+    def _find(self, key: str) -> str:
+        try:
+            return self._paths.find(key)
+        except OSError as error:
+            if error.errno not in ABSENT:
+                self._paths.fail("read", key, error)
+            return ""  # no file has this path
 
     def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
-        store = self._store
-        directory = keys[0][: keys[0].rfind("/") + 1]
-        cut = len(directory)
-        names = [key[cut:] for key in keys]
-        # Only what needs no closer look; and who waits for the disk wants the files open.
-        if store._durable or not store.locking or not all(map(is_plain, names)):
-            return None
-        if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys):
-            return None
-        store.check_writable()
-        with Batch(False) as batch:
-            try:
-                batch.folder = folder = store._folders.get(directory) or store._made(keys[0], batch.made)
-                batch.staged = [(folder + temp_names.new_name(), name) for name in names]
-                became = write([temporary for temporary, _ in batch.staged])
-                batch.staged = [staged for staged, failed in zip(batch.staged, became, strict=True) if not failed]
-                if batch.staged:
-                    store._publish(batch, None)
-                elif batch.made:
-                    store._prune(batch.made[-1] + os.sep, until=batch.made[0])
-                return became
-            except OSError as error:
-                store._give_up(batch, keys[0], error)
+        self._store.check_writable()
+        return self._store._writer.put_by(keys, write)
 
 
 def _are_digits(names: Sequence[str]) -> bool:

@@ -1,5 +1,4 @@
-"""One file at a time: read all of it or a part, write it beside its place and put it there, remove it; and what is a
-link."""
+"""Operations on single files: read, write under a temporary name, rename, remove; and tests for links."""
 
 from __future__ import annotations
 
@@ -31,25 +30,25 @@ __all__ = [
 
 _WINDOWS = os.name == "nt"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_PATIENCE = 50  # times 10 ms that Windows is given to let go of a file that somebody is reading
+_RETRIES = 50  # times 10 ms, while another program on Windows reads a file that is to be replaced or removed
 
 
 def is_link(status: os.stat_result) -> bool:
-    """Whether this is a link, or a junction, its kind on Windows."""
+    """Whether this is a symbolic link or a Windows junction."""
     return S_ISLNK(status.st_mode) or _is_junction(status)
 
 
 def is_linked(entry: os.DirEntry[str]) -> bool:
-    """The same, of an entry of a directory."""
+    """Whether a directory entry is a symbolic link or a Windows junction."""
     return entry.is_symlink() or (_WINDOWS and _is_junction(entry.stat(follow_symlinks=False)))
 
 
 def _is_junction(status: os.stat_result) -> bool:
-    return bool(getattr(status, "st_reparse_tag", 0) == 0xA0000003)  # a Windows directory that is somewhere else
+    return bool(getattr(status, "st_reparse_tag", 0) == 0xA0000003)  # a Windows directory that is located elsewhere
 
 
 def make_directory(path: str) -> bool:
-    """Makes one directory; False if something is there already."""
+    """Create one directory; False if something with this name exists."""
     try:
         os.mkdir(path)
     except FileExistsError:
@@ -72,7 +71,7 @@ def read(file: int, size: int, range: ByteRange | None) -> bytes:
     data = _pread(file, length, start)
     if len(data) == length:
         return data
-    pieces = []  # one read gives 2 GiB at most, and less at the end of a file that shrank
+    pieces = []  # one read gives 2 GiB at most, and less if the file shrank
     while data:
         pieces.append(data)
         start += len(data)
@@ -82,13 +81,13 @@ def read(file: int, size: int, range: ByteRange | None) -> bytes:
 
 
 def read_into(file: int, start: int, target: memoryview) -> int:
-    """Fills `target` from an open file; how many bytes there were."""
+    """Fill `target` from an open file; returns how many bytes there were."""
     if _preadv is None:
         data = read(file, os.fstat(file).st_size, (start, len(target)))
         target[: len(data)] = data
         return len(data)
     done: int = _preadv(file, [target], start)
-    while done < len(target):  # the file ended, or it is one of those that give less at a time
+    while done < len(target):  # the file ended, or the file system gives less at a time
         count = _preadv(file, [target[done:]], start + done)
         if not count:
             break
@@ -97,11 +96,11 @@ def read_into(file: int, start: int, target: memoryview) -> int:
 
 
 def stage(folder: str, data: bytes | memoryview | Splice, unsynced: list[int] | None = None) -> str:
-    """Writes a file of another name in `folder`, and gives its path. It is added to `unsynced`, if that is given, open:
-    then nothing says yet that it is on the disk."""
+    """Write a temporary file in `folder` and return its path. With `unsynced`, the file stays open and is added to that
+    list, for a later fsync."""
     temporary = folder + temp_names.new_name()
     try:
-        file = os.open(temporary, _CREATE, 0o666)  # which Ctrl-C may follow at once
+        file = os.open(temporary, _CREATE, 0o666)  # Ctrl-C may follow at once
         try:
             if isinstance(data, (bytes, memoryview)):
                 write_all(file, data)
@@ -128,29 +127,29 @@ def write_all(file: int, data: bytes | memoryview) -> None:
 
 
 def discard(temporary: str) -> None:
-    """Removes what will not be used, if it is there."""
+    """Delete a temporary file, if it exists."""
     try:
         os.unlink(temporary)
     except OSError:
-        pass  # what went wrong before is what the caller must hear of
+        pass  # the error that led here is the one to report
 
 
 def remove(path: str) -> bool:
-    """Removes a file or a link; False if there is none."""
+    """Remove a file or a link; False if there is none."""
     try:
-        _patiently(os.unlink, path)
+        _retried(os.unlink, path)
     except FileNotFoundError:
         return False
     return True
 
 
 def replace(old: str, new: str) -> None:
-    """Gives a file another name, in the place of one that has it."""
-    _patiently(os.replace, old, new)
+    """Rename a file, replacing a file that has the new name."""
+    _retried(os.replace, old, new)
 
 
 def flush_folder(path: str) -> None:
-    """Waits until the names in a directory are on the disk, where the system can do that."""
+    """Flush the names in a directory to the disk, where the system can do that."""
     if not _WINDOWS:
         folder = os.open(path, os.O_RDONLY)
         try:
@@ -159,10 +158,10 @@ def flush_folder(path: str) -> None:
             os.close(folder)
 
 
-def _patiently(operation: Callable[..., None], *paths: str) -> None:
-    """Calls the operation again for a while where somebody who reads a file keeps others from replacing it."""
+def _retried(operation: Callable[..., None], *paths: str) -> None:
+    """Repeat the operation on Windows, where a program that reads a file keeps others from replacing it."""
     if _WINDOWS:
-        for _ in range(_PATIENCE):
+        for _ in range(_RETRIES):
             try:
                 return operation(*paths)
             except PermissionError:

@@ -1,9 +1,10 @@
-"""Locks on directories, on which all processes of a machine agree.
+"""Locks on directories that hold between all processes of a machine.
 
-They are the kernel's (`flock`), so that they end with whoever holds them, however that ends, and nothing is left in the
-data. What is locked is the directory that a key's file is in, whatever path led there: handles with different roots,
-other users and other containers that see the same directory agree. A directory is removed only by who holds it
-exclusively, or it may be gone when the lock is there: `still_there` tells.
+They are the operating system's (`flock`), so that a lock ends with its process, even if that crashes, and leaves
+nothing in the data. The locked directory is the one that holds the file of a key. Processes with different roots, users
+or containers that see the same directory therefore agree, whatever path leads there. A process removes a directory only
+while it holds the exclusive lock; a lock may therefore be granted on a directory that is gone, which `still_there`
+detects.
 """
 
 from __future__ import annotations
@@ -18,36 +19,36 @@ from typing import Self
 
 try:
     import fcntl
-except ImportError:  # Windows has no locks that a killed process leaves without a trace, and on directories none at all
+except ImportError:  # Windows cannot lock directories, nor files in a way that a killed process leaves no trace
     AVAILABLE = False
 else:
     AVAILABLE = True
 
-__all__ = ["AVAILABLE", "DirectoryLock", "Identity", "any_mine", "file_system", "identity", "is_network"]
+__all__ = ["AVAILABLE", "DirectoryLock", "Identity", "any_held", "file_system", "identity", "is_network"]
 
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 Identity = tuple[int, int]
-"""The numbers by which the system knows a directory; those of one that is gone are given to others."""
+"""The device and inode numbers of a directory. The system gives those of a removed directory to a new one."""
 
 
-class _Mine(threading.local):
-    """The directories that this thread holds, and whether it shares them: it may write there without asking itself."""
+class _Held(threading.local):
+    """The directories that this thread has locked, and whether shared: it may write there without another lock."""
 
     def __init__(self) -> None:
-        self.held: dict[Identity, bool] = {}
+        self.shared: dict[Identity, bool] = {}
 
 
-_mine = _Mine()
+_held = _Held()
 _files: set[int] = set()  # open and locked, by any thread
-_generation = 0  # of forks that led here
+_generation = 0  # the number of forks that led to this process
 
 
-def _let_go_in_child() -> None:
-    """A child closes what its parent has locked: else the lock would outlive a parent that is killed."""
-    global _mine, _generation
+def _release_in_child() -> None:
+    """Close in a forked child what its parent has locked: otherwise the lock would outlive a parent that is killed."""
+    global _held, _generation
     _generation += 1
-    _mine = _Mine()
+    _held = _Held()
     for file in _files:
         with suppress(OSError):
             os.close(file)
@@ -55,20 +56,22 @@ def _let_go_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go_in_child)
+    os.register_at_fork(after_in_child=_release_in_child)
 
 
-def any_mine() -> bool:
-    """Whether this thread holds any directory that it is known to hold."""
-    return bool(_mine.held)
+def any_held() -> bool:
+    """Whether this thread holds a lock that was taken with `known`."""
+    return bool(_held.shared)
 
 
 class DirectoryLock:
-    """A locked directory, or a file, until the block ends. If this thread holds it already, it is left as it is, but
-    for its shared side, which does not become exclusive; with `known`, what this thread does meanwhile finds it so.
+    """The lock of a directory, or of a file, until the block ends.
 
-    FileNotFoundError if there is no such directory, or no longer the one that was `seen` there; BlockingIOError if
-    somebody else holds it and one is not `patient`.
+    With `known`, this thread remembers that it holds the lock. If it holds the lock already, nothing is done; but the
+    shared side does not become exclusive.
+
+    Raises FileNotFoundError if there is no such directory, or another one than the `expected`; BlockingIOError if
+    another holder has the lock and `wait` is False.
     """
 
     __slots__ = ("_generation", "_identity", "file", "path")
@@ -78,41 +81,41 @@ class DirectoryLock:
         path: str,
         *,
         shared: bool,
-        patient: bool = True,
+        wait: bool = True,
         known: bool = False,
-        seen: Identity | None = None,
+        expected: Identity | None = None,
         flags: int = _DIRECTORY,
     ) -> None:
         self.path = path
         self._generation = _generation
         self._identity: Identity | None = None
-        # Kept in `self` at once: whatever interrupts what follows, `__del__` closes it.
+        # Kept in `self` at once, so that `__del__` closes it whatever interrupts the following.
         self.file = os.open(path, flags, 0o666)
         _files.add(self.file)
         try:
-            if seen is not None and identity(os.fstat(self.file)) != seen:
-                raise FileNotFoundError(errno.ENOENT, "it was made anew", path)
-            mine = _mine.held
-            held = mine.get(identity(os.fstat(self.file))) if mine else None
-            if held is not None:
-                if held and not shared:  # to wait for oneself would take for ever
-                    number = errno.EDEADLK if patient else errno.EAGAIN
+            if expected is not None and identity(os.fstat(self.file)) != expected:
+                raise FileNotFoundError(errno.ENOENT, "the directory was removed and created again", path)
+            locks = _held.shared
+            held_shared = locks.get(identity(os.fstat(self.file))) if locks else None
+            if held_shared is not None:
+                if held_shared and not shared:  # waiting for one's own lock would never end
+                    number = errno.EDEADLK if wait else errno.EAGAIN
                     raise OSError(number, "this thread holds the shared side of the lock", path)
                 self._close()
                 return
-            how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            fcntl.flock(self.file, how if patient else how | fcntl.LOCK_NB)
+            operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+            fcntl.flock(self.file, operation if wait else operation | fcntl.LOCK_NB)
             if known:
                 self._identity = identity(os.fstat(self.file))
-                mine[self._identity] = shared
+                locks[self._identity] = shared
         except BaseException:
             self._close()
             raise
 
     def still_there(self) -> bool:
-        """Whether the path still leads to what is locked."""
+        """Whether the path still leads to the locked directory."""
         if self.file == -1:
-            return True  # this thread holds it
+            return True  # this thread holds it by another lock object
         try:
             return identity(os.stat(self.path)) == identity(os.fstat(self.file))
         except FileNotFoundError:
@@ -129,11 +132,11 @@ class DirectoryLock:
     def _close(self) -> None:
         file, self.file = self.file, -1
         if self._identity is not None:
-            _mine.held.pop(self._identity, None)
+            _held.shared.pop(self._identity, None)
             self._identity = None
         if file != -1 and self._generation == _generation:
             _files.discard(file)
-            # Closing would do, but for a process that is being started just now and still has a copy.
+            # Closing is enough unless a process that is being started just now still has a copy of the descriptor.
             try:
                 fcntl.flock(file, fcntl.LOCK_UN)
             except OSError:
@@ -146,6 +149,7 @@ class DirectoryLock:
 
 
 def identity(status: os.stat_result) -> Identity:
+    """The identity of a file or a directory."""
     return status.st_dev, status.st_ino
 
 
@@ -155,13 +159,12 @@ _NETWORKS = frozenset(
 
 
 def is_network(kind: str) -> bool:
-    """Whether several machines may share a file system of this kind, and locks of directories hold on each of them
-    alone, or may be turned off."""
+    """Whether several machines may share a file system of this kind, so that locks may hold only within one machine."""
     return kind in _NETWORKS or kind.startswith("fuse")
 
 
 def file_system(path: str) -> str:
-    """What kind of file system a directory is on, as the system calls it; empty if it does not say."""
+    """The kind of file system that a directory is on, in the words of the system; empty if unknown."""
     try:
         return _kind(os.stat(path).st_dev)
     except OSError:
@@ -171,11 +174,11 @@ def file_system(path: str) -> str:
 @lru_cache(maxsize=64)
 def _kind(device: int) -> str:
     try:
-        wanted = f"{os.major(device)}:{os.minor(device)}"
+        numbers = f"{os.major(device)}:{os.minor(device)}"
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as mounts:
             for line in mounts:
                 before, _, after = line.partition(" - ")
-                if before.split(" ", 3)[2] == wanted:
+                if before.split(" ", 3)[2] == numbers:
                     return after.split(" ", 1)[0]
     except (OSError, AttributeError, IndexError):
         pass

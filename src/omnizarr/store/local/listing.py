@@ -1,4 +1,4 @@
-"""What lies in a local store: its keys and prefixes, without what is being written; and what dead writers left."""
+"""The keys and prefixes of a local store; a listing also removes the temporary files of crashed writers."""
 
 from __future__ import annotations
 
@@ -6,38 +6,34 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from omnizarr.store.contract import check_prefix, is_text
+from omnizarr.store.contract import is_text
 from omnizarr.store.local import files, temp_names
-from omnizarr.store.local.locking import LocalAgreement
-from omnizarr.store.local.paths import ABSENT, check_folder
+from omnizarr.store.local.locking import DirectoryLocks
+from omnizarr.store.local.paths import ABSENT, NativePaths, check_folder
 
-__all__ = ["LocalListing"]
+__all__ = ["Listing"]
 
-_Trail: TypeAlias = tuple[tuple[int, int], ...]
+_Trail: TypeAlias = tuple[tuple[int, int], ...]  # the identities of directories, from the first one down
 
 
-class LocalListing(LocalAgreement):
-    """A store in a directory, as far as it tells what it holds."""
+class Listing:
+    """Lists directories below a root. `clean` allows it to remove files of crashed writers."""
 
-    def sweep(self) -> None:
-        """Removes what writers that died left behind."""
-        self.check_writable()
-        for _ in self.list():
-            pass  # a listing does it on its way
+    def __init__(self, paths: NativePaths, locks: DirectoryLocks) -> None:
+        self._paths = paths
+        self._locks = locks
 
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._walk(check_prefix(prefix))
-
-    def _walk(self, prefix: str) -> Iterator[str]:
+    def keys(self, prefix: str, *, clean: bool) -> Iterator[str]:
+        """Every key that starts with `prefix`."""
         try:
-            top = self._enter_prefix(prefix)
+            top = self.folder(prefix)
             waiting: list[tuple[str, str, _Trail]] = [] if top is None else [(prefix, top, ())]
             while waiting:
                 prefix, folder, above = waiting.pop()
                 trail = self._trail(folder, above)
                 if trail is None:
                     continue
-                for entry in self._scan(folder):
+                for entry in self.entries(folder, clean=clean):
                     if not self._is_listed(entry):
                         continue
                     if entry.is_file():
@@ -45,58 +41,61 @@ class LocalListing(LocalAgreement):
                     elif entry.is_dir():
                         waiting.append((f"{prefix}{entry.name}/", entry.path + os.sep, trail))
         except OSError as error:
-            self._fail("list", prefix, error)
+            self._paths.fail("list", prefix, error)
 
-    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        prefix = check_prefix(prefix)
+    def children(self, prefix: str, *, clean: bool) -> tuple[Sequence[str], Sequence[str]]:
+        """The keys and the prefixes directly under `prefix`, sorted."""
         try:
-            folder = self._enter_prefix(prefix)
-            entries = [] if folder is None else [entry for entry in self._scan(folder) if self._is_listed(entry)]
+            folder = self.folder(prefix)
+            found = [] if folder is None else self.entries(folder, clean=clean)
+            entries = [entry for entry in found if self._is_listed(entry)]
             keys = [prefix + entry.name for entry in entries if entry.is_file()]
             prefixes = [f"{prefix}{entry.name}/" for entry in entries if entry.is_dir()]
         except OSError as error:
-            self._fail("list", prefix, error)
+            self._paths.fail("list", prefix, error)
         return sorted(keys), sorted(prefixes)
 
-    def _enter_prefix(self, prefix: str) -> str | None:
+    def folder(self, prefix: str) -> str | None:
+        """The native path of a prefix; None if there is no such directory."""
         check_folder(prefix)
         try:
-            return self._enter(prefix)
+            return self._paths.enter(prefix)
         except OSError as error:
             if error.errno in ABSENT:
                 return None
             raise
 
-    def _scan(self, folder: str) -> list[os.DirEntry[str]]:
-        """What lies in a directory, without what is being written; what dead writers left there is removed."""
+    def entries(self, folder: str, *, clean: bool) -> list[os.DirEntry[str]]:
+        """The entries of a directory without temporary files; none if it is gone."""
         try:
-            with os.scandir(self._bare(folder)) as found:
-                entries = list(found)
+            with os.scandir(self._paths.without_separator(folder)) as scan:
+                entries = list(scan)
         except OSError as error:
-            if error.errno in ABSENT:  # also what is too deep to be reached, which `get` calls absent too
+            if error.errno in ABSENT:  # also a path that is too long, which `get` treats as absent, too
                 return []
             raise
         temporary = [entry for entry in entries if temp_names.is_temporary(entry.name)]
         if not temporary:
             return entries
-        if not self.read_only:
+        if clean:
             for entry in temporary:
                 temp_names.sweep(entry)
             if len(temporary) == len(entries):
-                self._prune(folder)
+                self._locks.remove_empty(folder)
         return [entry for entry in entries if entry not in temporary]
 
     def _is_listed(self, entry: os.DirEntry[str]) -> bool:
         if not (entry.name.isascii() or is_text(entry.name)):
             return False  # no key has such a name
-        return not files.is_linked(entry) or (self._follow and os.path.exists(entry.path))
+        return not files.is_linked(entry) or (self._paths.follow_links and os.path.exists(entry.path))
 
     def _trail(self, folder: str, above: _Trail) -> _Trail | None:
-        """The directories that led to `folder`, and itself; None if it is one of them, which only links bring about."""
-        if not self._follow:
+        """The directories from the first one down to `folder`; None if `folder` is one of those above it, as links can
+        make it."""
+        if not self._paths.follow_links:
             return above
         try:
-            status = os.stat(self._bare(folder))
+            status = os.stat(self._paths.without_separator(folder))
         except FileNotFoundError:
             return None
         here = (status.st_dev, status.st_ino)

@@ -1,7 +1,8 @@
-"""What of a local store is about other writers: which directories are locked, and for how long."""
+"""Locks of a local store: which directories are locked, and for how long."""
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
@@ -11,185 +12,192 @@ from omnizarr.config import config
 from omnizarr.errors import StoreError, warn
 from omnizarr.store.contract import check_key
 from omnizarr.store.local import flock
-from omnizarr.store.local.paths import LocalPaths
+from omnizarr.store.local.paths import NativePaths
 from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
 
-__all__ = ["LocalAgreement"]
+__all__ = ["DirectoryLocks"]
 
-_ATTEMPTS = 100  # to lock directories that others remove at the same time; more than two are rare
+_ATTEMPTS = 100  # to lock directories that other processes remove at the same time; more than two are rare
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
 
 
-class LocalAgreement(LocalPaths):
-    """A store in a directory, as far as it agrees with others that show the same one."""
+class DirectoryLocks:
+    """Locks a key by locking its directory, for all processes of the machine; or, if not `enabled`, within the process.
 
-    locking = flock.AVAILABLE
+    `locking` is the user's choice: `True` requires locks and does not warn on network file systems, `False` takes none,
+    and `None` follows `config.locking`.
+    """
 
-    _place: str
-    """Where the root really is, whatever path leads there."""
-    _insists: bool
-    """Whether the user knows how far locks reach here."""
-    _looked: bool
-    """Whether it was looked how far they do."""
-
-    def _begin(self, locking: bool | None) -> None:
-        """Takes locks, or none, as the user says, or else the settings."""
-        self._insists = locking is True
-        self._looked = False
-        if locking is not None:
-            self._locks(locking)
-        elif not config.locking:
-            self._locks(False)
-
-    def _agree_as(self, other: LocalAgreement) -> None:
-        self._insists = other._insists
-        self._locks(other.locking)
-
-    def _locks(self, locking: bool) -> None:
+    def __init__(self, paths: NativePaths, locking: bool | None) -> None:
+        self._paths = paths
+        self._required = locking is True
+        self._file_system_checked = False
         if locking and not flock.AVAILABLE:
-            raise StoreError(f"{self!r}: this system has no locks that processes share", store=repr(self))
-        self.locking = locking
+            raise StoreError(f"{paths.label}: this system has no locks that processes share", store=paths.label)
+        self.enabled = flock.AVAILABLE if locking is None and config.locking else bool(locking)
 
-    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        if self.locking:
-            return self._locked(list(keys), shared)
-        # By where files really are: one of them may be reached through several roots.
-        return process_lock(self._place, keys)
+    def at(self, paths: NativePaths) -> DirectoryLocks:
+        """Locks with the same choice for another root."""
+        other = copy.copy(self)
+        other._paths = paths
+        other._file_system_checked = False
+        return other
+
+    # -- for the users of the store
+
+    def lock(self, keys: Iterable[str], shared: bool) -> AbstractContextManager[None]:
+        if self.enabled:
+            return self._lock_directories(list(keys), shared)
+        # By the real path of the root, because one file may be reached through several roots.
+        return process_lock(self._paths.real_root, keys)
 
     @contextmanager
-    def _locked(self, keys: list[str], shared: bool) -> Iterator[None]:
-        """Locks the directories of the keys; missing ones are made, and removed if nothing comes into them."""
+    def _lock_directories(self, keys: list[str], shared: bool) -> Iterator[None]:
+        """Lock the directories of the keys; create missing ones, and remove those that stay empty."""
         for key in keys:
             check_key(key)
         directories = {key[: key.rfind("/") + 1] for key in keys}
-        made: list[str] = []
+        created: list[str] = []
         try:
             for _ in range(_ATTEMPTS):
                 with ExitStack() as stack:
-                    if self._lock_each(directories, shared, made, stack):
+                    if self._lock_each(directories, shared, created, stack):
                         yield
                         return
-            raise StoreError(f"{self!r} removes directories again and again", store=repr(self), key=keys[0])
+            label = self._paths.label
+            raise StoreError(
+                f"gave up locking `{keys[0]}` in {label} after {_ATTEMPTS} attempts: other processes keep removing its "
+                "directory",
+                store=label,
+                key=keys[0],
+            )
         finally:
-            for path in reversed(made):
-                self._prune(path + os.sep, until=path)
+            for path in reversed(created):
+                self.remove_empty(path + os.sep, until=path)
 
-    def _lock_each(self, directories: Collection[str], shared: bool, made: list[str], stack: ExitStack) -> bool:
-        """Locks all of them, or says that one is gone again. Everybody does it in the same order, that of the
-        directories' numbers, whichever paths lead there."""
+    def _lock_each(self, directories: Collection[str], shared: bool, created: list[str], stack: ExitStack) -> bool:
+        """Lock all of them; False if one was removed meanwhile. Every process locks in the order of the directories'
+        identities, whichever paths lead there."""
+        paths = self._paths
         try:
-            os.makedirs(self._root, exist_ok=True)
+            os.makedirs(paths.root, exist_ok=True)
             folders = {}
             for directory in directories:
-                folder = self._enter(directory, made)
+                folder = paths.enter(directory, created)
                 folders[flock.identity(os.stat(folder))] = folder
-            for seen, folder in sorted(folders.items()):
-                # One that was made anew has another number. Whoever waits for it waits out of order, and perhaps for
-                # somebody who waits for him; so it must be noticed before.
-                held = stack.enter_context(self._guard(folder, shared=shared, known=True, seen=seen))
+            for identity, folder in sorted(folders.items()):
+                # Locking a re-created directory, which has another identity, breaks the lock order and can deadlock;
+                # `expected` detects it first.
+                held = stack.enter_context(self.directory(folder, shared=shared, known=True, expected=identity))
                 if held is not None and not held.still_there():
-                    self._folders = {"": self._top}
+                    paths.forget_all()
                     return False
         except FileNotFoundError:
-            self._folders = {"": self._top}
+            paths.forget_all()
             return False
         except OSError as error:
-            self._fail("lock", min(directories), error)
+            paths.fail("lock", min(directories), error)
         return True
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
-        if not self.locking:
-            return process_task_lock(f"{self._place}\0{key}")
-        self.check_writable()
-        return self._turn(key)
+        if not self.enabled:
+            return process_task_lock(f"{self._paths.real_root}\0{key}")
+        return self._task_lock_file(key)
 
     @contextmanager
-    def _turn(self, key: str) -> Iterator[TaskLock]:
-        from omnizarr.store.local.task_lock import task_lock_file  # only for who changes shapes
+    def _task_lock_file(self, key: str) -> Iterator[TaskLock]:
+        from omnizarr.store.local.task_lock import task_lock_file  # lazy import: only for changes of shape
 
-        self._look_at_locks()
+        self._check_file_system()
         with ExitStack() as stack:
             try:
-                path = self._find(key)
+                path = self._paths.find(key)
                 cut = path.rfind(os.sep) + 1
                 task_lock = stack.enter_context(task_lock_file(path[:cut], path[cut:]))
             except OSError as error:
-                self._fail("lock", key, error)
+                self._paths.fail("lock", key, error)
             yield task_lock
 
-    def _guard(
+    # -- for writers
+
+    def directory(
         self,
         folder: str,
         *,
         shared: bool,
-        patient: bool = True,
+        wait: bool = True,
         known: bool = False,
-        seen: flock.Identity | None = None,
+        expected: flock.Identity | None = None,
     ) -> AbstractContextManager[flock.DirectoryLock | None]:
-        """The lock of a directory; nothing, where there are none."""
-        if not self.locking:
+        """The lock of a directory; None inside the block where there are no locks."""
+        if not self.enabled:
             return nullcontext()
-        if not (shared or self._looked):
-            self._look_at_locks()
+        if not (shared or self._file_system_checked):
+            self._check_file_system()
+        label = self._paths.label
         try:
-            return flock.DirectoryLock(self._bare(folder), shared=shared, patient=patient, known=known, seen=seen)
+            path = self._paths.without_separator(folder)
+            return flock.DirectoryLock(path, shared=shared, wait=wait, known=known, expected=expected)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
-            if self._insists:
+            if self._required:
                 raise StoreError(
-                    f"{self!r} cannot be locked: {error.strerror}",
+                    f"{label} cannot be locked: {error.strerror}",
                     hint="`LocalStore(root, locking=False)` takes no locks",
-                    store=repr(self),
+                    store=label,
                 ) from error
-            self._locks(False)
+            self.enabled = False
             warn(
-                f"{self!r} is on a file system without locks: processes that write parts of the same chunk at once may "
+                f"{label} is on a file system without locks: processes that write parts of the same chunk at once may "
                 "undo each other's changes (`LocalStore(root, locking=False)` says that they do not)"
             )
             return nullcontext()
 
-    def _locks_at_once(self, *, exclusive: bool) -> bool:
-        """Whether a lock can be had, or not, without anything else to be done: this thread has none."""
-        if exclusive and not self._looked:
-            self._look_at_locks()
-        return self.locking and not flock.any_mine()
+    def kernel_may_lock(self, *, exclusive: bool) -> bool:
+        """Whether the kernel may take the lock of a directory itself: locks are in use, and this thread holds none."""
+        if exclusive and not self._file_system_checked:
+            self._check_file_system()
+        return self.enabled and not flock.any_held()
 
     @contextmanager
-    def _sure(self, folder: str, *, shared: bool, patient: bool = True) -> Iterator[None]:
-        """The lock of the directory that the path leads to while it is held: whoever had it before may have removed it,
-        and somebody else made another one, which others lock. What is staged in a directory makes sure of that, too.
-        FileNotFoundError if there is none."""
+    def current_directory(self, folder: str, *, shared: bool, wait: bool = True) -> Iterator[None]:
+        """The lock of the directory that `folder` names while the lock is held.
+
+        The last holder may have removed the directory, and another process created a new one, which others lock. (A
+        temporary file in a directory keeps it from being removed, too.) FileNotFoundError if there is no directory.
+        """
         while True:
-            with self._guard(folder, shared=shared, patient=patient) as held:
+            with self.directory(folder, shared=shared, wait=wait) as held:
                 if held is None or held.still_there():
                     yield
                     return
 
-    def _prune(self, folder: str, until: str = "") -> None:
-        """Removes a directory and those above it, as far as they are empty and below the root, and no shorter than
+    def remove_empty(self, folder: str, until: str = "") -> None:
+        """Remove a directory and those above it, as long as they are empty, below the root, and not shorter than
         `until`."""
-        while len(folder) > max(len(self._top), len(until)):
+        paths = self._paths
+        while len(folder) > max(len(paths.top), len(until)):
             try:
-                # Whoever has locked it, to put something into it, must not lose it.
-                with self._sure(folder, shared=False, patient=False):
-                    os.rmdir(self._bare(folder))
+                # A process that has locked the directory is about to write into it.
+                with self.current_directory(folder, shared=False, wait=False):
+                    os.rmdir(paths.without_separator(folder))
             except FileNotFoundError:
-                pass  # somebody else removed it, and may have stopped here
+                pass  # another process removed it, and may have stopped here
             except OSError:
                 return  # not empty, or in use
-            self._folders.pop(folder[len(self._top) :].replace(os.sep, "/"), None)
+            paths.folders.pop(folder[len(paths.top) :].replace(os.sep, "/"), None)
             folder = folder[: folder.rfind(os.sep, 0, -1) + 1]
 
-    def _look_at_locks(self) -> None:
-        """Says once if locks will not hold for everybody."""
-        if self._insists or self._looked:
+    def _check_file_system(self) -> None:
+        """Warn once if locks do not hold between machines."""
+        if self._required or self._file_system_checked:
             return
-        self._looked = True
-        kind = flock.file_system(self._root)
+        self._file_system_checked = True
+        kind = flock.file_system(self._paths.root)
         if flock.is_network(kind):
             warn(
-                f"{self!r} is on `{kind}`, where locks keep the processes of one machine apart: other machines that "
-                "write parts of the same chunk at once may undo changes (`LocalStore(root, locking=True)` says that "
-                "none do)"
+                f"{self._paths.label} is on `{kind}`, where locks keep the processes of one machine apart: other "
+                "machines that write parts of the same chunk at once may undo changes (`LocalStore(root, "
+                "locking=True)` says that none do)"
             )

@@ -1,30 +1,32 @@
-"""Keys as files below a directory: from keys to paths, and what is remembered of the way.
+"""From keys to native paths below a root directory.
 
-Nothing here leaves the root: links below it are refused or skipped unless they are asked for.
+No path leaves the root: links below it are refused or skipped unless the store follows links.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path, PurePath
 from stat import S_ISDIR
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from omnizarr.errors import InvalidKeyError, LocationError, StoreError
-from omnizarr.store.address.file_urls import check_native, key_to_path, path_to_url
-from omnizarr.store.contract import Store, check_key
+from omnizarr.store.address.file_urls import check_native
+from omnizarr.store.contract import check_key, is_text
 from omnizarr.store.local import files
 
-__all__ = ["ABSENT", "LocalPaths", "absolute", "check_folder", "check_name", "is_plain"]
+__all__ = ["ABSENT", "NativePaths", "absolute", "check_folder", "check_name", "is_plain"]
 
 _WINDOWS = os.name == "nt"
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+# O_NONBLOCK: opening a pipe must not wait for its other end.
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _REMEMBERED = 16_384  # directories; a few megabytes at most, and enough for the chunks of one read
 
 _HINTS = {
     errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the quota of this user is used up",
+    errno.EDQUOT: "the disk quota of this user is used up",
     errno.EACCES: "check the permissions of the file and of the directories above it",
     errno.EPERM: "check the permissions of the file and of the directories above it",
     errno.EROFS: "the file system is mounted for reading only",
@@ -35,91 +37,115 @@ _HINTS = {
 }
 
 
-class LocalPaths(Store):
-    """A store in a directory, as far as it knows where its files are."""
+class NativePaths:
+    """The native paths of keys, and which directories are known to exist.
 
-    _root: str
-    _top: str
-    """The root, with a separator at its end."""
-    _follow: bool
-    _flags: int
-    """To open files with."""
-    _folders: dict[str, str]
-    """Prefixes whose every step was seen to be a directory and no link, and their native paths. That one has gone
-    meanwhile shows when a file in it is opened."""
+    Reading a key in a known directory costs one open, one fstat, one read and one close.
+    """
 
-    @property
-    def location(self) -> str:
-        return self._root
+    def __init__(self, root: str, *, follow_links: bool, label: str) -> None:
+        self.root = root
+        self.real_root = os.path.realpath(root)
+        """The same for all paths that lead to the root."""
+        self.top = root if root.endswith(os.sep) else root + os.sep
+        self.follow_links = follow_links
+        self.label = label
+        """The store in error messages."""
+        self.flags = _READ if follow_links else _READ | _NOFOLLOW
+        """For `os.open`, to read a file."""
+        self.refuses_links = follow_links or bool(_NOFOLLOW)
+        """Whether `os.open` with `flags` refuses a link itself, or none needs to be refused."""
+        self.for_kernel = bool(_NOFOLLOW) and is_text(root)
+        """Whether the kernel can open the files: it relies on O_NOFOLLOW and cannot open a path that is no UTF-8."""
+        self.folders = {"": self.top}
+        """Prefixes whose every part was a directory and no link when it was checked, and their native paths. If a
+        directory is removed, opening a file in it fails."""
 
-    @property
-    def url(self) -> str:
-        """The root as a `file:` URL (R117)."""
-        return path_to_url(PurePath(self._root))
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "folders": {"": self.top}}
 
-    def path(self, key: str) -> Path:
-        """The file that holds `key`, or would."""
-        return key_to_path(key, Path(self._root))
-
-    def _find(self, key: str) -> str:
-        """The native path of `key`, every step but the last seen to be a directory."""
+    def find(self, key: str) -> str:
+        """The native path of `key`, after a check that every part but the last is a directory."""
         cut = key.rfind("/") + 1
-        folder = self._folders.get(key[:cut])
+        folder = self.folders.get(key[:cut])
         if folder is None or not is_plain(key[cut:]):
             check_name(key)
-            folder = self._enter(key[:cut])
+            folder = self.enter(key[:cut])
         return folder + key[cut:]
 
-    def _enter(self, directory: str, made: list[str] | None = None) -> str:
-        """The native path of a checked prefix, after a look at each step that is not known. With `made`, a list, steps
-        that are missing are made and added to it."""
+    def enter(self, directory: str, created: list[str] | None = None) -> str:
+        """The native path of a valid prefix, after a check of each part that is not known.
+
+        With `created`, missing directories are created and added to that list.
+        """
         end = len(directory)
-        while (folder := self._folders.get(directory[:end])) is None:
+        while (folder := self.folders.get(directory[:end])) is None:
             end = directory.rfind("/", 0, end - 1) + 1
         while end < len(directory):
             start, end = end, directory.find("/", end) + 1
             path = folder + directory[start : end - 1]
-            if made is not None and files.make_directory(path):
-                made.append(path)
+            if created is not None and files.make_directory(path):
+                created.append(path)
             else:
-                status = os.stat(path, follow_symlinks=self._follow)
+                status = os.stat(path, follow_symlinks=self.follow_links)
                 if files.is_link(status):
-                    self._refuse(directory, path)
+                    self.refuse_link(directory, path)
                 if not S_ISDIR(status.st_mode):
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
             folder = path + os.sep
-            if len(self._folders) >= _REMEMBERED:
-                self._folders = {"": self._top}
-            self._folders[directory[:end]] = folder
+            if len(self.folders) >= _REMEMBERED:
+                self.forget_all()
+            self.folders[directory[:end]] = folder
         return folder
 
-    def _bare(self, folder: str) -> str:
-        """The path without the separator at its end, with which it may just be too long for the system."""
-        return folder[:-1] if len(folder) > len(self._top) else folder
+    def enter_or_create(self, key: str, created: list[str]) -> str:
+        """The native path of the directory of `key`; missing directories are created, the root included."""
+        check_name(key)
+        directory = key[: key.rfind("/") + 1]
+        try:
+            return self.enter(directory, created)
+        except FileNotFoundError:
+            self.create_root(directory)
+            return self.enter(directory, created)
 
-    def _forget(self, directory: str) -> None:
+    def create_root(self, directory: str) -> None:
+        """Create the root directory, and forget that `directory` was there."""
+        self.forget(directory)
+        os.makedirs(self.root, exist_ok=True)
+
+    def without_separator(self, folder: str) -> str:
+        """The path without the separator at its end, which may just make it too long for the system."""
+        return folder[:-1] if len(folder) > len(self.top) else folder
+
+    def forget(self, directory: str) -> None:
+        """Forget a prefix and all above it."""
         while directory:
-            self._folders.pop(directory, None)
+            self.folders.pop(directory, None)
             directory = directory[: directory.rfind("/", 0, -1) + 1]
 
-    def _refuse(self, key: str, path: str) -> NoReturn:
+    def forget_all(self) -> None:
+        """Forget all prefixes."""
+        self.folders = {"": self.top}
+
+    def refuse_link(self, key: str, path: str) -> NoReturn:
         raise InvalidKeyError(
-            f"`{key}` leads through a link in {self!r} ({path})",
+            f"`{key}` leads through a link in {self.label} ({path})",
             hint="a link may lead out of the store; `LocalStore(root, follow_symlinks=True)` follows it",
-            store=repr(self),
+            store=self.label,
             key=key,
             path=path,
         )
 
-    def _fail(self, action: str, key: str, error: OSError) -> NoReturn:
+    def fail(self, action: str, key: str, error: OSError) -> NoReturn:
+        """Raise `error` as a StoreError that names the key."""
         if isinstance(error, StoreError):
             raise error
         number = error.errno
-        path = self._top + key.replace("/", os.sep)
+        path = self.top + key.replace("/", os.sep)
         failure = StoreError(
-            f"cannot {action} `{key}` in {self!r}: {error.strerror or error} ({path})",
+            f"cannot {action} `{key}` in {self.label}: {error.strerror or error} ({path})",
             hint=None if number is None else _HINTS.get(number),
-            store=repr(self),
+            store=self.label,
             key=key,
             path=path,
             errno=number,
@@ -129,6 +155,7 @@ class LocalPaths(Store):
 
 
 def absolute(root: str | os.PathLike[str]) -> str:
+    """The absolute path of a root directory that a user gives."""
     given: object = os.fspath(root)
     if not isinstance(given, str) or not given or "\0" in given:
         raise LocationError(f"{root!r} is not a directory's path", location=root)
@@ -143,16 +170,16 @@ def absolute(root: str | os.PathLike[str]) -> str:
 
 
 def check_name(key: str) -> None:
-    """Refuses what is no key, or cannot be the name of a file here."""
+    """Refuse what is no key, or cannot be the name of a file on this system."""
     check_key(key)
     check_native(key, windows=_WINDOWS)
 
 
 def check_folder(prefix: str) -> None:
-    """Refuses a prefix that cannot be the name of a directory here."""
+    """Refuse a prefix that cannot be the name of a directory on this system."""
     check_native(prefix[:-1], windows=_WINDOWS)
 
 
 def is_plain(name: str) -> bool:
-    """Whether the last step of a key needs no closer look."""
+    """Whether the last part of a key is a file name that needs no further check."""
     return name[:1] not in ("", ".") and name.isascii() and "\0" not in name and not _WINDOWS

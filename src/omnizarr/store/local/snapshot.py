@@ -13,13 +13,13 @@ from omnizarr.store.snapshot import Snapshot
 
 __all__ = ["FileSnapshot", "FileVersion"]
 
-_SETTLED = 100_000_000  # nanoseconds after which a change cannot fall into the same tick of the clock that dates files
-_SECOND = 1_000_000_000  # where dates are whole seconds, the clock ticks every second, or every other one
+_SETTLED = 100_000_000  # nanoseconds after which a change cannot fall into the same tick of the file system's clock
+_SECOND = 1_000_000_000  # where times are whole seconds, the clock ticks every one or two seconds
 
 
 class FileSnapshot(Snapshot):
-    """An open file, which others replace and never change. Its number and its dates tell it from others, unless it was
-    made a moment ago."""
+    """An open file, which writers replace and never change. Its inode and its times identify its state, unless it was
+    written a moment ago."""
 
     def __init__(self, file: int, status: os.stat_result, fail: Callable[[OSError], NoReturn]) -> None:
         self._file = file
@@ -30,10 +30,10 @@ class FileSnapshot(Snapshot):
     @property
     def version(self) -> object:
         status = self._status
-        dates = (status.st_mtime_ns, status.st_ctime_ns)
-        tick = 0 if any(date % _SECOND for date in dates) else 2 * _SECOND
-        settled = time.time_ns() - max(dates) > _SETTLED + tick
-        return (status.st_dev, status.st_ino, status.st_size, *dates) if settled else None
+        times = (status.st_mtime_ns, status.st_ctime_ns)
+        tick = 0 if any(stamp % _SECOND for stamp in times) else 2 * _SECOND
+        is_settled = time.time_ns() - max(times) > _SETTLED + tick
+        return (status.st_dev, status.st_ino, status.st_size, *times) if is_settled else None
 
     def get(self, range: ByteRange) -> Buffer:
         try:
@@ -48,7 +48,7 @@ class FileSnapshot(Snapshot):
 
     @property
     def file_version(self) -> FileVersion:
-        """What tells, for as long as it is held, whether the file is still in its place."""
+        """The version for an update while this snapshot is open."""
         return FileVersion(-1, self._status)
 
     def get_into(self, start: int, target: memoryview) -> int:
@@ -62,19 +62,19 @@ class FileSnapshot(Snapshot):
 
 
 class FileVersion:
-    """A file as it was when it was opened. It is kept open: files are replaced and never changed, and while one is open
-    its number is given to no other, so that the number alone tells whether it is still in its place. The size and the
-    date tell of other programs that do change files."""
+    """The version of a file. It keeps the file open: while a file is open, the system gives its inode to no other file,
+    so that the inode tells whether the file was replaced. The size and the time detect programs that change files in
+    place."""
 
     __slots__ = ("_file", "state")
 
     def __init__(self, file: int, status: os.stat_result) -> None:
         self._file = file
         self.state = _state(status)
-        """What tells it: the numbers of device and file, the size, and the date in nanoseconds."""
+        """Device, inode, size, and modification time in nanoseconds."""
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Whether that is the same state of the same file."""
+        """Whether `status` is of the same state of the same file."""
         return self.state == _state(status)
 
     def __eq__(self, other: object) -> bool:

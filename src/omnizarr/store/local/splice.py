@@ -12,9 +12,9 @@ from omnizarr.store.local.files import write_all
 __all__ = ["Part", "Splice"]
 
 Part: TypeAlias = tuple[int, int]
-"""Where bytes of the old value start, and how many there are."""
+"""Start and length of a part of the old value."""
 
-_COPIED = 2**20  # bytes that are copied at once where the system does not do it by itself
+_STEP = 2**20  # bytes that Python copies at a time where the system cannot copy between files
 _UNABLE = frozenset(
     {errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM, errno.EBADF}
 )
@@ -48,14 +48,14 @@ def _copy(source: int, file: int, start: int, length: int) -> None:
                 able = False
                 continue
         else:
-            os.lseek(source, start, os.SEEK_SET)  # nobody else uses its position
-            data = os.read(source, min(length, _COPIED))
+            os.lseek(source, start, os.SEEK_SET)  # nothing else uses its position
+            data = os.read(source, min(length, _STEP))
             write_all(file, data)
             done = len(data)
-        if not done and able:  # some systems say so of files that they cannot copy
+        if not done and able:  # some systems answer 0 for files that they cannot copy
             able = False
             continue
         if not done:
-            raise OSError(errno.EIO, "the file that parts are copied from ended before them")
+            raise OSError(errno.EIO, "the old file is shorter than the parts to copy")
         start += done
         length -= done

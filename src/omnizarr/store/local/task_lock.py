@@ -1,7 +1,7 @@
-"""One's turn at a task that takes many writes, such as adding to an array, among the processes that share a directory.
+"""The task lock of a local store: a locked file beside the document that the task is about.
 
-A file beside the document that the task is about is locked for as long as the turn takes, and removed when it ends. Its
-name shows in no listing. If it is found with a mark in it, somebody died at their task and left it half done.
+The file is removed when the task ends, and no listing shows it. A non-empty file means that the previous holder crashed
+midway.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class _TaskLockFile(TaskLock):
 
 @contextmanager
 def task_lock_file(folder: str, name: str) -> Iterator[TaskLock]:
-    """One's turn at what `name`, a file in `folder`, is about."""
+    """The lock of the task about the file `name` in `folder`."""
     path = folder + task_lock_name(name)
     while True:
         with DirectoryLock(path, shared=False, flags=_OPEN) as held:
             if not held.still_there():
-                continue  # whoever had the turn before removed it; the next one waits at another
+                continue  # the previous holder removed the file; the next one locks a new file
             task_lock = _TaskLockFile(held.file)
             try:
                 yield task_lock

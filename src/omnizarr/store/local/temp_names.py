@@ -1,5 +1,4 @@
-"""Names of files that are no values: those that are being written, and those that mark somebody's turn; and the removal
-of what the dead left behind."""
+"""Names of temporary files and task lock files, and cleanup after crashed writers."""
 
 from __future__ import annotations
 
@@ -13,22 +12,22 @@ __all__ = ["is_temporary", "new_name", "sweep", "task_lock_name"]
 
 _TEMPORARY = re.compile(r"\.omnizarr-([0-9a-f]+)-([0-9]+)-[0-9]+\.tmp")
 _STALE = 86_400  # seconds; no write takes a day, and no two clocks that share a file system differ by that much
-_TURN = ".turn"
-_numbers = count(time.time_ns())  # so that who gets a dead writer's process id does not meet its files
+_TASK_LOCK = ".turn"
+_numbers = count(time.time_ns())  # a writer that gets the process id of a crashed one must not meet its files
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file of this name is no value: it is being written, or marks a turn; or it was and did."""
-    return name.startswith(".omnizarr-") and (_TEMPORARY.fullmatch(name) is not None or name.endswith(_TURN))
+    """Whether a file of this name is no value: a temporary file, or a task lock."""
+    return name.startswith(".omnizarr-") and (_TEMPORARY.fullmatch(name) is not None or name.endswith(_TASK_LOCK))
 
 
 def task_lock_name(name: str) -> str:
-    """The name of the file that marks somebody's turn at what the file `name` is about."""
-    return f".omnizarr-{name}{_TURN}"
+    """The name of the task lock file beside the file `name`."""
+    return f".omnizarr-{name}{_TASK_LOCK}"
 
 
 def new_name() -> str:
-    """A name for the next file to be written; it says who writes it."""
+    """A name for the next temporary file; it contains the host and the process that write it."""
     return f"{_writer()}{next(_numbers)}.tmp"
 
 
@@ -42,20 +41,20 @@ if hasattr(os, "register_at_fork"):
 
 
 def sweep(entry: os.DirEntry[str]) -> None:
-    """Removes the file if nobody is writing it any more."""
+    """Remove a temporary file if its writer does not exist any more."""
     try:
         if _is_abandoned(entry):
             os.unlink(entry.path)
     except OSError:
-        pass  # somebody else swept it, or only its owner may
+        pass  # another process removed it, or only its owner may
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    found = _TEMPORARY.fullmatch(entry.name)
-    if found is None:  # a turn, at what does not exist any more; else whoever has the next one must learn of it
-        about = entry.name.removeprefix(".omnizarr-").removesuffix(_TURN)
+    match = _TEMPORARY.fullmatch(entry.name)
+    if match is None:  # a task lock: the next holder must see its mark, unless the file that it is about is gone
+        about = entry.name.removeprefix(".omnizarr-").removesuffix(_TASK_LOCK)
         return not os.path.lexists(entry.path[: -len(entry.name)] + about)
-    if found[1] == _host() and not _is_alive(int(found[2])):
+    if match[1] == _host() and not _is_alive(int(match[2])):
         return True
     return _is_old(entry)
 
@@ -66,7 +65,7 @@ def _is_old(entry: os.DirEntry[str]) -> bool:
 
 def _is_alive(process: int) -> bool:
     if os.name == "nt":
-        return True  # os.kill is not harmless there, so that age alone decides
+        return True  # `os.kill` is not harmless there, so that age alone decides
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -74,16 +73,15 @@ def _is_alive(process: int) -> bool:
     except OverflowError:
         return False  # no process has such a number
     except OSError:
-        return True  # it is another user's
+        return True  # it belongs to another user
     return True
 
 
 @cache
 def _host() -> str:
-    """A token of the world in which a process id means something: this boot of this machine, and on Linux this
-    namespace of process ids, which containers of one machine do not share. The clones of one image, which may well
-    share a file system, have the same host name and differ in this."""
-    from hashlib import blake2b  # here, because most programs never write
+    """A token for the scope of process ids: this boot of this machine, and on Linux this PID namespace, which the
+    containers of one machine do not share. Clones of one machine image have the same host name and differ in this."""
+    from hashlib import blake2b  # lazy import: only for writers
 
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
