@@ -79,20 +79,21 @@ def test_somebody_who_was_quicker_is_not_undone(tmp_path: Path, monkeypatch: pyt
     z = large(tmp_path / "z")
     a = z[...]
     splice = LocalSplicing.splice
-    meanwhile = [7, 8]
+    others = []
+    for number in (7, 8):
+        a[number, 0, 0] = number
+        large(tmp_path / str(number), data=a)
+        others.append(tmp_path / str(number) / "c" / "0" / "0" / "0")
 
     def late(store: LocalSplicing, *arguments: Any) -> bool:
-        if meanwhile:
-            number = meanwhile.pop()
-            a[number, 0, 0] = number
-            large(tmp_path / "other", data=a, overwrite=True)
-            os.replace(tmp_path / "other" / "c" / "0" / "0" / "0", tmp_path / "z" / "c" / "0" / "0" / "0")
+        if others:
+            os.replace(others.pop(0), tmp_path / "z" / "c" / "0" / "0" / "0")
         return splice(store, *arguments)
 
     monkeypatch.setattr(LocalSplicing, "splice", late)
     z[0, 0, 0] = 6
     a[0, 0, 0] = 6
-    assert not meanwhile
+    assert not others
     np.testing.assert_array_equal(z[...], a)
 
 
