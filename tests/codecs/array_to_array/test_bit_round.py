@@ -86,7 +86,7 @@ def test_R127_no_nan_becomes_a_number(bits: int, keepbits: int) -> None:
 
 @given(arrays.arrays("f4", 30, elements=st.floats(-(2.0**100), 2.0**100, width=32)), st.integers(1, 22))
 def test_R127_relative_error_of_floats_is_bounded(array: npt.NDArray[Any], keepbits: int) -> None:
-    array[np.abs(array) < np.finfo("f4").tiny] = 0  # those have fewer bits to keep
+    array[np.abs(array) < np.finfo("f4").tiny] = 0  # subnormal numbers have fewer digits
     found = bind(BitRound(keepbits), array).encode(array)
     error = np.abs(found.astype("f8") - array.astype("f8"))
     assert (error <= np.abs(array.astype("f8")) * 2.0 ** -(keepbits + 1)).all()
@@ -123,7 +123,7 @@ def test_R127_complex_numbers_of_small_floats(name: str) -> None:
 
 
 def oracle(value: int, keepbits: int, bits: int, *, signed: bool) -> int:
-    """One integer, by the words of the registry."""
+    """The result for one integer, by the text of the registry."""
     pattern = value & ((1 << bits) - 1)
     drop = pattern.bit_length() - keepbits
     if drop <= 0:
@@ -140,7 +140,7 @@ def oracle(value: int, keepbits: int, bits: int, *, signed: bool) -> int:
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
 @given(data=st.data(), keepbits=st.integers(1, 65))
-def test_R127_integers_keep_bits_from_the_first_that_is_set(dtype: str, data: st.DataObject, keepbits: int) -> None:
+def test_R127_integers_keep_bits_from_the_first_set_bit(dtype: str, data: st.DataObject, keepbits: int) -> None:
     array = data.draw(arrays.arrays(dtype, 40))
     info = np.iinfo(dtype)
     array[:4] = [info.min, info.max, 0, info.max - 1]
@@ -182,12 +182,12 @@ def test_R127_keepbits_is_required_and_nothing_else_allowed() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["?", "S3", "V2", "U2", [("a", "i4")]])
-def test_R127_types_that_have_no_such_bits_are_refused(dtype: Any) -> None:
+def test_R127_types_without_such_bits_are_rejected(dtype: Any) -> None:
     assert paths_of(bind_problems(BitRound(3), np.zeros(4, dtype))) == [""]
 
 
 @pytest.mark.parametrize("name", ["int4", "float8_e5m2", "float4_e2m1fn"])
-def test_R127_types_that_are_not_in_the_registrys_list_are_refused(name: str) -> None:
+def test_R127_types_outside_the_registrys_list_are_rejected(name: str) -> None:
     library = pytest.importorskip("ml_dtypes")
     assert paths_of(bind_problems(BitRound(3), np.zeros(4, getattr(library, name)))) == [""]
 
@@ -204,7 +204,7 @@ def test_R83_the_fill_value_is_rounded() -> None:
     assert bind(BitRound(1), spec_of(np.zeros(4, "f4"), 0.1)).encoded.fill == np.float32(0.09375)
 
 
-def test_A37_shards_behind_it_know_the_rounded_fill_value() -> None:
+def test_A37_a_sharding_codec_after_it_uses_the_rounded_fill_value() -> None:
     store = omnizarr.MemoryStore()
     array = omnizarr.create_array(
         store,
@@ -222,19 +222,19 @@ def test_A37_shards_behind_it_know_the_rounded_fill_value() -> None:
     assert omnizarr.open_array(store)[...].tolist() == [1, 2, 3, 96, 224, 224, 224, 224]
 
 
-# -- other names
+# -- aliases
 
 
 @pytest.mark.parametrize(
     "name", ["https://codec.zarrs.dev/array_to_array/bitround", "https://codec.zarrs.dev/array_to_bytes/bitround"]
 )
-def test_R127_addresses_that_zarrs_wrote_are_read(name: str) -> None:
+def test_R127_urls_of_zarrs_are_accepted_as_names(name: str) -> None:
     assert parse_valid(name, keepbits=3) == BitRound(3)
 
 
 @pytest.mark.parametrize("data_type", ["float32", "uint8", "int16", "complex64"])
-def test_R127_the_name_of_numcodecs_is_read(tmp_path: Path, data_type: str) -> None:
-    """zarrs wrote it for integers, too, before the codec was registered."""
+def test_R127_the_numcodecs_name_is_accepted(tmp_path: Path, data_type: str) -> None:
+    """Before the codec was registered, zarrs wrote it for integers too."""
     data = np.arange(8).astype(data_type)
     made = omnizarr.create_array(tmp_path, data=data, filters=[BitRound(52)], compressors=None)
     document = (tmp_path / "zarr.json").read_text()
@@ -245,7 +245,7 @@ def test_R127_the_name_of_numcodecs_is_read(tmp_path: Path, data_type: str) -> N
     assert found[...].tobytes() == bind(BitRound(2), data).encode(data).tobytes()
 
 
-def test_R127_the_name_of_numcodecs_is_kept_where_it_is() -> None:
+def test_R127_the_numcodecs_name_is_kept_in_documents() -> None:
     found = parse_valid("numcodecs.bitround", keepbits=0)
     assert isinstance(found, NumcodecsBitRound)
     assert found.to_json() == {"name": "numcodecs.bitround", "configuration": {"keepbits": 0}}

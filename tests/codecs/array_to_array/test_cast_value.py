@@ -39,7 +39,7 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def one(name: str) -> npt.NDArray[Any]:
-    """A number that all types have."""
+    """The number 1, which all types can represent."""
     return np.array(1).astype(dtype_of(name))
 
 
@@ -60,7 +60,7 @@ def encoded(values: Any, source: str, target: str, **options: Any) -> list[Any]:
     return found.tolist() if target in (*INTEGERS, *FLOATS) else [float(value) for value in found]
 
 
-# -- an oracle that knows all numbers of a type, or computes with fractions
+# -- an oracle that lists all numbers of a type, or computes with fractions
 
 
 @lru_cache(None)
@@ -92,7 +92,7 @@ def whole(value: Fraction, rounding: str) -> int:
 
 
 def on_grid(value: Fraction, digits: int, step: int, rounding: str) -> Fraction:
-    """Rounded to so many binary digits, and to multiples of two to the power of `step`."""
+    """Rounded to `digits` binary digits, and to multiples of 2 ** `step`."""
     if not value:
         return value
     exponent = math.floor(math.log2(abs(value))) - 2
@@ -114,14 +114,14 @@ def test_R128_examples_of_the_registry() -> None:
     assert wrapped == [-32768, -32767, 32767]
 
 
-def test_R131_out_of_range_is_an_error_unless_there_is_a_rule() -> None:
+def test_R131_out_of_range_is_an_error_without_a_rule() -> None:
     with pytest.raises(CodecError, match=r"codec `cast_value`: 128\.0 is out of the range of int8"):
         encoded([1, 128.0], "float64", "int8")
     with pytest.raises(CodecError, match="32768 is out of the range of int16"):
         encoded([32768], "int32", "int16")
 
 
-def test_A21_the_casts_of_numpy_as_the_registry_spells_them() -> None:
+def test_A21_numpy_casts_as_the_registry_writes_them() -> None:
     found = parse_valid(
         "cast_value",
         data_type="uint8",
@@ -148,7 +148,7 @@ TIES = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5]
         ("nearest-away", [1, 2, 3, -1, -2, -3]),
     ],
 )
-def test_R128_ways_to_round(rounding: str, expected: list[int]) -> None:
+def test_R128_rounding_modes(rounding: str, expected: list[int]) -> None:
     assert encoded(TIES, "float64", "int8", rounding=rounding) == expected
 
 
@@ -160,7 +160,7 @@ def test_R128_nearest_away_does_not_add_a_half() -> None:
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("target", INTEGERS)
 @given(data=st.data())
-def test_R129_floats_become_the_integers_that_they_should(rounding: str, target: str, data: st.DataObject) -> None:
+def test_R129_floats_to_integers_match_the_oracle(rounding: str, target: str, data: st.DataObject) -> None:
     info = np.iinfo(target)
     around = st.sampled_from([info.min, info.max, 2**53, 2**24, 0]).flatmap(
         lambda middle: st.floats(float(middle) - 4, float(middle) + 4)
@@ -270,13 +270,13 @@ def test_R130_ties_go_to_the_even_small_float(target: str) -> None:
         (found,) = codec("float64", target).encode(np.array([float((lower + upper) / 2)]))
         bits = int(found.view(f"u{found.dtype.itemsize}"))
         if target == "float8_e8m0fnu":
-            assert Fraction(float(found)) == upper  # which has no digit that could be even but that of the next power
+            assert Fraction(float(found)) == upper  # its numbers are powers of two; no stored digit could be even
         else:
             assert bits % 2 == 0
 
 
 @pytest.mark.parametrize("target", [*SMALL_INTEGERS, *SMALL_FLOATS])
-def test_R130_what_is_beyond_small_numbers(target: str) -> None:
+def test_R130_numbers_out_of_the_range_of_small_types(target: str) -> None:
     pytest.importorskip("ml_dtypes")
     numbers = numbers_of(target)
     low, high = float(numbers[0]), float(numbers[-1])
@@ -308,7 +308,7 @@ def test_R130_small_integers_wrap_around(target: str) -> None:
     for source in ("int64", "int8", "float32"):
         found = codec(source, target, out_of_range="wrap").encode(values.astype(source))
         assert found.astype(int).tolist() == expected
-        assert found.tobytes() == np.array(expected).astype(found.dtype).tobytes()  # no other bits are set
+        assert found.tobytes() == np.array(expected).astype(found.dtype).tobytes()  # the unused bits are zero
 
 
 @pytest.mark.parametrize("source", ALL)
@@ -324,7 +324,7 @@ def test_R132_every_pair_of_types(source: str) -> None:
 # -- special values
 
 
-def test_R130_nan_and_infinities_stay_what_they_are_between_floats() -> None:
+def test_R130_floats_keep_nan_and_infinities() -> None:
     found = encoded([np.nan, np.inf, -np.inf], "float64", "float32")
     assert math.isnan(found[0])
     assert found[1:] == [math.inf, -math.inf]
@@ -338,16 +338,16 @@ def test_R130_zeros_keep_their_sign(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("rule", [{}, {"out_of_range": "clamp"}, {"out_of_range": "wrap"}])
-def test_R130_integers_have_nothing_for_what_is_not_finite(value: float, rule: dict[str, Any]) -> None:
+def test_R130_integers_cannot_represent_nan_and_infinities(value: float, rule: dict[str, Any]) -> None:
     with pytest.raises(CodecError, match="int32 cannot represent"):
         encoded([value], "float64", "int32", **rule)
 
 
-def test_R130_64_bits_are_more_than_a_double_has() -> None:
+def test_R130_int64_has_more_digits_than_a_double() -> None:
     values = [2**53 + 1, 2**63 - 1, -(2**63), 2**62 + 1]
     assert encoded(values, "int64", "int64") == values
     assert encoded([2**64 - 1], "uint64", "uint64") == [2**64 - 1]
-    with pytest.raises(CodecError):  # a double of that name is 2^63, which no int64 is
+    with pytest.raises(CodecError):  # this double is 2^63, which int64 cannot represent
         encoded([float(2**63)], "float64", "int64")
     assert encoded([float(2**63)], "float64", "int64", out_of_range="clamp") == [2**63 - 1]
     assert encoded([float(2**64)], "float64", "uint64", out_of_range="clamp") == [2**64 - 1]
@@ -357,20 +357,20 @@ def test_R130_64_bits_are_more_than_a_double_has() -> None:
     assert encoded([2**64 - 1], "uint64", "int64", out_of_range="clamp") == [2**63 - 1]
 
 
-# -- the map
+# -- the scalar map
 
 
-def test_R129_the_map_comes_first() -> None:
+def test_R129_the_scalar_map_precedes_other_rules() -> None:
     rules: dict[str, Any] = {"scalar_map": {"encode": [[300, 7], [1, 2]], "decode": [[2, 1]]}, "out_of_range": "clamp"}
     assert encoded([300, 1, 5, 301], "float64", "uint8", **rules) == [7, 2, 5, 255]
 
 
-def test_R131_of_equal_keys_the_first_one_counts() -> None:
+def test_R131_the_first_of_equal_keys_counts() -> None:
     rules = {"scalar_map": {"encode": [["NaN", 1], [5, 2], ["NaN", 3], [5, 4]], "decode": []}}
     assert encoded([np.nan, 5], "float64", "uint8", **rules) == [1, 2]
 
 
-def test_R131_any_nan_is_nan_and_both_zeros_are_zero() -> None:
+def test_R131_all_nans_are_equal_and_both_zeros_too() -> None:
     payload = np.array([0x7FF8000000000001, 0xFFF8000000000000], "u8").view("f8")
     rules = {"scalar_map": {"encode": [["NaN", 9], [0, 8]]}}
     found = codec("float64", "uint8", **rules).encode(np.concatenate([payload, [0.0, -0.0]]))
@@ -383,7 +383,7 @@ def test_R131_keys_of_64_bits_are_exact() -> None:
     assert found == [1.5, float(2**53 + 2), -1.5]
 
 
-def test_R131_map_may_be_given_as_python_has_it() -> None:
+def test_R131_the_map_may_contain_python_objects() -> None:
     one = CastValue("uint8", scalar_map={"encode": {math.nan: 0, math.inf: np.uint8(1), -math.inf: 2}})
     other = CastValue("uint8", scalar_map={"encode": [["NaN", 0], ("Infinity", 1), ["-Infinity", 2]]})
     assert one == other
@@ -419,7 +419,7 @@ def test_R131_many_keys_take_little_time() -> None:
         ({"data_type": "uint8", "scalar_map": {"both": []}}, [".configuration.scalar_map.both"]),
     ],
 )
-def test_R128_configurations_that_are_refused(configuration: dict[str, Any], places: list[str]) -> None:
+def test_R128_invalid_configurations(configuration: dict[str, Any], places: list[str]) -> None:
     assert paths_of(parse_problems("cast_value", configuration)) == places
 
 
@@ -433,13 +433,13 @@ def test_R128_configurations_that_are_refused(configuration: dict[str, Any], pla
         {"data_type": "uint8", "scalar_map": 3},
     ],
 )
-def test_R128_arguments_that_are_refused(arguments: dict[str, Any]) -> None:
+def test_R128_invalid_arguments(arguments: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match="cast_value"):
         CastValue(**arguments)
 
 
 @pytest.mark.parametrize("dtype", ["?", "c8", "M8[s]", "S2", "V3", [("a", "i4")]])
-def test_R132_types_that_are_no_real_numbers(dtype: Any) -> None:
+def test_R132_other_types_than_real_numbers_are_rejected(dtype: Any) -> None:
     assert paths_of(bind_problems(CastValue("uint8"), np.zeros(3, dtype))) == [""]
 
 
@@ -453,7 +453,7 @@ def test_R132_types_that_are_no_real_numbers(dtype: Any) -> None:
         ({"decode": [[0, [1]]]}, "decode[0][1]"),
     ],
 )
-def test_R131_scalars_are_spelled_as_fill_values(scalar_map: dict[str, Any], place: str) -> None:
+def test_R131_scalars_have_the_form_of_fill_values(scalar_map: dict[str, Any], place: str) -> None:
     found = bind_problems(CastValue("uint8", scalar_map=scalar_map), np.zeros(3, "f4"))
     assert paths_of(found) == [f".configuration.scalar_map.{place}"]
 
@@ -470,14 +470,14 @@ def test_R83_the_fill_value_is_cast() -> None:
 @pytest.mark.parametrize(
     ("fill", "target"), [(0.5, "uint8"), (300, "uint8"), (np.nan, "int8"), (0.1, "float32"), (-1, "uint16")]
 )
-def test_R132_a_fill_value_that_does_not_come_back_is_refused(fill: float, target: str, tmp_path: Path) -> None:
+def test_R132_a_fill_value_that_changes_is_rejected(fill: float, target: str, tmp_path: Path) -> None:
     assert "fill value" in bind_problems(CastValue(target), spec_of(np.zeros(3), fill))[0][1]
     with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]: codec `cast_value`"):
         omnizarr.create_array(tmp_path, shape=(3,), dtype="f8", fill_value=fill, filters=[CastValue(target)])
     assert not list(tmp_path.iterdir())
 
 
-def test_R132_a_fill_value_may_come_back_by_the_map() -> None:
+def test_R132_the_scalar_map_may_restore_the_fill_value() -> None:
     rules = {"encode": [["NaN", 0]], "decode": [[0, "NaN"]]}
     bound = bind(CastValue("uint8", scalar_map=rules), spec_of(np.zeros(3), np.nan))
     assert bound.encoded.fill == 0
@@ -485,7 +485,7 @@ def test_R132_a_fill_value_may_come_back_by_the_map() -> None:
     assert "does not keep the fill value" in bind_problems(one_way, spec_of(np.zeros(3), np.nan))[0][1]
 
 
-def test_A37_shards_behind_it_know_the_fill_value_that_they_see() -> None:
+def test_A37_a_sharding_codec_after_it_uses_the_encoded_fill_value() -> None:
     store = omnizarr.MemoryStore()
     cast = CastValue("uint8", scalar_map={"encode": [["NaN", 255]], "decode": [[255, "NaN"]]})
     array = omnizarr.create_array(
@@ -501,12 +501,12 @@ def test_A37_shards_behind_it_know_the_fill_value_that_they_see() -> None:
     array[:4] = [1, np.nan, 3, 4]
     shard = bytes(store.get("c/0") or b"")
     assert shard[:4] == bytes([1, 255, 3, 4])
-    assert shard[20:36] == b"\xff" * 16  # nothing is stored for the other half
+    assert shard[20:36] == b"\xff" * 16  # the other half of the shard is empty
     found = omnizarr.open_array(store)[...]
     assert found[[0, 2, 3]].tolist() == [1, 3, 4]
     assert np.isnan(found[[1, 4, 5, 6, 7]]).all()
     array[:4] = np.nan
-    assert store.get("c/0") is None  # a chunk of nothing but fill values
+    assert store.get("c/0") is None  # a chunk of fill values is not stored
 
 
 def test_errors_name_the_array_and_the_chunk(tmp_path: Path) -> None:
@@ -524,7 +524,7 @@ def test_damaged_data_that_cannot_be_cast_back() -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4)])
-def test_shapes_and_orders_of_memory(shape: tuple[int, ...], order: Any) -> None:
+def test_shapes_and_memory_orders(shape: tuple[int, ...], order: Any) -> None:
     array = np.asarray(np.arange(math.prod(shape), dtype="f8").reshape(shape), order=order)
     bound = bind(CastValue("int16"), array)
     found = bound.encode(array)
@@ -533,7 +533,7 @@ def test_shapes_and_orders_of_memory(shape: tuple[int, ...], order: Any) -> None
 
 
 @given(arrays.arrays("i2", (5, 7)))
-def test_lossless_casts_come_back(array: npt.NDArray[Any]) -> None:
+def test_lossless_casts_roundtrip(array: npt.NDArray[Any]) -> None:
     for target in ("int32", "int64", "float32", "float64"):
         bound = bind(CastValue(target), array)
         assert bound.decode(bound.encode(array)).tobytes() == array.tobytes()

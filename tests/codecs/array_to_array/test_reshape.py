@@ -71,7 +71,7 @@ def test_R135_shapes(shape: list[Any], before: tuple[int, ...], after: tuple[int
         [2**63],
     ],
 )
-def test_R135_shapes_that_are_refused(shape: Any) -> None:
+def test_R135_invalid_shapes(shape: Any) -> None:
     assert paths_of(parse_problems("reshape", {"shape": shape})) == [".configuration.shape"]
     with pytest.raises(ArgumentError, match="reshape"):
         Reshape(shape)
@@ -92,10 +92,10 @@ def test_R135_shape_is_required_and_nothing_else_allowed() -> None:
         ([7, -1], (2, 3), ""),
         ([[2]], (2, 3), "[0]"),
         ([[0, 1], [5]], (2, 3), "[1]"),
-        ([3, [0]], (2, 3), "[1]"),  # the elements of dimension 0 do not lie there
+        ([3, [0]], (2, 3), "[1]"),  # dimension 0 has another position
         ([[1], 2], (2, 3), "[0]"),
         ([[0], 2, [2]], (2, 4, 6), ""),
-        ([[0, 2]], (2, 1, 3), None),  # a dimension of one element may be left out
+        ([[0, 2]], (2, 1, 3), None),  # a dimension of length 1 may be left out
         ([[0, 2], 3], (2, 3, 4), "[0]"),
     ],
 )
@@ -106,8 +106,8 @@ def test_R135_shapes_that_do_not_fit(shape: list[Any], before: tuple[int, ...], 
         assert paths_of(bind_problems(Reshape(shape), chunk(*before))) == [f".configuration.shape{place}"]
 
 
-def test_A22_what_lies_before_and_behind_must_be_the_same() -> None:
-    """The text compares with one dimension where it means all before it."""
+def test_A22_dimensions_before_and_after_must_match() -> None:
+    """The text of the registry compares one dimension where it means all dimensions before it."""
     assert bind(Reshape([6, [2], 5]), chunk(2, 3, 4, 5)).encoded.shape == (6, 4, 5)
     assert paths_of(bind_problems(Reshape([3, [2], 10]), chunk(2, 3, 4, 5))) == [".configuration.shape[1]"]
     assert paths_of(bind_problems(Reshape([5, [2], 6]), chunk(2, 3, 4, 5))) == [".configuration.shape[1]"]
@@ -118,7 +118,7 @@ def test_R135_hostile_lengths_are_only_numbers() -> None:
 
 
 @given(st.data())
-def test_R135_any_factors_come_back(data: st.DataObject) -> None:
+def test_R135_any_factorization_roundtrips(data: st.DataObject) -> None:
     before = tuple(data.draw(st.lists(st.integers(1, 5), max_size=4)))
     array = chunk(*before)
     rest, after = prod(before), []
@@ -129,12 +129,12 @@ def test_R135_any_factors_come_back(data: st.DataObject) -> None:
     assert codec.decode(codec.encode(array.transpose())).tolist() == array.transpose().tolist()
 
 
-def test_R83_the_fill_value_goes_through() -> None:
+def test_R83_the_fill_value_is_unchanged() -> None:
     spec = spec_of(chunk(2, 3), 7)
     assert bind(Reshape([-1]), spec).encoded.fill is spec.fill
 
 
-def test_equal_codecs_are_equal() -> None:
+def test_lists_and_tuples_make_equal_codecs() -> None:
     assert Reshape([[np.int64(0)], np.uint8(3)]) == Reshape(((0,), 3))
     assert hash(Reshape([[0], 3])) == hash(Reshape(((0,), 3)))
     assert Reshape(((0,), 3)).configuration() == {"shape": [[0], 3]}
@@ -151,7 +151,7 @@ def test_arrays_in_other_shapes(filters: list[Any]) -> None:
     assert found[1:4, ::2, 1].tolist() == data[1:4, ::2, 1].tolist()
 
 
-def test_shards_behind_it_see_the_new_shape() -> None:
+def test_a_sharding_codec_after_it_gets_the_new_shape() -> None:
     data = chunk(4, 6)
     store = omnizarr.MemoryStore()
     codecs: dict[str, Any] = {"filters": [Reshape([-1])], "serializer": Sharding((4,), ["bytes"])}

@@ -40,7 +40,7 @@ def limits(name: str) -> tuple[int, int]:
 
 
 @pytest.mark.smoke
-def test_R133_floats_moved_and_scaled() -> None:
+def test_R133_floats_with_offset_and_scale() -> None:
     array = np.array([5, 15, 4.5, np.nan, np.inf], "f4")
     bound = bind(parse_valid("scale_offset", offset=5, scale=0.1), spec_of(array, 5))
     stored = (array - np.float32(5)) * np.float32(0.1)
@@ -49,7 +49,7 @@ def test_R133_floats_moved_and_scaled() -> None:
     assert bound.decode(stored).tobytes() == (stored / np.float32(0.1) + np.float32(5)).tobytes()
 
 
-def test_R133_integers_moved_into_a_byte() -> None:
+def test_R133_integers_with_an_offset_fit_into_a_byte() -> None:
     store = omnizarr.MemoryStore()
     filters = [ScaleOffset(offset=1000), CastValue("uint8")]
     data = np.array([1000, 1001, 1255], "u2")
@@ -58,7 +58,7 @@ def test_R133_integers_moved_into_a_byte() -> None:
     assert omnizarr.open_array(store)[...].tolist() == data.tolist()
 
 
-def test_R133_doubles_in_a_byte_with_a_place_for_nan() -> None:
+def test_R133_doubles_in_a_byte_with_a_code_for_nan() -> None:
     store = omnizarr.MemoryStore()
     cast = CastValue("uint8", scalar_map={"encode": [["NaN", 0]], "decode": [[0, "NaN"]]})
     data = np.array([0.0, 10.0, np.nan, 2540.0])
@@ -71,7 +71,7 @@ def test_R133_doubles_in_a_byte_with_a_place_for_nan() -> None:
     assert found[[0, 1, 3]].tolist() == [0.0, 10.0, 2540.0]
 
 
-def test_R134_the_older_codec_is_the_same_as_two_of_these() -> None:
+def test_R134_fixedscaleoffset_equals_scale_offset_and_cast_value() -> None:
     data = np.linspace(10, 100, 40, dtype="f4")
     old = {"name": "numcodecs.fixedscaleoffset"}
     old["configuration"] = {"astype": "|u1", "dtype": "<f4", "scale": 0.1, "offset": 10}  # type: ignore[assignment]
@@ -84,7 +84,7 @@ def test_R134_the_older_codec_is_the_same_as_two_of_these() -> None:
     assert set(chunks[0]) == set(range(10))
 
 
-def test_R133_without_members_nothing_happens() -> None:
+def test_R133_an_empty_configuration_changes_nothing() -> None:
     array = np.array([1, 2], "i4")
     for codec in (parse_valid("scale_offset"), ScaleOffset()):
         assert codec.to_json() == {"name": "scale_offset"}
@@ -96,7 +96,7 @@ def test_R133_without_members_nothing_happens() -> None:
 
 @pytest.mark.parametrize("name", [*INTEGERS, *SMALL_INTEGERS])
 @given(data=st.data())
-def test_R133_integers_are_exact_or_refused(name: str, data: st.DataObject) -> None:
+def test_R133_integers_are_exact_or_an_error(name: str, data: st.DataObject) -> None:
     if name in SMALL_INTEGERS:
         pytest.importorskip("ml_dtypes")
     low, high = limits(name)
@@ -145,7 +145,7 @@ def test_R133_division_must_be_exact() -> None:
         bound.decode(np.array([6, 7], "i4"))
 
 
-def test_R133_the_lowest_integer_has_no_negative() -> None:
+def test_R133_the_lowest_integer_cannot_be_negated() -> None:
     bound = bind(ScaleOffset(scale=-1), np.zeros(1, "i1"))
     assert bound.encode(np.array([127, -127], "i1")).tolist() == [-127, 127]
     for function in (bound.encode, bound.decode):
@@ -169,7 +169,7 @@ def test_R133_floats_are_computed_in_their_own_type(dtype: str, data: st.DataObj
     assert bound.decode(array).tobytes() == (array / factor + move).tobytes()
 
 
-def test_R133_a_float_that_becomes_infinite_is_refused() -> None:
+def test_R133_overflow_to_infinity_is_an_error() -> None:
     bound = bind(ScaleOffset(scale=2), np.zeros(1, "f2"))
     with pytest.raises(CodecError, match="the result for 65504.0 does not fit into float16"):
         bound.encode(np.array([1, 65504], "f2"))
@@ -224,11 +224,11 @@ def test_R133_a_type_without_zero_can_be_scaled() -> None:
 
 @pytest.mark.parametrize("member", ["offset", "scale"])
 @pytest.mark.parametrize("value", [None, True, [1], {"a": 1}])
-def test_R133_operands_that_are_no_scalars(member: str, value: Any) -> None:
+def test_R133_operands_must_be_scalars(member: str, value: Any) -> None:
     assert paths_of(parse_problems("scale_offset", {member: value})) == [f".configuration.{member}"]
 
 
-def test_R133_other_members_are_refused() -> None:
+def test_R133_unknown_members_are_rejected() -> None:
     assert paths_of(parse_problems("scale_offset", {"scale": 1, "dtype": "f4"})) == [".configuration.dtype"]
 
 
@@ -246,43 +246,43 @@ def test_R133_other_members_are_refused() -> None:
         ("f2", {"offset": 1e6}, "offset"),
     ],
 )
-def test_R133_operands_are_spelled_as_fill_values(dtype: str, members: dict[str, Any], place: str) -> None:
+def test_R133_operands_have_the_form_of_fill_values(dtype: str, members: dict[str, Any], place: str) -> None:
     assert paths_of(bind_problems(ScaleOffset(**members), np.zeros(3, dtype))) == [f".configuration.{place}"]
 
 
-def test_R133_operands_may_be_bits() -> None:
+def test_R133_operands_may_be_bit_patterns() -> None:
     bound = bind(parse_valid("scale_offset", scale="0x40000000"), np.zeros(1, "f4"))  # 2.0
     assert bound.encode(np.array([1.5], "f4")).tolist() == [3.0]
 
 
-def test_operands_of_numpy_are_taken() -> None:
+def test_operands_may_be_numpy_scalars() -> None:
     assert ScaleOffset(np.float32(0.5), np.int16(3)) == ScaleOffset(0.5, 3)
     with pytest.raises(ArgumentError, match="scale_offset"):
         ScaleOffset([1])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("dtype", ["?", "c8", "M8[s]", "S2", "V3", [("a", "i4")]])
-def test_R133_types_that_are_no_real_numbers(dtype: Any) -> None:
+def test_R133_other_types_than_real_numbers_are_rejected(dtype: Any) -> None:
     assert paths_of(bind_problems(ScaleOffset(1), np.zeros(3, dtype))) == [""]
 
 
 # -- the fill value
 
 
-def test_R83_the_fill_value_is_moved_and_scaled() -> None:
+def test_R83_the_fill_value_is_encoded() -> None:
     bound = bind(ScaleOffset(10, 2), spec_of(np.zeros(3, "i2"), 17))
     assert bound.encoded.fill == 14
     assert bound.encoded.fill.dtype == np.int16
     assert bound.encoded.fill.shape == ()
 
 
-def test_R133_a_fill_value_that_cannot_be_scaled_is_refused_at_once() -> None:
+def test_R133_a_fill_value_that_cannot_be_encoded_is_rejected_in_bind() -> None:
     assert "fill value" in bind_problems(ScaleOffset(offset=5), spec_of(np.zeros(3, "u1"), 4))[0][1]
     with pytest.raises(MetadataError, match=r"\$\.codecs\[0\]: codec `scale_offset` cannot encode the fill value"):
         omnizarr.create_array(omnizarr.MemoryStore(), shape=(3,), dtype="u1", filters=[ScaleOffset(offset=5)])
 
 
-def test_A37_shards_behind_it_know_the_fill_value_that_they_see() -> None:
+def test_A37_a_sharding_codec_after_it_uses_the_encoded_fill_value() -> None:
     store = omnizarr.MemoryStore()
     array = omnizarr.create_array(
         store,
@@ -297,7 +297,7 @@ def test_A37_shards_behind_it_know_the_fill_value_that_they_see() -> None:
     array[4:6] = [-7, 1]
     shard = bytes(store.get("c/0") or b"")
     assert shard[:8] == np.array([0, 24, 0, 0], "<i2").tobytes()
-    assert shard[8:24] == b"\xff" * 16  # nothing is stored for the first half
+    assert shard[8:24] == b"\xff" * 16  # the first half of the shard is empty
     assert omnizarr.open_array(store)[...].tolist() == [-7, -7, -7, -7, -7, 1, -7, -7]
 
 
@@ -313,7 +313,7 @@ def test_errors_name_the_array_and_the_chunk() -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3, 4)])
-def test_shapes_and_orders_of_memory(shape: tuple[int, ...], order: Any) -> None:
+def test_shapes_and_memory_orders(shape: tuple[int, ...], order: Any) -> None:
     array = np.asarray(np.arange(math.prod(shape), dtype="i4").reshape(shape), order=order)
     bound = bind(ScaleOffset(3, 5), array)
     found = bound.encode(array)

@@ -47,7 +47,7 @@ def test_R88_not_a_permutation(order: object) -> None:
 
 
 @pytest.mark.parametrize(("word", "order"), [("C", (0, 1, 2)), ("F", (2, 1, 0))])
-def test_words_of_the_drafts_are_read_with_a_warning(word: str, order: tuple[int, ...]) -> None:
+def test_C_and_F_of_the_drafts_are_accepted_with_a_warning(word: str, order: tuple[int, ...]) -> None:
     problems = Problems()
     codec = Transpose.parse({"order": word}, "$.codecs[0]", problems)
     assert codec is not None
@@ -72,7 +72,7 @@ def test_any_sequence_of_integers_makes_an_equal_codec() -> None:
     assert hash(Transpose([1, 0])) == hash(Transpose((1, 0)))
 
 
-def test_the_fill_value_goes_through() -> None:
+def test_the_fill_value_is_unchanged() -> None:
     spec = ChunkSpec((2, 3), np.dtype("i4"), np.array(7, "i4"))
     codec = Transpose((1, 0)).bind(spec, "$", Problems())
     assert codec is not None
