@@ -63,7 +63,7 @@ def test_R85_missing_endian_is_a_problem(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["O", np.dtypes.StringDType()])
-def test_types_of_varying_length_are_a_problem(dtype: Any) -> None:
+def test_types_of_variable_length_are_a_problem(dtype: Any) -> None:
     problems = Problems()
     dtype = np.dtype(dtype)
     assert Bytes("little").bind(ChunkSpec((2,), dtype, np.zeros((), dtype)), "$", problems) is None
@@ -105,7 +105,7 @@ def test_R86_golden_bytes(endian: Any, dtype: Any, value: Any, golden: str) -> N
     assert decoded.tobytes() == array.tobytes()
 
 
-def test_R86_c_order_whatever_the_memory() -> None:
+def test_R86_c_order_for_any_memory_layout() -> None:
     array = np.arange(6, dtype="u1").reshape(2, 3)
     assert bytes(bound(Bytes(), "u1", (2, 3)).encode(np.asfortranarray(array))) == bytes(range(6))
 
@@ -122,14 +122,14 @@ def test_native_order_is_plain_and_never_copied() -> None:
     assert (codec.encoded.size, codec.encoded.limit, codec.encoded.itemsize) == (48, 48, 8)
 
 
-def test_types_stored_swapped_or_looked_at_are_not_plain() -> None:
+def test_swapped_or_checked_types_are_not_plain() -> None:
     other = "big" if sys.byteorder == "little" else "little"
     assert not bound(Bytes(other), "f8", (2,)).plain
     assert not bound(Bytes(), "?", (2,)).plain
     assert bound(Bytes(other), "V8", (2,)).plain
 
 
-def test_an_array_in_another_order_than_bound_is_converted() -> None:
+def test_an_array_in_another_byte_order_is_converted() -> None:
     codec = bound(Bytes("little"), "u2", (2,))
     assert bytes(codec.encode(np.array([1, 2], ">u2"))).hex() == "01000200"
 
@@ -186,11 +186,11 @@ TYPES = st.one_of(
     seed=st.integers(0, 2**32 - 1),
     reverse=st.booleans(),
 )
-def test_decode_undoes_encode(dtype: Any, shape: Any, endian: Any, seed: int, reverse: bool) -> None:
+def test_roundtrip(dtype: Any, shape: Any, endian: Any, seed: int, reverse: bool) -> None:
     codec = bound(Bytes(endian), dtype, shape)
     raw = np.random.default_rng(seed).integers(0, 2, codec.encoded.size or 0, "u1")
     array = np.ndarray(shape, dtype, raw.tobytes()).copy()
-    if dtype.kind == "U":  # few random bits are characters
+    if dtype.kind == "U":  # few random bit patterns are valid characters
         array[...] = "aé"
     elif dtype == STRUCT:
         array["t"] = "é"

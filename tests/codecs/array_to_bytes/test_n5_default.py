@@ -31,7 +31,7 @@ def codec(ndim: int, *compressors: Any) -> N5Default:
 
 
 def block(array: npt.NDArray[Any], *, mode: int = 0) -> bytes:
-    """As the specification of N5 says: the first dimension runs fastest."""
+    """A block as the N5 specification defines it: the first dimension varies fastest."""
     header = struct.pack(f">HH{array.ndim}I", mode, array.ndim, *array.shape)
     return header + array.astype(array.dtype.newbyteorder(">")).tobytes("F")
 
@@ -57,7 +57,7 @@ def test_A43_lengths_are_in_the_order_of_the_arrays_shape() -> None:
     ),
     compressor=st.sampled_from([None, Gzip(5), Zstd(3), Crc32c(), Blosc("lz4", 5, "shuffle", 4)]),
 )
-def test_R138_blocks_come_back(array: npt.NDArray[Any], compressor: Any) -> None:
+def test_R138_roundtrip(array: npt.NDArray[Any], compressor: Any) -> None:
     found = bind(codec(array.ndim, *([] if compressor is None else [compressor])), array)
     encoded = bytes(found.encode(array))
     assert found.decode(encoded).tobytes() == array.tobytes()
@@ -68,7 +68,7 @@ def test_R138_blocks_come_back(array: npt.NDArray[Any], compressor: Any) -> None
 
 @pytest.mark.parametrize("shape", [(2, 3), (4, 1), (1, 1), (4, 5), (3, 5)])
 @pytest.mark.parametrize("compress", [False, True])
-def test_R138_short_blocks_are_filled_up(shape: tuple[int, int], compress: bool) -> None:
+def test_R138_short_blocks_are_padded(shape: tuple[int, int], compress: bool) -> None:
     array = np.arange(1, shape[0] * shape[1] + 1, dtype="i4").reshape(shape)
     found = bind(codec(2, Gzip()) if compress else codec(2), spec_of(np.zeros((4, 5), "i4"), -7))
     data = block(array)
@@ -79,7 +79,7 @@ def test_R138_short_blocks_are_filled_up(shape: tuple[int, int], compress: bool)
 
 
 @pytest.mark.parametrize("shape", [(6, 5), (4, 9), (7, 2), (3, 8)])
-def test_R138_long_blocks_are_cut_off(shape: tuple[int, int]) -> None:
+def test_R138_long_blocks_are_cropped(shape: tuple[int, int]) -> None:
     array = np.arange(1, shape[0] * shape[1] + 1, dtype="f4").reshape(shape)
     got = bind(codec(2), np.zeros((4, 5), "f4")).decode(block(array))
     expected = np.zeros((4, 5), "f4")
@@ -102,7 +102,7 @@ def test_R138_no_dimensions() -> None:
     [
         (None, ""),
         ([], ""),
-        ([SWAPPED], "[1].configuration.endian"),  # `bytes` is assumed where there is none, and little-endian
+        ([SWAPPED], "[1].configuration.endian"),  # the parser adds `bytes`, little-endian
         ([BIG], ""),
         ([BIG, GZIP], "[0]"),
         ([SWAPPED, GZIP, BIG], "[1]"),
@@ -115,12 +115,12 @@ def test_R138_no_dimensions() -> None:
         ([SWAPPED, BIG, {"name": "gzip", "configuration": {"level": 10}}], "[2].configuration.level"),
     ],
 )
-def test_R138_codecs_that_are_refused(codecs: Any, place: str) -> None:
+def test_R138_invalid_codecs(codecs: Any, place: str) -> None:
     configuration = {} if codecs is None else {"codecs": codecs}
     assert paths_of(parse_problems("n5_default", configuration)) == [f".configuration.codecs{place}"]
 
 
-def test_R138_other_members_are_refused() -> None:
+def test_R138_unknown_members_are_rejected() -> None:
     assert paths_of(parse_problems("n5_default", {"codecs": [SWAPPED, BIG], "mode": 0})) == [".configuration.mode"]
 
 
@@ -137,7 +137,7 @@ def test_R138_other_members_are_refused() -> None:
         [Transpose((1, 0)), Bytes("big"), Blosc()],
     ],
 )
-def test_R138_arguments_that_are_refused(codecs: Any) -> None:
+def test_R138_invalid_arguments(codecs: Any) -> None:
     with pytest.raises(ArgumentError, match="codec `n5_default`: `codecs`"):
         N5Default(codecs)
 
@@ -155,11 +155,11 @@ def test_R138_the_byte_order_may_be_left_out_for_single_bytes() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["?", "f2", "c8", "S3", "V2", "M8[s]", [("a", "i4")]])
-def test_R138_types_that_n5_does_not_have(dtype: Any) -> None:
+def test_R138_unsupported_types(dtype: Any) -> None:
     assert paths_of(bind_problems(codec(1), np.zeros(3, dtype))) == [""]
 
 
-def test_R138_lengths_that_n5_does_not_have() -> None:
+def test_R138_unsupported_lengths() -> None:
     from omnizarr.codecs import ChunkSpec
 
     assert paths_of(bind_problems(codec(1), ChunkSpec((2**32,), np.dtype("u1"), np.zeros((), "u1")))) == [""]
@@ -191,7 +191,7 @@ def test_R138_damaged_blocks(data: bytes, message: str) -> None:
         bind(codec(2), np.zeros((2, 3), "i2")).decode(data)
 
 
-def test_a_block_is_never_larger_than_chunks_may_be() -> None:
+def test_blocks_are_limited_by_max_chunk_bytes() -> None:
     header = struct.pack(">HH2I", 0, 2, 1000, 1000)
     with omnizarr.config(max_chunk_bytes=10**6):
         found = bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))
@@ -210,8 +210,8 @@ def test_R138_new_arrays_have_the_chunk_keys_of_n5() -> None:
             omnizarr.create_array(None, chunk_key_encoding=keys, **options)
 
 
-def test_R138_no_header_is_believed_more_than_blocks_have() -> None:
-    """Though chunks may be as long as four gigabytes, by default."""
+def test_R138_a_header_cannot_declare_more_than_the_limit() -> None:
+    """The limit is lower than that for chunks, which is four gigabytes by default."""
     found = bind(codec(1), np.zeros(7, "u1"))
     with pytest.raises(CodecError, match="of 1 to 134217728 bytes"):
         found.decode(struct.pack(">HHI", 0, 1, 2**27 + 1))
@@ -220,7 +220,7 @@ def test_R138_no_header_is_believed_more_than_blocks_have() -> None:
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_decode_or_are_refused(data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(data: bytes) -> None:
     for found in (bind(codec(2), np.zeros((2, 3), "i2")), bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))):
         for one in (data, GOOD[:12] + data):
             try:
@@ -249,14 +249,14 @@ def test_R138_the_example_of_the_registry(tmp_path: Path) -> None:
     assert omnizarr.open_array(tmp_path)[...].tobytes() == data.tobytes()
 
 
-def test_R138_blocks_of_both_kinds_at_the_end_of_an_array(tmp_path: Path) -> None:
+def test_R138_short_and_whole_blocks_at_the_end_of_an_array(tmp_path: Path) -> None:
     data = np.arange(1, 36, dtype="u2").reshape(5, 7)
     array = omnizarr.create_array(tmp_path, data=data, chunks=(3, 4), serializer=codec(2), compressors=None)
-    (tmp_path / "1" / "1").write_bytes(block(data[3:, 4:]))  # as Java leaves it
+    (tmp_path / "1" / "1").write_bytes(block(data[3:, 4:]))  # a short block, as the Java implementation writes it
     assert array[...].tolist() == data.tolist()
     assert array[4:, 5].tolist() == data[4:, 5].tolist()
     array[4, 6] = 1000
-    assert len((tmp_path / "1" / "1").read_bytes()) == 12 + 2 * 12  # it is a whole chunk now
+    assert len((tmp_path / "1" / "1").read_bytes()) == 12 + 2 * 12  # the write stores a whole chunk
     assert array[3:, 4:].tolist() == [data[3, 4:].tolist(), [*data[4, 4:6].tolist(), 1000]]
 
 

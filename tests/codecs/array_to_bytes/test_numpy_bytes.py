@@ -1,4 +1,4 @@
-"""Records stored to the byte as NumPy lays them out."""
+"""The private `numpy.bytes` codec."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_golden_bytes() -> None:
     assert one.encoded.size == MIXED.itemsize
 
 
-def test_gaps_are_stored_as_zeros() -> None:
+def test_padding_is_stored_as_zeros() -> None:
     memory = Record(GAPS).dtype
     array = np.frombuffer(b"\7" * 3 * memory.itemsize, memory).copy()
     array["a"], array["b"] = 1, 1.0
@@ -49,7 +49,7 @@ def test_gaps_are_stored_as_zeros() -> None:
 
 
 @pytest.mark.parametrize("endian", ["little", "big"])
-def test_the_ordinary_codec_stores_zeros_in_gaps_too(endian: Any) -> None:
+def test_the_bytes_codec_also_stores_zeros_in_padding(endian: Any) -> None:
     memory = Record(GAPS).dtype
     array = np.frombuffer(b"\7" * memory.itemsize, memory).copy()
     data = bytes(bound(Bytes(endian), GAPS, (1,)).encode(array))
@@ -73,12 +73,12 @@ def test_the_ordinary_codec_stores_zeros_in_gaps_too(endian: Any) -> None:
         ([("a", ">i2"), ("b", [("c", "<f8")])], StoredBytes(np.dtype([("a", ">i2"), ("b", [("c", "<f8")])]))),
     ],
 )
-def test_only_where_one_byte_order_does_not_do(stored: Any, codec: Any) -> None:
+def test_plain_serializer_prefers_the_bytes_codec(stored: Any, codec: Any) -> None:
     assert plain_serializer(np.dtype(stored)) == codec
 
 
 @given(st.binary(min_size=2 * MIXED.itemsize, max_size=2 * MIXED.itemsize) | st.binary(max_size=2 * MIXED.itemsize))
-def test_any_bytes_give_elements_or_our_error(data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(data: bytes) -> None:
     one = bound(StoredBytes(MIXED), MIXED, (2,))
     try:
         found = one.decode(data)
@@ -89,7 +89,7 @@ def test_any_bytes_give_elements_or_our_error(data: bytes) -> None:
     assert again.tobytes() == found.tobytes()
 
 
-def test_it_is_private_and_still_a_value() -> None:
+def test_it_is_private_and_a_value() -> None:
     codec = StoredBytes(MIXED)
     assert codec.private
     assert codecs.get(codec.name) is None
@@ -102,7 +102,7 @@ def test_it_is_private_and_still_a_value() -> None:
         StoredBytes(np.dtype(object))
 
 
-def test_it_must_fit_the_elements() -> None:
+def test_the_types_must_match() -> None:
     problems = Problems()
     assert StoredBytes(MIXED).bind(ChunkSpec((1,), np.dtype("i4"), np.zeros((), "i4")), "$", problems) is None
     assert problems

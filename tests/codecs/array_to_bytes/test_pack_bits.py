@@ -42,7 +42,7 @@ COMPLEX = {
     "complex64": 32,
     "complex128": 64,
 }
-"""Of each part."""
+"""Bits of each component."""
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
@@ -50,14 +50,14 @@ def dtype_of(name: str) -> np.dtype[Any]:
 
 
 def elements(name: str, patterns: list[int]) -> npt.NDArray[Any]:
-    """Elements, or their parts one after the other, that have these bits."""
+    """An array whose components have these bit patterns."""
     dtype = dtype_of(name)
     itemsize = dtype.itemsize // 2 if name in COMPLEX else dtype.itemsize
     return np.array(patterns, f"u{itemsize}").view(dtype)
 
 
 def oracle(patterns: list[int], first: int, last: int) -> bytes:
-    """All bits in one long number, whose least significant one comes first."""
+    """The packed bytes, computed with one large integer, least significant bit first."""
     length = last - first + 1
     stream = 0
     for index, pattern in enumerate(patterns):
@@ -66,12 +66,12 @@ def oracle(patterns: list[int], first: int, last: int) -> bytes:
 
 
 @pytest.mark.smoke
-def test_R136_truths_fill_bytes_from_the_least_significant_bit() -> None:
+def test_R136_booleans_fill_bytes_from_the_least_significant_bit() -> None:
     array = np.array([True, False, False, True, False, False, False, False, True])
     assert bytes(bind(parse_valid("packbits"), array).encode(array)).hex() == "0901"
 
 
-def test_A20_numcodecs_begins_at_the_other_end() -> None:
+def test_A20_numcodecs_has_the_opposite_bit_order() -> None:
     array = np.array([True, False, False, True, False, False, False, False, True])
     ours = bytes(bind(parse_valid("packbits", padding_encoding="first_byte"), array).encode(array))
     theirs = bind(parse_valid("numcodecs.packbits"), array).encode(array)
@@ -108,7 +108,7 @@ def test_R136_every_type_and_every_range_of_bits(name: str, data: st.DataObject)
         assert found.tobytes() == elements(name, kept).tobytes()
 
 
-def test_R136_signs_are_repeated_up_to_the_width_of_the_type() -> None:
+def test_R136_signs_are_extended_to_the_width_of_the_type() -> None:
     array = np.array([-5, 3, -2048, 2047], "i2")
     codec = bind(PackBits(last_bit=11), array)
     assert codec.encoded.size == 6
@@ -117,21 +117,21 @@ def test_R136_signs_are_repeated_up_to_the_width_of_the_type() -> None:
     assert shifted.decode(shifted.encode(array)).tolist() == [-16, 0, -2048, 2032]
 
 
-def test_R136_other_numbers_are_filled_up_with_zeros() -> None:
+def test_R136_other_numbers_are_padded_with_zeros() -> None:
     array = np.array([0xFFFF, 0x0123], "u2")
     codec = bind(PackBits(last_bit=11), array)
     assert codec.decode(codec.encode(array)).tolist() == [0x0FFF, 0x0123]
 
 
 @pytest.mark.parametrize("name", ["int2", "int4"])
-def test_R136_small_integers_have_no_other_bits_in_memory(name: str) -> None:
+def test_R136_unused_bits_of_small_integers_are_zero_in_memory(name: str) -> None:
     library = pytest.importorskip("ml_dtypes")
     array = np.array([-2, -1, 0, 1]).astype(getattr(library, name))
     found = bind(PackBits(), array).decode(bind(PackBits(), array).encode(array))
     assert found.tobytes() == array.tobytes()
 
 
-def test_truths_other_than_one_are_true() -> None:
+def test_booleans_other_than_one_are_true() -> None:
     array = np.array([0, 2, 255, 1], "u1").view("?")
     assert bytes(bind(PackBits(), array).encode(array)).hex() == "0e"
 
@@ -159,7 +159,7 @@ def test_A20_names_of_the_text_and_of_the_schema(padding: str) -> None:
     assert "start_bit" not in str(parse_valid("packbits", start_bit=1).to_json())
 
 
-def test_R136_null_is_as_good_as_nothing() -> None:
+def test_R136_null_equals_a_missing_member() -> None:
     assert parse_valid("packbits", first_bit=None, last_bit=None) == parse_valid("packbits") == PackBits()
     assert PackBits().to_json() == {"name": "packbits"}
 
@@ -178,11 +178,11 @@ def test_R136_null_is_as_good_as_nothing() -> None:
         ({"bits": 3}, "bits"),
     ],
 )
-def test_R136_configurations_that_are_refused(configuration: dict[str, Any], place: str) -> None:
+def test_R136_invalid_configurations(configuration: dict[str, Any], place: str) -> None:
     assert paths_of(parse_problems("packbits", configuration)) == [f".configuration.{place}"]
 
 
-def test_R136_arguments_that_are_refused() -> None:
+def test_R136_invalid_arguments() -> None:
     with pytest.raises(ArgumentError, match="expected at least `first_bit` = 5, found 4"):
         PackBits(first_bit=5, last_bit=4)
     with pytest.raises(ArgumentError, match="padding_encoding"):
@@ -197,12 +197,12 @@ def test_R136_arguments_that_are_refused() -> None:
         ("c8", PackBits(last_bit=32), "last_bit"),
     ],
 )
-def test_R136_bits_that_a_type_does_not_have(dtype: str, codec: PackBits, place: str) -> None:
+def test_R136_bits_outside_the_type(dtype: str, codec: PackBits, place: str) -> None:
     assert paths_of(bind_problems(codec, np.zeros(3, dtype))) == [f".configuration.{place}"]
 
 
 @pytest.mark.parametrize("dtype", ["S3", "V2", "U2", [("a", "i4")], "T"])
-def test_R136_types_that_are_no_numbers(dtype: Any) -> None:
+def test_R136_unsupported_types(dtype: Any) -> None:
     assert paths_of(bind_problems(PackBits(), np.zeros(3, dtype))) == [""]
 
 
@@ -210,7 +210,7 @@ def test_R136_types_that_are_no_numbers(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("padding", ["none", "first_byte", "last_byte"])
-def test_encoded_data_of_another_length(padding: Any) -> None:
+def test_encoded_data_of_a_wrong_length(padding: Any) -> None:
     array = np.array([True] * 11)
     codec = bind(PackBits(padding), array)
     encoded = bytes(codec.encode(array))
@@ -220,13 +220,13 @@ def test_encoded_data_of_another_length(padding: Any) -> None:
 
 
 @pytest.mark.parametrize(("padding", "data"), [("first_byte", b"\4\0\0"), ("last_byte", b"\0\0\6")])
-def test_R136_the_number_of_free_bits_must_be_right(padding: Any, data: bytes) -> None:
+def test_R136_the_padding_byte_must_be_right(padding: Any, data: bytes) -> None:
     with pytest.raises(CodecError, match="expected a padding byte of 5 bits"):
         bind(PackBits(padding), np.array([True] * 11)).decode(data)
 
 
 @pytest.mark.parametrize("padding", ["first_byte", "last_byte"])
-def test_R136_zarrs_leaves_out_the_byte_where_it_would_always_be_zero(padding: Any) -> None:
+def test_R136_zarrs_omits_a_padding_byte_that_is_always_zero(padding: Any) -> None:
     array = np.arange(5, dtype="<u2")
     codec = bind(PackBits(padding), array)
     assert codec.decode(array.tobytes()).tolist() == array.tolist()
@@ -238,12 +238,12 @@ def test_R136_zarrs_leaves_out_the_byte_where_it_would_always_be_zero(padding: A
         some.decode(bytes(some.encode(array))[:-1])
 
 
-def test_bits_that_mean_nothing_are_not_looked_at() -> None:
+def test_padding_bits_are_ignored() -> None:
     assert bind(PackBits(), np.array([True] * 3)).decode(b"\xfd").tolist() == [True, False, True]
 
 
 @given(arrays.arrays("u1", st.integers(0, 20)))
-def test_any_bytes_decode_or_are_refused(data: npt.NDArray[Any]) -> None:
+def test_any_bytes_decode_or_raise_codec_error(data: npt.NDArray[Any]) -> None:
     for codec in (PackBits(last_bit=10), PackBits("last_byte", 3, 9)):
         try:
             found = bind(codec, np.zeros((3, 3), "i4")).decode(data.tobytes())
@@ -252,7 +252,7 @@ def test_any_bytes_decode_or_are_refused(data: npt.NDArray[Any]) -> None:
         assert found.shape == (3, 3)
 
 
-def test_a_bit_does_not_take_a_byte_of_memory() -> None:
+def test_unpacking_needs_less_than_a_byte_per_bit() -> None:
     array = np.arange(2**18, dtype="u4")
     codec = bind(PackBits(last_bit=18), array)
     tracemalloc.start()

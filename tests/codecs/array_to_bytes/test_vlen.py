@@ -35,7 +35,7 @@ def bound(codec: Any, shape: tuple[int, ...]) -> BoundSerializer:
 
 
 def stored(*items: bytes, count: int | None = None) -> bytes:
-    """A chunk, put together by hand."""
+    """The expected bytes of a chunk."""
     number = len(items) if count is None else count
     return struct.pack("<I", number) + b"".join(struct.pack("<I", len(item)) + item for item in items)
 
@@ -61,7 +61,7 @@ def test_R125_R126_golden_bytes(codec: Any) -> None:
 
 
 @BOTH
-def test_R125_R126_elements_lie_in_C_order(codec: Any) -> None:
+def test_R125_R126_elements_are_stored_in_C_order(codec: Any) -> None:
     items = tuple(b"%d" % number for number in range(6))
     array = elements(codec, *items).reshape(2, 3)
     one = bound(codec, (2, 3))
@@ -83,7 +83,7 @@ def test_scalars_and_empty_chunks(codec: Any, shape: tuple[int, ...]) -> None:
     assert found.tolist() == array.tolist()
 
 
-def test_R125_is_what_numcodecs_stores() -> None:
+def test_R125_bytes_equal_those_of_numcodecs() -> None:
     texts = np.array(["a", "", "ñ", "\U0001f600" * 9], TEXT)
     assert bytes(bound(VlenUtf8(), (4,)).encode(texts)) == bytes(numcodecs.VLenUTF8().encode(texts.astype(object)))
 
@@ -111,7 +111,7 @@ def test_names_and_configuration(codec: Any) -> None:
         *[(VlenBytes(), "S5"), (VlenBytes(), TEXT), (VlenBytes(), "u1"), (VlenBytes(), "V3")],
     ],
 )
-def test_R125_R126_R147_one_data_type_each(codec: Any, dtype: Any) -> None:
+def test_R125_R126_R147_each_codec_supports_one_data_type(codec: Any, dtype: Any) -> None:
     problems = Problems()
     dtype = np.dtype(dtype)
     assert codec.bind(ChunkSpec((2,), dtype, np.zeros((), dtype)), "$.codecs[0]", problems) is None
@@ -119,7 +119,7 @@ def test_R125_R126_R147_one_data_type_each(codec: Any, dtype: Any) -> None:
 
 
 @BOTH
-def test_more_elements_than_can_be_counted(codec: Any) -> None:
+def test_too_many_elements_for_the_count(codec: Any) -> None:
     problems = Problems()
     assert codec.bind(spec(codec, (2**16, 2**16)), "$", problems) is None
     assert "2^32" in problems.found[0].message
@@ -147,7 +147,7 @@ def test_R125_R126_damaged_chunks(codec: Any, data: bytes, message: str) -> None
         bound(codec, (2,)).decode(data)
 
 
-def test_bytes_left_behind_text_that_is_not_ascii() -> None:
+def test_surplus_bytes_after_text_that_is_not_ascii() -> None:
     one = bound(VlenUtf8(), (2,))
     data = stored("ñ".encode(), "\U0001f600".encode())
     assert one.decode(data).tolist() == ["ñ", "\U0001f600"]
@@ -156,7 +156,7 @@ def test_bytes_left_behind_text_that_is_not_ascii() -> None:
 
 
 @pytest.mark.parametrize("item", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\x80"])
-def test_R125_what_is_not_utf8(item: bytes) -> None:
+def test_R125_invalid_utf8(item: bytes) -> None:
     with pytest.raises(CodecError, match="utf-8"):
         bound(VlenUtf8(), (2,)).decode(stored(b"a", item))
     assert bound(VlenBytes(), (2,)).decode(stored(b"a", item)).tolist() == [b"a", item]
@@ -170,7 +170,7 @@ def test_R125_what_is_not_utf8(item: bytes) -> None:
         lambda given: bytes(byte if index != given[1] else given[2] for index, byte in enumerate(stored(*given[0])))
     )
 )
-def test_any_bytes_give_elements_or_our_error(codec: Any, data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(codec: Any, data: bytes) -> None:
     one = bound(codec, (3,))
     try:
         found = one.decode(data)
@@ -181,28 +181,28 @@ def test_any_bytes_give_elements_or_our_error(codec: Any, data: bytes) -> None:
 
 
 @given(st.lists(st.text(), min_size=4, max_size=4))
-def test_R125_decode_undoes_encode(texts: list[str]) -> None:
+def test_R125_roundtrip(texts: list[str]) -> None:
     one = bound(VlenUtf8(), (2, 2))
     assert one.decode(one.encode(np.array(texts, TEXT).reshape(2, 2))).reshape(-1).tolist() == texts
 
 
 @given(st.lists(st.binary(), min_size=4, max_size=4))
-def test_R126_decode_undoes_encode(items: list[bytes]) -> None:
+def test_R126_roundtrip(items: list[bytes]) -> None:
     one = bound(VlenBytes(), (2, 2))
     array = elements(VlenBytes(), *items).reshape(2, 2)
     assert one.decode(one.encode(array)).reshape(-1).tolist() == items
 
 
 @pytest.mark.parametrize("item", [None, 0, "a", bytearray(b"a"), np.bytes_(b"a"), [b"a"]])
-def test_R126_other_objects_are_refused(item: Any) -> None:
+def test_R126_other_objects_are_rejected(item: Any) -> None:
     array = np.empty(2, object)
     array[0], array[1] = b"a", item
     with pytest.raises(CodecError, match="expected elements of type bytes"):
         bound(VlenBytes(), (2,)).encode(array)
 
 
-def test_R125_text_that_numpy_made_of_other_bytes() -> None:
-    """Before 2.5, it converts `S` without a look."""
+def test_R125_invalid_text_from_numpy_conversions() -> None:
+    """Before 2.5, NumPy converts `S` to text without validation."""
     try:
         wrong = np.array([b"\xff"]).astype(TEXT)
     except TypeError:
@@ -212,7 +212,7 @@ def test_R125_text_that_numpy_made_of_other_bytes() -> None:
 
 
 @BOTH
-def test_chunks_are_bounded_by_the_setting(codec: Any) -> None:
+def test_chunks_are_limited_by_max_chunk_bytes(codec: Any) -> None:
     with omnizarr.config(max_chunk_bytes=100):
         one = bound(codec, (1,))
     assert one.encoded.limit == 100
@@ -225,7 +225,7 @@ def test_chunks_are_bounded_by_the_setting(codec: Any) -> None:
         one.decode(stored(b"x" * 93))
 
 
-def test_a_bomb_is_stopped_before_it_is_text() -> None:
+def test_a_decompression_bomb_fails_before_it_becomes_text() -> None:
     problems = Problems()
     with omnizarr.config(max_chunk_bytes=1000):
         chain = Chain.bind((VlenUtf8(), Zstd()), spec(VlenUtf8(), (1,)), "$", problems)
@@ -257,6 +257,6 @@ def test_R145_among_other_codecs(codec: Any, around: Any) -> None:
     assert chain.decode(chain.encode(array)).tolist() == array.tolist()
 
 
-def test_the_types_are_those_of_the_codecs() -> None:
+def test_the_data_types_use_these_codecs() -> None:
     assert String().dtype.kind == "T"
     assert VariableBytes().dtype == object

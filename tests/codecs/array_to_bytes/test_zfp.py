@@ -30,12 +30,12 @@ NARROW = ("i1", "u1", "i2", "u2", "f2")
 
 
 def wave(shape: tuple[int, ...], dtype: Any) -> npt.NDArray[Any]:
-    """Something that zfp can compress."""
+    """Smooth data, which zfp can compress."""
     axes = np.indices(shape).sum(axis=0) if shape else np.zeros(())
     return np.asarray(100 + 20 * np.sin(axes / 3)).astype(dtype)
 
 
-# -- without loss
+# -- lossless
 
 
 @pytest.mark.parametrize("dtype", [*NATIVE, *NARROW, "u4", "u8", "M8[s]", "m8[ms]"])
@@ -53,11 +53,11 @@ def test_R139_reversible(shape: tuple[int, ...], dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", [*NATIVE, *NARROW])
 @given(data=st.data())
-def test_R139_reversible_is_without_loss_for_all_numbers(dtype: str, data: st.DataObject) -> None:
+def test_R139_reversible_is_lossless_for_all_numbers(dtype: str, data: st.DataObject) -> None:
     shape = data.draw(arrays.array_shapes(min_dims=0, max_dims=4, max_side=6))
     array = data.draw(arrays.arrays(dtype, shape))
     if dtype[0] == "f":
-        array = np.where(np.isnan(array), 0, array).astype(dtype)  # there are many NaNs, and one comes back
+        array = np.where(np.isnan(array), 0, array).astype(dtype)  # zfp does not preserve the bits of a NaN
     codec = bind(Zfp(), array)
     assert codec.decode(codec.encode(array)).tobytes() == array.tobytes()
 
@@ -70,7 +70,7 @@ def test_R139_small_numbers(name: str) -> None:
     assert codec.decode(codec.encode(array)).tobytes() == array.tobytes()
 
 
-# -- streams have no header, and are those of the library
+# -- the stream format
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_R139_small_numbers(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("dtype", NATIVE)
-def test_R139_streams_are_those_of_the_library_without_its_header(
+def test_R139_streams_equal_those_of_zfpy_without_header(
     members: dict[str, Any], arguments: dict[str, Any], dtype: str
 ) -> None:
     array = wave((7, 5, 3), dtype)
@@ -105,7 +105,7 @@ def test_R139_the_last_dimension_is_the_fastest() -> None:
         )
 
 
-def test_R139_no_dimensions_are_one_of_length_one() -> None:
+def test_R139_no_dimensions_equal_one_of_length_one() -> None:
     array = np.array(1.5)
     assert bind(Zfp(), array).encode(array) == zfpy.compress_numpy(array.reshape(1), write_header=False)
 
@@ -118,7 +118,7 @@ def test_R139_narrow_integers_are_promoted() -> None:
         assert bind(Zfp(), array).encode(array) == zfpy.compress_numpy(promoted, write_header=False)
 
 
-def test_A26_what_is_lost_never_leaves_the_range_of_narrow_integers() -> None:
+def test_A26_lossy_results_stay_in_the_range_of_narrow_integers() -> None:
     for dtype in ("i1", "u1", "i2", "u2"):
         info = np.iinfo(dtype)
         array = np.tile(np.array([info.min, info.max, info.max, info.min], dtype), 16)
@@ -128,7 +128,7 @@ def test_A26_what_is_lost_never_leaves_the_range_of_narrow_integers() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "most"), [("u4", 2**31 - 1), ("u8", 2**63 - 1)])
-def test_R139_unsigned_integers_of_which_zfp_has_no_upper_half(dtype: str, most: int) -> None:
+def test_R139_large_unsigned_integers_are_rejected(dtype: str, most: int) -> None:
     array = np.array([0, 1, most], dtype)
     codec = bind(Zfp(), array)
     assert codec.decode(codec.encode(array)).tolist() == array.tolist()
@@ -137,13 +137,13 @@ def test_R139_unsigned_integers_of_which_zfp_has_no_upper_half(dtype: str, most:
     assert codec.decode(bind(Zfp(), np.zeros(3, f"i{array.itemsize}")).encode(np.array([-5, 0, 7], f"i{array.itemsize}"))).tolist() == [0, 0, 7]  # fmt: skip  # noqa: E501
 
 
-# -- with loss
+# -- lossy
 
 FINITE = st.floats(-1e4, 1e4, width=32)
 
 
 @given(arrays.arrays("f8", arrays.array_shapes(max_dims=4, max_side=6), elements=FINITE), st.floats(1e-6, 10))
-def test_R139_fixed_accuracy_keeps_its_promise(array: npt.NDArray[Any], tolerance: float) -> None:
+def test_R139_fixed_accuracy_respects_the_tolerance(array: npt.NDArray[Any], tolerance: float) -> None:
     codec = bind(Zfp("fixed_accuracy", tolerance=tolerance), array)
     assert np.abs(codec.decode(codec.encode(array)) - array).max(initial=0) <= tolerance
 
@@ -165,15 +165,15 @@ def test_R139_fixed_rate_has_a_fixed_size(rate: float, shape: tuple[int, ...]) -
     assert codec.decode(encoded).shape == shape
 
 
-# -- the mode that the library does not have
+# -- expert mode, which zfpy lacks
 
 EXPERT = {"mode": "expert", "minbits": 1, "maxbits": 16658, "maxprec": 64, "minexp": floor(log2(0.05))}
 
 
 @pytest.mark.parametrize("dtype", NATIVE)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_R139_expert_streams_are_read(shape: tuple[int, ...], dtype: str) -> None:
-    """In the words of an expert the other modes are all the same."""
+def test_R139_expert_streams_can_be_decoded(shape: tuple[int, ...], dtype: str) -> None:
+    """Expert mode can express all other modes, so their streams serve as samples."""
     array = wave(shape, dtype)
     accuracy = bind(Zfp("fixed_accuracy", tolerance=0.05), array)
     stream = accuracy.encode(array)
@@ -190,7 +190,7 @@ def test_R139_expert_streams_are_read(shape: tuple[int, ...], dtype: str) -> Non
     assert bind(expert, array).decode(stream).tobytes() == rate.decode(stream).tobytes()
 
 
-def test_R139_expert_streams_are_not_written() -> None:
+def test_R139_expert_streams_cannot_be_encoded() -> None:
     array = wave((4, 4), "f4")
     with pytest.raises(CodecError, match="zfpy cannot compress in the mode `expert`"):
         bind(parse_valid("zfp", **EXPERT), array).encode(array)
@@ -202,7 +202,7 @@ def test_R139_expert_streams_are_not_written() -> None:
         Zfp("expert")  # type: ignore[arg-type]
 
 
-def test_R139_an_array_of_an_expert_can_be_opened_and_read() -> None:
+def test_R139_an_array_in_expert_mode_can_be_opened_and_read() -> None:
     array = wave((8, 8), "f4")
     store = omnizarr.MemoryStore()
     made = omnizarr.create_array(
@@ -241,25 +241,25 @@ def test_R139_an_array_of_an_expert_can_be_opened_and_read() -> None:
         ({"mode": "reversible", "write_header": True}, ["write_header"]),
     ],
 )
-def test_R139_configurations_that_are_refused(configuration: dict[str, Any], places: list[str]) -> None:
+def test_R139_invalid_configurations(configuration: dict[str, Any], places: list[str]) -> None:
     assert paths_of(parse_problems("zfp", configuration)) == [f".configuration.{place}" for place in places]
 
 
-def test_R139_arguments_that_are_refused() -> None:
+def test_R139_invalid_arguments() -> None:
     for arguments in ({"rate": 3}, {"mode": "fixed_rate"}, {"mode": "fixed_rate", "rate": -1}, {"mode": 4}):
         with pytest.raises(ArgumentError, match="codec `zfp`"):
             Zfp(**arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("members", [{"minbits": 0}, {"minbits": 20, "maxbits": 19}, {"maxprec": 0}])
-def test_R139_limits_of_an_expert_that_no_block_keeps(members: dict[str, Any]) -> None:
+def test_R139_impossible_limits_in_expert_mode(members: dict[str, Any]) -> None:
     assert paths_of(bind_problems(parse_valid("zfp", **{**EXPERT, **members}), wave((4,), "f4"))) == [".configuration"]
 
 
 @pytest.mark.parametrize(("dtype", "fewest"), [("f4", 9), ("f8", 12), ("i4", 1), ("i8", 1), ("f2", 9), ("u1", 1)])
 @pytest.mark.parametrize("ndim", [0, 1, 2, 4])
-def test_R139_rates_that_leave_too_few_bits_to_a_block(dtype: str, fewest: int, ndim: int) -> None:
-    """The library would write beyond its memory with fewer than a sign and an exponent take."""
+def test_R139_rates_with_too_few_bits_per_block(dtype: str, fewest: int, ndim: int) -> None:
+    """With fewer bits than sign and exponent need, the library would write beyond its buffer."""
     array = wave((9,) * ndim, dtype)
     values = 4 ** (ndim or 1)
     for rate in (0, 1e-9, (fewest - 0.51) / values):
@@ -273,7 +273,7 @@ def test_R139_rates_that_leave_too_few_bits_to_a_block(dtype: str, fewest: int, 
 
 
 @pytest.mark.parametrize(("dtype", "fewest", "reversible"), [("f4", 9, 16), ("f8", 12, 20), ("i4", 1, 6), ("i8", 1, 7)])
-def test_R139_an_expert_who_leaves_too_few_bits_to_a_block(dtype: str, fewest: int, reversible: int) -> None:
+def test_R139_expert_mode_with_too_few_bits_per_block(dtype: str, fewest: int, reversible: int) -> None:
     for minexp, bits in ((-1074, fewest), (-1075, reversible)):
         bind(ZfpExpert(1, bits, 64, minexp), wave((9,), dtype))
         if bits > 1:
@@ -290,7 +290,7 @@ def test_R139_more_than_four_dimensions(codec: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["?", "c8", "S3", "V2", [("a", "f4")]])
-def test_R139_types_that_zfp_does_not_take(dtype: Any) -> None:
+def test_R139_unsupported_types(dtype: Any) -> None:
     assert paths_of(bind_problems(Zfp(), np.zeros(3, dtype))) == [""]
 
 
@@ -311,7 +311,7 @@ def test_streams_that_are_much_too_short_or_too_long(codec: Zfp) -> None:
             found.decode(data)
 
 
-def test_a_fixed_rate_says_how_long_a_stream_is() -> None:
+def test_a_fixed_rate_determines_the_stream_length() -> None:
     array = wave((16, 16), "f4")
     found = bind(Zfp("fixed_rate", rate=8), array)
     stream = bytes(found.encode(array))
@@ -321,7 +321,7 @@ def test_a_fixed_rate_says_how_long_a_stream_is() -> None:
 
 @pytest.mark.parametrize("dtype", NATIVE)
 @given(data=st.binary(max_size=300))
-def test_any_bytes_decode_to_something_or_are_refused(dtype: str, data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(dtype: str, data: bytes) -> None:
     array = np.zeros((5, 6), dtype)
     for codec in (Zfp(), Zfp("fixed_rate", rate=3), Zfp("fixed_accuracy", tolerance=1), ZfpExpert(1, 50, 30, -9)):
         try:
@@ -333,10 +333,10 @@ def test_any_bytes_decode_to_something_or_are_refused(dtype: str, data: bytes) -
 @pytest.mark.parametrize("shape", [(9,), (5, 6), (1, 1, 40), (1, 1, 1, 30)])
 @pytest.mark.parametrize("dtype", NATIVE)
 @given(seed=st.integers(0, 2**32), length=st.integers(0, 60), bias=st.sampled_from([0, 0xFF, 0x0F, None]))
-def test_the_library_never_reads_beyond_what_it_is_given(
+def test_zfpy_never_reads_beyond_the_padding(
     dtype: str, shape: tuple[int, ...], seed: int, length: int, bias: int | None
 ) -> None:
-    """Whatever follows upon the zeros that are put behind a stream makes no difference."""
+    """Bytes after the zeros that `decode` appends do not change the result."""
     array = np.zeros(shape, dtype)
     kind = zfpy.dtype_to_ztype(array.dtype)
     for codec in (
@@ -358,7 +358,7 @@ def test_the_library_never_reads_beyond_what_it_is_given(
             assert both[0].tobytes() == both[1].tobytes() == found.decode(stream).tobytes()
 
 
-def test_thin_chunks_take_little_memory() -> None:
+def test_thin_chunks_need_little_memory() -> None:
     array = wave((1, 1, 1, 20000), "f8")
     codec = bind(Zfp(), array)
     encoded = codec.encode(array)
@@ -370,8 +370,8 @@ def test_thin_chunks_take_little_memory() -> None:
         tracemalloc.stop()
 
 
-def test_a_document_alone_takes_no_memory() -> None:
-    """Nothing is read of chunks that are too large; looking at such an array costs nothing."""
+def test_binding_allocates_little_memory() -> None:
+    """Opening an array with chunks that are too large to read allocates no memory for them."""
     store: dict[str, bytes] = {}
     omnizarr.create_array(store, shape=(6, 4), dtype="f4", serializer=Zfp(), compressors=None)
     document = json.loads(store["zarr.json"])
@@ -399,14 +399,14 @@ def test_arrays_and_shards() -> None:
         assert omnizarr.open_array(store)[1:7, ::3].tobytes() == data[1:7, ::3].tobytes()
 
 
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_zfpy(monkeypatch: pytest.MonkeyPatch) -> None:
     store = omnizarr.MemoryStore()
     data = wave((4,), "f4")
     omnizarr.create_group(store).create_array("waves", data=data, serializer=Zfp(), compressors=None)
     zfp._library.cache_clear()
     monkeypatch.setitem(sys.modules, "zfpy", None)
     try:
-        array = omnizarr.open_array(store, path="waves")  # looking at it needs none
+        array = omnizarr.open_array(store, path="waves")  # opening does not need the library
         assert array.shape == (4,)
         with pytest.raises(MissingDependencyError, match="codec `zfp` needs the package `zfpy`") as reading:
             array[...]
