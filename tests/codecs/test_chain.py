@@ -1,4 +1,4 @@
-"""The chain of codecs: its form, its order, and what each codec is told it will meet."""
+"""`Chain`: order of the codecs, binding, encoding; and parsing of codec lists and arguments."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ CHAINS: list[tuple[Codec, ...]] = [
 
 
 @given(st.sampled_from(CHAINS), st.lists(st.integers(-(2**15), 2**15 - 1), min_size=24, max_size=24))
-def test_R79_decoding_what_was_encoded_gives_it_back(chain: tuple[Codec, ...], numbers: list[int]) -> None:
+def test_R79_roundtrip(chain: tuple[Codec, ...], numbers: list[int]) -> None:
     array = np.array(numbers, "int16").reshape(4, 6)
     ready = bound(*chain)
     data = ready.encode(array)
@@ -108,7 +108,7 @@ def test_R79_decoding_what_was_encoded_gives_it_back(chain: tuple[Codec, ...], n
 
 
 @given(st.sampled_from(CHAINS), st.binary(max_size=200))
-def test_any_bytes_decode_to_an_array_or_our_own_error(chain: tuple[Codec, ...], data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(chain: tuple[Codec, ...], data: bytes) -> None:
     try:
         found = bound(*chain).decode(data)
     except CodecError:
@@ -117,7 +117,7 @@ def test_any_bytes_decode_to_an_array_or_our_own_error(chain: tuple[Codec, ...],
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 10**6), st.integers(0, 255))
-def test_a_changed_byte_gives_an_array_or_our_own_error(chain: tuple[Codec, ...], at: int, byte: int) -> None:
+def test_a_changed_byte_gives_an_array_or_a_codec_error(chain: tuple[Codec, ...], at: int, byte: int) -> None:
     ready = bound(*chain)
     data = bytearray(ready.encode(np.arange(24, dtype="int16").reshape(4, 6)))
     data[at % len(data)] = byte
@@ -128,7 +128,7 @@ def test_a_changed_byte_gives_an_array_or_our_own_error(chain: tuple[Codec, ...]
             pass
 
 
-def test_R80_each_codec_is_told_what_it_will_meet() -> None:
+def test_R80_each_codec_is_bound_to_the_output_of_the_previous_one() -> None:
     chain = bound(Transpose((2, 0, 1)), Bytes("little"), Crc32c(), to=spec((2, 3, 5)))
     assert chain.arrays[0].encoded.shape == (5, 2, 3)
     assert chain.serializer.encoded.size == 60
@@ -144,16 +144,16 @@ def test_R80_each_codec_is_told_what_it_will_meet() -> None:
         ([Transpose((1, 0)), Sharding((2, 3))], "$.codecs[1].configuration.chunk_shape[1]"),
     ],
 )
-def test_R80_what_does_not_fit_is_an_error_with_its_place(chain: list[Codec], where: str) -> None:
+def test_R80_a_codec_that_does_not_fit_is_a_problem_at_its_path(chain: list[Codec], where: str) -> None:
     assert where in places(chain)
 
 
-def test_R81_R140_the_core_codecs_are_there() -> None:
+def test_R81_R140_the_core_codecs_are_registered() -> None:
     core = {"bytes", "transpose", "gzip", "blosc", "zstd", "crc32c", "sharding_indexed"}
     assert core <= set(codecs.names())
 
 
-def test_R82_a_part_is_decoded_by_decoding_the_whole() -> None:
+def test_R82_partial_reads_decode_the_whole_chunk() -> None:
     z = omnizarr.create_array(shape=(10, 10), dtype="int16", chunks=(10, 10), compressors="gzip")
     z[...] = np.arange(100).reshape(10, 10)
     assert z[3, 4:6].tolist() == [34, 35]
@@ -161,7 +161,7 @@ def test_R82_a_part_is_decoded_by_decoding_the_whole() -> None:
 
 @dataclass(frozen=True)
 class Shifted(ArrayCodec):
-    """Adds a number to every element, and so to the fill value: the simplest codec that changes values."""
+    """Adds a number to every element, also to the fill value: the simplest codec that changes values."""
 
     name: ClassVar[str] = "test.shifted"
     by: int = 5
@@ -189,8 +189,8 @@ class BoundShifted(BoundArrayCodec):
         return np.asarray(array - self.by, array.dtype)
 
 
-def test_R83_A37_the_fill_value_goes_through_codecs_that_change_values() -> None:
-    """An absent inner chunk is what the sharding codec sees as the fill value, decoded back."""
+def test_R83_A37_array_codecs_encode_the_fill_value() -> None:
+    """An absent inner chunk decodes to the fill value of the array, because the sharding codec uses the encoded one."""
     z = omnizarr.create_array(
         shape=8, dtype="int16", chunks=8, fill_value=3, filters=[Shifted(5)], serializer=Sharding((2,))
     )
@@ -202,7 +202,7 @@ def test_R83_A37_the_fill_value_goes_through_codecs_that_change_values() -> None
     assert [part is not None for part in sharding.split(z.store.get("c/0") or b"")] == [False, True, False, False]
 
 
-def test_R83_inside_a_shard_too() -> None:
+def test_R83_inside_a_shard() -> None:
     inner = Sharding((2,), (Shifted(5), Bytes("little")))
     z = omnizarr.create_array(shape=8, dtype="int16", chunks=8, fill_value=3, serializer=inner)
     z[2] = 10
@@ -210,7 +210,7 @@ def test_R83_inside_a_shard_too() -> None:
     assert z[0] == 3
 
 
-def test_R84_an_absent_chunk_is_all_fill_value() -> None:
+def test_R84_an_absent_chunk_contains_the_fill_value() -> None:
     z = omnizarr.create_array(shape=(5, 5), dtype="float32", chunks=2, fill_value="NaN")
     assert np.isnan(z[...]).all()
     z[0, 0] = 1
@@ -218,7 +218,7 @@ def test_R84_an_absent_chunk_is_all_fill_value() -> None:
     assert np.isnan(z[0, 0])
 
 
-# -- codecs as users and documents name them
+# -- codecs from arguments and documents
 
 
 @pytest.mark.parametrize(
@@ -231,12 +231,12 @@ def test_R84_an_absent_chunk_is_all_fill_value() -> None:
         ({"name": "transpose", "configuration": {"order": [1, 0]}}, Transpose((1, 0))),
     ],
 )
-def test_users_name_codecs_as_they_like(value: Any, expected: Codec) -> None:
+def test_codec_arguments(value: Any, expected: Codec) -> None:
     assert codec_of(value, "compressors") == expected
 
 
 @pytest.mark.parametrize("name", ["gzip", "blosc", "zstd", "crc32c", "bytes"])
-def test_a_name_alone_is_the_codec_with_its_defaults(name: str) -> None:
+def test_a_bare_name_means_the_default_options(name: str) -> None:
     assert codec_of(name, "x").name == name
 
 
@@ -253,13 +253,13 @@ def test_a_name_alone_is_the_codec_with_its_defaults(name: str) -> None:
         (None, ArgumentError),
     ],
 )
-def test_what_is_no_codec_is_refused(value: Any, error: type[Exception]) -> None:
+def test_invalid_codec_arguments(value: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="compressors") as caught:
         codec_of(value, "compressors")
     assert caught.value.argument == "compressors"  # type: ignore[attr-defined]
 
 
-def test_every_problem_of_a_list_is_found() -> None:
+def test_all_problems_of_a_list_are_reported() -> None:
     problems = Problems()
     parse_codecs(["gzap", {"name": "gzip", "configuration": {"level": 99, "x": 1}}, 3], "$.codecs", problems)
     assert [problem.path for problem in problems.found] == [

@@ -1,4 +1,4 @@
-"""Configurations are checked by one list of rules, whether a program or a document gives them."""
+"""The same rules check configurations from arguments and from documents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CODECS = [
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_a_codec_is_a_value_that_survives_documents_and_pickles(codec: Codec) -> None:
+def test_codecs_roundtrip_through_documents_and_pickle(codec: Codec) -> None:
     problems = Problems()
     assert codecs.get(codec.name) is type(codec)
     assert type(codec).parse(codec.configuration(), "$", problems) == codec
@@ -65,20 +65,20 @@ def test_a_codec_is_a_value_that_survives_documents_and_pickles(codec: Codec) ->
         (lambda: Zstd(checksum=1), "checksum", "1"),
     ],
 )
-def test_a_wrong_argument_is_named(make, argument, found) -> None:
+def test_errors_name_the_wrong_argument(make, argument, found) -> None:
     with pytest.raises(ArgumentError, match=f"`{argument}`: expected .*, found ") as caught:
         make()
     assert caught.value.argument == argument
     assert caught.value.message.endswith(f"found {found}")
 
 
-def test_the_text_of_a_wrong_argument() -> None:
+def test_the_message_for_a_wrong_argument() -> None:
     with pytest.raises(ArgumentError) as caught:
         Gzip(level=12)
     assert str(caught.value) == "codec `gzip`: `level`: expected an integer from 0 to 9, found 12"
 
 
-def test_a_document_shows_all_its_problems_at_once() -> None:
+def test_all_problems_of_a_configuration_are_reported() -> None:
     problems = Problems()
     configuration = {"cname": "lz5", "clevel": 11, "shufle": "shuffle", "typesize": "4", "blocksize": 0.5}
     assert Blosc.parse(configuration, "$.codecs[1]", problems) is None

@@ -1,4 +1,4 @@
-"""Many values decoded in one call are what each is by itself, damaged ones too; and parts of one are parts of it."""
+"""`decode_many` equals `decode` of each value, also for damaged ones, and `decode_part` equals a slice of `decode`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bound_to(codec: BytesCodec, size: int = SIZE) -> BoundBytesCodec:
 
 
 def content(seed: int, size: int = SIZE) -> bytes:
-    """Some of it can be compressed; every fourth cannot."""
+    """Compressible data, except for every fourth seed."""
     random = np.random.default_rng(seed)
     if seed % 4 == 3:
         return random.bytes(size)
@@ -69,8 +69,10 @@ def one_by_one(bound: BoundBytesCodec, frames: list[Any]) -> Any:
     seeds=st.lists(st.one_of(st.none(), st.integers(0, 7)), min_size=1, max_size=6),
     damages=st.lists(st.tuples(st.integers(0, 5), st.integers(-2, 10**6), st.integers(0, 255)), max_size=2),
 )
-def test_as_each_by_itself(name: str, seeds: list[int | None], damages: list[tuple[int, int, int]]) -> None:
-    """Damaged frames are cut short, lengthened, or have a byte changed."""
+def test_results_equal_those_of_single_values(
+    name: str, seeds: list[int | None], damages: list[tuple[int, int, int]]
+) -> None:
+    """Damaged frames are truncated, extended, or have a changed byte."""
     bound = bound_to(CODECS[name])
     frames: list[Any] = [None if seed is None else bytes(bound.encode(content(seed))) for seed in seeds]
     for which, place, byte in damages:
@@ -85,8 +87,8 @@ def test_as_each_by_itself(name: str, seeds: list[int | None], damages: list[tup
 
 
 @pytest.mark.parametrize("name", ["lz4", "zstd"])
-def test_frames_that_others_would_complete_are_refused(name: str) -> None:
-    """What one lacks at its end another one has at its start; each is broken."""
+def test_a_truncated_frame_is_not_completed_by_the_next(name: str) -> None:
+    """The second value begins with the missing end of the first; both are damaged."""
     bound = bound_to(CODECS[name])
     whole = bytes(bound.encode(content(0)))
     for cut in (1, 7, 100, len(whole) - 30):
@@ -95,22 +97,22 @@ def test_frames_that_others_would_complete_are_refused(name: str) -> None:
         assert many(bound, frames) == one_by_one(bound, frames)
 
 
-def test_a_frame_that_reaches_into_the_next_is_refused() -> None:
-    """It states the right size and decodes to it, with the next one as a part of it, which nobody decodes then."""
+def test_a_frame_that_extends_into_the_next_is_rejected() -> None:
+    """The first frame decodes to the right size, but only with the next frame as a part of it."""
     bound = bound_to(CODECS["zstd"], 1000)
-    victim = bytes(bound.encode(bytes(1000)))
+    second = bytes(bound.encode(bytes(1000)))
 
     def block(last: int, kind: int, length: int) -> bytes:
         return (last | kind << 1 | length << 3).to_bytes(3, "little")
 
     header = b"\x28\xb5\x2f\xfd\x60" + struct.pack("<H", 1000 - 256)
-    thief = header + block(0, 1, 1000 - len(victim)) + b"x" + block(1, 0, len(victim))
-    assert bound.decode(thief + victim) == b"x" * (1000 - len(victim)) + victim
-    assert many(bound, [thief, victim], size=1000) == one_by_one(bound, [thief, victim])
+    first = header + block(0, 1, 1000 - len(second)) + b"x" + block(1, 0, len(second))
+    assert bound.decode(first + second) == b"x" * (1000 - len(second)) + second
+    assert many(bound, [first, second], size=1000) == one_by_one(bound, [first, second])
 
 
-def test_a_blosc_frame_that_reaches_into_the_next_is_refused() -> None:
-    """A stream that is as long as a block is stored as it is; a damaged length makes one of any other."""
+def test_a_blosc_frame_that_extends_into_the_next_is_rejected() -> None:
+    """A stream of the length of a block is uncompressed, so a damaged length can make any stream look uncompressed."""
     bound = bound_to(CODECS["lz4"])
     frames = [bytearray(bound.encode(content(seed))) for seed in (0, 1, 2)]
     second = 24 + struct.unpack_from("<I", frames[0], 20)[0]
@@ -121,16 +123,16 @@ def test_a_blosc_frame_that_reaches_into_the_next_is_refused() -> None:
     assert many(bound, frames) == one_by_one(bound, frames)
 
 
-def test_frames_of_two_sizes_that_add_up_are_refused() -> None:
-    """Chunks of a wrong size must not make up for each other."""
+def test_wrong_sizes_that_add_up_are_rejected() -> None:
+    """Two chunks of wrong sizes must not pass because their sum is right."""
     bound = bound_to(CODECS["zstd"], 64)
     shorter, longer = (bytes(bound_to(CODECS["zstd"], size).encode(bytes(size))) for size in (60, 68))
     assert many(bound, [shorter, longer], size=64) == one_by_one(bound, [shorter, longer])
-    two = bytes(bound_to(CODECS["zstd"], 32).encode(bytes(32))) * 2  # two frames are one value
+    two = bytes(bound_to(CODECS["zstd"], 32).encode(bytes(32))) * 2  # one value of two frames
     assert many(bound, [two, two], size=64) == [bytes(64)] * 2
 
 
-def test_blosc_frames_are_joined_only_if_they_are_alike() -> None:
+def test_blosc_frames_are_joined_only_with_equal_headers() -> None:
     bound = bound_to(CODECS["lz4"])
     frames = [bytes(bound.encode(content(seed))) for seed in (0, 1)]
     together = join_frames(frames, SIZE)
@@ -153,8 +155,10 @@ def test_blosc_frames_are_joined_only_if_they_are_alike() -> None:
     part=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     order=st.randoms(use_true_random=False),
 )
-def test_parts_are_those_of_the_whole(name: str, size: int, seed: int, part: tuple[float, float], order: Any) -> None:
-    """Also where blocks lie in another order, as threads may write them."""
+def test_parts_equal_slices_of_the_whole(
+    name: str, size: int, seed: int, part: tuple[float, float], order: Any
+) -> None:
+    """Also if blocks have another order, as parallel writers may store them."""
     size *= 64
     bound = bound_to(CODECS[name], size)
     data = content(seed, size)
@@ -196,7 +200,7 @@ def shuffled(frame: bytes, order: Any) -> bytes:
 @pytest.mark.parametrize("name", [name for name, codec in CODECS.items() if bound_to(codec).parts])
 @settings(max_examples=60)
 @given(place=st.integers(0, 200), byte=st.integers(0, 255), start=st.integers(0, SIZE - 10))
-def test_parts_of_damaged_values_are_refused_or_bounded(name: str, place: int, byte: int, start: int) -> None:
+def test_parts_of_damaged_values_are_limited_or_raise_codec_error(name: str, place: int, byte: int, start: int) -> None:
     bound = bound_to(CODECS[name])
     frame = bytearray(bound.encode(content(1)))
     frame[place % len(frame)] = byte

@@ -1,8 +1,8 @@
-"""What is stored stays the same: the bytes of every codec of version 3, spelled out, so that no release changes them
-unnoticed. Of compressors, whose libraries may find other bytes for the same content, what they once made must decode.
+"""Golden bytes of every v3 codec, so that no release changes the stored format unnoticed.
 
-The streams of zfp are those that zarrs wrote (its snapshot data); all others were checked against other
-implementations when they were written down, where there are any. `numcodecs_/test_golden.py` has those of numcodecs.
+Compressors may produce other bytes with newer libraries, so for them the recorded streams must decode. The zfp streams
+come from the snapshot data of zarrs. All others were compared with other implementations, where these exist, when they
+were recorded. `numcodecs_/test_golden.py` covers the codecs of numcodecs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FLOATS = [0.1, -2.5, float("nan"), 1e9]
 TRUTHS = [True, False, True, True, False, False, False, True, True]
 
 # fmt: off
-EXACT: list[tuple[str, Any, list[dict[str, Any]], str]] = [  # bytes and array are each other's
+EXACT: list[tuple[str, Any, list[dict[str, Any]], str]] = [  # encode and decode are exact inverses
     ("int16", GRID, [LITTLE], "0000 0100 0200 ffff 2c01 0080"),
     ("int16", GRID, [BIG], "0000 0001 0002 ffff 012c 8000"),
     ("int16", GRID, [LITTLE, CRC32C], "0000 0100 0200 ffff 2c01 0080 b19b691e"),
@@ -56,7 +56,7 @@ EXACT: list[tuple[str, Any, list[dict[str, Any]], str]] = [  # bytes and array a
     ("string", ["a", "", "ñ"], [named("vlen-utf8")], "03000000 01000000 61 00000000 02000000 c3b1"),
     ("bytes", [b"a", b"", b"\xff\0"], [named("vlen-bytes")], "03000000 01000000 61 00000000 02000000 ff00"),
 ]
-LOSSY: list[tuple[str, Any, list[dict[str, Any]], str, Any]] = [  # what the bytes decode to is another array
+LOSSY: list[tuple[str, Any, list[dict[str, Any]], str, Any]] = [  # the bytes decode to another array
     ("int16", GRID, [named("packbits", first_bit=1, last_bit=9, padding_encoding="last_byte")], "000004f86f0900 02",
      [[0, 0, 2], [-2, 300, 0]]),
     ("int16", GRID, [named("bitround", keepbits=2), LITTLE], "0000 0100 0200 00c0 0001 0080",
@@ -87,9 +87,7 @@ def elements(data_type: str, values: Any) -> npt.NDArray[Any]:
 
 
 @pytest.mark.parametrize(("data_type", "values", "documents", "stored"), EXACT)
-def test_bytes_of_codecs_without_loss(
-    data_type: str, values: Any, documents: list[dict[str, Any]], stored: str
-) -> None:
+def test_bytes_of_lossless_codecs(data_type: str, values: Any, documents: list[dict[str, Any]], stored: str) -> None:
     array = elements(data_type, values)
     chain = bound(data_type, array, documents)
     assert bytes(chain.encode(array)) == bytes.fromhex(stored)
@@ -97,7 +95,7 @@ def test_bytes_of_codecs_without_loss(
 
 
 @pytest.mark.parametrize(("data_type", "values", "documents", "stored", "left"), LOSSY)
-def test_bytes_of_codecs_with_loss(
+def test_bytes_of_lossy_codecs(
     data_type: str, values: Any, documents: list[dict[str, Any]], stored: str, left: Any
 ) -> None:
     array = elements(data_type, values)
@@ -106,7 +104,7 @@ def test_bytes_of_codecs_with_loss(
     assert chain.decode(bytes.fromhex(stored)).tobytes() == elements(data_type, left).tobytes()
 
 
-# -- what compressors made
+# -- recorded streams of compressors
 
 TEXT = b"hello, hello, hello! 1234" * 8
 ROWS = 24 * np.arange(4)[:, None] + np.arange(6)
@@ -151,7 +149,7 @@ def test_streams_of_compressors_decode(document: dict[str, Any], stored: str) ->
 
 
 @pytest.mark.parametrize(("data_type", "first", "factor", "stored"), ZFP)
-def test_R139_streams_that_zarrs_wrote(data_type: str, first: int, factor: float, stored: str) -> None:
+def test_R139_streams_of_zarrs(data_type: str, first: int, factor: float, stored: str) -> None:
     pytest.importorskip("zfpy")
     array = ((ROWS + first) * factor).astype(data_type)
     chain = bound(data_type, array, [named("zfp", mode="reversible")])
@@ -159,7 +157,7 @@ def test_R139_streams_that_zarrs_wrote(data_type: str, first: int, factor: float
     assert bytes(chain.encode(array)) == bytes.fromhex(stored)
 
 
-def test_R140_every_codec_is_there() -> None:
+def test_R140_every_registered_codec_is_tested() -> None:
     here = [documents for *_, documents, _ in EXACT] + [documents for _, _, documents, *_ in LOSSY]
     shown = {document["name"] for documents in here for document in documents}
     shown |= {document["name"] for document, _ in STREAMS} | {"zfp"}
@@ -180,7 +178,7 @@ def test_R140_every_codec_is_there() -> None:
         ("bytes_to_bytes/fletcher32", "numcodecs.fletcher32"),
     ],
 )
-def test_addresses_by_which_zarrs_named_codecs(address: str, name: str) -> None:
+def test_urls_of_zarrs_are_aliases(address: str, name: str) -> None:
     found = codecs.get(f"https://codec.zarrs.dev/{address}")
     assert found is not None
     assert found is codecs.get(name)
@@ -188,11 +186,11 @@ def test_addresses_by_which_zarrs_named_codecs(address: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(("alias", "name"), [("endian", "bytes"), ("zarrs.reshape", "reshape"), ("zarrs.zfp", "zfp")])
-def test_other_names_of_codecs(alias: str, name: str) -> None:
+def test_aliases(alias: str, name: str) -> None:
     assert codecs.get(alias) is codecs.get(name)
 
 
-def test_A45_every_codec_that_zarr_python_has_from_numcodecs_is_there() -> None:
+def test_A45_all_numcodecs_codecs_of_zarr_python_exist() -> None:
     ids = """
         blosc lz4 zstd zlib gzip bz2 lzma shuffle crc32 crc32c adler32 fletcher32 jenkins_lookup3
         delta bitround fixedscaleoffset quantize packbits astype pcodec zfpy

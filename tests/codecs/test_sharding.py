@@ -1,4 +1,4 @@
-"""The sharding codec: its configuration, the bytes of a shard, and shards that are damaged or not ours."""
+"""The sharding codec: configuration, the byte format of shards, and shards that are damaged or from other writers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def index_of(data: bytes, count: int, *, start: bool = False) -> list[tuple[int,
 # -- configuration
 
 
-def test_the_configuration_is_read_and_written() -> None:
+def test_configuration_roundtrip() -> None:
     found, problems = parsed(**FULL)
     assert problems == []
     assert found == Sharding((2, 3))
@@ -100,7 +100,7 @@ def test_the_configuration_is_read_and_written() -> None:
         ({"write_order": "morton"}, "$.configuration.write_order"),
     ],
 )
-def test_R95_R96_R97_R99_R104_what_is_wrong_is_named(change: dict[str, Any], where: str) -> None:
+def test_R95_R96_R97_R99_R104_problems_have_their_path(change: dict[str, Any], where: str) -> None:
     found, problems = parsed(**{**FULL, **change})
     assert found is None
     assert problems == [where]
@@ -113,7 +113,7 @@ def test_R95_R96_mandatory_members(member: str) -> None:
     assert problems == [f"$.configuration.{member}"]
 
 
-def test_all_problems_of_a_configuration_are_found_at_once() -> None:
+def test_all_problems_of_a_configuration_are_reported_together() -> None:
     found, problems = parsed(chunk_shape=[-1], codecs=["gzap"], index_codecs=[3], index_location=1, other=2)
     assert found is None
     assert len(problems) == 5
@@ -139,7 +139,7 @@ def test_R97_the_index_has_a_fixed_size() -> None:
     assert problems_of(Sharding((2, 3), index_codecs=(Bytes(),))) == ["$.configuration.index_codecs[0].configuration"]
 
 
-def test_R98_what_is_written_by_default() -> None:
+def test_R98_default_index_codecs() -> None:
     z = omnizarr.create_array(shape=8, dtype="int16", chunks=2, shards=4)
     (codec,) = z.metadata.codecs
     assert isinstance(codec, Sharding)
@@ -147,7 +147,7 @@ def test_R98_what_is_written_by_default() -> None:
     assert codec.index_location == "end"
 
 
-def test_R99_the_index_is_at_the_end_unless_the_document_says_otherwise() -> None:
+def test_R99_the_default_index_location_is_the_end() -> None:
     found, problems = parsed(**{name: value for name, value in FULL.items() if name != "index_location"})
     assert problems == []
     assert found is not None
@@ -170,18 +170,18 @@ def test_R99_the_index_is_at_the_end_unless_the_document_says_otherwise() -> Non
         {"chunk_shape": (2,), "index_location": "middle"},
     ],
 )
-def test_the_constructor_checks_what_a_user_gives(options: dict[str, Any]) -> None:
+def test_the_constructor_checks_its_arguments(options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError):
         Sharding(**options)
 
 
-def test_a_user_may_give_names_and_json_and_numpy_integers() -> None:
+def test_arguments_may_be_names_json_and_numpy_integers() -> None:
     codec = Sharding((np.int64(2), 3), ["bytes", {"name": "gzip", "configuration": {"level": 1}}], ["bytes"])  # type: ignore[arg-type]
     assert codec == Sharding((2, 3), (Bytes(), Gzip(1)), (Bytes(),))
     assert Sharding(2) == Sharding((2,))  # type: ignore[arg-type]
 
 
-def test_it_is_a_value() -> None:
+def test_it_compares_hashes_and_pickles() -> None:
     codec = Sharding((2, 3), (Transpose("F"), Bytes("little")))
     assert codec == Sharding((2, 3), (Transpose((1, 0)), Bytes("little")))
     assert hash(codec) == hash(Sharding((2, 3), (Transpose((1, 0)), Bytes("little"))))
@@ -192,7 +192,7 @@ def test_it_is_a_value() -> None:
 
 
 @pytest.mark.parametrize("start", [True, False])
-def test_R100_R101_A38_the_index_is_pairs_of_offset_and_size_from_the_start_of_the_shard(start: bool) -> None:
+def test_R100_R101_A38_the_index_has_offsets_from_the_start_and_sizes(start: bool) -> None:
     codec = Sharding((2, 3), (Bytes(),), RAW_INDEX, "start" if start else "end")
     shard = bound(codec)
     array = np.arange(1, 25, dtype="uint8").reshape(4, 6)
@@ -205,7 +205,7 @@ def test_R100_R101_A38_the_index_is_pairs_of_offset_and_size_from_the_start_of_t
     np.testing.assert_array_equal(shard.decode(data), array)
 
 
-def test_R100_the_index_codecs_encode_it() -> None:
+def test_R100_the_index_codecs_encode_the_index() -> None:
     for codecs, size in [(RAW_INDEX, 64), ((Bytes("big"), Crc32c()), 68), ((Bytes("big"), Crc32c(), Crc32c()), 72)]:
         shard = bound(Sharding((2, 3), (Bytes(),), codecs))
         assert shard.index_size == size
@@ -214,7 +214,7 @@ def test_R100_the_index_codecs_encode_it() -> None:
     assert struct.unpack(">2Q", data[24 : 24 + 16]) == (0, 6)
 
 
-def test_R102_empty_inner_chunks_have_the_largest_number_twice() -> None:
+def test_R102_both_numbers_of_empty_inner_chunks_are_the_largest() -> None:
     shard = bound(Sharding((2, 3), (Bytes(),), RAW_INDEX), spec(fill=9))
     array = np.full((4, 6), 9, "uint8")
     array[0, 0] = 1
@@ -232,7 +232,7 @@ def test_R102_the_index_covers_inner_chunks_outside_the_array() -> None:
     assert index_of(data, 4) == [(0, 2), (2, 2), (NONE, NONE), (NONE, NONE)]
 
 
-def test_R103_inner_chunks_may_lie_in_any_order_with_gaps_and_shared() -> None:
+def test_R103_inner_chunks_may_have_any_order_gaps_and_shared_bytes() -> None:
     shard = bound(Sharding((2, 3), (Bytes(),), RAW_INDEX))
     payload = b"gap" + bytes(range(6)) + b"another gap" + bytes(range(10, 16))
     entries = [(20, 6), (3, 6), (20, 6), (NONE, NONE)]
@@ -252,7 +252,7 @@ def test_R103_inner_chunks_may_lie_in_any_order_with_gaps_and_shared() -> None:
     np.testing.assert_array_equal(z[...], decoded)
 
 
-def test_R105_a_shard_lies_under_the_key_of_its_chunk_and_one_of_fill_value_is_left_out() -> None:
+def test_R105_a_shard_has_the_key_of_its_chunk_and_an_empty_one_is_not_stored() -> None:
     z = omnizarr.create_array(shape=(8, 4), dtype="int16", chunks=(2, 2), shards=(4, 4))
     z[0, 0] = 5
     assert sorted(z.store.list()) == ["c/0/0", "zarr.json"]
@@ -268,7 +268,7 @@ def test_R105_a_partial_write_keeps_the_rest_of_the_shard() -> None:
     np.testing.assert_array_equal(z[...], expected)
 
 
-def test_R105_the_same_elements_sharded_or_not() -> None:
+def test_R105_sharding_does_not_change_elements() -> None:
     values = np.random.default_rng(1).integers(0, 100, (13, 7)).astype("int32")
     for shards in (None, (4, 4), (8, 12), (16, 8)):
         z = omnizarr.create_array(data=values, chunks=(4, 4), shards=shards)
@@ -289,7 +289,7 @@ def test_R105_the_same_elements_sharded_or_not() -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["memory", "local"])
-def test_R106_ranges_beyond_the_shard_are_corruption(
+def test_R106_ranges_beyond_the_shard_are_errors(
     entries: list[tuple[int, int]], message: str | None, place: str, tmp_path: Path
 ) -> None:
     payload = bytes(24)
@@ -309,7 +309,7 @@ def test_R106_ranges_beyond_the_shard_are_corruption(
         z[0, 0]
 
 
-def test_R106_a_shard_shorter_than_its_index_is_corruption() -> None:
+def test_R106_a_shard_shorter_than_its_index_is_an_error() -> None:
     for location in ("start", "end"):
         z = omnizarr.create_array(
             shape=4,
@@ -323,7 +323,7 @@ def test_R106_a_shard_shorter_than_its_index_is_corruption() -> None:
                 read()
 
 
-def test_R106_a_damaged_index_is_found_by_its_checksum() -> None:
+def test_R106_the_checksum_detects_a_damaged_index() -> None:
     z = omnizarr.create_array(shape=4, dtype="uint8", chunks=2, shards=4)
     z[...] = [1, 2, 3, 4]
     data = bytearray(z.store.get("c/0") or b"")
@@ -370,7 +370,7 @@ def test_an_array_without_dimensions_can_be_sharded() -> None:
 
 
 @given(st.binary(max_size=120), st.sampled_from(["start", "end"]), st.booleans())
-def test_any_bytes_are_values_or_our_own_error(data: bytes, location: Any, checksum: bool) -> None:
+def test_any_bytes_decode_or_raise_an_omnizarr_error(data: bytes, location: Any, checksum: bool) -> None:
     index: tuple[Codec, ...] = (Bytes("little"), Crc32c()) if checksum else RAW_INDEX
     z = omnizarr.create_array(
         shape=(4, 6), dtype="uint8", chunks=(4, 6), serializer=Sharding((2, 3), (Bytes(),), index, location)
@@ -384,7 +384,7 @@ def test_any_bytes_are_values_or_our_own_error(data: bytes, location: Any, check
 
 
 @given(st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)) | st.just((NONE, NONE)), min_size=4, max_size=4))
-def test_any_index_gives_values_or_our_own_error(entries: list[tuple[int, int]]) -> None:
+def test_any_index_decodes_or_raises_an_omnizarr_error(entries: list[tuple[int, int]]) -> None:
     z = omnizarr.create_array(
         shape=(4, 6), dtype="uint8", chunks=(4, 6), serializer=Sharding((2, 3), (Bytes(),), RAW_INDEX)
     )

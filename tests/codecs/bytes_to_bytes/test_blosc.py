@@ -22,7 +22,7 @@ COMPRESSORS = ["lz4", "lz4hc", "blosclz", "zlib", "zstd"]
 SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
 CONTENT = np.arange(500, dtype="<u4").tobytes()
 
-# 24 bytes 0, 1, 2, …: stored as they are
+# 24 bytes 0, 1, 2, …: stored uncompressed
 STORED = bytes.fromhex("02013304180000001800000028000000") + bytes(range(24))
 # 256 bytes of 7: one block of LZ4, byte-shuffled elements of 4 bytes
 LZ4 = bytes.fromhex("020131040001000000010000230000001400000 00b0000001f070100e7500707070707".replace(" ", ""))
@@ -64,7 +64,7 @@ def test_A27_every_member_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize(("number", "name"), [(0, "noshuffle"), (1, "shuffle"), (2, "bitshuffle"), (-1, None)])
-def test_numbers_for_shuffle_are_read_with_a_warning(number: int, name: Any) -> None:
+def test_numbers_for_shuffle_are_accepted_with_a_warning(number: int, name: Any) -> None:
     problems = Problems()
     configuration = {"cname": "zstd", "clevel": 1, "shuffle": number, "blocksize": 0}
     assert Blosc.parse(configuration, "$", problems) == Blosc("zstd", 1, name)
@@ -73,13 +73,13 @@ def test_numbers_for_shuffle_are_read_with_a_warning(number: int, name: Any) -> 
 
 
 @pytest.mark.parametrize("shuffle", [3, -2, True, None, "auto"])
-def test_R90_other_values_for_shuffle(shuffle: object) -> None:
+def test_R90_invalid_values_for_shuffle(shuffle: object) -> None:
     problems = Problems()
     assert Blosc.parse({"shuffle": shuffle}, "$", problems) is None
     assert [problem.path for problem in problems.found] == ["$.configuration.shuffle"]
 
 
-def test_R90_typesize_means_nothing_without_shuffling() -> None:
+def test_R90_typesize_is_ignored_without_shuffling() -> None:
     problems = Problems()
     assert Blosc.parse({"shuffle": "noshuffle", "typesize": 0}, "$", problems) == Blosc(shuffle="noshuffle")
     assert Blosc.parse({"shuffle": "shuffle", "typesize": 0}, "$", problems) is None
@@ -95,7 +95,7 @@ def test_R90_typesize_means_nothing_without_shuffling() -> None:
     typesize=st.sampled_from([None, 1, 2, 3, 4, 8, 16, 255, 256, 1000]),
     blocksize=st.sampled_from([0, 1, 128, 1000, 2**20]),
 )
-def test_decode_undoes_encode(content: bytes, **arguments: Any) -> None:
+def test_roundtrip(content: bytes, **arguments: Any) -> None:
     encoded = frame(content, **arguments)
     assert bound(Blosc(), len(content)).decode(encoded) == content
     assert bound(Blosc(), None).decode(memoryview(encoded)) == content
@@ -103,11 +103,11 @@ def test_decode_undoes_encode(content: bytes, **arguments: Any) -> None:
     assert bound(Blosc(), len(content)).decode(encoded, out) == content
 
 
-def test_decodes_straight_into_the_room_given() -> None:
+def test_decode_into_out() -> None:
     out = memoryview(bytearray(len(CONTENT)))
     assert bound(Blosc(), len(CONTENT)).decode(frame(), out) is out
     assert out == CONTENT
-    for length in (len(CONTENT) - 1, len(CONTENT) + 1):  # no room for exactly this
+    for length in (len(CONTENT) - 1, len(CONTENT) + 1):  # a buffer of another size is ignored
         assert bound(Blosc(), None).decode(frame(), memoryview(bytearray(length))) == CONTENT
 
 
@@ -126,7 +126,7 @@ def test_numcodecs_reads_and_writes_the_same_frames() -> None:
             assert bound(Blosc(), len(CONTENT)).decode(theirs.encode(np.frombuffer(CONTENT, "u4"))) == CONTENT
 
 
-def test_R93_too_long_for_a_frame() -> None:
+def test_R93_data_too_long_for_a_frame() -> None:
     class Long(bytes):
         def __len__(self) -> int:
             return 2**31 - 16
@@ -148,7 +148,7 @@ def test_a_compressor_that_the_library_lacks() -> None:
 
 
 @pytest.mark.parametrize("cname", COMPRESSORS)
-def test_every_truncation_and_any_rest_is_an_error(cname: Any) -> None:
+def test_truncated_and_extended_frames_are_errors(cname: Any) -> None:
     data = frame(cname=cname)
     for length in [*range(40), *range(40, len(data), 37)]:
         with pytest.raises(CodecError):
@@ -158,7 +158,7 @@ def test_every_truncation_and_any_rest_is_an_error(cname: Any) -> None:
             bound(Blosc(), len(CONTENT)).decode(data + rest)
 
 
-def test_another_length_than_expected() -> None:
+def test_unexpected_length() -> None:
     for size in (0, len(CONTENT) - 1, len(CONTENT) + 1):
         with pytest.raises(CodecError, match=f"expected {size} bytes, found {len(CONTENT)}"):
             bound(Blosc(), size).decode(frame())
@@ -167,24 +167,24 @@ def test_another_length_than_expected() -> None:
 
 
 @pytest.mark.parametrize("size", [2**31 - 1, 2**31, 2**32 - 1])
-def test_R93_a_frame_that_states_more_than_a_frame_holds(size: int) -> None:
+def test_R93_a_header_with_too_large_a_size(size: int) -> None:
     stated = STORED[:4] + size.to_bytes(4, "little") + STORED[8:]
     with pytest.raises(CodecError, match="a frame of at most"):
         bound(Blosc(), None, limit=2**33).decode(stated)
 
 
-def test_frames_of_blosc2_are_named() -> None:
+def test_frames_of_blosc2_are_rejected_with_their_format() -> None:
     data = bytearray(LZ4)
     data[0] = 5
     with pytest.raises(CodecError, match="found format 5"):
         bound(Blosc(), 256).decode(data)
 
 
-def test_blocks_that_the_library_would_not_fill_are_refused() -> None:
+def test_blocks_that_do_not_split_evenly_are_rejected() -> None:
     content = bytes(1010)
     data = bytearray(frame(content, cname="blosclz", typesize=1))
     assert not data[2] & 0x10
-    data[3] = 3  # 1010 is no multiple of it
+    data[3] = 3  # 1010 is not a multiple of it
     with pytest.raises(CodecError, match="expected a block size"):
         bound(Blosc(), 1010).decode(data)
 
@@ -199,7 +199,7 @@ def test_blocks_that_the_library_would_not_fill_are_refused() -> None:
     words=st.lists(st.tuples(st.integers(1, 12), st.integers(-(2**31), 2**31 - 1) | st.integers(-4, 400)), max_size=2),
     cut=st.none() | st.integers(16, 300),
 )
-def test_a_hostile_frame_gives_bytes_of_the_right_size_or_our_error(
+def test_malicious_frames_decode_to_the_right_size_or_raise_codec_error(
     cname: Any, shuffle: Any, typesize: int, blocksize: int, changes: Any, words: Any, cut: int | None
 ) -> None:
     data = bytearray(frame(cname=cname, shuffle=shuffle, typesize=typesize, blocksize=blocksize))[:cut]
@@ -208,7 +208,7 @@ def test_a_hostile_frame_gives_bytes_of_the_right_size_or_our_error(
     for word, number in words:
         if 4 * word + 4 <= len(data):
             struct.pack_into("<i", data, 4 * word, number)
-    # past the checks of this package, into the library's
+    # pass the checks of omnizarr, so that the library must detect the damage
     data[0] = 2
     struct.pack_into("<I", data, 4, len(CONTENT))
     struct.pack_into("<I", data, 12, len(data))
@@ -219,7 +219,7 @@ def test_a_hostile_frame_gives_bytes_of_the_right_size_or_our_error(
 
 
 @given(st.binary(max_size=64))
-def test_any_bytes_give_bytes_or_our_error(data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(data: bytes) -> None:
     for start in (b"", LZ4[:16], LZ4[:4]):
         try:
             bound(Blosc(), None, 1000).decode(start + data)
@@ -227,21 +227,21 @@ def test_any_bytes_give_bytes_or_our_error(data: bytes) -> None:
             pass
 
 
-def test_the_librarys_own_threads_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_of_the_library_are_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module._library(), "use_threads", None)
     module._library.cache_clear()
     assert module._library().use_threads is False
 
 
-def test_many_threads_at_once() -> None:
+def test_concurrent_use() -> None:
     contents = [np.arange(part, part + 5000, dtype="u4").tobytes() for part in range(40)]
     with ThreadPoolExecutor(8) as pool:
         frames = list(pool.map(lambda part: frame(contents[part], cname=COMPRESSORS[part % 5]), range(40)))
         assert list(pool.map(bound(Blosc(), 20000).decode, frames)) == contents
 
 
-def test_snappy_is_refused_when_an_array_is_created_if_the_library_lacks_it() -> None:
-    """What cannot be written is refused at once, and not at the first chunk; what exists is opened all the same."""
+def test_creating_an_array_with_an_unsupported_compressor_fails() -> None:
+    """Creating an array fails at once, not at the first chunk. Existing arrays can still be opened."""
     if "snappy" in import_module("numcodecs.blosc").list_compressors():
         pytest.skip("this build of the library has snappy")
     with pytest.raises(ArgumentError, match="does not support `snappy`"):

@@ -29,7 +29,7 @@ def codec(*codecs: Any, size: int | None = 200, **members: Any) -> Any:
 # -- the mask
 
 
-def test_R137_the_header_says_which_codecs_were_applied() -> None:
+def test_R137_the_mask_records_the_applied_codecs() -> None:
     found = bind(parse_valid("conditional", codecs=[SHUFFLE, GZIP, CRC32C]), ByteSpec(8, 8))
     plain = bytes(range(8))
     shuffled = bytes([0, 4, 1, 5, 2, 6, 3, 7])
@@ -42,13 +42,13 @@ def test_R137_the_header_says_which_codecs_were_applied() -> None:
 
 
 @pytest.mark.parametrize(("codecs", "length"), [(0, 0), (1, 1), (8, 1), (9, 2), (17, 3)])
-def test_R137_the_header_has_a_bit_for_each_codec_and_fills_bytes(codecs: int, length: int) -> None:
+def test_R137_the_mask_has_a_bit_per_codec_in_whole_bytes(codecs: int, length: int) -> None:
     found = bind(parse_valid("conditional", codecs=[CRC32C] * codecs), ByteSpec(4, 4))
     assert bytes(found.decode(bytes(length) + b"abcd")) == b"abcd"
     assert len(codec(*[Crc32c()] * codecs, size=4, decision="never_apply").encode(b"abcd")) == length + 4
 
 
-def test_R137_bits_count_from_the_first_byte_on() -> None:
+def test_R137_bit_0_is_in_the_first_byte() -> None:
     found = codec(*[Crc32c()] * 9, size=4, decision="always_apply")
     encoded = bytes(found.encode(b"abcd"))
     assert encoded[:2] == b"\xff\x01"
@@ -58,7 +58,7 @@ def test_R137_bits_count_from_the_first_byte_on() -> None:
     assert bytes(found.decode(b"\0\1" + ninth)) == b"abcd"
 
 
-def test_R137_a_longer_header_leaves_room_for_more_codecs() -> None:
+def test_R137_a_longer_mask_allows_more_codecs_later() -> None:
     found = parse_valid("conditional", codecs=[GZIP], header_bits=24)
     assert found.configuration()["header_bits"] == 24
     encoded = bytes(bind(found, ByteSpec(200, 200)).encode(NOISE))
@@ -68,7 +68,7 @@ def test_R137_a_longer_header_leaves_room_for_more_codecs() -> None:
 
 
 @pytest.mark.parametrize("mask", [2, 0x80, 0xFF])
-def test_R137_bits_of_codecs_that_are_not_there(mask: int) -> None:
+def test_R137_bits_beyond_the_codecs_are_errors(mask: int) -> None:
     with pytest.raises(CodecError, match="expected a mask for 1 codecs"):
         codec(Gzip()).decode(bytes([mask]) + DULL)
 
@@ -77,7 +77,7 @@ def test_R137_bits_of_codecs_that_are_not_there(mask: int) -> None:
 
 
 @pytest.mark.smoke
-def test_R137_what_does_not_become_smaller_is_left_as_it_is() -> None:
+def test_R137_incompressible_data_are_stored_unchanged() -> None:
     found = codec(Gzip())
     assert bytes(found.encode(NOISE)) == b"\0" + NOISE
     assert bytes(found.encode(DULL))[0] == 1
@@ -94,21 +94,21 @@ def test_R137_all_codecs_or_none() -> None:
 
 
 @pytest.mark.parametrize(("decision", "mask"), [("always_apply", 1), ("never_apply", 0)])
-def test_R137_other_decisions(decision: Any, mask: int) -> None:
+def test_R137_invalid_decisions(decision: Any, mask: int) -> None:
     found = codec(Gzip(), decision=decision)
     for data in (DULL, NOISE):
         assert bytes(found.encode(data))[0] == mask
         assert bytes(found.decode(found.encode(data))) == data
 
 
-def test_R137_a_decision_stands_in_no_document() -> None:
+def test_R137_the_decision_is_not_part_of_documents() -> None:
     one, other = Conditional((Gzip(),), decision="never_apply"), Conditional((Gzip(),))
     assert one == other
     assert one.to_json() == other.to_json()
 
 
 @given(st.binary(max_size=60), st.sampled_from([(Gzip(),), (Shuffle(1), Zstd()), (Crc32c(),), (), (Zstd(), Crc32c())]))
-def test_any_bytes_come_back(data: bytes, codecs: tuple[Any, ...]) -> None:
+def test_any_bytes_roundtrip(data: bytes, codecs: tuple[Any, ...]) -> None:
     for size in (len(data), None):
         for decision in ("compress_if_smaller", "always_apply", "never_apply"):
             found = bind(Conditional(codecs, decision=decision), ByteSpec(size, len(data)))
@@ -140,7 +140,7 @@ def test_any_bytes_come_back(data: bytes, codecs: tuple[Any, ...]) -> None:
         ({"codecs": [GZIP], "mask": 1}, ["mask"]),
     ],
 )
-def test_R137_configurations_that_are_refused(configuration: dict[str, Any], places: list[str]) -> None:
+def test_R137_invalid_configurations(configuration: dict[str, Any], places: list[str]) -> None:
     assert paths_of(parse_problems("conditional", configuration)) == [f".configuration.{place}" for place in places]
 
 
@@ -160,26 +160,26 @@ def test_A42_the_codec_of_the_registrys_example_is_not_registered() -> None:
         {"codecs": [Gzip()], "decision": "sometimes"},
     ],
 )
-def test_R137_arguments_that_are_refused(arguments: dict[str, Any]) -> None:
+def test_R137_invalid_arguments(arguments: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match="codec `conditional`"):
         Conditional(**arguments)
 
 
-def test_codecs_may_be_named() -> None:
+def test_codecs_may_be_given_by_name() -> None:
     assert Conditional(["gzip", {"name": "crc32c"}]) == Conditional((Gzip(), Crc32c()))  # type: ignore[arg-type]
 
 
-def test_what_does_not_fit_within_is_told_with_its_place() -> None:
+def test_problems_of_a_nested_codec_have_its_path() -> None:
     found = bind_problems(Conditional((Shuffle(4), Shuffle(3))), ByteSpec(200, 200))
     assert paths_of(found) == [".configuration.codecs[1].configuration.elementsize"]
 
 
-def test_it_may_stand_within_itself() -> None:
+def test_it_may_be_nested() -> None:
     nested = parse_valid("conditional", codecs=[{"name": "conditional", "configuration": {"codecs": [GZIP]}}])
     assert bytes(bind(nested, ByteSpec(200, 200)).decode(b"\1\0" + DULL)) == DULL
 
 
-def test_choices_of_the_codecs_within_are_recorded() -> None:
+def test_resolved_options_of_nested_codecs_are_recorded() -> None:
     store = omnizarr.MemoryStore()
     array = omnizarr.create_array(store, shape=(4,), dtype="i4", compressors=[Conditional((Blosc(),))])
     recorded = array.metadata.codecs[-1].configuration()["codecs"][0]["configuration"]
@@ -196,7 +196,7 @@ def test_data_that_are_too_short_too_long_or_damaged(data: bytes) -> None:
         codec(Gzip()).decode(data)
 
 
-def test_no_codec_within_gives_more_than_is_expected() -> None:
+def test_nested_codecs_respect_the_limit() -> None:
     bomb = b"\1" + gzip.compress(bytes(10**7))
     with pytest.raises(CodecError):
         codec(Gzip()).decode(bomb)
@@ -238,6 +238,6 @@ def test_errors_name_the_array_and_the_chunk() -> None:
         array[...]
 
 
-def test_it_stands_behind_bytes() -> None:
+def test_it_follows_a_codec_with_bytes_as_output() -> None:
     with pytest.raises(ArgumentError):
         omnizarr.create_array(omnizarr.MemoryStore(), shape=(2,), dtype="u1", filters=[Conditional((Gzip(),))])

@@ -21,7 +21,7 @@ from omnizarr.codecs.contract import ByteSpec
 from omnizarr.errors import CodecError
 
 MAGIC = bytes.fromhex("28b52ffd")
-HELLO = MAGIC + bytes.fromhex("2005290000") + b"hello"  # one stored block, content size stated
+HELLO = MAGIC + bytes.fromhex("2005290000") + b"hello"  # one uncompressed block, with content size
 SKIPPED = bytes.fromhex("5a2a4d1803000000") + b"abc"
 
 
@@ -30,13 +30,13 @@ def bound(size: int | None, limit: int = 2**20, **arguments: Any) -> BoundZstd:
 
 
 def stored(content: bytes, *, stated: bool, last: int = 1) -> bytes:
-    """A frame of one stored block."""
+    """A frame with one uncompressed block."""
     header = b"\xa0" + len(content).to_bytes(4, "little") if stated else b"\x00\x58"
     return MAGIC + header + (len(content) << 3 | last).to_bytes(3, "little") + content
 
 
 def repeated(length: int, blocks: int) -> bytes:
-    """A frame of unknown size: `blocks` times one byte `length` times."""
+    """A frame without content size, of `blocks` blocks that each repeat one byte `length` times."""
     every = [(length << 3 | 2 | (number == blocks - 1)).to_bytes(3, "little") + b"z" for number in range(blocks)]
     return MAGIC + b"\x00\x58" + b"".join(every)
 
@@ -76,23 +76,23 @@ def test_R124_configuration() -> None:
     level=st.sampled_from([-131072, -5, 0, 1, 3, 9]),
     checksum=st.booleans(),
 )
-def test_decode_undoes_encode(content: bytes, level: int, checksum: bool) -> None:
+def test_roundtrip(content: bytes, level: int, checksum: bool) -> None:
     encoded = bound(len(content), level=level, checksum=checksum).encode(memoryview(content))
     assert bound(len(content)).decode(encoded) == content
     assert bound(None).decode(memoryview(encoded)) == content
     assert bound(len(content)).decode(encoded, memoryview(bytearray(len(content)))) == content
 
 
-def test_decodes_straight_into_the_room_given() -> None:
+def test_decode_into_out() -> None:
     for data in (HELLO, stored(b"hello", stated=False), SKIPPED + stored(b"hello", stated=True)):
         out = memoryview(bytearray(5))
         assert bound(5).decode(data, out) is out
         assert out == b"hello"
-        for length in (4, 6):  # no room for exactly this
+        for length in (4, 6):  # a buffer of another size is ignored
             assert bound(None).decode(data, memoryview(bytearray(length))) == b"hello"
 
 
-def test_skippable_frames_alone_hold_nothing() -> None:
+def test_skippable_frames_alone_decode_to_nothing() -> None:
     assert bound(0).decode(SKIPPED * 2) == b""
     for length in range(len(SKIPPED)):
         with pytest.raises(CodecError):
@@ -149,7 +149,7 @@ def test_truncated_and_extended_data(frames: list[tuple[bytes, str]], skipped: i
 
 @settings(max_examples=8 * settings().max_examples)
 @given(st.binary(min_size=1, max_size=100), st.booleans(), st.data())
-def test_a_changed_bit_gives_bytes_of_the_right_size_or_our_error(
+def test_a_changed_bit_gives_the_right_size_or_a_codec_error(
     content: bytes, checksum: bool, draw: st.DataObject
 ) -> None:
     content *= 3
@@ -176,7 +176,7 @@ def test_R124_checksum_is_written_and_verified() -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_give_bytes_or_our_error(data: bytes) -> None:
+def test_any_bytes_decode_or_raise_codec_error(data: bytes) -> None:
     for start in (b"", MAGIC, HELLO, SKIPPED, MAGIC + b"\x00\x58"):
         for codec in (bound(5), bound(None, 100), bound(0)):
             try:
@@ -193,11 +193,11 @@ def test_any_bytes_give_bytes_or_our_error(data: bytes) -> None:
         stored(b"z" * 1000, stated=True) + bytes(bound(50_000_000).encode(bytes(50_000_000))),
         stored(b"z" * 1000, stated=True) + repeated(2**17, 400),
         repeated(2**17, 400),
-        MAGIC + b"\xe0" + (2**40).to_bytes(8, "little") + HELLO[6:],  # states 1 TiB
+        MAGIC + b"\xe0" + (2**40).to_bytes(8, "little") + HELLO[6:],  # declares 1 TiB
     ],
     ids=["stated", "second-stated", "second-unknown", "unknown", "false"],
 )
-def test_a_bomb_takes_no_memory(size: int | None, bomb: bytes) -> None:
+def test_a_decompression_bomb_allocates_little_memory(size: int | None, bomb: bytes) -> None:
     codec = bound(size, 1000)
     tracemalloc.start()
     try:
@@ -208,7 +208,7 @@ def test_a_bomb_takes_no_memory(size: int | None, bomb: bytes) -> None:
         tracemalloc.stop()
 
 
-def test_a_frame_that_states_more_than_it_holds_takes_no_memory() -> None:
+def test_a_header_with_too_large_a_size_allocates_little_memory() -> None:
     lie = MAGIC + b"\xa0" + (10**9).to_bytes(4, "little") + HELLO[6:]
     with pytest.raises(CodecError, match="the blocks decode to at most 5"):
         bound(None, 2**32).decode(lie)
@@ -243,7 +243,7 @@ def test_numcodecs_reads_and_writes_the_same_frames() -> None:
         assert theirs.decode(bound(len(content), level=level, checksum=checksum).encode(content)) == content
 
 
-def test_many_threads_at_once() -> None:
+def test_concurrent_use() -> None:
     contents = [bytes([part]) * (1000 + part) + bytes(range(256)) for part in range(40)]
     with ThreadPoolExecutor(8) as pool:
         encoded = list(pool.map(lambda content: bound(len(content)).encode(content), contents))
@@ -251,11 +251,11 @@ def test_many_threads_at_once() -> None:
 
 
 @pytest.mark.parametrize("difference", [-1, 1, 100])
-def test_a_frame_that_states_a_wrong_size_is_noticed(difference: int) -> None:
-    """The usual case takes the frame's word for its size; the library finds out if that is not true."""
+def test_a_wrong_content_size_is_detected(difference: int) -> None:
+    """The fast path trusts the content size in the header; the library detects if it is wrong."""
     content = bytes(range(250)) * 8
     frame = bytearray(bound(len(content)).encode(content))
-    assert frame[4] >> 5 == 3  # the size stands in two bytes, and nothing before it
+    assert frame[4] >> 5 == 3  # a content size of two bytes, and no window descriptor
     struct.pack_into("<H", frame, 5, len(content) - 256 + difference)
     size = len(content) + difference
     with pytest.raises(CodecError):
@@ -278,10 +278,8 @@ def outcome(codec: BoundZstd, data: bytes, out: memoryview | None) -> tuple[bool
     off=st.sampled_from([0, 0, 0, 1, -1]),
     into=st.booleans(),
 )
-def test_the_quick_way_and_the_long_one_agree(
-    content: bytes, checksum: bool, change: str, place: int, off: int, into: bool
-) -> None:
-    """On every frame, whole or damaged: the same bytes, or the same message."""
+def test_both_libraries_agree(content: bytes, checksum: bool, change: str, place: int, off: int, into: bool) -> None:
+    """`zstandard` (small chunks) and `numcodecs` give the same bytes or the same message for every frame."""
     data = bound(len(content), level=1, checksum=checksum).encode(content)
     place %= len(data)
     flipped = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
@@ -296,10 +294,10 @@ def test_the_quick_way_and_the_long_one_agree(
     }[change]
     size = max(0, len(content) + off)
     quick, long = bound(size), bound(size)
-    long._size = 0  # never takes the quick way
+    long._size = 0  # disables the path for small chunks
     rooms = [memoryview(bytearray(size)) if into else None for _ in range(2)]
     assert outcome(quick, data, rooms[0]) == outcome(long, data, rooms[1])
-    assert outcome(quick, data, rooms[0]) == outcome(long, data, rooms[1])  # with a context that was used before
+    assert outcome(quick, data, rooms[0]) == outcome(long, data, rooms[1])  # with a reused context
 
 
 GROWTH = """
@@ -318,8 +316,8 @@ print(resident() - before)
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say how much memory is in use")
-def test_what_is_kept_of_a_frame_is_the_frame() -> None:
-    """And not the memory for the worst case that it was made in: here, of thirty of them that would take 20 MB each."""
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not report memory use")
+def test_encoded_frames_keep_no_surplus_memory() -> None:
+    """An encoded frame does not keep the buffer for the worst case alive; thirty of 20 MB each would show here."""
     found = subprocess.run([sys.executable, "-c", GROWTH], check=True, capture_output=True, text=True)
     assert int(found.stdout) < 300 * 2**20

@@ -1,5 +1,5 @@
-"""One law for all: what a codec without loss takes, of any type and shape, it gives back bit for bit; what it does not
-take it refuses before the first chunk."""
+"""Every lossless codec either restores elements of any type and shape bit for bit, or rejects the type when an array is
+created."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def every_type() -> Iterator[DataType]:
     for name in data_types.names():
         if name in CONFIGURED:
             yield from (data_type_of({"name": name, "configuration": found}) for found in CONFIGURED[name])
-        elif name != "float8_e4m3fn":  # which is only read
+        elif name != "float8_e4m3fn":  # new arrays cannot have it
             yield data_type_of(name)
 
 
@@ -51,7 +51,7 @@ NAMES = [name for name in codecs.names() if name not in LOSSY and not name.start
 
 
 def configured(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
-    """The codec as somebody would give it to arrays of this type and shape."""
+    """The codec in a configuration for arrays of this type and shape."""
     last = list(reversed(range(len(shape))))
     members: dict[str, dict[str, Any]] = {
         "conditional": {"codecs": [{"name": "gzip", "configuration": {"level": 1}}, {"name": "crc32c"}]},
@@ -75,7 +75,7 @@ def configured(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
 
 
 def elements(data_type: DataType, shape: tuple[int, ...], seed: int) -> npt.NDArray[Any]:
-    """Any elements: random bits, where these are elements."""
+    """Random elements: random bits, repaired where they are not valid."""
     random = np.random.default_rng(seed)
     dtype, count = data_type.dtype, int(np.prod(shape))
     if dtype.hasobject:
@@ -90,21 +90,21 @@ def elements(data_type: DataType, shape: tuple[int, ...], seed: int) -> npt.NDAr
     return Sanitizer(dtype).sanitize(bits)
 
 
-def kept(name: str, data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """What a codec without loss keeps of some data; None if that is nothing. zfp has no upper half of the long unsigned
-    integers, and makes one NaN of all; differences of floats are rounded."""
+def representable(name: str, data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """`data` without the values that a codec does not restore, or None if there are no others: zfp lacks the upper half
+    of uint32 and uint64 and the bits of NaNs, and `delta` rounds differences of floats."""
     if name == "numcodecs.delta" and data.dtype.kind in "fc":
         return None
     if name not in ("zfp", "numcodecs.zfpy"):
         return data
     if data.dtype.kind == "u" and data.dtype.itemsize > 2:
         return data >> data.dtype.type(1)
-    with np.errstate(invalid="ignore"):  # NumPy warns of some NaNs, now and then
+    with np.errstate(invalid="ignore"):  # some NaNs make NumPy warn
         return np.where(data != data, np.zeros((), data.dtype), data)
 
 
-def given_as(codec: Any) -> dict[str, Any]:
-    """The arguments that give an array one codec."""
+def array_options(codec: Any) -> dict[str, Any]:
+    """Arguments of `create_array` for an array with this codec."""
     kind = codec_of(codec, "codec")
     if isinstance(kind, ArrayCodec):
         return {"filters": [codec], "compressors": None}
@@ -114,21 +114,21 @@ def given_as(codec: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=2)
 @given(shape=arrays.array_shapes(min_dims=0, max_dims=3, max_side=5), seed=st.integers(0, 2**32))
-def test_any_elements_of_any_type_come_back(name: str, shape: tuple[int, ...], seed: int) -> None:
-    taken = 0
+def test_any_elements_of_any_type_roundtrip(name: str, shape: tuple[int, ...], seed: int) -> None:
+    accepted = 0
     for data_type in TYPES:
         store: dict[str, bytes] = {}
         try:
-            options = given_as(configured(name, data_type.dtype, shape))
+            options = array_options(configured(name, data_type.dtype, shape))
             omnizarr.create_array(store, shape=shape, chunks=shape, dtype=data_type, **options)
         except (ArgumentError, MetadataError):
             assert not store
             continue
-        taken += 1
-        data = kept(name, elements(data_type, shape, seed))
+        accepted += 1
+        data = representable(name, elements(data_type, shape, seed))
         if data is not None:
             array = omnizarr.open_array(store, mode="r+")
             array[...] = data
             found = np.asarray(omnizarr.open_array(store)[...], data.dtype)
             assert same_elements(found, data), data_type
-    assert taken
+    assert accepted
