@@ -20,7 +20,7 @@ HIERARCHIES = GENERATIONS[1:]
 DRAFTS = GENERATIONS[2:4]
 
 
-def made(store: Any, zarr_format: Any) -> omnizarr.Group:
+def make_group(store: Any, zarr_format: Any) -> omnizarr.Group:
     root = omnizarr.create_group(store, zarr_format=zarr_format)
     root.create_array("a/b", data=[1, 2])
     return root
@@ -32,7 +32,7 @@ def made(store: Any, zarr_format: Any) -> omnizarr.Group:
 @pytest.mark.parametrize("mode", ["a", "w", "w-"])
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_a_new_node_has_the_generation_of_its_hierarchy(zarr_format: Any, mode: Any) -> None:
-    root = made(None, zarr_format)
+    root = make_group(None, zarr_format)
     assert omnizarr.open_group(root.store, path="a/new", mode=mode).zarr_format == zarr_format
     assert omnizarr.open(root.store, path="n/e/w", mode=mode, data=[1]).zarr_format == zarr_format
     assert omnizarr.group(root.store, path="g").zarr_format == zarr_format
@@ -53,7 +53,7 @@ def test_a_new_root_is_v3_by_default(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_a_node_can_be_opened_by_its_own_path(tmp_path: Path, zarr_format: Any) -> None:
-    root = made(tmp_path / "x", zarr_format)
+    root = make_group(tmp_path / "x", zarr_format)
     inside = tmp_path / "x" / "a" / "b"
     assert omnizarr.open(inside)[...].tolist() == [1, 2]
     with pytest.raises(NodeExistsError):
@@ -71,7 +71,7 @@ def test_a_node_can_be_opened_by_its_own_path(tmp_path: Path, zarr_format: Any) 
 
 @pytest.mark.parametrize("zarr_format", DRAFTS)
 def test_a_draft_node_can_be_created_by_its_own_path(tmp_path: Path, zarr_format: Any) -> None:
-    root = made(tmp_path / "x", zarr_format)
+    root = make_group(tmp_path / "x", zarr_format)
     for number, mode in enumerate(("a", "w", "w-")):
         omnizarr.open(tmp_path / "x" / "a" / f"n{number}", mode=mode, data=[number])  # type: ignore[arg-type]
     omnizarr.create_group(tmp_path / "x" / "g", zarr_format=zarr_format)
@@ -138,7 +138,7 @@ def test_like_functions_keep_the_generation(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_a_copy_has_the_generation_of_its_new_hierarchy(zarr_format: Any) -> None:
-    root = made(None, zarr_format)
+    root = make_group(None, zarr_format)
     source = omnizarr.create_array(None, data=[1, 2], zarr_format=1)
     assert omnizarr.from_array(root.store, name="a/c", data=source).zarr_format == zarr_format
     assert list(root["a"]) == ["b", "c"]
@@ -167,7 +167,7 @@ def test_a_copy_that_loses_something_is_refused_with_a_hint() -> None:
 
 
 def test_a_copy_does_not_erase_its_source(tmp_path: Path) -> None:
-    made(tmp_path / "x", 3)
+    make_group(tmp_path / "x", 3)
     for name in ("x", "x/a", "x/a/b"):
         with pytest.raises(ArgumentError, match="`overwrite` would erase `data`"):
             omnizarr.from_array(tmp_path / name, data=omnizarr.open_array(tmp_path / "x" / "a" / "b"), overwrite=True)
@@ -208,7 +208,7 @@ def test_caches_can_be_given_in_every_mode(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_all_arrays_of_a_group_share_its_cache(zarr_format: Any) -> None:
-    store = RecordingStore(made(None, zarr_format).store)
+    store = RecordingStore(make_group(None, zarr_format).store)
     for group in (
         omnizarr.open_group(store, storage_transformers=[MemoryCache()]),
         omnizarr.open(store, mode="r", storage_transformers=MemoryCache()),
@@ -222,7 +222,7 @@ def test_all_arrays_of_a_group_share_its_cache(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("mode", ["r", "r+", None])
 def test_transformers_that_change_the_layout_are_refused_on_open(mode: Any) -> None:
-    store = made(None, "3-draft-2022").store
+    store = make_group(None, "3-draft-2022").store
     for mistake in ([ShardingTransformer((2,))], 3, "cache", [{"extension": "https://example.org"}]):
         for path in ("", "a/b"):
             with pytest.raises(ArgumentError, match="`storage_transformers`"):
@@ -289,7 +289,7 @@ def test_opening_with_another_generation_fails_with_a_hint(zarr_format: Any) -> 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_an_assigned_array_keeps_its_data_type(zarr_format: Any) -> None:
-    root = made(None, zarr_format)
+    root = make_group(None, zarr_format)
     for dtype, value in (("M8[s]", "2020-01-01"), ("U3", "abc"), ("f4", 1.5), (bytes, b"ab")):
         if dtype is bytes and zarr_format == "3-draft-2022":
             continue  # the generation has no such data type
@@ -301,7 +301,7 @@ def test_an_assigned_array_keeps_its_data_type(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("depth", [-1, "all", 1.5, True])
 def test_depth_limits_of_members_and_tree(depth: Any) -> None:
-    root = made(None, 3)
+    root = make_group(None, 3)
     for mistake in (root.members, root.nmembers, root.tree):
         with pytest.raises(ArgumentError, match="expected an integer"):
             mistake(depth)

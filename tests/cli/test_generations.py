@@ -18,7 +18,7 @@ GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
 HIERARCHIES = GENERATIONS[1:]
 
 
-def made(location: Path, zarr_format: Any) -> Path:
+def make_example(location: Path, zarr_format: Any) -> Path:
     root = omnizarr.create_group(location, zarr_format=zarr_format, attributes={"title": "x"})
     root.create_array("a/b", data=np.arange(6.0).reshape(2, 3), dimension_names=["y", "x"])
     return location
@@ -26,7 +26,7 @@ def made(location: Path, zarr_format: Any) -> Path:
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_hierarchies(run: Run, tmp_path: Path, zarr_format: Any) -> None:
-    location = made(tmp_path / "x", zarr_format)
+    location = make_example(tmp_path / "x", zarr_format)
     assert run("tree", location).stdout == "/\n└── a\n    └── b (2, 3) float64\n"
     assert f"Zarr format  : {zarr_format}\n" in run("info", location).stdout
     for arguments in ((location, "--path", "a/b"), (location / "a" / "b",)):
@@ -49,7 +49,7 @@ def test_single_arrays(run: Run, tmp_path: Path, zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", [2, "3-draft-2020", 3])
 def test_consolidated_metadata_is_used_unless_disabled(run: Run, tmp_path: Path, zarr_format: Any) -> None:
-    location = made(tmp_path / "x", zarr_format)
+    location = make_example(tmp_path / "x", zarr_format)
     before = omnizarr.open_group(location)
     omnizarr.consolidate_metadata(location)
     before.create_array("late", data=[1])  # this handle does not know the consolidated metadata
@@ -60,7 +60,7 @@ def test_consolidated_metadata_is_used_unless_disabled(run: Run, tmp_path: Path,
 
 
 def test_unreadable_members_do_not_hide_others(run: Run, tmp_path: Path) -> None:
-    location = made(tmp_path / "x", 2)
+    location = make_example(tmp_path / "x", 2)
     omnizarr.open_group(location).create_array("objects", shape=3, dtype=object, filters=["json2"])
     document = json.loads((location / "objects" / ".zarray").read_text())
     for name, change in (

@@ -37,7 +37,7 @@ class Fault:
     at: ClassVar[str] = ""
 
 
-def failing(place: str, right: Any) -> Any:
+def result_at(place: str, right: Any) -> Any:
     """The correct result, unless the fault is here: None, any exception, or an OmnizarrError."""
     if Fault.at == f"{place} nothing":
         return None
@@ -49,7 +49,7 @@ def failing(place: str, right: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Iterator[None]:
+def _register_extensions() -> Iterator[None]:
     with as_it_was(codecs), as_it_was(data_types), as_it_was(chunk_grids), as_it_was(chunk_key_encodings):
         for codec in (CarelessBytes, CarelessArrays, CarelessSerializer):
             register_codec(codec)  # type: ignore[type-abstract]
@@ -65,7 +65,7 @@ class Careless:
 
     @classmethod
     def parse(cls, configuration: Any, path: Any, problems: Any) -> Any:
-        return failing("parse", cls())
+        return result_at("parse", cls())
 
     def configuration(self) -> Any:
         return {}
@@ -75,7 +75,7 @@ class CarelessBytes(Careless, BytesCodec):
     name = "careless.bytes"
 
     def bind(self, spec: Any, path: Any, problems: Any) -> Any:
-        return failing("bind", BoundBytes(spec))
+        return result_at("bind", BoundBytes(spec))
 
 
 class BoundBytes(BoundBytesCodec):
@@ -83,17 +83,17 @@ class BoundBytes(BoundBytesCodec):
         self.encoded = spec
 
     def encode(self, data: Any) -> Any:
-        return failing("encode", bytes(data))
+        return result_at("encode", bytes(data))
 
     def decode(self, data: Any, out: Any = None) -> Any:
-        return {"short": bytes(data)[:-1], "something": 3}.get(Fault.at, failing("decode", bytes(data)))
+        return {"short": bytes(data)[:-1], "something": 3}.get(Fault.at, result_at("decode", bytes(data)))
 
 
 class CarelessArrays(Careless, ArrayCodec):
     name = "careless.arrays"
 
     def bind(self, spec: Any, path: Any, problems: Any) -> Any:
-        return failing("bind", BoundArrays(spec))
+        return result_at("bind", BoundArrays(spec))
 
 
 class BoundArrays(BoundArrayCodec):
@@ -101,10 +101,10 @@ class BoundArrays(BoundArrayCodec):
         self.encoded = spec
 
     def encode(self, array: Any) -> Any:
-        return array[:1] if Fault.at == "encode short" else failing("encode", array)
+        return array[:1] if Fault.at == "encode short" else result_at("encode", array)
 
     def decode(self, array: Any) -> Any:
-        right = failing("decode", array)
+        right = result_at("decode", array)
         return {"short": array[:1], "something": 3, "of another type": array.astype("f8")}.get(Fault.at, right)
 
 
@@ -112,7 +112,7 @@ class CarelessSerializer(Careless, Serializer):
     name = "careless.serializer"
 
     def bind(self, spec: Any, path: Any, problems: Any) -> Any:
-        return failing("bind", Serialized(spec))
+        return result_at("bind", Serialized(spec))
 
 
 class Serialized(BoundSerializer):
@@ -121,11 +121,11 @@ class Serialized(BoundSerializer):
         self.encoded = omnizarr.extending.ByteSpec(spec.nbytes, spec.nbytes)
 
     def encode(self, array: Any) -> Any:
-        return failing("encode", array.tobytes())
+        return result_at("encode", array.tobytes())
 
     def decode(self, data: Any) -> Any:
         array = np.frombuffer(data, self._dtype)
-        right = failing("decode", array)
+        right = result_at("decode", array)
         return {"short": array[:1], "something": 3, "of another type": array.astype("f8")}.get(Fault.at, right)
 
 
@@ -134,7 +134,7 @@ class CarelessGrid(Regular):
 
     @classmethod
     def parse(cls, configuration: Any, shape: Any, path: Any, problems: Any) -> Any:
-        return failing("parse", super().parse(configuration, shape, path, problems))
+        return result_at("parse", super().parse(configuration, shape, path, problems))
 
 
 class CarelessKeys(omnizarr.chunk_keys.DefaultKeys):
@@ -142,7 +142,7 @@ class CarelessKeys(omnizarr.chunk_keys.DefaultKeys):
 
     @classmethod
     def parse(cls, configuration: Any, path: Any, problems: Any) -> Any:
-        return failing("parse", super().parse(configuration, path, problems))
+        return result_at("parse", super().parse(configuration, path, problems))
 
 
 @dataclass(frozen=True)
@@ -151,14 +151,14 @@ class CarelessType(DataType):
     dtype: np.dtype[Any] = field(default=np.dtype("i2"))
 
     def parse_fill(self, value: Any, path: Any, problems: Any) -> Any:
-        return failing("fill", np.array(value, self.dtype))
+        return result_at("fill", np.array(value, self.dtype))
 
     def dump_fill(self, fill: Any) -> Any:
         return int(fill)
 
 
 def read_type(name: Any, configuration: Any, path: Any, problems: Any) -> Any:
-    return failing("parse", CarelessType())
+    return result_at("parse", CarelessType())
 
 
 CODECS: dict[str, dict[str, Any]] = {
@@ -175,7 +175,7 @@ USES: dict[str, dict[str, Any]] = {
 }
 
 
-def made(options: dict[str, Any]) -> omnizarr.Group:
+def make_group(options: dict[str, Any]) -> omnizarr.Group:
     group = omnizarr.create_group({})
     group.create_array("plain", data=[1, 2, 3])
     group.create_array("careless", shape=4, **{"dtype": "int16", "chunks": (4,), **options})[...] = [1, 2, 3, 4]
@@ -192,7 +192,7 @@ def made(options: dict[str, Any]) -> omnizarr.Group:
 )
 @pytest.mark.parametrize("name", USES)
 def test_errors_on_open_name_the_extension(name: str, fault: str, message: str) -> None:
-    group = made(USES[name])
+    group = make_group(USES[name])
     name = name.partition(" ")[0]
     for place in ("parse", *(["bind"] if name in CODECS else []), *(["fill"] if name == "careless.type" else [])):
         Fault.at = f"{place} {fault}"
@@ -208,7 +208,7 @@ def test_errors_on_open_name_the_extension(name: str, fault: str, message: str) 
 
 @pytest.mark.parametrize("name", CODECS)
 def test_errors_on_read_and_write_name_the_chunk_and_codec(name: str) -> None:
-    array = made(CODECS[name])["careless"]
+    array = make_group(CODECS[name])["careless"]
     name = name.partition(" ")[0]
     assert array[...].tolist() == [1, 2, 3, 4]
     where = rf"chunk \(0,\) of array `careless` \(key `careless/c/0`\): codec `{name}`"

@@ -74,7 +74,7 @@ class Tiles(Grid):
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Iterator[None]:
+def _register_extensions() -> Iterator[None]:
     with all_as_they_were():
         omnizarr.register_data_type(Switch)
 

@@ -28,12 +28,12 @@ URI = "https://example.org/mine"
 
 
 @pytest.fixture(autouse=True)
-def _as_they_were() -> Iterator[None]:
+def _restore_registries() -> Iterator[None]:
     with all_as_they_were():
         yield
 
 
-def named(base: type, **members: Any) -> Any:
+def make_class(base: type, **members: Any) -> Any:
     """A class as a notebook cell defines it."""
     return type("Mine", (base,), {"__module__": "a_notebook", "__qualname__": "Mine", **members})
 
@@ -51,14 +51,14 @@ IDS = ["codec", "grid", "keys", "transformer", "layout", "encoding"]
 
 @pytest.mark.parametrize(("register", "registry", "base", "member", "name"), BY_CLASS, ids=IDS)
 def test_a_class_is_registered_by_its_name(register: Any, registry: Any, base: Any, member: str, name: str) -> None:
-    first = named(base, **{member: name})
+    first = make_class(base, **{member: name})
     assert register(first) is first
     assert registry.get(name) is not None
-    again = named(base, **{member: name})
+    again = make_class(base, **{member: name})
     assert register()(again) is again  # as a decorator with parentheses
     found = registry.get(name)
     assert (found if isinstance(found, type) else type(found)) is again
-    other = named(base, **{member: name, "__qualname__": "Other"})
+    other = make_class(base, **{member: name, "__qualname__": "Other"})
     with pytest.raises(ArgumentError, match="registered already"):
         register(other)
     register(other, replace=True)
@@ -72,7 +72,7 @@ def test_R39_invalid_names_are_refused(
     register: Any, registry: Any, base: Any, member: str, name: str, wrong: str
 ) -> None:
     with pytest.raises(ArgumentError, match="cannot be the name"):
-        register(named(base, **{member: wrong}))
+        register(make_class(base, **{member: wrong}))
     assert registry.get(wrong) is None
 
 
@@ -96,7 +96,7 @@ def test_a_codec_with_an_alias() -> None:
 
 
 def test_the_core_is_replaced_only_on_request() -> None:
-    mine = named(Zstd, name="gzip")
+    mine = make_class(Zstd, name="gzip")
     with pytest.raises(ArgumentError, match="codec `gzip` is registered already"):
         omnizarr.register_codec(mine)
     omnizarr.register_codec(mine, replace=True)

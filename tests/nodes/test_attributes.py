@@ -28,7 +28,7 @@ def a_group(store: Any = None, **options: Any) -> NodeModel:
 nodes = pytest.mark.parametrize("create", [an_array, a_group])
 
 
-def stored(node: NodeModel) -> Any:
+def stored_attributes(node: NodeModel) -> Any:
     return json.loads(bytes(node.store.get("a/zarr.json") or b""))["attributes"]
 
 
@@ -54,12 +54,12 @@ def test_every_change_is_stored(create: Callable[..., NodeModel]) -> None:
     node = create()
     attrs = node.attrs
     attrs["a"] = 1
-    assert stored(node) == {"a": 1}
+    assert stored_attributes(node) == {"a": 1}
     attrs.update({"b": 2}, c=3)
-    assert stored(node) == {"a": 1, "b": 2, "c": 3}
+    assert stored_attributes(node) == {"a": 1, "b": 2, "c": 3}
     attrs.update([("d", 4)])
     del attrs["a"]
-    assert stored(node) == {"b": 2, "c": 3, "d": 4}
+    assert stored_attributes(node) == {"b": 2, "c": 3, "d": 4}
     assert attrs.pop("b") == 2
     assert attrs.pop("b", None) is None
     with pytest.raises(KeyError):
@@ -69,15 +69,15 @@ def test_every_change_is_stored(create: Callable[..., NodeModel]) -> None:
     assert attrs.popitem() == ("d", 4)
     assert attrs.setdefault("c", 9) == 3
     assert attrs.setdefault("e", (1,)) == [1]
-    assert stored(node) == {"c": 3, "e": [1]}
+    assert stored_attributes(node) == {"c": 3, "e": [1]}
     attrs.put({"z": None})
-    assert stored(node) == {"z": None}
+    assert stored_attributes(node) == {"z": None}
     attrs.clear()
-    assert stored(node) == {} == attrs
+    assert stored_attributes(node) == {} == attrs
     with pytest.raises(KeyError):
         attrs.popitem()
     assert node.update_attributes({"q": 1}) is node
-    assert stored(node) == {"q": 1}
+    assert stored_attributes(node) == {"q": 1}
 
 
 @nodes
@@ -106,7 +106,7 @@ def test_values_are_returned_in_their_stored_form(create: Callable[..., NodeMode
     node = create()
     node.attrs.update(t=(1, 2), n=np.float32(0.5), a=np.arange(2), d={"x": (True, None)})
     expected = {"t": [1, 2], "n": 0.5, "a": [0, 1], "d": {"x": [True, None]}}
-    assert node.attrs.asdict() == expected == stored(node)
+    assert node.attrs.asdict() == expected == stored_attributes(node)
     assert node == omnizarr.open(node.store, path="a")
 
 
@@ -166,7 +166,7 @@ def test_changes_of_another_handle_are_kept(create: Callable[..., NodeModel]) ->
     other = omnizarr.open(node.store, path="a")
     node.attrs["b"] = 2
     other.attrs["c"] = 3
-    assert stored(node) == {"a": 1, "b": 2, "c": 3}
+    assert stored_attributes(node) == {"a": 1, "b": 2, "c": 3}
     assert other.attrs == {"a": 1, "b": 2, "c": 3}
     assert node.refresh().attrs == {"a": 1, "b": 2, "c": 3}
 
@@ -184,7 +184,7 @@ def test_many_threads_lose_no_attribute(create: Callable[..., NodeModel]) -> Non
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(stored(node)) == 20
+    assert len(stored_attributes(node)) == 20
 
 
 @nodes
@@ -222,4 +222,4 @@ def test_A60_nan_in_attributes_is_read_but_not_written() -> None:
     with pytest.raises(ArgumentError, match=r"`\$.attributes.x` cannot be written as JSON: .* nan.* as text"):
         again.attrs["y"] = 1
     again.attrs.put({"x": "NaN"})
-    assert stored(node) == {"x": "NaN"}
+    assert stored_attributes(node) == {"x": "NaN"}

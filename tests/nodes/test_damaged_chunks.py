@@ -34,7 +34,7 @@ def create(layout: dict[str, Any], store: Any = None) -> omnizarr.Array:
     return z
 
 
-def looked_at(z: omnizarr.Array) -> None:
+def read_all(z: omnizarr.Array) -> None:
     for look in (lambda: z[...], lambda: z[0, 0], lambda: z[1:3, ::2], lambda: z.__setitem__((0, 0), z.fill_value)):
         try:
             look()
@@ -46,7 +46,7 @@ def looked_at(z: omnizarr.Array) -> None:
 def test_any_bytes(layout: dict[str, Any], data: bytes) -> None:
     z = create(layout)
     z.store.set("a/c/0/0", data)
-    looked_at(z)
+    read_all(z)
 
 
 @given(st.sampled_from(LAYOUTS), st.integers(0, 10**6), st.integers(1, 255))
@@ -55,7 +55,7 @@ def test_any_changed_byte(layout: dict[str, Any], at: int, change: int) -> None:
     data = bytearray(z.store.get("a/c/0/0") or b"")
     data[at % len(data)] ^= change
     z.store.set("a/c/0/0", bytes(data))
-    looked_at(z)
+    read_all(z)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

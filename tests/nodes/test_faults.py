@@ -29,7 +29,7 @@ CHANGES: dict[str, tuple[Callable[[omnizarr.Group], object], str]] = {
 }
 
 
-def made(zarr_format: Any, *, consolidated: bool = True) -> dict[str, bytes]:
+def make_values(zarr_format: Any, *, consolidated: bool = True) -> dict[str, bytes]:
     values: dict[str, bytes] = {}
     root = omnizarr.create_group(omnizarr.MemoryStore(values), attributes={"r": 1}, zarr_format=zarr_format)
     root.create_array("keep/a", data=np.arange(6).reshape(2, 3), chunks=(1, 2), attributes={"k": 1})
@@ -55,7 +55,7 @@ def below(path: str, top: str) -> bool:
     return not top or path == top or path.startswith(f"{top}/")
 
 
-def opened(values: dict[str, bytes], fault: Fault) -> tuple[FaultyStore, omnizarr.Group]:
+def open_faulty(values: dict[str, bytes], fault: Fault) -> tuple[FaultyStore, omnizarr.Group]:
     """A store that starts to fail now, and the group at its root."""
     store = FaultyStore(omnizarr.MemoryStore(dict(values)))
     root = omnizarr.open_group(store, mode="r+")
@@ -69,14 +69,14 @@ def test_a_failing_store_loses_no_other_node(change: str, zarr_format: Any) -> N
     act, touched = CHANGES[change]
     if change == "consolidate" and zarr_format == "3-draft-2022":
         pytest.skip("it has no consolidated metadata")
-    values = made(zarr_format, consolidated=change != "consolidate")
+    values = make_values(zarr_format, consolidated=change != "consolidate")
     before = contents(omnizarr.MemoryStore(dict(values)))
-    store, root = opened(values, Fault("delay", methods=WRITING, seconds=0))
+    store, root = open_faulty(values, Fault("delay", methods=WRITING, seconds=0))
     act(root)
     writes = [number for number, *_ in store.met]
     assert writes
     for number in writes:
-        store, root = opened(values, Fault("fail", calls=[number]))
+        store, root = open_faulty(values, Fault("fail", calls=[number]))
         with pytest.raises(OmnizarrError):
             act(root)
         if not touched:
@@ -93,8 +93,8 @@ def test_a_failing_store_loses_no_other_node(change: str, zarr_format: Any) -> N
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_a_failed_move_erases_its_copies(zarr_format: Any) -> None:
-    values = made(zarr_format)
-    store, root = opened(values, Fault("fail", keys="*here/b*", methods=["set"]))
+    values = make_values(zarr_format)
+    store, root = open_faulty(values, Fault("fail", keys="*here/b*", methods=["set"]))
     with pytest.raises(OmnizarrError):
         root.move("group", "moved/here")
     assert not [key for key in store.inner.list() if "here" in key]
@@ -105,8 +105,8 @@ def test_a_failed_move_erases_its_copies(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_chunks_of_a_half_erased_node_are_not_reused(zarr_format: Any) -> None:
-    values = made(zarr_format)
-    store, root = opened(values, Fault("fail", methods=["erase_prefix"]))
+    values = make_values(zarr_format)
+    store, root = open_faulty(values, Fault("fail", methods=["erase_prefix"]))
     with pytest.raises(OmnizarrError):
         del root["old"]
     store.faults = ()
@@ -134,8 +134,8 @@ def test_v1_does_not_overwrite_files_of_other_programs() -> None:
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_a_node_that_is_half_created_is_not_found(zarr_format: Any) -> None:
-    values = made(zarr_format)
-    store, root = opened(values, Fault("fail", keys="*new*[ay]*", methods=["set_if"]))
+    values = make_values(zarr_format)
+    store, root = open_faulty(values, Fault("fail", keys="*new*[ay]*", methods=["set_if"]))
     with pytest.raises(OmnizarrError):
         root.create_array("new", data=[1], attributes={"a": 1})
     store.faults = ()
@@ -144,7 +144,7 @@ def test_a_node_that_is_half_created_is_not_found(zarr_format: Any) -> None:
 
 
 def test_consolidating_fails_if_a_document_cannot_be_read() -> None:
-    store, root = opened(made(3), Fault("fail", keys="keep/a/zarr.json"))
+    store, root = open_faulty(make_values(3), Fault("fail", keys="keep/a/zarr.json"))
     with pytest.raises(OmnizarrError, match="keep/a/zarr.json"):
         omnizarr.consolidate_metadata(root.store)
     assert "keep/a" in omnizarr.open_group(store.inner, mode="r")

@@ -84,7 +84,7 @@ class Stranger(Codec):
 
 
 @pytest.fixture(autouse=True)
-def _registered() -> Iterator[None]:
+def _register_codecs() -> Iterator[None]:
     known = (Flip, Image, Halves, Words)
     for codec in known:
         numcodecs.register_codec(codec)

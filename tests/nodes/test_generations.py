@@ -28,7 +28,7 @@ def assert_same(found: Any, expected: np.ndarray[Any, Any]) -> None:
     assert (found.shape, found.dtype, found.tobytes()) == (expected.shape, expected.dtype, expected.tobytes())
 
 
-def unwritten(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def default_values(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The default value of unwritten elements: not-a-time, or zero."""
     return np.full(shape, "NaT", dtype) if dtype.kind in "mM" else np.zeros(shape, dtype)
 
@@ -57,7 +57,7 @@ def cases(draw: st.DrawFn) -> dict[str, Any]:
 @given(cases())
 def test_the_same_array_reads_the_same_in_every_generation(case: dict[str, Any]) -> None:
     data, part = case["data"], case["part"]
-    expected = unwritten(data.shape, data.dtype)
+    expected = default_values(data.shape, data.dtype)
     expected[part] = data[part]
     rows = data[:1]
     for zarr_format in GENERATIONS:
@@ -86,7 +86,7 @@ def test_the_same_array_reads_the_same_in_every_generation(case: dict[str, Any])
             assert_same(handle[...], expected)
         again.resize(case["shape"])
         kept = tuple(slice(min(old, new)) for old, new in zip(data.shape, case["shape"], strict=True))
-        resized = unwritten(case["shape"], expected.dtype)
+        resized = default_values(case["shape"], expected.dtype)
         resized[kept] = expected[kept]
         assert_same(omnizarr.open_array(store)[...], resized)
         again.resize(data.shape)

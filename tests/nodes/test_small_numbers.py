@@ -59,7 +59,7 @@ def from_numbers(name: str, numbers: Any) -> npt.NDArray[Any]:
     return found.view(dtype) if dtype.names else found
 
 
-def some(name: str, *shape: int) -> npt.NDArray[Any]:
+def sample(name: str, *shape: int) -> npt.NDArray[Any]:
     count = math.prod(shape) * (2 if name.startswith("complex") else 1)
     return from_numbers(name, np.arange(count) * 40503 % 65521).reshape(shape)
 
@@ -112,7 +112,7 @@ def test_R142_every_bfloat16() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_R86_round_trip(name: str, layout: str, tmp_path: Path) -> None:
-    data = some(name, 5, 7)
+    data = sample(name, 5, 7)
     options = {"chunks": (2, 3), **LAYOUTS[layout]}
     omnizarr.create_array(tmp_path, shape=(5, 7), dtype=dtype_of(name) if name in WIDTHS else name, **options)[...] = (
         data
@@ -167,13 +167,13 @@ def test_R85_endian_is_left_out_for_single_bytes(name: str) -> None:
 @pytest.mark.parametrize("sharded", [False, True])
 def test_chunks_of_the_fill_value_are_left_out(name: str, sharded: bool) -> None:
     store = omnizarr.MemoryStore()
-    fill = some(name, 9)[8]
+    fill = sample(name, 9)[8]
     options: dict[str, Any] = {"shards": 4} if sharded else {}
     z = omnizarr.create_array(store, shape=8, dtype=name, chunks=2, fill_value=fill, **options)
     z[...] = np.full(8, fill, z.dtype)
     assert z.nchunks_initialized == 0
     assert same(z[...], np.full(8, fill, z.dtype))
-    z[3] = some(name, 2)[1]
+    z[3] = sample(name, 2)[1]
     assert z.nchunks_initialized > 0
     z[3] = fill
     assert z.nchunks_initialized == 0
@@ -308,11 +308,11 @@ def test_R142_spellings_of_bfloat16(given_type: Any) -> None:
 
 def test_data_type_is_inferred_from_data() -> None:
     for name in ("int4", "bfloat16", "float8_e5m2", "float4_e2m1fn"):
-        data = some(name, 5)
+        data = sample(name, 5)
         assert same(omnizarr.array(data)[...], data)
         assert omnizarr.array(data).data_type.name == name
-    wide = omnizarr.array(some("bfloat16", 3), dtype="f4")
-    assert wide[...].tolist() == some("bfloat16", 3).astype("f4").tolist()
+    wide = omnizarr.array(sample("bfloat16", 3), dtype="f4")
+    assert wide[...].tolist() == sample("bfloat16", 3).astype("f4").tolist()
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022"])

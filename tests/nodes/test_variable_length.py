@@ -189,24 +189,24 @@ def test_R146_spellings_of_the_bytes_type(dtype: Any) -> None:
 
 
 def test_the_data_type_follows_from_data() -> None:
-    def made(data: Any, **options: Any) -> omnizarr.Array:
+    def create(data: Any, **options: Any) -> omnizarr.Array:
         z = omnizarr.create_array(MemoryStore(), data=data, **options)
         assert z[...].tolist() == np.asarray(data).tolist()
         return z
 
-    assert made(np.array(["a", "bcd"])).data_type.to_json()["configuration"] == {"length_bytes": 12}
-    assert made(["a", "bcd"]).data_type.name == "fixed_length_utf32"
-    assert made(["a", "bcd"], dtype=str).data_type.name == "string"
-    assert made(np.array(["a", "bcd"], object), dtype=str).data_type.name == "string"
-    assert made(np.array(["a", "bcd"], TEXT)).data_type.name == "string"
-    assert made(np.array([b"a", b"bcd"])).data_type.name == "null_terminated_bytes"
-    assert made(np.array(["2020-01-01", "NaT"], "M8[D]")).data_type.name == "numpy.datetime64"
-    assert made(np.array([1, 2], "m8[10us]")).data_type.name == "numpy.timedelta64"
-    record = made(np.array([("a", "2020"), ("bc", "2021")], [("t", "U3"), ("d", "M8[Y]")]))
+    assert create(np.array(["a", "bcd"])).data_type.to_json()["configuration"] == {"length_bytes": 12}
+    assert create(["a", "bcd"]).data_type.name == "fixed_length_utf32"
+    assert create(["a", "bcd"], dtype=str).data_type.name == "string"
+    assert create(np.array(["a", "bcd"], object), dtype=str).data_type.name == "string"
+    assert create(np.array(["a", "bcd"], TEXT)).data_type.name == "string"
+    assert create(np.array([b"a", b"bcd"])).data_type.name == "null_terminated_bytes"
+    assert create(np.array(["2020-01-01", "NaT"], "M8[D]")).data_type.name == "numpy.datetime64"
+    assert create(np.array([1, 2], "m8[10us]")).data_type.name == "numpy.timedelta64"
+    record = create(np.array([("a", "2020"), ("bc", "2021")], [("t", "U3"), ("d", "M8[Y]")]))
     assert record.data_type.name == "struct"
     assert record["t"].tolist() == ["a", "bc"]
     with pytest.raises(ArgumentError, match="does not define how to store the objects"):
-        made(np.array(["a", "bcd"], object))
+        create(np.array(["a", "bcd"], object))
 
 
 def test_require_array_of_text() -> None:

@@ -24,7 +24,7 @@ def document(store: omnizarr.MemoryStore, key: str = ".zarray") -> Any:
     return json.loads(bytes(store.get(key) or b""))
 
 
-def made(**options: Any) -> tuple[omnizarr.MemoryStore, omnizarr.Array]:
+def create(**options: Any) -> tuple[omnizarr.MemoryStore, omnizarr.Array]:
     store = omnizarr.MemoryStore()
     return store, omnizarr.create_array(store, **{"zarr_format": 2} | options)
 
@@ -49,7 +49,7 @@ def made(**options: Any) -> tuple[omnizarr.MemoryStore, omnizarr.Array]:
     ids=str,
 )
 def test_compressors_as_numcodecs_has_them(given: Any, wanted: Any) -> None:
-    store, z = made(data=DATA, compressors=given)
+    store, z = create(data=DATA, compressors=given)
     assert z.compressors == (wanted,)
     assert (omnizarr.open_array(store)[...] == DATA).all()
     if not isinstance(given, (str, dict)):
@@ -57,7 +57,7 @@ def test_compressors_as_numcodecs_has_them(given: Any, wanted: Any) -> None:
 
 
 def test_filters_as_numcodecs_has_them() -> None:
-    store, z = made(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1))
+    store, z = create(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1))
     assert z.metadata.codecs == (Delta("<i4"), Bytes("little"), Zlib(1))
     assert document(store)["filters"] == [{"id": "delta", "dtype": "<i4", "astype": "<i4"}]
     assert (omnizarr.open_array(store)[...] == DATA).all()
@@ -66,65 +66,65 @@ def test_filters_as_numcodecs_has_them() -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("given", [{"id": "pcodec", "level": 4}, {"id": "zfpy", "mode": 4, "tolerance": -1}], ids=str)
 def test_compressors_that_take_arrays(given: Any, order: Any) -> None:
-    store, _ = made(data=DATA, compressors=[given], order=order, chunks=(3, 4))
+    store, _ = create(data=DATA, compressors=[given], order=order, chunks=(3, 4))
     stored = document(store)
     assert given.items() <= stored["compressor"].items()
     assert stored["filters"] is None
     assert (omnizarr.open_array(store)[...] == DATA).all()
     chunk = numcodecs.get_codec(stored["compressor"]).decode(store.get("0.0"))
     assert (np.frombuffer(chunk, "<i4").reshape((3, 4), order=order) == DATA[:3, :4]).all()
-    store, _ = made(data=DATA, filters=[given], compressors="zlib", order=order)
+    store, _ = create(data=DATA, filters=[given], compressors="zlib", order=order)
     assert [config["id"] for config in document(store)["filters"]] == [given["id"]]
     assert (omnizarr.open_array(store)[...] == DATA).all()
     with pytest.raises(ArgumentError, match="takes arrays and cannot follow a codec that produces bytes"):
-        made(data=DATA, compressors=["zlib", given])
+        create(data=DATA, compressors=["zlib", given])
 
 
 def test_only_necessary_codec_members_are_recorded() -> None:
-    store, _ = made(data=DATA, compressors={"id": "zlib", "level": -1})
+    store, _ = create(data=DATA, compressors={"id": "zlib", "level": -1})
     assert document(store)["compressor"] == {"id": "zlib", "level": 6}
-    store, _ = made(data=DATA, compressors=Zstd(3))
+    store, _ = create(data=DATA, compressors=Zstd(3))
     assert document(store)["compressor"] == {"id": "zstd", "level": 3}  # TensorStore accepts no other member
-    store, _ = made(data=DATA, compressors=Zstd(3, checksum=True))
+    store, _ = create(data=DATA, compressors=Zstd(3, checksum=True))
     assert document(store)["compressor"] == {"id": "zstd", "level": 3, "checksum": True}
 
 
 def test_lzma_formats_that_numcodecs_cannot_decode_are_refused() -> None:
     chain = [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]
     with pytest.raises(ArgumentError, match="numcodecs cannot read other formats"):
-        made(data=DATA, compressors={"id": "lzma", "filters": chain})
-    store, _ = made(data=DATA, compressors={"id": "lzma", "format": 3, "filters": chain})
+        create(data=DATA, compressors={"id": "lzma", "filters": chain})
+    store, _ = create(data=DATA, compressors={"id": "lzma", "format": 3, "filters": chain})
     assert (omnizarr.open_array(store)[...] == DATA).all()
 
 
 def test_lossy_deltas_of_times_are_refused() -> None:
     spans = np.array([1, "NaT", 3], "m8[s]")
     with pytest.raises(omnizarr.OmnizarrError, match="expected no NaT"):
-        made(data=spans, filters=[{"id": "delta", "dtype": "<m8[s]"}])
+        create(data=spans, filters=[{"id": "delta", "dtype": "<m8[s]"}])
     for dtype in ("m8[s]", "M8[s]"):
-        store, _ = made(data=spans.view(dtype), filters=[{"id": "delta", "dtype": "<i8"}])
+        store, _ = create(data=spans.view(dtype), filters=[{"id": "delta", "dtype": "<i8"}])
         assert omnizarr.open_array(store)[...].view("i8").tolist() == spans.view("i8").tolist()
     for dtype in ("|b1", "<M8[s]"):
         with pytest.raises(MetadataError, match="expected a type of numbers"):
-            made(shape=3, dtype=dtype, filters=[{"id": "delta", "dtype": dtype}])
+            create(shape=3, dtype=dtype, filters=[{"id": "delta", "dtype": dtype}])
 
 
 def test_names_refer_to_numcodecs_in_v2() -> None:
     """The `packbits` of v3 is another codec, which starts at the other end of a byte."""
     flags = np.array([True, False, False])
-    store, z = made(data=flags, filters=["packbits"], compressors=None)
+    store, z = create(data=flags, filters=["packbits"], compressors=None)
     assert z.filters == (PackBits(),)
     assert bytes(store.get("0") or b"") == b"\x05\x80"
     assert omnizarr.open_array(store)[...].tolist() == flags.tolist()
 
 
 def test_numcodecs_objects_in_v3() -> None:
-    store, _ = made(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1), zarr_format=3)
+    store, _ = create(data=DATA, filters=[numcodecs.Delta("<i4")], compressors=numcodecs.Zlib(1), zarr_format=3)
     names = [codec["name"] for codec in document(store, "zarr.json")["codecs"]]
     assert names == ["numcodecs.delta", "bytes", "numcodecs.zlib"]
     assert (omnizarr.open_array(store)[...] == DATA).all()
     with pytest.raises((ArgumentError, MetadataError)):
-        made(data=DATA, compressors="base64", zarr_format=3)
+        create(data=DATA, compressors="base64", zarr_format=3)
 
 
 @pytest.mark.parametrize("given", [{"id": "zlip"}, {"id": "zlib", "level": 77}, "zlip", 5, object(), numcodecs.Zlib])
@@ -138,19 +138,19 @@ def test_objects_that_are_not_codecs_are_refused(given: Any) -> None:
 def test_filters_keep_their_order() -> None:
     data = np.arange(8, dtype="<u2")
     filters = [{"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "|u1"}]
-    store, z = made(data=data, filters=filters, compressors=None)
+    store, z = create(data=data, filters=filters, compressors=None)
     assert z.metadata.codecs == (Bytes("little"), Shuffle(2), FilterOnBytes(Delta("|u1")))
     assert [one["id"] for one in document(store)["filters"]] == ["shuffle", "delta"]
     assert (omnizarr.open_array(store)[...] == data).all()
     with pytest.raises(ArgumentError, match="cannot follow a codec that produces bytes"):
-        made(data=data, filters=["crc32", "pcodec"])
+        create(data=data, filters=["crc32", "pcodec"])
 
 
 @pytest.mark.parametrize("astype", ["<i2", ">i2", "<i8", ">i8"])
 @pytest.mark.parametrize("dtype", ["<i4", ">i4"])
 def test_filters_are_stored_in_the_byte_order_that_they_name(dtype: str, astype: str) -> None:
     filters = [{"id": "delta", "dtype": dtype, "astype": astype}]
-    store, _ = made(data=DATA, dtype=dtype, filters=filters, compressors=None)
+    store, _ = create(data=DATA, dtype=dtype, filters=filters, compressors=None)
     assert document(store)["dtype"] == dtype
     stored = np.frombuffer(bytes(store.get("0.0") or b""), astype)
     assert stored.tolist() == [0] + [1] * 23
@@ -167,12 +167,12 @@ def test_a_filter_of_another_byte_order_is_refused() -> None:
 
 def test_filters_without_a_dtype_take_any_type() -> None:
     data = np.array([True, False, True])
-    store, z = made(data=data, filters="packbits")
+    store, z = create(data=data, filters="packbits")
     assert z.filters == (PackBits(),)
     assert document(store)["dtype"] == "|b1"
     assert (omnizarr.open_array(store)[...] == data).all()
     data = np.linspace(0, 1, 9).astype(">f4")
-    store, _ = made(data=data, dtype=">f4", filters=[{"id": "bitround", "keepbits": 10}])
+    store, _ = create(data=data, dtype=">f4", filters=[{"id": "bitround", "keepbits": 10}])
     assert document(store)["dtype"] == ">f4"
     assert np.allclose(omnizarr.open_array(store)[...], data, rtol=1e-3)
 
@@ -181,7 +181,7 @@ def test_records_with_byte_orders_of_their_own() -> None:
     dtype = np.dtype([("a", ">i2"), ("b", "<f4"), ("c", "S2")])
     data = np.array([[(1, 2.5, b"x")] * 3] * 2, dtype)
     for order in "CF":
-        store, z = made(data=data, dtype=dtype, order=order)
+        store, z = create(data=data, dtype=dtype, order=order)
         assert document(store)["dtype"] == [["a", ">i2"], ["b", "<f4"], ["c", "|S2"]]
         assert omnizarr.open_array(store)[...].tolist() == data.tolist()
         assert z.order == order
@@ -200,7 +200,7 @@ RAGGED[:] = [np.array([1, 2], "<i4"), np.array([], "<i4"), np.array([3], "<i4")]
 @pytest.mark.parametrize("given", ["vlen-utf8", {"id": "vlen-utf8"}, numcodecs.VLenUTF8(), VlenUtf8()], ids=repr)
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_V24_text(given: Any, order: str) -> None:
-    store, z = made(data=TEXT, dtype=object, filters=[given], order=order)
+    store, z = create(data=TEXT, dtype=object, filters=[given], order=order)
     assert document(store)["dtype"] == "|O"
     assert document(store)["filters"] == [{"id": "vlen-utf8"}]
     assert z.serializer == VlenUtf8()
@@ -209,31 +209,31 @@ def test_V24_text(given: Any, order: str) -> None:
 
 
 def test_V24_text_by_the_name_of_its_type() -> None:
-    store, _ = made(data=["a", "ü"], dtype="string")
+    store, _ = create(data=["a", "ü"], dtype="string")
     assert document(store)["dtype"] == "|O"
     assert document(store)["filters"] == [{"id": "vlen-utf8"}]
     assert document(store)["fill_value"] == ""
 
 
 def test_V24_bytes() -> None:
-    store, z = made(data=BYTES, dtype=object, filters=["vlen-bytes"])
+    store, z = create(data=BYTES, dtype=object, filters=["vlen-bytes"])
     assert z.serializer == VlenBytes()
     assert omnizarr.open_array(store)[...].tolist() == BYTES.tolist()
 
 
 @pytest.mark.parametrize("given", [{"id": "vlen-array", "dtype": "<i4"}, numcodecs.VLenArray("<i4"), VlenArray("<i4")])
 def test_V24_arrays(given: Any) -> None:
-    store, _ = made(data=RAGGED, dtype=object, filters=[given])
+    store, _ = create(data=RAGGED, dtype=object, filters=[given])
     assert document(store)["filters"] == [{"id": "vlen-array", "dtype": "<i4"}]
     assert [part.tolist() for part in omnizarr.open_array(store)[...]] == [[1, 2], [], [3]]
 
 
 def test_V24_a_fill_value_of_bytes() -> None:
-    store, z = made(shape=2, dtype=object, filters=["vlen-bytes"], fill_value=b"\xff")
+    store, z = create(shape=2, dtype=object, filters=["vlen-bytes"], fill_value=b"\xff")
     assert document(store)["fill_value"] == "/w=="
     assert z[...].tolist() == omnizarr.open_array(store)[...].tolist() == [b"\xff", b"\xff"]
     with pytest.raises(ArgumentError, match="JSON cannot represent a bytes"):
-        made(shape=2, dtype=object, filters=["json2"], fill_value=b"\xff")
+        create(shape=2, dtype=object, filters=["json2"], fill_value=b"\xff")
 
 
 @pytest.mark.parametrize("dtype", [object, str])
@@ -241,7 +241,7 @@ def test_V24_a_fill_value_of_bytes() -> None:
 def test_V24_labels(dtype: Any, order: Any) -> None:
     labels = np.array([["b", "a"], ["", "b"], ["a", "a"]], object)
     categorize = numcodecs.Categorize(["a", "b"], dtype=object)
-    store, z = made(data=labels, dtype=dtype, chunks=(2, 2), filters=[categorize], compressors=None, order=order)
+    store, z = create(data=labels, dtype=dtype, chunks=(2, 2), filters=[categorize], compressors=None, order=order)
     assert document(store)["dtype"] == "|O"
     assert document(store)["filters"] == [{"id": "categorize", "labels": ["a", "b"], "dtype": "|O", "astype": "|u1"}]
     assert z[...].tolist() == omnizarr.open_array(store)[...].tolist() == labels.tolist()
@@ -250,7 +250,7 @@ def test_V24_labels(dtype: Any, order: Any) -> None:
 
 @pytest.mark.parametrize("name", ["json2", "json", "msgpack2", "msgpack"])
 def test_V24_any_objects(name: str) -> None:
-    store, z = made(data=ANY, dtype=object, filters=[name])
+    store, z = create(data=ANY, dtype=object, filters=[name])
     assert document(store)["filters"][0]["id"] == name
     assert document(store)["fill_value"] is None
     assert z.dtype == np.dtype(object)
@@ -258,21 +258,21 @@ def test_V24_any_objects(name: str) -> None:
 
 
 def test_V24_objects_of_numcodecs() -> None:
-    store, z = made(data=ANY, dtype=object, filters=[numcodecs.JSON()])
+    store, z = create(data=ANY, dtype=object, filters=[numcodecs.JSON()])
     assert z.serializer == Json2()
     assert document(store)["filters"] == [numcodecs.JSON().get_config() | {"separators": [",", ":"]}]
-    store, _ = made(data=ANY, dtype=object, filters=[numcodecs.MsgPack()])
+    store, _ = create(data=ANY, dtype=object, filters=[numcodecs.MsgPack()])
     assert document(store)["filters"] == [numcodecs.MsgPack().get_config()]
     assert omnizarr.open_array(store)[...].tolist() == ANY.tolist()
 
 
 def test_V24_a_missing_object_is_the_fill_value() -> None:
-    store, z = made(shape=3, dtype=object, filters=["json2"], fill_value={"none": 0})
+    store, z = create(shape=3, dtype=object, filters=["json2"], fill_value={"none": 0})
     assert z[0] == {"none": 0}
     assert document(store)["fill_value"] == {"none": 0}
-    store, z = made(shape=3, dtype=object, filters=["json2"])
+    store, z = create(shape=3, dtype=object, filters=["json2"])
     assert z[...].tolist() == [None] * 3
-    assert made(shape=2, dtype=object, filters=["vlen-utf8"], fill_value=0)[1][...].tolist() == ["", ""]
+    assert create(shape=2, dtype=object, filters=["vlen-utf8"], fill_value=0)[1][...].tolist() == ["", ""]
 
 
 @pytest.mark.parametrize("options", [{}, {"filters": None}, {"filters": ["shuffle"]}, {"compressors": None}])
@@ -292,7 +292,7 @@ def test_A61_pickle_is_refused_by_name(given: Any) -> None:
 
 
 def test_A61_pickles_need_allow_pickle() -> None:
-    store, z = made(data=ANY, dtype=object, filters=[Pickle(allowed=True)])
+    store, z = create(data=ANY, dtype=object, filters=[Pickle(allowed=True)])
     z.attrs["a"] = 1  # the handle that wrote pickles may read them
     assert z.attrs.asdict() == {"a": 1}
     with pytest.raises(MetadataError, match="allow_pickle"):
@@ -307,7 +307,7 @@ def test_A61_pickles_need_allow_pickle() -> None:
 def test_objects_with_a_shape_refuse_order_F(name: str) -> None:
     data = np.array([["a", 1], [None, 2.5]], object)
     with pytest.raises(ArgumentError, match="in F order"):
-        made(data=data, dtype=object, filters=[name], order="F")
+        create(data=data, dtype=object, filters=[name], order="F")
 
 
 # -- subarray dtypes
@@ -389,7 +389,7 @@ def test_shards_are_refused_in_v2() -> None:
 
 
 def test_dimension_names_are_an_attribute_in_v2() -> None:
-    store, z = made(shape=(3, 3), dtype="i1", dimension_names=["y", "x"], attributes={"a": 1})
+    store, z = create(shape=(3, 3), dtype="i1", dimension_names=["y", "x"], attributes={"a": 1})
     assert z.dimension_names == ("y", "x")
     assert document(store, ".zattrs") == {"a": 1, "_ARRAY_DIMENSIONS": ["y", "x"]}
     z.attrs["_ARRAY_DIMENSIONS"] = "nonsense"

@@ -34,7 +34,7 @@ def document(store: omnizarr.Store, path: str = "") -> Any:
     return json.loads(bytes(store.get(f"{path}/zarr.json" if path else "zarr.json") or b""))
 
 
-def gathered(store: omnizarr.Store) -> Any:
+def read_consolidated(store: omnizarr.Store) -> Any:
     return document(store)["consolidated_metadata"]["metadata"]
 
 
@@ -42,7 +42,7 @@ def assert_up_to_date(store: omnizarr.Store) -> None:
     """The copies equal the documents of the nodes."""
     root = omnizarr.open_group(store, mode="r", use_consolidated=False)
     expected = {path: document(store, path) for path, _ in root.members(max_depth=None)}
-    assert gathered(store) == expected
+    assert read_consolidated(store) == expected
 
 
 def test_R28_stored_form(store: RecordingStore) -> None:
@@ -52,7 +52,7 @@ def test_R28_stored_form(store: RecordingStore) -> None:
         "kind": "inline",
         "must_understand": False,
     }
-    assert list(gathered(store)) == PATHS
+    assert list(read_consolidated(store)) == PATHS
     assert_up_to_date(store)
 
 
@@ -72,7 +72,7 @@ def test_a_reader_opens_all_nodes_with_one_request(store: RecordingStore) -> Non
 def test_A34_a_writer_reads_the_documents_of_the_nodes(store: RecordingStore) -> None:
     other = omnizarr.open_array(store, path="x")
     other.attrs["new"] = 1  # created not through the group, so the copies are not updated
-    assert "new" not in gathered(store)["x"]["attributes"]
+    assert "new" not in read_consolidated(store)["x"]["attributes"]
     assert omnizarr.open_group(store, mode="r")["x"].attrs == {}
     for root in (omnizarr.open_group(store, mode="r+"), omnizarr.open_group(store, mode="r", use_consolidated=False)):
         assert root["x"].attrs == {"new": 1}
@@ -206,7 +206,7 @@ def test_two_handles_keep_the_changes_of_each_other(store: RecordingStore) -> No
     one, two = (omnizarr.open_group(store, mode="r+") for _ in range(2))
     one.create_group("one")
     two.create_group("two")
-    assert {"one", "two"} <= set(gathered(store))
+    assert {"one", "two"} <= set(read_consolidated(store))
     assert_up_to_date(store)
 
 
@@ -222,7 +222,7 @@ def test_another_writer_may_remove_it(store: RecordingStore) -> None:
 def test_groups_below_contain_no_consolidated_metadata(store: RecordingStore) -> None:
     omnizarr.consolidate_metadata(store, path="g")
     omnizarr.consolidate_metadata(store)
-    assert "consolidated_metadata" not in gathered(store)["g"]
+    assert "consolidated_metadata" not in read_consolidated(store)["g"]
     assert list(document(store, "g")["consolidated_metadata"]["metadata"]) == ["h", "y", "h/z"]
     group = omnizarr.open_group(store, path="g", mode="r")
     store.reset()
@@ -237,7 +237,7 @@ def test_R32_unknown_members_of_documents_are_copied() -> None:
     omnizarr.create_group(store)
     store.set("a/zarr.json", json.dumps(array_document(other=extra)).encode())
     omnizarr.consolidate_metadata(store)
-    assert gathered(store)["a"]["other"] == extra
+    assert read_consolidated(store)["a"]["other"] == extra
 
 
 def test_documents_of_unreadable_members_are_copied_unchanged() -> None:
@@ -246,7 +246,7 @@ def test_documents_of_unreadable_members_are_copied_unchanged() -> None:
     strange = array_document(data_type="float31")
     store.set("strange/zarr.json", json.dumps(strange).encode())
     omnizarr.consolidate_metadata(store)
-    assert gathered(store)["strange"] == strange
+    assert read_consolidated(store)["strange"] == strange
     members = dict(omnizarr.open_group(store, mode="r").members())
     assert isinstance(members["strange"], omnizarr.UnreadableNode)
     assert isinstance(members["good"], omnizarr.Array)
@@ -258,7 +258,7 @@ def test_documents_that_are_not_json_are_left_out_with_a_warning() -> None:
     store.set("bad/zarr.json", b"{")
     with pytest.warns(OmnizarrWarning, match="`bad` is left out"):
         omnizarr.consolidate_metadata(store)
-    assert list(gathered(store)) == ["good"]
+    assert list(read_consolidated(store)) == ["good"]
 
 
 def test_invalid_copies_are_unreadable_or_ignored(store: RecordingStore) -> None:

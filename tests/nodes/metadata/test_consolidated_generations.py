@@ -23,7 +23,7 @@ def key_of(zarr_format: Any, path: str) -> str:
     return {2: f"{path}/.zarray", "3-draft-2020": f"meta/root/{path}.array.json", 3: path}[zarr_format]
 
 
-def made(zarr_format: Any) -> RecordingStore:
+def make_store(zarr_format: Any) -> RecordingStore:
     store = RecordingStore(omnizarr.MemoryStore())
     root = omnizarr.create_group(store, attributes={"root": True}, zarr_format=zarr_format)
     root.create_array("g/y", data=[1.5])
@@ -33,13 +33,13 @@ def made(zarr_format: Any) -> RecordingStore:
     return store
 
 
-def gathered(store: omnizarr.Store, zarr_format: Any) -> tuple[Any, dict[str, Any]]:
+def read_consolidated(store: omnizarr.Store, zarr_format: Any) -> tuple[Any, dict[str, Any]]:
     document = json.loads(bytes(store.get(KEYS[zarr_format]) or b""))
     return document, (document["consolidated_metadata"] if zarr_format == 3 else document)["metadata"]
 
 
 def change(store: omnizarr.Store, zarr_format: Any, how: Callable[[dict[str, Any]], object]) -> None:
-    document, documents = gathered(store, zarr_format)
+    document, documents = read_consolidated(store, zarr_format)
     how(documents)
     store.set(KEYS[zarr_format], json.dumps(document).encode())
 
@@ -50,7 +50,7 @@ def paths(group: omnizarr.Group) -> list[str]:
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_readers_and_writers_see_the_same_nodes(zarr_format: Any) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     reader = omnizarr.open_group(store, mode="r")
     store.reset()
     seen = paths(reader)
@@ -61,7 +61,7 @@ def test_readers_and_writers_see_the_same_nodes(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_a_group_without_a_document_gets_one_with_its_attributes(zarr_format: Any) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     omnizarr.open_group(store, mode="r+")["g"].attrs["a"] = 1
     assert omnizarr.open_group(store, mode="r")["g"].attrs == {"a": 1}
 
@@ -69,7 +69,7 @@ def test_a_group_without_a_document_gets_one_with_its_attributes(zarr_format: An
 @pytest.mark.parametrize("zarr_format", BESIDE)
 @pytest.mark.parametrize("value", [b"", b"\xff", b"[1]", b"{}", b'{"zarr_consolidated_format": 9, "metadata": {}}'])
 def test_A58_damaged_consolidated_metadata_is_ignored_with_a_warning(zarr_format: Any, value: bytes) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     store.set(KEYS[zarr_format], value)
     with pytest.warns(OmnizarrWarning, match="reading the documents of the nodes instead"):
         reader = omnizarr.open_group(store, mode="r")
@@ -86,7 +86,7 @@ def test_A58_damaged_consolidated_metadata_is_ignored_with_a_warning(zarr_format
 
 
 def test_A34_consolidated_metadata_of_other_writers_is_replaced() -> None:
-    store = made(3)
+    store = make_store(3)
     document = json.loads(bytes(store.get("zarr.json") or b""))
     document["consolidated_metadata"] = {"kind": "outline", "must_understand": False}
     store.set("zarr.json", json.dumps(document).encode())
@@ -95,7 +95,7 @@ def test_A34_consolidated_metadata_of_other_writers_is_replaced() -> None:
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_keys_that_lead_back_to_themselves_are_ignored(zarr_format: Any) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     odd = ["", "/", "//", "g//y", "../up", "g/../x", "g/./y", "x\0", "a/" * 5000 + "z"]
     keys = [key for path in odd for key in (key_of(zarr_format, path), path)]
     if zarr_format != 3:
@@ -108,7 +108,7 @@ def test_keys_that_lead_back_to_themselves_are_ignored(zarr_format: Any) -> None
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_a_trusting_reader_finds_only_consolidated_nodes(zarr_format: Any) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     change(store, zarr_format, lambda documents: documents.pop(key_of(zarr_format, "x")))
     reader = omnizarr.open_group(store, mode="r")
     assert "x" not in reader
@@ -120,7 +120,7 @@ def test_a_trusting_reader_finds_only_consolidated_nodes(zarr_format: Any) -> No
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 @pytest.mark.parametrize("document", [None, "text", [], {"shape": 3}])
 def test_an_invalid_copy_does_not_hide_other_nodes(zarr_format: Any, document: Any) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     change(store, zarr_format, lambda documents: documents.update({key_of(zarr_format, "x"): document}))
     members = dict(omnizarr.open_group(store, mode="r").members())
     assert isinstance(members["x"], omnizarr.UnreadableNode)
@@ -150,7 +150,7 @@ def test_other_generations_refuse_to_consolidate(zarr_format: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_erasing_the_group_while_a_handle_is_open(zarr_format: Any) -> None:
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     array = omnizarr.open_group(store, mode="r+")["x"]
     store.erase_values(["zarr.json", ".zgroup", ".zmetadata"])
     array.attrs["a"] = 1
@@ -159,7 +159,7 @@ def test_erasing_the_group_while_a_handle_is_open(zarr_format: Any) -> None:
 
 def without_documents(zarr_format: Any) -> RecordingStore:
     """A v2 hierarchy with only its consolidated metadata and chunks."""
-    store = made(zarr_format)
+    store = make_store(zarr_format)
     for key in list(store.list()):
         if key.rpartition("/")[2] in (".zgroup", ".zarray", ".zattrs"):
             store.erase(key)
