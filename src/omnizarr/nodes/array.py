@@ -306,8 +306,8 @@ class Array(ArrayProperties):
     def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
         """Changes the shape, and erases all elements outside the new one for good.
 
-        An axis that is not to become shorter than this handle knows it also keeps what other writers appended to it. A
-        grid with listed chunk lengths keeps them; chunks of the last length are added at its end.
+        An axis that does not shrink, compared with this handle's shape, also keeps the elements that other writers
+        appended. A grid with listed chunk lengths keeps them; chunks of the last length are added at its end.
         """
         new_lengths = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
         if len(new_lengths) != self.ndim:

@@ -31,7 +31,7 @@ __all__ = [
 
 
 def describe_location(store: Store, path: str) -> str:
-    """`temps/daily` in LocalStore(data.zarr)"""
+    """A location as errors name it, such as `temps/daily` in LocalStore(data.zarr)."""
     shown = store.inner if isinstance(store, ReadOnlyStore) else store  # the mode is no part of the location
     return f"`{path or '/'}` in {shown!r}"
 
