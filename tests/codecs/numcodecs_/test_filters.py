@@ -1,4 +1,4 @@
-"""The array → array codecs of numcodecs: bit for bit as the library itself, for whatever types and values."""
+"""The array → array codecs of numcodecs equal the library bit for bit, for all types and values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def arrays(dtype: str) -> st.SearchStrategy[npt.NDArray[Any]]:
 
 
 def compare(config: dict[str, Any], array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Checks that numcodecs does the same, both ways, and gives what is decoded."""
+    """Assert that numcodecs encodes and decodes to the same bytes; return the decoded array."""
     theirs = numcodecs.get_codec(config)
     ours = bind_array(config, array)
     before = array.tobytes()
@@ -41,13 +41,13 @@ def compare(config: dict[str, Any], array: npt.NDArray[Any]) -> npt.NDArray[Any]
     assert decoded.shape == array.shape
     assert decoded.dtype == array.dtype
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it says what overflows; the format has no word for it
+        warnings.simplefilter("ignore")  # numcodecs warns of overflows
         try:
             stored = array.dtype if (decoded_as := from_config(config).decoded_dtype) is None else decoded_as
             written = np.asarray(theirs.encode(np.ascontiguousarray(array, stored).reshape(array.shape)))
             read = np.asarray(theirs.decode(written))
         except (OverflowError, ValueError):
-            return decoded  # integers that NumPy 2 does not widen any more; a NaN as the first element of integers
+            return decoded  # numcodecs fails for integers that NumPy 2 no longer widens, and if NaN becomes an integer
     assert encoded.tobytes() == written.astype(written.dtype.newbyteorder("=")).tobytes()
     assert decoded.tobytes() == read.astype(read.dtype.newbyteorder("=")).tobytes()
     return decoded
@@ -60,11 +60,11 @@ def test_delta(draw: st.DataObject, order: str) -> None:
     array = draw.draw(arrays(dtype))
     decoded = compare({"id": "delta", "dtype": order + dtype, "astype": order + astype}, array)
     if dtype in INTEGERS and astype in (dtype, "i8"):
-        assert decoded.tobytes() == array.tobytes()  # integers wrap around, both ways
+        assert decoded.tobytes() == array.tobytes()  # integers wrap around in both directions
 
 
-def test_delta_of_spans_of_time_has_no_room_for_NaT() -> None:
-    """Whatever is added to NaT is NaT, so it would take the rest of the chunk along."""
+def test_delta_of_timedeltas_rejects_NaT() -> None:
+    """A sum with NaT is NaT, so all later elements of the chunk would be lost."""
     spans = np.array([5, -3, 8], "m8[s]")
     assert compare({"id": "delta", "dtype": "<m8[s]"}, spans).tobytes() == spans.tobytes()
     spans[1] = "NaT"
@@ -82,7 +82,7 @@ def test_fixedscaleoffset(draw: st.DataObject, scale: float, offset: float) -> N
     compare(config, draw.draw(arrays(dtype)))
 
 
-def test_fixedscaleoffset_with_an_offset_that_the_type_has_not() -> None:
+def test_fixedscaleoffset_with_an_offset_outside_the_type() -> None:
     array = np.array([250, 3], "u1")
     codec = bind_array({"id": "fixedscaleoffset", "scale": 1, "offset": -1000, "dtype": "u1", "astype": "<u2"}, array)
     assert codec.encode(array).tolist() == [1250, 1003]
@@ -104,7 +104,7 @@ def test_bitround(draw: st.DataObject) -> None:
 
 
 def test_bitround_keeps_nan() -> None:
-    """In numcodecs the rounding of a mantissa of ones carries into the exponent and the sign."""
+    """In numcodecs, rounding a mantissa of ones carries into the exponent and the sign."""
     bits = np.array([0x7FFFFFFF, 0x7FC00000, 0xFFFFFFFF, 0x7F800001, 0x7F800000], "u4")
     encoded = bind_array({"id": "bitround", "keepbits": 3}, bits.view("f4")).encode(bits.view("f4"))
     assert np.isnan(encoded).tolist() == [True, True, True, True, False]
@@ -120,7 +120,7 @@ def test_astype(draw: st.DataObject, order: str) -> None:
     compare({"id": "astype", "encode_dtype": order + astype, "decode_dtype": order + dtype}, draw.draw(arrays(dtype)))
 
 
-def test_astype_takes_text_that_is_a_number() -> None:
+def test_astype_converts_text_to_numbers() -> None:
     array = np.array(["12", "7"], "U2")
     codec = bind_array({"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<U2"}, array)
     assert codec.encode(array).tolist() == [12, 7]
@@ -143,7 +143,7 @@ def test_categorize(draw: st.DataObject, astype: str) -> None:
     compare(config, draw.draw(hnp.arrays("U4", shapes, elements=words)))
 
 
-def test_categorize_takes_whatever_holds_strings() -> None:
+def test_categorize_supports_all_types_of_strings() -> None:
     config = {"id": "categorize", "labels": ["a", "b"], "dtype": "|O", "astype": "|u1"}
     items = ["b", "a", "none of them", None, 7, ["a"], ""]
     array = object_array(items)
@@ -157,7 +157,7 @@ def test_categorize_takes_whatever_holds_strings() -> None:
     assert decoded.dtype == strings.dtype
 
 
-def test_categorize_with_more_labels_than_numbers() -> None:
+def test_categorize_with_too_many_labels() -> None:
     array = np.array(["7"], "U3")
     config = {"id": "categorize", "labels": [str(number) for number in range(300)], "dtype": "<U3"}
     assert bind_array(config, array).decode(np.array([8], "u1")).tolist() == ["7"]
@@ -165,7 +165,7 @@ def test_categorize_with_more_labels_than_numbers() -> None:
         bind_array(config, array).encode(array)
 
 
-def test_arrays_of_any_layout_are_taken_in_c_order() -> None:
+def test_arrays_of_any_layout_are_encoded_in_c_order() -> None:
     array = np.arange(12, dtype="i4").reshape(3, 4)
     for other in (np.asfortranarray(array), array[::-1][::-1], np.repeat(array, 2, axis=1)[:, ::2]):
         encoded = bind_array({"id": "delta", "dtype": "<i4"}, array).encode(other)
@@ -176,8 +176,8 @@ def test_arrays_of_any_layout_are_taken_in_c_order() -> None:
         )
 
 
-def test_elements_are_taken_for_the_type_in_the_configuration() -> None:
-    """As numcodecs does, which looks at bytes; times are often stored so."""
+def test_elements_are_reinterpreted_as_the_configured_type() -> None:
+    """Like numcodecs, which interprets bytes; times are often stored this way."""
     times = np.array(["2020-01-01", "2020-01-03"], "M8[D]")
     codec = bind_array({"id": "delta", "dtype": "<i8"}, times)
     assert codec.encode(times).tolist() == [18262, 2]
@@ -188,7 +188,7 @@ def test_elements_are_taken_for_the_type_in_the_configuration() -> None:
     assert codec.decode(np.array([1, 2, 0], "u1")).view("u1").tolist() == [1, 1, 1]
 
 
-def test_the_byte_orders_of_the_configuration_can_be_asked_for() -> None:
+def test_decoded_dtype_and_encoded_dtype_have_the_configured_byte_order() -> None:
     delta = from_config({"id": "delta", "dtype": ">i4", "astype": "<i2"})
     assert (delta.decoded_dtype.str, delta.encoded_dtype.str) == (">i4", "<i2")
     scaled = from_config({"id": "fixedscaleoffset", "scale": 2, "offset": 0, "dtype": ">f8", "astype": ">i2"})
@@ -200,7 +200,7 @@ def test_the_byte_orders_of_the_configuration_can_be_asked_for() -> None:
     packed = from_config({"id": "packbits"})
     assert (packed.decoded_dtype.str, packed.encoded_dtype.str) == ("|b1", "|u1")
     rounded = from_config({"id": "bitround", "keepbits": 2})
-    assert (rounded.decoded_dtype, rounded.encoded_dtype) == (None, None)  # what comes, goes
+    assert (rounded.decoded_dtype, rounded.encoded_dtype) == (None, None)  # input and output have the same type
     named = from_config({"id": "categorize", "labels": [], "dtype": "|O", "astype": ">u2"})
     assert (named.decoded_dtype, named.encoded_dtype.str) == (None, ">u2")
 
@@ -223,19 +223,19 @@ def test_the_byte_orders_of_the_configuration_can_be_asked_for() -> None:
         ),
     ],
 )
-def test_types_that_do_not_fit(config: dict[str, Any], dtype: str, message: str) -> None:
+def test_unsupported_types(config: dict[str, Any], dtype: str, message: str) -> None:
     ((_, found),) = config_problems(config, ChunkSpec((4,), np.dtype(dtype), np.zeros((), dtype)))
     assert message in found
 
 
 @pytest.mark.parametrize("data", [[], [8, 1], [1], [9], [255, 0, 0], [0, 0, 0], [5, 255]])
-def test_packbits_that_are_damaged(data: list[int]) -> None:
+def test_damaged_packbits(data: list[int]) -> None:
     array = np.zeros(5, "?")
     with pytest.raises(CodecError):
         bind_array({"id": "packbits"}, array).decode(np.array(data, "u1"))
 
 
-def test_a_fill_value_goes_along_as_it_is() -> None:
+def test_the_fill_value_is_cast_but_not_encoded() -> None:
     spec = ChunkSpec((2,), np.dtype("f8"), np.array(7.0))
     codec = from_config({"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<f8"}).bind(spec, "$", Problems())
     assert codec.encoded.fill == np.array(7, "i2")
@@ -247,7 +247,7 @@ def test_a_fill_value_goes_along_as_it_is() -> None:
     )
 
 
-def test_a_type_that_is_left_open_is_the_arrays() -> None:
+def test_a_missing_type_is_the_type_of_the_array() -> None:
     from omnizarr.codecs.numcodecs_ import AsType, FixedScaleOffset, Quantize
 
     array = np.array([1.26, 2.5], "f4")
@@ -268,7 +268,7 @@ def test_a_type_that_is_left_open_is_the_arrays() -> None:
     assert ["does not support elements of type" in problem.message for problem in problems.found] == [True, True]
 
 
-# -- behind bytes
+# -- filters on bytes
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_type_that_is_left_open_is_the_arrays() -> None:
     ],
     ids=lambda value: value["id"] if isinstance(value, dict) else "",
 )
-def test_a_filter_over_bytes_does_what_numcodecs_does_with_bytes(config: dict[str, Any], dtype: str) -> None:
+def test_a_filter_on_bytes_equals_numcodecs(config: dict[str, Any], dtype: str) -> None:
     array = np.array(["a", "bc", "x"], dtype) if dtype == ">U2" else np.array([0, 1, 1, 0, 1, 1, 1, 0, 1]).astype(dtype)
     theirs = numcodecs.get_codec(config)
     data = array.tobytes()
@@ -309,7 +309,7 @@ def bytes_spec(size: int | None) -> Any:
 
 
 @given(data=st.binary(max_size=40))
-def test_any_bytes_behind_bytes(data: bytes) -> None:
+def test_a_filter_on_any_bytes(data: bytes) -> None:
     for config in ({"id": "packbits"}, {"id": "delta", "dtype": "<f4", "astype": ">i2"}):
         codec = FilterOnBytes(from_config(config)).bind(bytes_spec(None), "$", Problems())
         assert codec is not None
@@ -319,7 +319,7 @@ def test_any_bytes_behind_bytes(data: bytes) -> None:
             pass
 
 
-def test_filters_that_cannot_stand_behind_bytes() -> None:
+def test_filters_that_cannot_follow_bytes() -> None:
     problems = Problems()
     assert FilterOnBytes(from_config({"id": "bitround", "keepbits": 3})).bind(bytes_spec(8), "$", problems) is None
     assert FilterOnBytes(from_config({"id": "delta", "dtype": "<i4"})).bind(bytes_spec(7), "$", problems) is None
@@ -329,7 +329,7 @@ def test_filters_that_cannot_stand_behind_bytes() -> None:
     ]
 
 
-def test_what_numcodecs_makes_of_a_chain_in_which_a_filter_follows_upon_bytes() -> None:
+def test_a_chain_with_a_filter_on_bytes_equals_numcodecs() -> None:
     chain = [{"id": "shuffle", "elementsize": 2}, {"id": "delta", "dtype": "|u1"}, {"id": "zlib"}]
     data = np.arange(100, dtype="<i2").tobytes()
     theirs: Any = np.frombuffer(data, "<i2")

@@ -1,6 +1,6 @@
-"""What numcodecs 0.16.6 wrote stays readable, and we write the same wherever the bytes are fixed by the format.
+"""Golden bytes from numcodecs 0.16.6: they must decode, and encoding must equal them where the format fixes the bytes.
 
-The bytes were made by running numcodecs on the contents beside them; none is from its own tests.
+They were recorded by running numcodecs on the contents beside them; none comes from its own tests.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMPRESSED: list[tuple[dict[str, Any], str]] = [
     ({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0},
      "0201330119000000190000002900000068656c6c6f2c2068656c6c6f2c2068656c6c6f212031323334"),
 ]
-CHECKED: list[tuple[dict[str, Any], str, str]] = [  # before the text, behind the text
+CHECKED: list[tuple[dict[str, Any], str, str]] = [  # bytes before the text, bytes after the text
     ({"id": "crc32"}, "d64002b1", ""),
     ({"id": "crc32", "location": "end"}, "", "d64002b1"),
     ({"id": "crc32c"}, "", "5d3d6b93"),
@@ -50,7 +50,7 @@ MOVED: list[tuple[dict[str, Any], str]] = [
     ({"id": "shuffle", "elementsize": 1}, "000102030405060708090a0b0c0d0e0f1011121314151617"),
     ({"id": "base64"}, b"AAECAwQFBgcICQoLDA0ODxAREhMUFRYX".hex()),
 ]
-ARRAYS: list[tuple[dict[str, Any], str, list[Any], str, str]] = [  # stored as that type
+ARRAYS: list[tuple[dict[str, Any], str, list[Any], str, str]] = [  # the fourth column is the stored type
     ({"id": "delta", "dtype": "<i4", "astype": "<i2"}, "i4", [100, 90, 300, -5], "<i2", "6400f6ffd200cffe"),
     ({"id": "delta", "dtype": "|u1"}, "u1", [250, 5, 0, 255], "|u1", "fa0bfbff"),
     ({"id": "delta", "dtype": ">i2", "astype": ">i2"}, "i2", [1, 3, 2, -7], ">i2", "00010002fffffff7"),
@@ -102,7 +102,7 @@ def test_compressed_text(config: dict[str, Any], stored: str) -> None:
 
 
 @pytest.mark.parametrize(("config", "before", "behind"), CHECKED, ids=name)
-def test_check_sums(config: dict[str, Any], before: str, behind: str) -> None:
+def test_checksums(config: dict[str, Any], before: str, behind: str) -> None:
     stored = bytes.fromhex(before) + TEXT + bytes.fromhex(behind)
     codec = bind_bytes(config, len(TEXT))
     assert bytes(codec.decode(stored)) == TEXT
@@ -110,7 +110,7 @@ def test_check_sums(config: dict[str, Any], before: str, behind: str) -> None:
 
 
 @pytest.mark.parametrize(("config", "stored"), MOVED, ids=name)
-def test_bytes_in_another_form(config: dict[str, Any], stored: str) -> None:
+def test_other_bytes_codecs(config: dict[str, Any], stored: str) -> None:
     codec = bind_bytes(config, len(NUMBERS))
     assert bytes(codec.encode(NUMBERS)).hex() == stored
     assert bytes(codec.decode(bytes.fromhex(stored))) == NUMBERS
@@ -165,7 +165,7 @@ def test_pco() -> None:
     assert bind_array({"id": "pcodec"}, array).decode(bytes.fromhex(PCO)).tolist() == array.tolist()
 
 
-# numcodecs before 0.6 left out the shape; its releases do not install any more, so these two are written by hand
+# numcodecs before 0.6 did not store the shape. These releases cannot be installed any more, so both are hand-written.
 
 
 def test_legacy_json_and_msgpack_have_no_shape() -> None:

@@ -1,4 +1,4 @@
-"""`json2`, `msgpack2`, `pickle`, `vlen-array` and their forerunners: any objects as bytes."""
+"""The codecs for objects: `json2`, `msgpack2`, `pickle`, `vlen-array`, and the predecessors `json` and `msgpack`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
 
 @pytest.mark.parametrize("config", LISTED, ids=name)
 @given(array=arrays())
-def test_decode_undoes_encode(config: dict[str, Any], array: npt.NDArray[Any]) -> None:
+def test_roundtrip(config: dict[str, Any], array: npt.NDArray[Any]) -> None:
     codec = bind_array(config, array)
     decoded = codec.decode(memoryview(codec.encode(array)))
     for found, expected in zip(decoded.ravel(), array.ravel(), strict=True):
@@ -71,7 +71,7 @@ def test_decode_undoes_encode(config: dict[str, Any], array: npt.NDArray[Any]) -
 
 @pytest.mark.parametrize("config", NEW, ids=name)
 @given(array=arrays())
-def test_we_write_what_numcodecs_writes(config: dict[str, Any], array: npt.NDArray[Any]) -> None:
+def test_encoded_bytes_equal_those_of_numcodecs(config: dict[str, Any], array: npt.NDArray[Any]) -> None:
     if config["id"] == "msgpack2" and array.ndim == 0:
         return  # numcodecs fails
     written = bytes(numcodecs.get_codec(config).encode(array))
@@ -82,7 +82,7 @@ def test_we_write_what_numcodecs_writes(config: dict[str, Any], array: npt.NDArr
 
 
 @pytest.mark.parametrize("config", NEW, ids=name)
-def test_numcodecs_reads_what_we_write(config: dict[str, Any]) -> None:
+def test_numcodecs_reads_our_bytes(config: dict[str, Any]) -> None:
     array = object_array(["a", None, {"b": 1}, True, 1.5, "ü"], (2, 3))
     assert same(numcodecs.get_codec(config).decode(bind_array(config, array).encode(array)), array)
     alone = object_array(["a"], ())
@@ -143,13 +143,13 @@ def test_numpy_scalars_are_written_as_plain_values(config: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("config", LISTED, ids=name)
 @pytest.mark.parametrize("item", [object(), {1, 2}, np.arange(3), 1j])
-def test_objects_that_cannot_be_written(config: dict[str, Any], item: Any) -> None:
+def test_unsupported_objects(config: dict[str, Any], item: Any) -> None:
     array = object_array([item])
     with pytest.raises(CodecError, match="an object cannot be written as"):
         bind_array(config, array).encode(array)
 
 
-def test_objects_within_themselves() -> None:
+def test_recursive_objects() -> None:
     item: list[Any] = []
     item.append(item)
     for config in LISTED:
@@ -184,26 +184,26 @@ def test_objects_within_themselves() -> None:
         "\udcff",
     ],
 )
-def test_text_that_is_not_a_chunk(text: str) -> None:
+def test_data_that_are_not_a_chunk(text: str) -> None:
     codec = bind_array({"id": "json2"}, object_array(["a", "b"]))
     with pytest.raises(CodecError):
         codec.decode(text.encode("utf-8", "surrogateescape"))
 
 
-def test_a_flattened_shape_and_other_shapes_of_the_same_size_are_read() -> None:
+def test_flat_and_other_shapes_of_the_same_size_are_accepted() -> None:
     codec = bind_array({"id": "json2"}, object_array(list("abcd"), (2, 2)))
     for text in ('["a","b","c","d","|O",[4]]', '[["a","b"],["c","d"],"|O",[2,2]]', '[["a","b","c","d"],"|O",[1,4]]'):
         assert codec.decode(text.encode()).tolist() == [["a", "b"], ["c", "d"]]
 
 
-def test_the_type_in_the_data_is_not_believed() -> None:
+def test_the_type_in_the_data_is_ignored() -> None:
     codec = bind_array({"id": "json2"}, object_array([1, 2]))
     assert codec.decode(b'[1,2,"V99999999999",[2]]').tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("config", ALL, ids=name)
 @given(noise=st.binary(max_size=40), draw=st.data())
-def test_any_bytes_give_a_chunk_or_our_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
+def test_any_bytes_decode_or_raise_codec_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
     array = object_array([[1, 2], [3], None] if config["id"] == "vlen-array" else ["a", None, [1, {"b": 2}]])
     codec = bind_array(config, array)
     good = bytes(codec.encode(array))
@@ -216,7 +216,7 @@ def test_any_bytes_give_a_chunk_or_our_error(config: dict[str, Any], noise: byte
 
 
 @pytest.mark.parametrize("start", [b"\xdd\x00\x00\xff\xff", b"\xdc\xff\xff"], ids=["32", "16"])
-def test_msgpack_lists_that_promise_more_than_there_is(start: bytes) -> None:
+def test_msgpack_lists_that_declare_too_many_items(start: bytes) -> None:
     codec = bind_array({"id": "msgpack2"}, object_array(["a", "b"]))
     codec.decode(codec.encode(object_array(["a", "b"])))
     data = start * 500 + bytes(70_000)
@@ -256,7 +256,7 @@ def test_legacy_msgpack_without_an_encoding_gives_bytes() -> None:
 
 
 @pytest.mark.parametrize("config", ALL, ids=name)
-def test_how_long_objects_may_be(config: dict[str, Any]) -> None:
+def test_objects_are_limited_by_max_chunk_bytes(config: dict[str, Any]) -> None:
     with settings(max_chunk_bytes=12345):
         spec = bind_array(config, object_array([None])).encoded
     assert (spec.size, spec.limit) == (None, 12345)
@@ -269,12 +269,12 @@ def test_how_long_objects_may_be(config: dict[str, Any]) -> None:
     parts=st.lists(st.lists(st.integers(-(2**15), 2**15 - 1), max_size=4), min_size=1, max_size=6),
     dtype=st.sampled_from(["<i2", ">i2", "<f8", ">U3", "<M8[s]"]),
 )
-def test_vlen_array_is_as_numcodecs_has_it(parts: list[list[int]], dtype: str) -> None:
+def test_vlen_array_equals_numcodecs(parts: list[list[int]], dtype: str) -> None:
     array = object_array([np.array(part, "i8").astype(dtype) for part in parts])
     config = {"id": "vlen-array", "dtype": dtype}
     codec = bind_array(config, array)
     encoded = bytes(codec.encode(array))
-    if "M" not in dtype:  # numcodecs cannot
+    if "M" not in dtype:  # numcodecs does not support it
         assert encoded == bytes(numcodecs.get_codec(config).encode(array))
     decoded = codec.decode(encoded)
     for found, expected in zip(decoded, array, strict=True):
@@ -285,15 +285,15 @@ def test_vlen_array_is_as_numcodecs_has_it(parts: list[list[int]], dtype: str) -
         assert found.flags.writeable
 
 
-def test_vlen_array_takes_lists_and_what_stands_for_nothing() -> None:
-    """None, and the number 0, which is the fill value that zarr-python 2 writes if nobody gives one."""
+def test_vlen_array_accepts_lists_None_and_0() -> None:
+    """0 is the default fill value of zarr-python 2."""
     array = object_array([[1, 2], None, np.array([], "f8"), 0], (2, 2))
     codec = bind_array({"id": "vlen-array", "dtype": "<i2"}, array)
     assert [[item.tolist() for item in row] for row in codec.decode(codec.encode(array))] == [[[1, 2], []], [[], []]]
 
 
 @pytest.mark.parametrize("item", [np.zeros((2, 2)), "text", [[1], [2, 3]], {}, 7, False, np.int16(0)])
-def test_vlen_array_refuses_other_elements(item: Any) -> None:
+def test_vlen_array_rejects_other_elements(item: Any) -> None:
     with pytest.raises(CodecError):
         bind_array({"id": "vlen-array", "dtype": "<i2"}, object_array([item])).encode(object_array([item]))
 
@@ -311,7 +311,7 @@ def test_vlen_array_refuses_other_elements(item: Any) -> None:
         "ffffffff 00000000 00000000",
     ],
 )
-def test_vlen_array_that_is_damaged(data: str) -> None:
+def test_damaged_vlen_array(data: str) -> None:
     with pytest.raises(CodecError):
         bind_array({"id": "vlen-array", "dtype": "<i2"}, object_array([None, None])).decode(bytes.fromhex(data))
 
@@ -319,7 +319,7 @@ def test_vlen_array_that_is_damaged(data: str) -> None:
 # -- pickle
 
 
-def test_A61_pickle_is_refused_unless_it_is_allowed() -> None:
+def test_A61_pickle_must_be_allowed() -> None:
     array = object_array(["a", {1, 2}, None, 1j], (2, 2))
     assert config_problems({"id": "pickle", "protocol": 4}, spec_of(array)) == [
         (
@@ -331,7 +331,7 @@ def test_A61_pickle_is_refused_unless_it_is_allowed() -> None:
     assert from_config({"id": "pickle", "protocol": 4}).to_config() == {"protocol": 4}
 
 
-def test_A61_no_document_can_allow_it() -> None:
+def test_A61_a_document_cannot_allow_pickle() -> None:
     problems = Problems()
     codec = Pickle.from_config({"allowed": True}, "$", problems)
     assert codec is not None
@@ -340,7 +340,7 @@ def test_A61_no_document_can_allow_it() -> None:
     assert "allowed" not in Pickle(allowed=True).configuration()
 
 
-def test_pickle_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allowed_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numcodecs.pickles, "ALLOW_UNSAFE_PICKLE_DECODE", True, raising=False)
     array = object_array(["a", {1, 2}, None, 1j], (2, 2))
     codec = replace(from_config({"id": "pickle"}), allowed=True).bind(spec_of(array), "$", Problems())

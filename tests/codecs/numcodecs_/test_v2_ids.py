@@ -1,4 +1,4 @@
-"""From the `id` of a document to a codec and back; configurations, right and wrong; and codecs of other people."""
+"""Conversion between v2 configurations and codecs, invalid configurations, and codecs of other packages."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ CODECS: list[Codec] = [
 ]
 
 
-def test_every_codec_is_here() -> None:
+def test_every_codec_has_a_sample() -> None:
     places = {*family.REGISTERED.values(), *family.PRIVATE.values()}
     assert {type(codec).__name__ for codec in CODECS} == {place.partition(":")[2] for place in places}
     assert set(numcodecs.registry.codec_registry) - {"vlen-utf8", "vlen-bytes"} <= {*family.REGISTERED, *family.PRIVATE}
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_a_codec_is_a_value_that_survives_documents_and_pickles(codec: Any) -> None:
+def test_codecs_roundtrip_through_documents_and_pickle(codec: Any) -> None:
     for reader, members in ((type(codec).parse, codec.configuration()), (type(codec).from_config, codec.to_config())):
         problems = Problems()
         assert reader(json.loads(json.dumps(members)), "$", problems) == codec
@@ -76,11 +76,11 @@ def test_a_codec_is_a_value_that_survives_documents_and_pickles(codec: Any) -> N
     assert copy == codec
     assert hash(copy) == hash(codec)
     assert codec.name == f"numcodecs.{codec.id}"
-    assert not hasattr(codec, "__dict__") or not vars(codec)  # it has slots, though its bases have none
+    assert not hasattr(codec, "__dict__") or not vars(codec)  # the class has slots, although its bases have none
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_names_of_version_3(codec: Any) -> None:
+def test_v3_names(codec: Any) -> None:
     registered = codec.id in family.REGISTERED
     assert codec.private != registered
     assert (codecs.get(codec.name) is type(codec)) == registered
@@ -89,18 +89,18 @@ def test_names_of_version_3(codec: Any) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_numcodecs_reads_our_configurations_and_writes_the_same(codec: Any) -> None:
+def test_configurations_equal_those_of_numcodecs(codec: Any) -> None:
     config = {"id": codec.id, **codec.to_config()}
     if codec.id in ("json", "msgpack"):
-        pytest.skip("numcodecs has forgotten them")
+        pytest.skip("numcodecs has removed them")
     if codec == family.JenkinsLookup3(3, b"ab"):
-        pytest.skip("numcodecs has no spelling for a prefix")
+        pytest.skip("numcodecs has no JSON form for a prefix")
     if codec.id not in numcodecs.registry.codec_registry:
-        pytest.skip("numcodecs has not the library for it")
+        pytest.skip("the package that numcodecs needs is not installed")
     theirs = json.loads(json.dumps(numcodecs.get_codec(config).get_config()))
-    config.pop("typesize", None)  # it takes it, and does not write it
+    config.pop("typesize", None)  # numcodecs accepts it, but does not write it
     if "location" in config:
-        theirs.setdefault("location", "start")  # it does not write what it took for granted
+        theirs.setdefault("location", "start")  # numcodecs does not write the default
     assert theirs == config
     assert list(theirs) == list(config)
     assert type(codec).from_config({k: v for k, v in theirs.items() if k != "id"}, "$", Problems()) is not None
@@ -121,7 +121,7 @@ CORE: list[tuple[dict[str, Any], Codec]] = [
 
 
 @pytest.mark.parametrize(("config", "codec"), CORE, ids=str)
-def test_where_the_core_stores_the_same_it_is_the_cores_codec(config: dict[str, Any], codec: Codec) -> None:
+def test_ids_with_an_equal_core_codec_become_the_core_codec(config: dict[str, Any], codec: Codec) -> None:
     assert from_config(config) == codec
     assert config_of(codec) == config
 
@@ -138,14 +138,14 @@ def test_missing_members_have_the_defaults_of_numcodecs() -> None:
     assert from_config({"id": "delta", "dtype": "<i4"}) == family.Delta("<i4", "<i4")
 
 
-def test_numbers_that_other_releases_wrote() -> None:
+def test_values_from_other_releases() -> None:
     assert from_config({"id": "zstd", "level": 99}) == Zstd(22)
     assert from_config({"id": "gzip", "level": -1}) == Gzip(6)
     assert from_config({"id": "lz4", "acceleration": -3}) == family.Lz4(-3)
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
-def test_config_of_is_undone_by_codec_from_config(codec: Any) -> None:
+def test_config_of_and_codec_from_config_roundtrip(codec: Any) -> None:
     config = config_of(codec)
     assert config is not None
     if codec.id in ("blosc", "zstd", "gzip"):
@@ -154,12 +154,12 @@ def test_config_of_is_undone_by_codec_from_config(codec: Any) -> None:
         assert from_config(config) == codec
 
 
-def test_codecs_that_numcodecs_has_not() -> None:
+def test_codecs_without_a_v2_form() -> None:
     assert config_of(Bytes("little")) is None
     assert config_of(Transpose((1, 0))) is None
 
 
-def test_a_filter_over_bytes_is_written_as_the_filter() -> None:
+def test_a_filter_on_bytes_is_written_as_the_filter() -> None:
     delta = family.Delta("<i4")
     assert config_of(FilterOnBytes(delta)) == {"id": "delta", "dtype": "<i4", "astype": "<i4"}
     assert FilterOnBytes(delta).private
@@ -167,7 +167,7 @@ def test_a_filter_over_bytes_is_written_as_the_filter() -> None:
     assert hash(FilterOnBytes(delta)) == hash(FilterOnBytes(family.Delta("<i4")))
 
 
-# -- mistakes
+# -- invalid configurations
 
 
 @pytest.mark.parametrize(
@@ -225,14 +225,14 @@ def test_a_filter_over_bytes_is_written_as_the_filter() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_a_wrong_configuration(config: Any, path: str, message: str) -> None:
+def test_invalid_configurations(config: Any, path: str, message: str) -> None:
     problems = Problems()
     assert codec_from_config(config, "$", problems) is None
     assert [problem.path for problem in problems.found] == [path]
     assert message in problems.found[0].message
 
 
-def test_all_problems_at_once_and_unknown_members_are_ignored() -> None:
+def test_all_problems_are_reported_and_unknown_members_are_ignored() -> None:
     problems = Problems()
     config = {"id": "lzma", "format": 7, "preset": "a", "quality": 3}
     assert codec_from_config(config, "$.filters[1]", problems) is None
@@ -248,7 +248,7 @@ def test_the_hint_for_an_unknown_id() -> None:
     assert "zlib" in known_ids()
 
 
-def test_bare_lzma_with_filters_that_do_not_exist() -> None:
+def test_raw_lzma_with_unknown_filters() -> None:
     problems = Problems()
     codec = from_config({"id": "lzma", "format": 3, "filters": [{"id": 999}]})
     assert codec.bind(ByteSpec(5, 5), "$.compressor", problems) is None
@@ -269,13 +269,13 @@ def test_bare_lzma_with_filters_that_do_not_exist() -> None:
         (lambda: family.Shuffle(-1), "elementsize"),
     ],
 )
-def test_a_wrong_argument_is_named(make: Any, argument: str) -> None:
+def test_errors_name_the_wrong_argument(make: Any, argument: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         make()
     assert caught.value.argument == argument
 
 
-def test_types_may_be_given_in_every_way_of_numpy() -> None:
+def test_type_arguments_may_have_any_form_of_numpy() -> None:
     assert family.Delta("int32") == family.Delta("<i4") == family.Delta(np.int32) == family.Delta(np.dtype("<i4"))
     assert family.AsType(float, "f4") == family.AsType("<f8", "<f4")
     assert family.VlenArray(int) == family.VlenArray("<i8")
@@ -284,7 +284,7 @@ def test_types_may_be_given_in_every_way_of_numpy() -> None:
 # -- version 3
 
 
-def test_documents_of_version_3() -> None:
+def test_v3_documents() -> None:
     problems = Problems()
     listed = [
         {"name": "numcodecs.delta", "configuration": {"dtype": "int32"}},
@@ -300,13 +300,13 @@ def test_documents_of_version_3() -> None:
     assert not problems.warnings
 
 
-def test_unknown_members_are_problems_there() -> None:
+def test_unknown_members_are_problems_in_v3_documents() -> None:
     problems = Problems()
     assert parse_codecs([{"name": "numcodecs.bz2", "configuration": {"levle": 3}}], "$", problems) == ()
     assert problems.found[0].hint == "did you mean `level`?"
 
 
-def test_shuffle_takes_the_size_of_the_elements_where_none_is_given() -> None:
+def test_the_default_element_size_of_shuffle_is_that_of_the_array() -> None:
     assert family.Shuffle().resolved(8) == family.Shuffle(8)
     assert family.Shuffle(2).resolved(8) == family.Shuffle(2)
     assert family.Shuffle().to_json() == {"name": "numcodecs.shuffle", "configuration": {}}
@@ -319,7 +319,7 @@ def test_codecs_by_name() -> None:
     assert codec_of({"name": "numcodecs.lz4"}, "compressors") == family.Lz4()
 
 
-def test_nothing_is_imported_before_its_name_is_met() -> None:
+def test_modules_are_imported_at_first_use() -> None:
     code = """if True:
         import sys
         import omnizarr.codecs
@@ -332,7 +332,7 @@ def test_nothing_is_imported_before_its_name_is_met() -> None:
     assert done.stdout.strip() == "[] ['base', 'lz4'] []"
 
 
-def test_the_module_has_the_classes_and_nothing_else() -> None:
+def test_names_of_the_module() -> None:
     assert family.Delta.id == "delta"
     for name in family.__all__:
         assert getattr(family, name) is not None
@@ -340,11 +340,11 @@ def test_the_module_has_the_classes_and_nothing_else() -> None:
         family.Quux  # noqa: B018
 
 
-# -- codecs of other people
+# -- codecs of other packages
 
 
 class Reverse(numcodecs.abc.Codec):
-    """A codec that nobody here knows: it turns elements round, and says what it was given."""
+    """A third-party codec that reverses bytes, and stores its option and the number of dimensions."""
 
     codec_id = "omnizarr-test-reverse"
 
@@ -372,7 +372,7 @@ def _reverse() -> Any:
 
 
 @pytest.mark.usefixtures("_reverse")
-def test_what_is_registered_with_numcodecs_can_be_used() -> None:
+def test_codecs_registered_with_numcodecs_work() -> None:
     config = {"id": Reverse.codec_id, "mark": 7}
     codec = from_config(config)
     assert codec == Foreign(config)
@@ -389,7 +389,7 @@ def test_what_is_registered_with_numcodecs_can_be_used() -> None:
 
 
 @pytest.mark.usefixtures("_reverse")
-def test_behind_an_array_they_see_its_shape_and_byte_order() -> None:
+def test_as_first_codec_they_get_shape_and_byte_order() -> None:
     array = np.array([[1, 2]], "i2")
     codec = ForeignArray({"id": Reverse.codec_id}, np.dtype(">i2"))
     bound = codec.bind(spec_of(array), "$", Problems())
@@ -401,7 +401,7 @@ def test_behind_an_array_they_see_its_shape_and_byte_order() -> None:
 
 
 @pytest.mark.usefixtures("_reverse")
-def test_what_they_refuse_is_a_problem() -> None:
+def test_a_rejected_configuration_is_a_problem() -> None:
     problems = Problems()
     assert from_config({"id": Reverse.codec_id, "mark": -1}).bind(ByteSpec(3, 3), "$.compressor", problems) is None
     assert "no negative marks" in problems.found[0].message

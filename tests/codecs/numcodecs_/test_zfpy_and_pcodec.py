@@ -1,4 +1,4 @@
-"""`zfpy` and `pcodec`, which need libraries of their own."""
+"""`zfpy` and `pcodec`, which need optional packages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def floats(dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
 @pytest.mark.parametrize("config", [*EXACT, *LOSSY], ids=name)
 @pytest.mark.parametrize("shape", [(1,), (5,), (9, 7), (4, 4, 4), (2, 3, 5, 6)], ids=str)
 @pytest.mark.parametrize("dtype", ["i4", "i8", "f4", "f8"])
-def test_as_numcodecs_has_it(config: dict[str, Any], shape: tuple[int, ...], dtype: str) -> None:
+def test_results_equal_those_of_numcodecs(config: dict[str, Any], shape: tuple[int, ...], dtype: str) -> None:
     array = (floats("f8", shape) * 10).astype(dtype)
     theirs = numcodecs.get_codec(config)
     ours = bind_array(config, array)
@@ -66,7 +66,7 @@ def test_as_numcodecs_has_it(config: dict[str, Any], shape: tuple[int, ...], dty
 
 
 @pytest.mark.parametrize("dtype", ["u2", "u4", "u8", "i2", "f2"])
-def test_further_types_of_pcodec(dtype: str) -> None:
+def test_other_types_of_pcodec(dtype: str) -> None:
     array = (floats("f8", (30,)) * 10).astype("i2").astype(dtype)
     codec = bind_array({"id": "pcodec"}, array)
     assert codec.decode(codec.encode(array)).tobytes() == array.tobytes()
@@ -80,7 +80,7 @@ def test_arrays_without_dimensions() -> None:
         assert codec.decode(codec.encode(array)) == 1.5
 
 
-def test_zfp_of_a_flattened_chunk_is_read() -> None:
+def test_zfp_of_a_flat_chunk_is_accepted() -> None:
     array = floats("f8", (6, 5))
     flat = numcodecs.get_codec({"id": "zfpy"}).encode(array.reshape(-1))
     assert bind_array({"id": "zfpy"}, array).decode(flat).tobytes() == array.tobytes()
@@ -97,15 +97,15 @@ def test_zfp_of_a_flattened_chunk_is_read() -> None:
         ({"id": "pcodec"}, "c8", (4,)),
     ],
 )
-def test_types_and_shapes_that_do_not_fit(config: dict[str, Any], dtype: str, shape: tuple[int, ...]) -> None:
+def test_unsupported_types_and_shapes(config: dict[str, Any], dtype: str, shape: tuple[int, ...]) -> None:
     ((_, message),) = config_problems(config, ChunkSpec(shape, np.dtype(dtype), np.zeros((), dtype)))
     assert f"codec `numcodecs.{config['id']}`: expected" in message
 
 
 @pytest.mark.parametrize(("dtype", "fewest"), [("f4", 9), ("f8", 12), ("i4", 1), ("i8", 1)])
 @pytest.mark.parametrize("ndim", [0, 1, 2, 4])
-def test_rates_that_leave_too_few_bits_to_a_block_or_too_many(dtype: str, fewest: int, ndim: int) -> None:
-    """The library would write beyond its memory."""
+def test_rates_with_too_few_or_too_many_bits_per_block(dtype: str, fewest: int, ndim: int) -> None:
+    """The library would write beyond its buffer."""
     pytest.importorskip("zfpy")
     spec = ChunkSpec((9,) * ndim, np.dtype(dtype), np.zeros((), dtype))
     values = 4 ** (ndim or 1)
@@ -120,7 +120,7 @@ def test_rates_that_leave_too_few_bits_to_a_block_or_too_many(dtype: str, fewest
 
 
 @pytest.mark.parametrize("config", [*EXACT, *LOSSY], ids=name)
-def test_another_chunk_than_expected(config: dict[str, Any]) -> None:
+def test_unexpected_shape(config: dict[str, Any]) -> None:
     array = floats("f8", (10, 10))
     data = bind_array(config, array).encode(array)
     for dtype, shape in (("f4", (10, 10)), ("i8", (10, 10)), ("f8", (10, 9)), ("f8", (10, 11)), ("f8", (1,))):
@@ -130,7 +130,7 @@ def test_another_chunk_than_expected(config: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("config", [*EXACT, *LOSSY], ids=name)
 @given(noise=st.binary(max_size=30), draw=st.data())
-def test_any_bytes_give_a_chunk_or_our_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
+def test_any_bytes_decode_or_raise_codec_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
     array = floats("f4", (9, 7))
     codec = bind_array(config, array)
     good = bytes(codec.encode(array))
@@ -142,12 +142,12 @@ def test_any_bytes_give_a_chunk_or_our_error(config: dict[str, Any], noise: byte
             pass
 
 
-def test_a_header_of_zfp_that_lies_takes_no_memory() -> None:
+def test_a_wrong_zfp_header_allocates_little_memory() -> None:
     array = floats("f8", (8,))
     good = bytearray(bind_array({"id": "zfpy"}, array).encode(array))
     good[4:11] = (0xFFFFFFFFFFF << 8 | good[4]).to_bytes(7, "little")  # very many elements
     rates = bytearray(bind_array({"id": "zfpy"}, array).encode(array))
-    rates[10:18] = (0xF | 0xFFFFFFFFFFFFFFFF << 4 & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")  # of many bits each
+    rates[10:18] = (0xF | 0xFFFFFFFFFFFFFFFF << 4 & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")  # many bits per block
     tracemalloc.start()
     try:
         for data in (good, rates):
@@ -158,7 +158,7 @@ def test_a_header_of_zfp_that_lies_takes_no_memory() -> None:
         tracemalloc.stop()
 
 
-def test_configurations_are_those_of_numcodecs() -> None:
+def test_configurations_equal_those_of_numcodecs() -> None:
     for config in (*EXACT, *LOSSY):
         found = {"id": config["id"], **from_config(config).to_config()}
         assert found == numcodecs.get_codec(config).get_config()
@@ -167,13 +167,13 @@ def test_configurations_are_those_of_numcodecs() -> None:
 
 
 @pytest.mark.parametrize(("id", "module"), [("zfpy", zfpy_), ("pcodec", pcodec_)])
-def test_without_the_library(id: str, module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_packages(id: str, module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     module._library.cache_clear()
     for name in [name for name in sys.modules if name.partition(".")[0] == id]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, id, None)
     array = np.zeros(4)
-    codec = bind_array({"id": id}, array)  # looking at an array needs none
+    codec = bind_array({"id": id}, array)  # binding does not need the package
     for work in (lambda: codec.encode(array), lambda: codec.decode(b"zfp\5" + bytes(20))):
         with pytest.raises(MissingDependencyError, match=f"codec `numcodecs.{id}` needs the package `{id}`"):
             work()

@@ -1,4 +1,4 @@
-"""The bytes → bytes codecs of numcodecs: both ways against the library itself, laws, damage and bombs."""
+"""The bytes → bytes codecs of numcodecs: comparison with the library, roundtrips, damage and decompression bombs."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def library(config: dict[str, Any]) -> Any:
     return numcodecs.get_codec(config)
 
 
-def cut(content: bytes, config: dict[str, Any]) -> bytes:
-    """As much of it as can be shuffled."""
+def whole_elements(content: bytes, config: dict[str, Any]) -> bytes:
+    """`content`, truncated to whole elements for `shuffle`."""
     return content[: len(content) // 200 * 200] if config["id"] == "shuffle" else content
 
 
@@ -81,10 +81,10 @@ contents = st.one_of(
 
 @pytest.mark.parametrize("config", CONFIGS, ids=name)
 @given(content=contents)
-def test_numcodecs_reads_what_we_write_and_we_read_what_it_writes(config: dict[str, Any], content: bytes) -> None:
-    content = cut(content, config)
+def test_omnizarr_and_numcodecs_read_each_other(config: dict[str, Any], content: bytes) -> None:
+    content = whole_elements(content, config)
     if not content:
-        return  # not all of numcodecs can do that
+        return  # numcodecs does not support this case
     theirs = library(config)
     for size in (len(content), None):
         ours = bind_bytes(config, size)
@@ -94,14 +94,14 @@ def test_numcodecs_reads_what_we_write_and_we_read_what_it_writes(config: dict[s
         assert bytes(ours.decode(written)) == content
         out = np.empty(len(content), np.uint8).data
         assert bytes(ours.decode(bytearray(written), out)) == content
-        if config["id"] not in ("zlib", "gzip", "blosc"):  # by other libraries, or other type sizes
+        if config["id"] not in ("zlib", "gzip", "blosc"):  # omnizarr uses other libraries or type sizes for these
             assert encoded == written
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=name)
 @given(content=st.one_of(st.just(b""), contents))
-def test_decode_undoes_encode_and_keeps_what_the_sizes_say(config: dict[str, Any], content: bytes) -> None:
-    content = cut(content, config)
+def test_roundtrip_and_encoded_size(config: dict[str, Any], content: bytes) -> None:
+    content = whole_elements(content, config)
     for size in (len(content), None):
         codec = bind_bytes(config, size)
         encoded = codec.encode(content)
@@ -112,7 +112,7 @@ def test_decode_undoes_encode_and_keeps_what_the_sizes_say(config: dict[str, Any
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=name)
-def test_other_sizes_than_expected(config: dict[str, Any]) -> None:
+def test_unexpected_sizes(config: dict[str, Any]) -> None:
     content = bytes(range(200)) * 2
     encoded = bind_bytes(config, len(content)).encode(content)
     for size, limit in ((200, 200), (600, 600), (None, 399)):
@@ -122,7 +122,7 @@ def test_other_sizes_than_expected(config: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("config", CHECKED, ids=name)
 @given(content=st.binary(min_size=1, max_size=60), draw=st.data())
-def test_a_changed_bit_is_noticed(config: dict[str, Any], content: bytes, draw: st.DataObject) -> None:
+def test_checksums_detect_a_changed_bit(config: dict[str, Any], content: bytes, draw: st.DataObject) -> None:
     codec = bind_bytes(config, len(content))
     data = bytearray(codec.encode(content))
     bit = draw.draw(st.integers(0, 8 * len(data) - 1))
@@ -133,7 +133,7 @@ def test_a_changed_bit_is_noticed(config: dict[str, Any], content: bytes, draw: 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=name)
 @given(noise=st.binary(max_size=80), draw=st.data())
-def test_any_bytes_give_bytes_or_our_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
+def test_any_bytes_decode_or_raise_codec_error(config: dict[str, Any], noise: bytes, draw: st.DataObject) -> None:
     content = b"0123456789" * 20
     good = bytes(bind_bytes(config, len(content)).encode(content))
     at = draw.draw(st.integers(0, len(good)))
@@ -158,21 +158,21 @@ BOMBS = {
 
 @pytest.mark.parametrize("id", BOMBS)
 @pytest.mark.parametrize("size", [1000, None])
-def test_a_bomb_takes_no_memory(id: str, size: int | None) -> None:
+def test_a_decompression_bomb_allocates_little_memory(id: str, size: int | None) -> None:
     codec = bind_bytes({"id": id}, size, 1000)
     codec.encode(b"libraries are loaded now")
     tracemalloc.start()
     try:
         with pytest.raises(CodecError):
             codec.decode(BOMBS[id])
-        assert tracemalloc.get_traced_memory()[1] < 8_000_000  # the dictionary of bzip2, and of the smallest preset
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000  # bzip2 and the smallest LZMA preset need this much
     finally:
         tracemalloc.stop()
 
 
-def test_lzma_a_dictionary_may_not_be_as_long_as_the_data_say() -> None:
+def test_lzma_limits_the_dictionary_size_in_the_data() -> None:
     stream = bytearray(lzma.compress(b"hello", lzma.FORMAT_ALONE, preset=0))
-    stream[1:5] = (2**32 - 1).to_bytes(4, "little")  # where a .lzma file holds the length of its dictionary
+    stream[1:5] = (2**32 - 1).to_bytes(4, "little")  # the dictionary size in a .lzma header
     codec = bind_bytes({"id": "lzma", "format": 2}, 5)
     tracemalloc.start()
     try:
@@ -183,7 +183,7 @@ def test_lzma_a_dictionary_may_not_be_as_long_as_the_data_say() -> None:
         tracemalloc.stop()
 
 
-def test_lzma_a_dictionary_may_not_be_as_long_as_the_document_says() -> None:
+def test_lzma_limits_the_dictionary_size_in_the_document() -> None:
     config = {"id": "lzma", "format": 3, "filters": [{"id": 33, "dict_size": 3 * 2**29}]}
     tracemalloc.start()
     try:
@@ -194,7 +194,7 @@ def test_lzma_a_dictionary_may_not_be_as_long_as_the_document_says() -> None:
         tracemalloc.stop()
 
 
-def test_lzma_reads_xz_with_filters_which_numcodecs_writes_and_cannot_read() -> None:
+def test_lzma_reads_xz_with_filters_which_numcodecs_cannot_read() -> None:
     config = {"id": "lzma", "filters": [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]}
     written = numcodecs.get_codec(config).encode(b"0123" * 30)
     assert bind_bytes(config, 120).decode(written) == b"0123" * 30
@@ -205,7 +205,7 @@ def test_lzma_reads_xz_with_filters_which_numcodecs_writes_and_cannot_read() -> 
     [("bz2", bz2.compress), ("lzma", lzma.compress), ("zlib", zlib.compress), ("gzip", zlib.compress)],
 )
 @given(parts=st.lists(st.binary(max_size=300), min_size=1, max_size=5), zeros=st.sampled_from([0, 4, 8]))
-def test_several_streams_and_zeros_behind_them(id: str, compress: Any, parts: list[bytes], zeros: int) -> None:
+def test_several_streams_and_trailing_zeros(id: str, compress: Any, parts: list[bytes], zeros: int) -> None:
     data = b"".join(map(compress, parts)) + bytes(zeros)
     whole = b"".join(parts)
     assert bind_bytes({"id": id}, len(whole)).decode(data) == whole
@@ -216,14 +216,14 @@ def test_several_streams_and_zeros_behind_them(id: str, compress: Any, parts: li
         bind_bytes({"id": id}, len(whole)).decode(data + b"rest")
 
 
-def test_the_message_of_a_cut_off_stream() -> None:
+def test_the_message_for_a_truncated_stream() -> None:
     for id, compress in (("bz2", bz2.compress), ("lzma", lzma.compress), ("zlib", zlib.compress)):
         with pytest.raises(CodecError) as caught:
             bind_bytes({"id": id}, 1000).decode(compress(bytes(1000))[:-3])
         assert str(caught.value) == f"codec `{id}`: the data end in the middle of a stream"
 
 
-def test_A49_zlib_and_gzip_are_told_apart_by_their_first_bytes() -> None:
+def test_A49_the_first_bytes_distinguish_zlib_and_gzip() -> None:
     as_zlib, as_gzip = zlib.compress(b"hello"), zlib.compress(b"hello", wbits=31)
     for id in ("gzip", "zlib"):
         assert bind_bytes({"id": id}, 5).decode(as_zlib) == b"hello"
@@ -232,14 +232,14 @@ def test_A49_zlib_and_gzip_are_told_apart_by_their_first_bytes() -> None:
     assert bytes(bind_bytes({"id": "gzip"}, 5).encode(b"hello"))[:2] == b"\x1f\x8b"
 
 
-def test_check_sums_copy_nothing_in_decoding() -> None:
+def test_checksums_do_not_copy_in_decode() -> None:
     for config in CHECKED:
         codec = bind_bytes(config, 5)
         data = codec.encode(b"hello")
         assert np.shares_memory(np.frombuffer(codec.decode(data), "u1"), np.frombuffer(data, "u1"))
 
 
-def test_check_sums_and_shuffle_have_sizes_that_are_known() -> None:
+def test_checksums_and_shuffle_have_fixed_sizes() -> None:
     for config in CHECKED:
         assert bind_bytes(config, 8, itemsize=4).encoded == ByteSpec(12, 12, 4)
     assert bind_bytes({"id": "shuffle"}, 8, itemsize=4).encoded == ByteSpec(8, 8)
@@ -261,7 +261,7 @@ def test_shuffle_needs_whole_elements() -> None:
         bind_bytes({"id": "shuffle"}, None).encode(b"12345")
 
 
-def test_lz4_and_shuffle_decode_into_the_memory_that_is_given() -> None:
+def test_lz4_and_shuffle_decode_into_out() -> None:
     content = bytes(range(100))
     for config in ({"id": "lz4"}, {"id": "shuffle"}):
         codec = bind_bytes(config, 100)
