@@ -1,4 +1,4 @@
-"""The structure of the package: import cycles, sizes of modules and folders, generation words, and public names.
+"""The structure of the package: import cycles, sizes, generation words, names with two meanings, and public names.
 
 Each rule has a list of its exceptions with their reasons. An exception that is no longer needed fails the test, too, so
 that the lists stay current.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -234,6 +235,37 @@ def test_only_formats_know_generations() -> None:
     assert {name: new for name, words in found.items() if (new := words - GENERATION_WORDS.get(name, set()))} == {}
     stale = {name: words - found.get(name, set()) for name, words in GENERATION_WORDS.items()}
     assert {name: words for name, words in stale.items() if words} == {}, "remove them from the list"
+
+
+# -- names with two meanings
+
+SHARED_NAMES: dict[str, str] = {
+    "BitRound": "a codec of v3 and a filter of v2 with the same public name",
+    "Buffer": "the same type in `codecs` and in `store`, which do not import each other",
+    "Location": "where a checksum is stored, and where a store is",
+    "PackBits": "a codec of v3 and a filter of v2 with the same public name",
+    "Part": "part of a chunk, of a shard, of a file",
+    "Piece": "part of a pick (see docs/glossary.md), and part of a spliced value",
+    "ShardReader": "reads the shards of a storage transformer, and those of the sharding codec",
+    "Source": "the origin of an object store client, and of the bytes of an archive",
+}
+"""Names of classes and type aliases that several modules define, and their meanings."""
+
+
+def definitions(path: Path) -> Iterator[str]:
+    """The public classes and type aliases of a module."""
+    for node in tree(path).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.AnnAssign(target=ast.Name(id=name), annotation=ast.Name(id="TypeAlias")):
+                if not name.startswith("_"):
+                    yield name
+
+
+def test_a_name_has_one_meaning() -> None:
+    counts = Counter(name for path in modules().values() for name in definitions(path))
+    shared = {name for name, count in counts.items() if count > 1}
+    assert shared - SHARED_NAMES.keys() == set()
+    assert SHARED_NAMES.keys() - shared == set(), "remove them from the list"
 
 
 # -- public names

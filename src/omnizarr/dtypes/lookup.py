@@ -44,10 +44,12 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
     reader = read_raw if is_raw_name(extension.name) else find_registered(extension, data_types, problems)
     if reader is None:
         return None
-    found = call_extension("data type", extension.name, path, problems, reader, extension.name, extension.configuration)
-    if found is not None and found.core and isinstance(value, dict):
-        problems.warn(path, f"the core data type `{found.name}` is written as a plain string")
-    return found
+    data_type = call_extension(
+        "data type", extension.name, path, problems, reader, extension.name, extension.configuration
+    )
+    if data_type is not None and data_type.core and isinstance(value, dict):
+        problems.warn(path, f"the core data type `{data_type.name}` is written as a plain string")
+    return data_type
 
 
 def from_numpy(dtype: np.dtype[Any]) -> DataType | None:

@@ -49,6 +49,6 @@ class Objects(DataType):
 
 def _alone(value: Any) -> Scalar:
     """A 0-d array that contains `value` itself, even if that is a list."""
-    found = np.empty((), object)
-    found[()] = value
-    return found
+    scalar = np.empty((), object)
+    scalar[()] = value
+    return scalar

@@ -79,9 +79,9 @@ class Record(DataType):
         same_names = isinstance(value, (np.void, np.ndarray)) and value.dtype.names == names
         if same_names or (isinstance(value, tuple) and len(value) == len(names)):
             try:
-                found = np.zeros((), self.dtype)
-                found[()] = value
-                return found
+                record = np.zeros((), self.dtype)
+                record[()] = value
+                return record
             except (TypeError, ValueError, OverflowError) as error:
                 raise self._refused(value, str(error)) from None
         raise self._refused(value, f"expected a value for each of the fields {', '.join(names)}")
@@ -110,9 +110,9 @@ def fill_from_bytes(data: bytes, stored: np.dtype[Any], path: str, problems: Pro
         problems.add(path, f"expected {stored.itemsize} bytes, found {len(data)}")
         return None
     native = native_layout(stored)
-    found = zeroed_padding(np.frombuffer(data, stored).reshape(()), native)
+    record = zeroed_padding(np.frombuffer(data, stored).reshape(()), native)
     try:
-        return Sanitizer(native).sanitize(found.copy())
+        return Sanitizer(native).sanitize(record.copy())
     except ValueError as error:
         problems.add(path, str(error))
         return None

@@ -126,13 +126,13 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
     before = len(problems.found)
     check_members(configuration, ("fields",), f"{path}.configuration", problems)
     where = f"{path}.configuration.fields"
-    found = configuration.get("fields")
-    if not isinstance(found, list) or not found:
-        problems.expected(where, "a list of at least one field", found)
+    items = configuration.get("fields")
+    if not isinstance(items, list) or not items:
+        problems.expected(where, "a list of at least one field", items)
         return None
     fields: list[tuple[str, DataType]] = []
     seen: set[str] = set()
-    for index, item in enumerate(found):
+    for index, item in enumerate(items):
         place = f"{where}[{index}]"
         if name == "structured" and isinstance(item, list) and len(item) == 2:
             item = {"name": item[0], "data_type": item[1]}

@@ -47,12 +47,12 @@ class VariableBytes(DataType):
     def cast_fill(self, value: Any) -> Scalar:
         """From bytes. Text is an error, because it could mean itself or, as in a document, base64."""
         try:
-            found = self.elements(value)
+            element = self.elements(value)
         except ArgumentError:
-            found = None
-        if found is None or found.ndim:
+            element = None
+        if element is None or element.ndim:
             raise ArgumentError(f"fill value of `{self.name}`: expected bytes, found {value!r}", argument="fill_value")
-        return found
+        return element
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
         """From bytes, lists of bytes, and arrays of NumPy's `S`. Anything else is an error."""
@@ -67,12 +67,12 @@ class VariableBytes(DataType):
         items = array.reshape(-1).tolist()
         if all(type(item) is bytes for item in items):
             return array
-        found = np.empty(len(items), object)
+        objects = np.empty(len(items), object)
         for index, item in enumerate(items):
             if not isinstance(item, (bytes, bytearray, memoryview)):
                 raise self._refused(f"{item!r:.40} ({type(item).__name__})")
-            found[index] = bytes(item)
-        return found.reshape(array.shape)
+            objects[index] = bytes(item)
+        return objects.reshape(array.shape)
 
     @staticmethod
     def _refused(found: str) -> ArgumentError:

@@ -152,35 +152,35 @@ class Rectilinear(Grid):
         check_members(configuration, ("kind", "chunk_shapes"), where, problems)
         if configuration.get("kind") != "inline":
             problems.expected(f"{where}.kind", '"inline"', configuration.get("kind"))
-        found, place = configuration.get("chunk_shapes"), f"{where}.chunk_shapes"
-        if not isinstance(found, list):
-            problems.expected(place, "a list with the chunk lengths of each dimension", found)
+        entries, place = configuration.get("chunk_shapes"), f"{where}.chunk_shapes"
+        if not isinstance(entries, list):
+            problems.expected(place, "a list with the chunk lengths of each dimension", entries)
             return None
-        if shape is not None and len(found) != len(shape):
-            problems.add(place, f"has {len(found)} entries, but `shape` has {len(shape)} dimensions")
+        if shape is not None and len(entries) != len(shape):
+            problems.add(place, f"has {len(entries)} entries, but `shape` has {len(shape)} dimensions")
             return None
-        dimensions = [cls._parse_dimension(item, f"{place}[{axis}]", problems) for axis, item in enumerate(found)]
+        dimensions = [cls._parse_dimension(item, f"{place}[{axis}]", problems) for axis, item in enumerate(entries)]
         for axis, runs in enumerate(dimensions):
             if shape is not None and runs is not None:
                 _check_sum(runs, shape[axis], f"{place}[{axis}]", problems)
         return cls(tuple(runs for runs in dimensions if runs is not None)) if len(problems.found) == before else None
 
     @staticmethod
-    def _parse_dimension(found: Json, place: str, problems: Problems) -> int | Runs | None:
+    def _parse_dimension(value: Json, place: str, problems: Problems) -> int | Runs | None:
         """One length, or a list of lengths and of pairs [length, repetitions]."""
-        if _is_length(found):
-            return found
-        if not isinstance(found, list):
-            problems.expected(place, "an integer from 1 to 2^63-1, or a list of such", found)
+        if _is_length(value):
+            return value
+        if not isinstance(value, list):
+            problems.expected(place, "an integer from 1 to 2^63-1, or a list of such", value)
             return None
-        for index, item in enumerate(found):
+        for index, item in enumerate(value):
             if not _is_length(item) and not (isinstance(item, list) and len(item) == 2 and all(map(_is_length, item))):
                 problems.add(  # report one problem only, because a list may be long
                     f"{place}[{index}]",
                     f"expected an integer from 1 to 2^63-1, or a pair [length, count] of such, found {describe(item)}",
                 )
                 return None
-        return as_runs((item[0], item[1]) if isinstance(item, list) else (item, 1) for item in found)
+        return as_runs((item[0], item[1]) if isinstance(item, list) else (item, 1) for item in value)
 
 
 def _check_sum(runs: int | Runs, length: int, place: str, problems: Problems) -> None:

@@ -68,24 +68,24 @@ class Regular(Grid):
         cls, configuration: dict[str, Json], shape: Sequence[int] | None, path: str, problems: Problems
     ) -> Regular | None:
         check_members(configuration, ("chunk_shape",), f"{path}.configuration", problems)
-        found = configuration.get("chunk_shape")
-        sizes = cls.parse_lengths(found, shape, f"{path}.configuration.chunk_shape", problems)
+        lengths = configuration.get("chunk_shape")
+        sizes = cls.parse_lengths(lengths, shape, f"{path}.configuration.chunk_shape", problems)
         return None if sizes is None or len(configuration) > 1 else cls(sizes)
 
     @staticmethod
     def parse_lengths(
-        found: Json, shape: Sequence[int] | None, place: str, problems: Problems
+        lengths: Json, shape: Sequence[int] | None, place: str, problems: Problems
     ) -> tuple[int, ...] | None:
         """The chunk lengths at `place`. A length of 0 is read as 1 if the dimension's length is 0 (A35)."""
         before = len(problems.found)
-        if not isinstance(found, list) or not all(is_integer(size) for size in found):
-            problems.expected(place, "a list of integers", found)
+        if not isinstance(lengths, list) or not all(is_integer(size) for size in lengths):
+            problems.expected(place, "a list of integers", lengths)
             return None
-        if shape is not None and len(found) != len(shape):
-            problems.add(place, f"has {len(found)} lengths, but `shape` has {len(shape)} dimensions")
+        if shape is not None and len(lengths) != len(shape):
+            problems.add(place, f"has {len(lengths)} lengths, but `shape` has {len(shape)} dimensions")
             return None
         sizes = []
-        for axis, size in enumerate(found):
+        for axis, size in enumerate(lengths):
             if size == 0 and shape is not None and shape[axis] == 0:
                 problems.warn(f"{place}[{axis}]", "a chunk length of 0 is read as 1")
                 size = 1

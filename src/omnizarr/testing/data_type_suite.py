@@ -28,7 +28,7 @@ from omnizarr.testing.value_checks import check_value, same_elements
 
 __all__ = ["DataTypeSuite"]
 
-_PLACE = "$.data_type"
+_PATH = "$.data_type"
 
 
 class DataTypeSuite:
@@ -77,7 +77,7 @@ class DataTypeSuite:
     def test_what_it_writes_it_reads(self, data_type: DataType) -> None:
         document = json.loads(json.dumps(data_type.to_json(), allow_nan=False))
         problems = Problems()
-        assert parse_data_type(document, _PLACE, problems) == data_type
+        assert parse_data_type(document, _PATH, problems) == data_type
         assert not problems.found
         assert not problems.warnings
         assert data_type_of(document) == data_type_of(data_type) == data_type
@@ -88,21 +88,21 @@ class DataTypeSuite:
             "name": data_type.name,
             "configuration": self.configuration(data_type) | {"surely_unknown": 1},
         }
-        assert parse_data_type(document, _PLACE, problems) is None
+        assert parse_data_type(document, _PATH, problems) is None
         assert any("surely_unknown" in problem.path + problem.message for problem in problems.found)
 
     def test_whatever_a_configuration_holds_it_never_raises(self, data_type: DataType) -> None:
         for configuration in invalid_configurations(self.configuration(data_type)):
             problems = Problems()
-            found = parse_data_type({"name": data_type.name, "configuration": configuration}, _PLACE, problems)
-            assert (found is None) == bool(problems), f"{configuration} gives {found} and {problems.found}"
-            assert all(problem.path.startswith(_PLACE) for problem in problems.found)
+            parsed = parse_data_type({"name": data_type.name, "configuration": configuration}, _PATH, problems)
+            assert (parsed is None) == bool(problems), f"{configuration} gives {parsed} and {problems.found}"
+            assert all(problem.path.startswith(_PATH) for problem in problems.found)
 
     def test_wrong_configurations_are_refused(self, data_type: DataType) -> None:
         for configuration in self.wrong_configurations:
             problems = Problems()
             document = {"name": data_type.name, "configuration": dict(configuration)}
-            assert parse_data_type(document, _PLACE, problems) is None, configuration
+            assert parse_data_type(document, _PATH, problems) is None, configuration
             assert problems, configuration
 
     def configuration(self, data_type: DataType) -> dict[str, Json]:
@@ -217,12 +217,12 @@ class DataTypeSuite:
             assert chain.encoded.size is not None
             for content in (b"\0" * size, b"\xff" * size, *(random.bytes(size) for _ in range(64))):
                 try:
-                    found = chain.decode(content[: chain.encoded.size])
+                    decoded = chain.decode(content[: chain.encoded.size])
                 except CodecError:
                     continue
-                assert (found.shape, found.dtype) == ((1,), data_type.dtype)
-                self.check_fill(data_type, found.reshape(()))
-                assert same_elements(chain.decode(chain.encode(found)), found)
+                assert (decoded.shape, decoded.dtype) == ((1,), data_type.dtype)
+                self.check_fill(data_type, decoded.reshape(()))
+                assert same_elements(chain.decode(chain.encode(decoded)), decoded)
 
     def test_R149_it_can_be_a_field(self, data_type: DataType) -> None:
         if not data_type.fixed_size or data_type.private:
