@@ -91,7 +91,7 @@ def test_append_writes_data_before_the_shape_with_locks_and_after_it_without() -
     z.append([1, 2, 3, 4])
     writes = [call.key for call in store.of("set", "set_if")]
     assert writes == ["c/1", "zarr.json"]
-    store.locking = False
+    store.inner.locking = False
     store.reset()
     z.append([1, 2, 3, 4])
     assert [call.key for call in store.of("set", "set_if")] == ["zarr.json", "c/2"]
