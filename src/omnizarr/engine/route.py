@@ -1,30 +1,35 @@
 """The only module that decides which path a read or write takes. Callers outside the engine use only this module.
 
-A read takes the first path whose row matches. Paths A to C leave a chunk that is damaged or unusual to the Python paths
-D to F, which report what is wrong with it.
+A read takes the first path whose row matches:
 
-| store                    | codecs of the (inner) chunk                    | selection                   | path      |
-|--------------------------|------------------------------------------------|-----------------------------|-----------|
-| any, with `on_corrupt=`  | any                                            | any                         | I salvage |
-| snapshots, with `cache=` | any                                            | any                         | H cached  |
-| remote                   | any                                            | any                         | G remote  |
-| local files              | none, blosc, zstd or gzip; chunks of one shape | slices, one (inner) chunk   | A native  |
-| local files              | none, blosc, zstd or gzip; chunks of one shape | slices, several chunks      | B native  |
-| local files              | none, blosc, zstd or gzip; no shards           | points or a mask, 1-D array | C native  |
-| any other                | sharding, with nothing before or after         | any                         | F shards  |
-| snapshots                | none, or a large chunk in independent blocks   | slices, part of a chunk     | E partial |
-| any other                | any                                            | any                         | D Python  |
+| store                    | codecs of the (inner) chunk              | selection                 | path      |
+|--------------------------|------------------------------------------|---------------------------|-----------|
+| any, with `on_corrupt=`  | any                                      | any                       | I salvage |
+| snapshots, with `cache=` | any                                      | any                       | H cached  |
+| remote                   | any                                      | any                       | G remote  |
+| snapshots                | one that decodes parts, chunk ≥ 256 KiB  | slices, part of a chunk   | E partial |
+| local files              | none, blosc, zstd, gzip; one chunk shape | slices, one (inner) chunk | A native  |
+| local files              | none, blosc, zstd, gzip; one chunk shape | slices, several chunks    | B native  |
+| local files              | none, blosc, zstd, gzip; no shards       | points or mask, 1-D array | C native  |
+| any                      | sharding, no codec before or after it    | any                       | F shards  |
+| snapshots                | none, chunk ≥ 16 KiB                     | slices, part of a chunk   | E partial |
+| any                      | any                                      | any                       | D Python  |
 
-I tries the other paths first and replaces the chunks that fail. G fetches; D, E and F decode and place what it fetches.
+Paths A to C report a chunk that is damaged or rare as unusual; D, E or F reads it again and names what is wrong. I runs
+the other paths and replaces the chunks that fail. G fetches; D, E and F decode and place what it has fetched. In a
+memory store, E serves compressed chunks only. The setting `native` turns A to C off.
 
-A write takes the first path whose row matches, per row of chunks:
+A write takes the first path whose row matches, for each row of chunks:
 
-| store                    | codecs                               | what the selection covers        | path           |
-|--------------------------|--------------------------------------|----------------------------------|----------------|
-| local files, conditional | none, blosc, zstd or gzip, no shards | whole chunks, one value for each | native         |
-| any                      | any, no shards                       | whole chunks                     | encode and set |
-| can splice               | sharding                             | less than half of a large shard  | splice         |
-| any                      | any                                  | anything else                    | update (merge) |
+| store                | codecs                                              | the selection covers  | path           |
+|----------------------|-----------------------------------------------------|-----------------------|----------------|
+| local files, updates | none, blosc, zstd, gzip; one chunk shape, no shards | whole chunks          | native         |
+| any                  | any, no shards                                      | whole chunks          | encode and set |
+| splicing             | sharding, no codec before or after it; ≥ 256 KiB    | up to half of a shard | splice         |
+| any                  | any                                                 | anything else         | update         |
+
+A single value for many chunks is not written by the kernel: Python encodes it once per chunk shape. Values that Python
+has encoded are written to local files by the kernel, too. Writes to remote stores are sent many at a time.
 """
 
 from __future__ import annotations

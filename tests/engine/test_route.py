@@ -1,0 +1,243 @@
+"""`engine/route.py` takes the path that its table names, and all paths give the same elements."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.codecs import Blosc, Zstd
+from omnizarr.engine import read, route
+from omnizarr.engine.read import cached, native, python, remote, salvage, shards
+from omnizarr.engine.write import native as native_write
+from omnizarr.engine.write import python as python_write
+from omnizarr.engine.write import splice
+from omnizarr.store import LocalStore, MemoryStore, Store, TransparentStore
+
+SHAPE = (48, 40)
+SMALL = {"chunks": (16, 8)}
+SHARDS = {"chunks": (8, 8), "shards": (16, 16)}
+PLAIN: dict[str, Any] = {"compressors": None}
+CODECS: dict[str, dict[str, Any]] = {
+    "none": PLAIN,
+    "zstd": {"compressors": Zstd(1)},
+    "crc32c": {"compressors": "crc32c"},  # not in the kernel
+}
+KEYS: dict[str, Any] = {
+    "element": (5, 3),
+    "window": (slice(1, 7), slice(1, 6)),
+    "steps": (slice(1, 7, 2), slice(1, 6, 2)),
+    "several": (slice(3, 40), slice(2, 30)),
+    "all": ...,
+    "indices": ([3, 40, 5], slice(2, 30)),
+}
+
+
+class Remote(TransparentStore):
+    """A local store that the engine treats as a remote one."""
+
+    def __init__(self, inner: Store) -> None:
+        super().__init__(inner)
+        self.remote = True
+
+
+@pytest.fixture
+def paths(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that reads and writes take, in order."""
+    taken: list[str] = []
+
+    def record(owner: Any, name: str, path: str) -> None:
+        function = getattr(owner, name)
+
+        def recorded(*arguments: Any, **options: Any) -> Any:
+            taken.append(path)
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, recorded)
+
+    record(native.NativeReader, "_read_one", "A")
+    record(native.NativeReader, "_read_groups", "B")
+    record(native, "_elements", "C")
+    record(python.ChunkReader, "__call__", "D")
+    record(python.ChunkReader, "place_fetched", "D")
+    record(python, "read_part", "E")
+    record(shards.ShardReader, "read", "F")
+    record(shards.ShardReader, "place_fetched", "F")
+    record(remote, "fetch", "G")
+    record(cached.CachedReader, "__call__", "H")
+    record(salvage, "salvage", "I")
+    record(native_write, "write_row", "native")
+    record(native_write, "write_values", "native values")
+    record(python_write.Writer, "_encode_row", "encode")
+    record(splice, "splice", "splice")
+    record(python_write, "update", "update")
+    one_chunk = route.read_chunk
+
+    def read_chunk(*arguments: Any) -> None:
+        before = len(taken)
+        one_chunk(*arguments)
+        if len(taken) == before:  # otherwise it was a part, path E
+            taken.append("D")
+
+    monkeypatch.setattr(route, "read_chunk", read_chunk)
+    return taken
+
+
+def array(store: Store | Path | None, layout: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+    a = np.arange(np.prod(SHAPE), dtype="u4").reshape(SHAPE)
+    z = omnizarr.create_array(store, data=a, **layout, **options)
+    return a, z
+
+
+def expected(layout: str, codec: str, key: str, loop: str) -> set[str]:
+    """The row of the table for a local store."""
+    slices = key != "indices"
+    if loop == "native" and codec != "crc32c" and slices:
+        single = key in ("element", "window", "steps")
+        return {"A" if single else "B"}
+    return {"F" if layout == "shards" else "D"}
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("layout", ["chunks", "shards"])
+def test_local_store(loop: str, paths: list[str], tmp_path: Path, layout: str, codec: str, key: str) -> None:
+    a, z = array(tmp_path, (SHARDS if layout == "shards" else SMALL) | CODECS[codec])
+    paths.clear()
+    np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
+    assert {*paths} == expected(layout, codec, key, loop)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("layout", ["chunks", "shards"])
+def test_memory_store(paths: list[str], layout: str, codec: str, key: str) -> None:
+    a, z = array(MemoryStore(), (SHARDS if layout == "shards" else SMALL) | CODECS[codec])
+    paths.clear()
+    np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
+    assert {*paths} == {"F" if layout == "shards" else "D"}
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("layout", ["chunks", "shards"])
+def test_remote_store(paths: list[str], tmp_path: Path, layout: str, key: str) -> None:
+    a, _ = array(tmp_path, (SHARDS if layout == "shards" else SMALL) | PLAIN)
+    z = omnizarr.open_array(Remote(LocalStore(tmp_path)), mode="r")
+    paths.clear()
+    np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
+    assert {*paths} == {"G", "F" if layout == "shards" else "D"}
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("layout", ["chunks", "shards"])
+def test_cache(paths: list[str], tmp_path: Path, layout: str, key: str) -> None:
+    a, _ = array(tmp_path, (SHARDS if layout == "shards" else SMALL) | PLAIN)
+    z = omnizarr.open_array(tmp_path, mode="r", cache="1 MiB")
+    for _ in range(2):
+        paths.clear()
+        np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
+        assert {*paths} == {"H"}
+
+
+def test_damaged_chunk(loop: str, paths: list[str], tmp_path: Path) -> None:
+    a, _ = array(tmp_path, SMALL | PLAIN)
+    (tmp_path / "c" / "0" / "0").write_bytes(b"short")
+    a[:16, :8] = 0
+    z = omnizarr.open_array(tmp_path, mode="r", on_corrupt="fill")
+    paths.clear()
+    np.testing.assert_array_equal(z[...], a)
+    assert "I" in paths
+    assert ("B" in paths) == (loop == "native")
+    assert "D" in paths
+
+
+@pytest.mark.parametrize("selection", ["indices", "mask"])
+def test_points_of_one_dimension(loop: str, paths: list[str], tmp_path: Path, selection: str) -> None:
+    a = np.arange(100, dtype="u4")
+    key: Any = a % 7 == 2 if selection == "mask" else [3, 70, 5]
+    for layout in ({"chunks": 10}, {"chunks": 5, "shards": 20}):
+        z = omnizarr.create_array(tmp_path, data=a, overwrite=True, compressors=None, **layout)
+        paths.clear()
+        np.testing.assert_array_equal(z[key], a[key])
+        python_path = "F" if "shards" in layout else "D"
+        assert {*paths} == {"C" if loop == "native" and python_path == "D" else python_path}
+
+
+@pytest.mark.parametrize("compressor", [None, Blosc("lz4", blocksize=2**14)])
+def test_part_of_a_large_chunk(loop: str, paths: list[str], tmp_path: Path, compressor: Any) -> None:
+    """If a chunk is compressed in blocks, decoding some of them is faster than decoding all of them in the kernel."""
+    a = np.arange(2**19, dtype="u4").reshape(2**9, 2**10)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=a.shape, compressors=compressor)
+    for key in ((5, 3), (slice(5, 9), slice(3, 70)), (slice(5, 9, 2), slice(3, 70, 3))):
+        paths.clear()
+        np.testing.assert_array_equal(z[key], a[key])
+        assert {*paths} == {"A" if loop == "native" and compressor is None else "E"}
+
+
+def test_unusual_chunks_are_read_again_in_python(loop: str, paths: list[str], tmp_path: Path) -> None:
+    a, z = array(tmp_path, SMALL | PLAIN)
+    with omnizarr.config(max_chunk_bytes=16 * 8 * 4):
+        np.testing.assert_array_equal(z[...], a)
+    with omnizarr.config(max_chunk_bytes=16 * 8 * 4 - 1):
+        paths.clear()
+        with pytest.raises(omnizarr.errors.ChunkError, match="more than the limit"):
+            z[3, 3]
+        assert "A" not in paths
+    out = np.zeros(SHAPE, "f8")  # the kernel converts no types
+    paths.clear()
+    z.read(out=out)
+    np.testing.assert_array_equal(out, a)
+    assert {*paths} == {"D"}
+
+
+@pytest.mark.parametrize(
+    ("layout", "value", "key", "native_path", "python_path"),
+    [
+        ({**SMALL, **PLAIN}, None, ..., {"native"}, {"encode"}),
+        ({**SMALL, "compressors": "crc32c"}, None, ..., {"encode", "native values"}, {"encode"}),
+        ({**SMALL, **PLAIN}, 7, ..., {"encode", "native values"}, {"encode"}),
+        ({**SMALL, **PLAIN}, None, (slice(1, 5), slice(1, 5)), {"update"}, {"update"}),
+        ({**SHARDS, **PLAIN}, None, ..., {"update"}, {"update"}),
+    ],
+)
+def test_writes(
+    loop: str,
+    paths: list[str],
+    tmp_path: Path,
+    layout: dict[str, Any],
+    value: Any,
+    key: Any,
+    native_path: set[str],
+    python_path: set[str],
+) -> None:
+    a, z = array(tmp_path, layout)
+    a[key] = a[key] + 1 if value is None else value
+    paths.clear()
+    z[key] = a[key] if value is None else value
+    assert {*paths} - {"splice"} == (native_path if loop == "native" else python_path)
+    np.testing.assert_array_equal(z[...], a)
+
+
+def test_part_of_a_large_shard_is_spliced(paths: list[str], tmp_path: Path) -> None:
+    a = np.random.default_rng(0).integers(0, 2**32, (512, 512), "u4")
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(64, 64), shards=a.shape, compressors=None)
+    paths.clear()
+    z[1:5, 1:5] = a[1:5, 1:5] = 7
+    assert {*paths} == {"update", "splice"}
+    np.testing.assert_array_equal(z[...], a)
+
+
+def test_the_table_names_a_module_for_each_path() -> None:
+    """Nine paths, and no other module that reads."""
+    assert route.__doc__ is not None
+    named = {
+        (letter, name.lower()) for letter, name in re.findall(r"\| ([A-I]) (\w+) +\|$", route.__doc__, re.MULTILINE)
+    }
+    assert [letter for letter, _ in sorted(named)] == [*"ABCDEFGHI"]
+    modules = {module.name for module in pkgutil.iter_modules(read.__path__)}
+    assert {name for _, name in named} == modules
