@@ -2,8 +2,9 @@
 
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes
+from omnizarr.nodes.create.node import new_array
 from omnizarr.nodes.create.options import ArrayOptions, check_names, takes_array_options
-from omnizarr.nodes.group import Group, new_array, new_group
+from omnizarr.nodes.group import Group, new_group
 from omnizarr.nodes.open import open_node
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode

@@ -13,8 +13,6 @@ import numpy as np
 from omnizarr._json import Json, is_integer
 from omnizarr.errors import (
     ArgumentError,
-    ExtensionError,
-    MissingDependencyError,
     NodeExistsError,
     NodeNotFoundError,
     NodeTypeError,
@@ -26,8 +24,8 @@ from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.chunk_shapes import as_lengths
-from omnizarr.nodes.create.node import create_node, erase_node
-from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names, split_subarray, takes_array_options
+from omnizarr.nodes.create.node import create_node, erase_node, new_array
+from omnizarr.nodes.create.options import ArrayOptions, check_names, split_subarray, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.children import NameIterator, list_children, list_members, node_exists
@@ -37,7 +35,7 @@ from omnizarr.nodes.node import Node, NodeContext
 from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
 
-__all__ = ["Group", "Member", "handle", "new_array", "new_group"]
+__all__ = ["Group", "Member", "handle", "new_group"]
 
 Member: TypeAlias = "Array | Group | UnreadableNode"
 
@@ -45,34 +43,6 @@ Member: TypeAlias = "Array | Group | UnreadableNode"
 def handle(context: NodeContext, model: NodeModel) -> Array | Group:
     """The handle of a node, from its model."""
     return Array(context, model) if isinstance(model, ArrayModel) else Group(context, model)
-
-
-def new_array(context: NodeContext, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
-    """Creates an array and writes its data, if there are any.
-
-    `known_group` is the path of a group above it that is known to exist.
-    """
-    check_names(options)
-    overwrite = options.pop("overwrite", False)
-    write_empty_chunks = options.pop("write_empty_chunks", False)
-    options.pop("zarr_format", None)
-    try:
-        model, data = array_model(context.dialect, **options)  # type: ignore[misc]
-    except (ExtensionError, MissingDependencyError) as error:
-        raise error.add_context(
-            f"cannot create array {describe_location(context.store, context.path)}"
-        ) from error.__cause__
-    if any(
-        getattr(codec, "allowed", False) for codec in model.codecs
-    ):  # a caller who asks to write pickles may read them
-        context = replace(
-            context, dialect=context.dialect.with_read_options(replace(context.dialect.read_options, allow_pickle=True))
-        )
-    context = create_node(context, model, overwrite=overwrite, known_group=known_group)
-    array = Array(context, model, write_empty_chunks=write_empty_chunks)
-    if data is not None:
-        array[...] = data
-    return array
 
 
 def new_group(
