@@ -78,9 +78,8 @@ def test_a_draft_node_can_be_created_by_its_own_path(tmp_path: Path, zarr_format
     assert list(root["a"]) == ["b", "n0", "n1", "n2"]
     assert list(root) == ["a", "g"]
     assert sorted(path.name for path in (tmp_path / "x").iterdir()) == ["data", "meta", "zarr.json"]
-    other = omnizarr.open_group(
-        tmp_path / "x" / "other", mode="w", zarr_format=3
-    )  # another generation starts a new hierarchy
+    # Another generation starts a new hierarchy.
+    other = omnizarr.open_group(tmp_path / "x" / "other", mode="w", zarr_format=3)
     assert (other.path, other.zarr_format) == ("", 3)
 
 

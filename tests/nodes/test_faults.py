@@ -83,9 +83,8 @@ def test_a_failing_store_loses_no_other_node(change: str, zarr_format: Any) -> N
             continue
         after = contents(store.inner)
         kept = {path: node for path, node in before.items() if not below(path, touched)}
-        if (
-            change == "move" and after.get("moved/here/b") == before["group/b"]
-        ):  # the move is complete, but the old node was not erased
+        if change == "move" and after.get("moved/here/b") == before["group/b"]:
+            # The copies are complete, but the old node was not erased.
             assert after["moved/here/c"] == before["group/c"]
             kept = {path: node for path, node in kept.items() if not below(path, "group")}
         assert {path: after.get(path) for path in kept} == kept

@@ -309,9 +309,8 @@ def test_concurrent_creation_of_a_node_has_one_winner() -> None:
     class Late(omnizarr.store.WrapperStore):
         def get_partial_values(self, requests: Any) -> Any:
             found = super().get_partial_values(requests)
-            if len(requests) == 3 and not inner.exists(
-                "g/a/zarr.json"
-            ):  # the last check, for the node and the groups above it
+            # Three requests are the last check, of the node and the groups above it.
+            if len(requests) == 3 and not inner.exists("g/a/zarr.json"):
                 omnizarr.create_group(inner, path="g", attributes={"first": True})
                 omnizarr.create_array(inner, name="g/a", data=[1])
             return found

@@ -91,9 +91,8 @@ class Attributes(MutableMapping[str, Json]):
     def setdefault(self, name: str, default: Json = None) -> Json:
         if name not in self:
             new = as_attributes({name: default})
-            self._node._change_attributes(
-                lambda attributes: new | attributes
-            )  # another writer may have set it meanwhile
+            # `new` first: keep a value that another writer set meanwhile.
+            self._node._change_attributes(lambda attributes: new | attributes)
         return self[name]
 
     def update(self, other: Any = (), /, **values: Json) -> None:

@@ -20,9 +20,8 @@ def human_bytes(count: int) -> str:
     unit = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
     if unit == 0:
         return f"{count} B"
-    tenths = (
-        10 * count + 2 ** (10 * unit - 1)
-    ) >> 10 * unit  # integers, because sizes in metadata can exceed the range of floats
+    # Integer arithmetic, because sizes in metadata can exceed the range of floats.
+    tenths = (10 * count + 2 ** (10 * unit - 1)) >> 10 * unit
     return f"{tenths // 10}.{tenths % 10} {_UNITS[unit]}"
 
 

@@ -82,9 +82,8 @@ def covering_shape(layout: Layout) -> tuple[int, ...]:
             lengths[dimension] = start + size
             if index < axis.count:
                 break
-            lengths[dimension] += max(
-                1, size * (index - axis.count + 1)
-            )  # further chunks have the length of the last one
+            # Further chunks have the length of the last one.
+            lengths[dimension] += max(1, size * (index - axis.count + 1))
     return tuple(lengths)
 
 
