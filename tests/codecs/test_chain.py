@@ -40,9 +40,9 @@ def spec(shape: tuple[int, ...] = (4, 6), dtype: Any = "int16", fill: Any = 0) -
 
 def bound(*chain: Codec, to: ChunkSpec | None = None) -> Chain:
     problems = Problems()
-    found = Chain.bind(chain, to or spec(), "$.codecs", problems)
-    assert found is not None, problems.found
-    return found
+    bound = Chain.bind(chain, to or spec(), "$.codecs", problems)
+    assert bound is not None, problems.found
+    return bound
 
 
 def places(chain: Sequence[Codec], to: ChunkSpec | None = None) -> list[str]:
@@ -103,17 +103,17 @@ def test_R79_roundtrip(chain: tuple[Codec, ...], numbers: list[int]) -> None:
         assert len(data) == ready.encoded.size
     np.testing.assert_array_equal(ready.decode(data), array)
     out = np.empty_like(array)
-    found = ready.decode(data, out)
-    np.testing.assert_array_equal(found, array)
+    decoded = ready.decode(data, out)
+    np.testing.assert_array_equal(decoded, array)
 
 
 @given(st.sampled_from(CHAINS), st.binary(max_size=200))
 def test_any_bytes_decode_or_raise_codec_error(chain: tuple[Codec, ...], data: bytes) -> None:
     try:
-        found = bound(*chain).decode(data)
+        decoded = bound(*chain).decode(data)
     except CodecError:
         return
-    assert (found.shape, found.dtype) == ((4, 6), np.dtype("int16"))
+    assert (decoded.shape, decoded.dtype) == ((4, 6), np.dtype("int16"))
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 10**6), st.integers(0, 255))

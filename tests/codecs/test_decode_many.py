@@ -48,7 +48,7 @@ def content(seed: int, size: int = SIZE) -> bytes:
 
 def outcome(decode: Callable[[], Any]) -> Any:
     try:
-        return [None if found is None else bytes(found) for found in decode()]
+        return [None if result is None else bytes(result) for result in decode()]
     except CodecError as error:
         return str(error)
 
@@ -205,7 +205,7 @@ def test_parts_of_damaged_values_are_limited_or_raise_codec_error(name: str, pla
     frame = bytearray(bound.encode(content(1)))
     frame[place % len(frame)] = byte
     try:
-        found = bound.decode_part(lambda at, count: bytes(frame[at : at + count]), len(frame), start, 10)
+        result = bound.decode_part(lambda at, count: bytes(frame[at : at + count]), len(frame), start, 10)
     except CodecError:
         return
-    assert len(found) == 10
+    assert len(result) == 10

@@ -28,9 +28,9 @@ def error(data: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float64]:
     """The absolute error of each element after a write and a read."""
     store: dict[str, bytes] = {}
     omnizarr.create_array(store, data=data, fill_value=0, **{"compressors": None, **options})
-    found = omnizarr.open_array(store)[...]
-    assert (found.shape, found.dtype) == (data.shape, data.dtype)
-    return np.abs(found.astype("f8") - data.astype("f8"))
+    values = omnizarr.open_array(store)[...]
+    assert (values.shape, values.dtype) == (data.shape, data.dtype)
+    return np.abs(values.astype("f8") - data.astype("f8"))
 
 
 @given(floats("f4", 2.0**100), st.integers(1, 23))
@@ -53,8 +53,8 @@ def test_R127_bitround_of_integers(data: npt.NDArray[Any], keepbits: int) -> Non
 )
 @given(data=floats("f8", 2.0**30))
 def test_R128_cast_value_to_integers(data: npt.NDArray[Any], rounding: Any, most: float) -> None:
-    found = error(data, filters=CastValue("int32", rounding))
-    assert (found <= most).all()
+    result = error(data, filters=CastValue("int32", rounding))
+    assert (result <= most).all()
 
 
 @given(floats("f4", 2.0**100))

@@ -179,10 +179,10 @@ def test_R140_every_registered_codec_is_tested() -> None:
     ],
 )
 def test_urls_of_zarrs_are_aliases(address: str, name: str) -> None:
-    found = codecs.get(f"https://codec.zarrs.dev/{address}")
-    assert found is not None
-    assert found is codecs.get(name)
-    assert found.name == name
+    result = codecs.get(f"https://codec.zarrs.dev/{address}")
+    assert result is not None
+    assert result is codecs.get(name)
+    assert result.name == name
 
 
 @pytest.mark.parametrize(("alias", "name"), [("endian", "bytes"), ("zarrs.reshape", "reshape"), ("zarrs.zfp", "zfp")])

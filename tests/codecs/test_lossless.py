@@ -36,7 +36,7 @@ def every_type() -> Iterator[DataType]:
     yield from map(data_type_of, ("r8", "r24"))
     for name in data_types.names():
         if name in CONFIGURED:
-            yield from (data_type_of({"name": name, "configuration": found}) for found in CONFIGURED[name])
+            yield from (data_type_of({"name": name, "configuration": result}) for result in CONFIGURED[name])
         elif name != "float8_e4m3fn":  # new arrays cannot have it
             yield data_type_of(name)
 
@@ -80,9 +80,9 @@ def elements(data_type: DataType, shape: tuple[int, ...], seed: int) -> npt.NDAr
     dtype, count = data_type.dtype, int(np.prod(shape))
     if dtype.hasobject:
         texts = random.choice(["", "a", "ä\U0001f71a\0", "x" * 70], count)
-        found = np.empty(count, dtype)
-        found[:] = [text if data_type.name == "string" else text.encode() for text in texts.tolist()]
-        return found.reshape(shape)
+        array = np.empty(count, dtype)
+        array[:] = [text if data_type.name == "string" else text.encode() for text in texts.tolist()]
+        return array.reshape(shape)
     if dtype.kind == "U":
         points = random.integers(0, 0xD800, count * dtype.itemsize // 4, np.uint32)
         return points.view(dtype).reshape(shape)
@@ -129,6 +129,6 @@ def test_any_elements_of_any_type_roundtrip(name: str, shape: tuple[int, ...], s
         if data is not None:
             array = omnizarr.open_array(store, mode="r+")
             array[...] = data
-            found = np.asarray(omnizarr.open_array(store)[...], data.dtype)
-            assert same_elements(found, data), data_type
+            result = np.asarray(omnizarr.open_array(store)[...], data.dtype)
+            assert same_elements(result, data), data_type
     assert accepted

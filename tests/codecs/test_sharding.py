@@ -38,9 +38,9 @@ def spec(shape: tuple[int, ...] = (4, 6), dtype: Any = "uint8", fill: Any = 0) -
 
 def bound(codec: Sharding, to: ChunkSpec | None = None) -> BoundSharding:
     problems = Problems()
-    found = codec.bind(to or spec(), "$.codecs[0]", problems)
-    assert found is not None, problems.found
-    return found
+    bound = codec.bind(to or spec(), "$.codecs[0]", problems)
+    assert bound is not None, problems.found
+    return bound
 
 
 def problems_of(codec: Sharding, to: ChunkSpec | None = None) -> list[str]:
@@ -51,8 +51,8 @@ def problems_of(codec: Sharding, to: ChunkSpec | None = None) -> list[str]:
 
 def parsed(**configuration: Any) -> tuple[Sharding | None, list[str]]:
     problems = Problems()
-    found = Sharding.parse(configuration, "$", problems)
-    return found, [problem.path for problem in problems.found]
+    codec = Sharding.parse(configuration, "$", problems)
+    return codec, [problem.path for problem in problems.found]
 
 
 FULL: dict[str, Any] = {
@@ -74,12 +74,12 @@ def index_of(data: bytes, count: int, *, start: bool = False) -> list[tuple[int,
 
 
 def test_configuration_roundtrip() -> None:
-    found, problems = parsed(**FULL)
+    result, problems = parsed(**FULL)
     assert problems == []
-    assert found == Sharding((2, 3))
-    assert found is not None
-    assert found.configuration() == FULL
-    assert found.to_json() == {"name": "sharding_indexed", "configuration": FULL}
+    assert result == Sharding((2, 3))
+    assert result is not None
+    assert result.configuration() == FULL
+    assert result.to_json() == {"name": "sharding_indexed", "configuration": FULL}
 
 
 @pytest.mark.parametrize(
@@ -101,21 +101,21 @@ def test_configuration_roundtrip() -> None:
     ],
 )
 def test_R95_R96_R97_R99_R104_problems_have_their_path(change: dict[str, Any], where: str) -> None:
-    found, problems = parsed(**{**FULL, **change})
-    assert found is None
+    result, problems = parsed(**{**FULL, **change})
+    assert result is None
     assert problems == [where]
 
 
 @pytest.mark.parametrize("member", ["chunk_shape", "codecs"])
 def test_R95_R96_mandatory_members(member: str) -> None:
-    found, problems = parsed(**{name: value for name, value in FULL.items() if name != member})
-    assert found is None
+    result, problems = parsed(**{name: value for name, value in FULL.items() if name != member})
+    assert result is None
     assert problems == [f"$.configuration.{member}"]
 
 
 def test_all_problems_of_a_configuration_are_reported_together() -> None:
-    found, problems = parsed(chunk_shape=[-1], codecs=["gzap"], index_codecs=[3], index_location=1, other=2)
-    assert found is None
+    result, problems = parsed(chunk_shape=[-1], codecs=["gzap"], index_codecs=[3], index_location=1, other=2)
+    assert result is None
     assert len(problems) == 5
 
 
@@ -148,10 +148,10 @@ def test_R98_default_index_codecs() -> None:
 
 
 def test_R99_the_default_index_location_is_the_end() -> None:
-    found, problems = parsed(**{name: value for name, value in FULL.items() if name != "index_location"})
+    result, problems = parsed(**{name: value for name, value in FULL.items() if name != "index_location"})
     assert problems == []
-    assert found is not None
-    assert found.index_location == "end"
+    assert result is not None
+    assert result.index_location == "end"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Chain:
         self.batches = self.direct and self.compressed and bytes[0].batches
         """Whether `decode_many` decodes many chunks in one library call."""
         self.parts = self.direct and len(bytes) < 2 and all(step.parts for step in bytes)
-        """Whether `decode_part` works: the chunk is stored uncompressed, or compressed in independent blocks."""
+        """Whether `decode_part` works: the chain is `direct`, and its only bytes → bytes codec, if any, has `parts`."""
         self.from_start = any(step.from_start for step in bytes)
         """Whether `decode_part` must decode everything before the requested part as well."""
         strides = [spec.dtype.itemsize]

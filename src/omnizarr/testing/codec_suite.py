@@ -266,13 +266,13 @@ class CodecSuite:
     def test_damaged_data_give_codec_errors_or_the_right_size(self, codec: Codec) -> None:
         for bound, value in self.bound_pairs(codec):
             if isinstance(codec, ArrayCodec):
-                for array in self.hostile_arrays(bound.encoded):
-                    self.check_hostile(bound, array, value)
+                for array in self.damaged_arrays(bound.encoded):
+                    self.check_damaged(bound, array, value)
             else:
                 for data in damaged_copies(bytes(bound.encode(value))):
-                    self.check_hostile(bound, data, value)
+                    self.check_damaged(bound, data, value)
 
-    def check_hostile(self, bound: Any, data: Any, value: Any) -> None:
+    def check_damaged(self, bound: Any, data: Any, value: Any) -> None:
         """Assert that decoding `data` raises CodecError, or returns a value of the same form as `value`."""
         try:
             decoded = bound.decode(data)
@@ -283,7 +283,7 @@ class CodecSuite:
         else:
             assert (decoded.shape, decoded.dtype) == (value.shape, value.dtype)
 
-    def hostile_arrays(self, spec: ChunkSpec) -> Iterator[npt.NDArray[Any]]:
+    def damaged_arrays(self, spec: ChunkSpec) -> Iterator[npt.NDArray[Any]]:
         """Arrays that another codec could decode from damaged bytes."""
         if spec.dtype.hasobject:
             return

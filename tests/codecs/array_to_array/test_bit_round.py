@@ -21,10 +21,10 @@ from omnizarr.codecs.numcodecs_ import BitRound as NumcodecsBitRound
 def rounded(values: Any, dtype: Any, keepbits: int) -> npt.NDArray[Any]:
     array = np.array(values).astype(dtype)
     before = array.copy()
-    found: npt.NDArray[Any] = bind(BitRound(keepbits), array).encode(array)
+    encoded: npt.NDArray[Any] = bind(BitRound(keepbits), array).encode(array)
     assert array.tobytes() == before.tobytes()
-    assert found.dtype == array.dtype
-    return found
+    assert encoded.dtype == array.dtype
+    return encoded
 
 
 # -- the registry's sample data
@@ -32,13 +32,13 @@ def rounded(values: Any, dtype: Any, keepbits: int) -> npt.NDArray[Any]:
 
 @pytest.mark.smoke
 def test_R127_sample_table_of_integers() -> None:
-    found = rounded([0, 1, 10, 11, 100, 123, 200, 208, 209, 255], "u1", 3)
-    assert found.tolist() == [0, 1, 10, 12, 96, 128, 192, 192, 224, 224]
+    result = rounded([0, 1, 10, 11, 100, 123, 200, 208, 209, 255], "u1", 3)
+    assert result.tolist() == [0, 1, 10, 12, 96, 128, 192, 192, 224, 224]
 
 
 def test_R127_sample_table_of_floats() -> None:
-    found = rounded([0, 0.1, 1.2, 12.3, 123.4, 1234.5, np.nan, np.inf, -np.inf], "f4", 3)
-    assert found.tobytes().hex(" ", 4) == (
+    result = rounded([0, 0.1, 1.2, 12.3, 123.4, 1234.5, np.nan, np.inf, -np.inf], "f4", 3)
+    assert result.tobytes().hex(" ", 4) == (
         "00000000 0000d03d 0000a03f 00004041 0000f042 0000a044 0000c07f 0000807f 000080ff"
     )
 
@@ -60,15 +60,15 @@ def test_R127_floats_are_rounded_to_nearest_and_ties_to_even(name: str, keepbits
     dtype = float_type(name)
     patterns = data.draw(arrays.arrays(bits, 40))
     array = patterns.view(dtype)
-    found = bind(BitRound(keepbits), array).encode(array)
+    encoded = bind(BitRound(keepbits), array).encode(array)
     drop = mantissa - keepbits
     if drop <= 0:
-        assert found.tobytes() == array.tobytes()
+        assert encoded.tobytes() == array.tobytes()
         return
     with np.errstate(invalid="ignore"):
-        numbers, left = array.astype("f8"), found.astype("f8")
+        numbers, left = array.astype("f8"), encoded.astype("f8")
     assert np.isnan(left[np.isnan(numbers)]).all()
-    for before, after, number in zip(patterns.tolist(), found.view(bits).tolist(), numbers, strict=True):
+    for before, after, number in zip(patterns.tolist(), encoded.view(bits).tolist(), numbers, strict=True):
         if np.isnan(number):
             continue
         lower = before >> drop << drop
@@ -87,8 +87,8 @@ def test_R127_no_nan_becomes_a_number(bits: int, keepbits: int) -> None:
 @given(arrays.arrays("f4", 30, elements=st.floats(-(2.0**100), 2.0**100, width=32)), st.integers(1, 22))
 def test_R127_relative_error_of_floats_is_bounded(array: npt.NDArray[Any], keepbits: int) -> None:
     array[np.abs(array) < np.finfo("f4").tiny] = 0  # subnormal numbers have fewer digits
-    found = bind(BitRound(keepbits), array).encode(array)
-    error = np.abs(found.astype("f8") - array.astype("f8"))
+    encoded = bind(BitRound(keepbits), array).encode(array)
+    error = np.abs(encoded.astype("f8") - array.astype("f8"))
     assert (error <= np.abs(array.astype("f8")) * 2.0 ** -(keepbits + 1)).all()
 
 
@@ -134,8 +134,8 @@ def oracle(value: int, keepbits: int, bits: int, *, signed: bool) -> int:
     limit = 1 << (bits - 1 if signed and value >= 0 else bits)
     if up and (quotient + 1) << drop >= limit:
         up = False
-    found = (quotient + up) << drop
-    return found - (1 << bits) if signed and found >> (bits - 1) else found
+    result = (quotient + up) << drop
+    return result - (1 << bits) if signed and result >> (bits - 1) else result
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
@@ -144,9 +144,9 @@ def test_R127_integers_keep_bits_from_the_first_set_bit(dtype: str, data: st.Dat
     array = data.draw(arrays.arrays(dtype, 40))
     info = np.iinfo(dtype)
     array[:4] = [info.min, info.max, 0, info.max - 1]
-    found = bind(BitRound(keepbits), array).encode(array)
+    encoded = bind(BitRound(keepbits), array).encode(array)
     signed = np.dtype(dtype).kind == "i"
-    assert found.tolist() == [oracle(int(value), keepbits, info.bits, signed=signed) for value in array]
+    assert encoded.tolist() == [oracle(int(value), keepbits, info.bits, signed=signed) for value in array]
 
 
 def test_R127_no_integer_is_rounded_beyond_its_type() -> None:
@@ -239,13 +239,13 @@ def test_R127_the_numcodecs_name_is_accepted(tmp_path: Path, data_type: str) -> 
     made = omnizarr.create_array(tmp_path, data=data, filters=[BitRound(52)], compressors=None)
     document = (tmp_path / "zarr.json").read_text()
     (tmp_path / "zarr.json").write_text(document.replace('"bitround"', '"numcodecs.bitround"').replace("52", "2"))
-    found = omnizarr.open_array(tmp_path)
-    assert found[...].tobytes() == data.tobytes() == made[...].tobytes()
-    found[...] = data
-    assert found[...].tobytes() == bind(BitRound(2), data).encode(data).tobytes()
+    array = omnizarr.open_array(tmp_path)
+    assert array[...].tobytes() == data.tobytes() == made[...].tobytes()
+    array[...] = data
+    assert array[...].tobytes() == bind(BitRound(2), data).encode(data).tobytes()
 
 
 def test_R127_the_numcodecs_name_is_kept_in_documents() -> None:
-    found = parse_valid("numcodecs.bitround", keepbits=0)
-    assert isinstance(found, NumcodecsBitRound)
-    assert found.to_json() == {"name": "numcodecs.bitround", "configuration": {"keepbits": 0}}
+    codec = parse_valid("numcodecs.bitround", keepbits=0)
+    assert isinstance(codec, NumcodecsBitRound)
+    assert codec.to_json() == {"name": "numcodecs.bitround", "configuration": {"keepbits": 0}}

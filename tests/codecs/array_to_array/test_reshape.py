@@ -146,9 +146,9 @@ def test_arrays_in_other_shapes(filters: list[Any]) -> None:
     data = chunk(5, 6, 2)
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, data=data, chunks=(2, 3, 2), filters=filters)
-    found = omnizarr.open_array(store)
-    assert found[...].tolist() == data.tolist()
-    assert found[1:4, ::2, 1].tolist() == data[1:4, ::2, 1].tolist()
+    array = omnizarr.open_array(store)
+    assert array[...].tolist() == data.tolist()
+    assert array[1:4, ::2, 1].tolist() == data[1:4, ::2, 1].tolist()
 
 
 def test_a_sharding_codec_after_it_gets_the_new_shape() -> None:

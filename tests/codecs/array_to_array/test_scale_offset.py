@@ -66,9 +66,9 @@ def test_R133_doubles_in_a_byte_with_a_code_for_nan() -> None:
         store, data=data, fill_value=np.nan, filters=[ScaleOffset(offset=-10, scale=0.1), cast], compressors=None
     )
     assert bytes(store.get("c/0") or b"") == bytes([1, 2, 0, 255])
-    found = omnizarr.open_array(store)[...]
-    assert np.isnan(found[2])
-    assert found[[0, 1, 3]].tolist() == [0.0, 10.0, 2540.0]
+    values = omnizarr.open_array(store)[...]
+    assert np.isnan(values[2])
+    assert values[[0, 1, 3]].tolist() == [0.0, 10.0, 2540.0]
 
 
 def test_R134_fixedscaleoffset_equals_scale_offset_and_cast_value() -> None:
@@ -203,10 +203,10 @@ def test_R133_small_floats_are_rounded_after_each_step(name: str) -> None:
             with pytest.raises(CodecError, match="scale_offset"):
                 bound.encode(array)
             continue
-        found = float(bound.encode(array)[0])
-        assert found == expected or (math.isnan(found) and math.isnan(expected))
-        if math.isfinite(found):
-            assert Fraction(found) == Fraction(expected)
+        result = float(bound.encode(array)[0])
+        assert result == expected or (math.isnan(result) and math.isnan(expected))
+        if math.isfinite(result):
+            assert Fraction(result) == Fraction(expected)
 
 
 def test_R133_a_type_without_zero_can_be_scaled() -> None:
@@ -316,7 +316,7 @@ def test_errors_name_the_array_and_the_chunk() -> None:
 def test_shapes_and_memory_orders(shape: tuple[int, ...], order: Any) -> None:
     array = np.asarray(np.arange(math.prod(shape), dtype="i4").reshape(shape), order=order)
     bound = bind(ScaleOffset(3, 5), array)
-    found = bound.encode(array)
-    assert found.shape == shape
-    assert found.tolist() == ((array - 3) * 5).tolist()
-    assert bound.decode(found).tolist() == array.tolist()
+    encoded = bound.encode(array)
+    assert encoded.shape == shape
+    assert encoded.tolist() == ((array - 3) * 5).tolist()
+    assert bound.decode(encoded).tolist() == array.tolist()

@@ -14,9 +14,9 @@ from omnizarr.codecs.contract import ChunkSpec
 
 def bound(codec: Transpose, shape: tuple[int, ...]) -> BoundTranspose:
     problems = Problems()
-    found = codec.bind(ChunkSpec(shape, np.dtype("i4"), np.zeros((), "i4")), "$.codecs[0]", problems)
-    assert found is not None, problems.found
-    return found
+    bound = codec.bind(ChunkSpec(shape, np.dtype("i4"), np.zeros((), "i4")), "$.codecs[0]", problems)
+    assert bound is not None, problems.found
+    return bound
 
 
 @pytest.mark.parametrize("order", [order for ndim in range(5) for order in permutations(range(ndim))])

@@ -22,9 +22,9 @@ STRUCT = np.dtype([("a", "u2"), ("raw", "V2"), ("in", [("x", "f4"), ("y", "u1")]
 def bound(codec: Bytes, dtype: Any, shape: tuple[int, ...]) -> BoundBytes:
     problems = Problems()
     dtype = np.dtype(dtype)
-    found = codec.bind(ChunkSpec(shape, dtype, np.zeros((), dtype)), "$.codecs[0]", problems)
-    assert found is not None, problems.found
-    return found
+    bound = codec.bind(ChunkSpec(shape, dtype, np.zeros((), dtype)), "$.codecs[0]", problems)
+    assert bound is not None, problems.found
+    return bound
 
 
 @pytest.mark.parametrize(

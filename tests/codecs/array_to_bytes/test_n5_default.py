@@ -39,10 +39,10 @@ def block(array: npt.NDArray[Any], *, mode: int = 0) -> bytes:
 @pytest.mark.smoke
 def test_R138_a_block_is_a_header_and_big_endian_elements() -> None:
     array = np.arange(6, dtype="i2").reshape(2, 3)
-    found = bind(parse_valid("n5_default", codecs=[SWAPPED, BIG]), array)
-    assert bytes(found.encode(array)).hex(" ", 2) == "0000 0002 0000 0002 0000 0003 0000 0003 0001 0004 0002 0005"
-    assert bytes(found.encode(array)) == block(array)
-    assert found.decode(block(array)).tolist() == array.tolist()
+    bound = bind(parse_valid("n5_default", codecs=[SWAPPED, BIG]), array)
+    assert bytes(bound.encode(array)).hex(" ", 2) == "0000 0002 0000 0002 0000 0003 0000 0003 0001 0004 0002 0005"
+    assert bytes(bound.encode(array)) == block(array)
+    assert bound.decode(block(array)).tolist() == array.tolist()
 
 
 def test_A43_lengths_are_in_the_order_of_the_arrays_shape() -> None:
@@ -58,10 +58,10 @@ def test_A43_lengths_are_in_the_order_of_the_arrays_shape() -> None:
     compressor=st.sampled_from([None, Gzip(5), Zstd(3), Crc32c(), Blosc("lz4", 5, "shuffle", 4)]),
 )
 def test_R138_roundtrip(array: npt.NDArray[Any], compressor: Any) -> None:
-    found = bind(codec(array.ndim, *([] if compressor is None else [compressor])), array)
-    encoded = bytes(found.encode(array))
-    assert found.decode(encoded).tobytes() == array.tobytes()
-    assert len(encoded) <= found.encoded.limit
+    bound = bind(codec(array.ndim, *([] if compressor is None else [compressor])), array)
+    encoded = bytes(bound.encode(array))
+    assert bound.decode(encoded).tobytes() == array.tobytes()
+    assert len(encoded) <= bound.encoded.limit
     if compressor is None:
         assert encoded == block(array)
 
@@ -70,9 +70,9 @@ def test_R138_roundtrip(array: npt.NDArray[Any], compressor: Any) -> None:
 @pytest.mark.parametrize("compress", [False, True])
 def test_R138_short_blocks_are_padded(shape: tuple[int, int], compress: bool) -> None:
     array = np.arange(1, shape[0] * shape[1] + 1, dtype="i4").reshape(shape)
-    found = bind(codec(2, Gzip()) if compress else codec(2), spec_of(np.zeros((4, 5), "i4"), -7))
+    bound = bind(codec(2, Gzip()) if compress else codec(2), spec_of(np.zeros((4, 5), "i4"), -7))
     data = block(array)
-    got = found.decode(data[:12] + gzip.compress(data[12:]) if compress else data)
+    got = bound.decode(data[:12] + gzip.compress(data[12:]) if compress else data)
     assert got.shape == (4, 5)
     assert got[: shape[0], : shape[1]].tolist() == array.tolist()
     assert (got == -7).sum() == 20 - array.size
@@ -89,9 +89,9 @@ def test_R138_long_blocks_are_cropped(shape: tuple[int, int]) -> None:
 
 def test_R138_no_dimensions() -> None:
     array = np.array(7, "i4")
-    found = bind(codec(0), array)
-    assert bytes(found.encode(array)).hex() == "0000000000000007"
-    assert found.decode(found.encode(array)).tolist() == 7
+    bound = bind(codec(0), array)
+    assert bytes(bound.encode(array)).hex() == "0000000000000007"
+    assert bound.decode(bound.encode(array)).tolist() == 7
 
 
 # -- configurations
@@ -144,14 +144,14 @@ def test_R138_invalid_arguments(codecs: Any) -> None:
 
 @pytest.mark.parametrize("order", [[0, 1], [0], [2, 1, 0], [1, 0, 2]])
 def test_R138_all_dimensions_must_be_reversed(order: list[int]) -> None:
-    found = bind_problems(N5Default((Transpose(order), Bytes("big"))), np.zeros((2, 3), "i4"))
-    assert paths_of(found) == [".configuration.codecs[0].configuration.order"]
+    problems = bind_problems(N5Default((Transpose(order), Bytes("big"))), np.zeros((2, 3), "i4"))
+    assert paths_of(problems) == [".configuration.codecs[0].configuration.order"]
 
 
 def test_R138_the_byte_order_may_be_left_out_for_single_bytes() -> None:
-    found = N5Default((Transpose((1, 0)), Bytes()))
-    assert bytes(bind(found, np.ones((1, 2), "u1")).encode(np.ones((1, 2), "u1")))[-2:] == b"\1\1"
-    assert paths_of(bind_problems(found, np.ones((1, 2), "u2"))) == [".configuration.codecs[1].configuration"]
+    codec = N5Default((Transpose((1, 0)), Bytes()))
+    assert bytes(bind(codec, np.ones((1, 2), "u1")).encode(np.ones((1, 2), "u1")))[-2:] == b"\1\1"
+    assert paths_of(bind_problems(codec, np.ones((1, 2), "u2"))) == [".configuration.codecs[1].configuration"]
 
 
 @pytest.mark.parametrize("dtype", ["?", "f2", "c8", "S3", "V2", "M8[s]", [("a", "i4")]])
@@ -194,9 +194,9 @@ def test_R138_damaged_blocks(data: bytes, message: str) -> None:
 def test_blocks_are_limited_by_max_chunk_bytes() -> None:
     header = struct.pack(">HH2I", 0, 2, 1000, 1000)
     with omnizarr.config(max_chunk_bytes=10**6):
-        found = bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))
+        bound = bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))
     with pytest.raises(CodecError, match="of 1 to 1000000 bytes"):
-        found.decode(header + gzip.compress(bytes(2 * 10**6)))
+        bound.decode(header + gzip.compress(bytes(2 * 10**6)))
 
 
 def test_R138_new_arrays_have_the_chunk_keys_of_n5() -> None:
@@ -212,19 +212,19 @@ def test_R138_new_arrays_have_the_chunk_keys_of_n5() -> None:
 
 def test_R138_a_header_cannot_declare_more_than_the_limit() -> None:
     """The limit is lower than that for chunks, which is four gigabytes by default."""
-    found = bind(codec(1), np.zeros(7, "u1"))
+    bound = bind(codec(1), np.zeros(7, "u1"))
     with pytest.raises(CodecError, match="of 1 to 134217728 bytes"):
-        found.decode(struct.pack(">HHI", 0, 1, 2**27 + 1))
+        bound.decode(struct.pack(">HHI", 0, 1, 2**27 + 1))
     with pytest.raises(CodecError, match="expected 134217728 bytes, found 0"):
-        found.decode(struct.pack(">HHI", 0, 1, 2**27))
+        bound.decode(struct.pack(">HHI", 0, 1, 2**27))
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_decode_or_raise_codec_error(data: bytes) -> None:
-    for found in (bind(codec(2), np.zeros((2, 3), "i2")), bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))):
+    for result in (bind(codec(2), np.zeros((2, 3), "i2")), bind(codec(2, Gzip()), np.zeros((2, 3), "i2"))):
         for one in (data, GOOD[:12] + data):
             try:
-                assert found.decode(one).shape == (2, 3)
+                assert result.decode(one).shape == (2, 3)
             except CodecError:
                 pass
 

@@ -22,9 +22,9 @@ GAPS = np.dtype({"names": ["a", "b"], "formats": [">i2", "<f8"], "offsets": [2, 
 def bound(codec: Any, stored: np.dtype[Any], shape: tuple[int, ...]) -> BoundSerializer:
     problems = Problems()
     memory = Record(stored).dtype
-    found = codec.bind(ChunkSpec(shape, memory, np.zeros((), memory)), "$.codecs[0]", problems)
-    assert found is not None, problems.found
-    return found  # type: ignore[no-any-return]
+    bound = codec.bind(ChunkSpec(shape, memory, np.zeros((), memory)), "$.codecs[0]", problems)
+    assert bound is not None, problems.found
+    return bound  # type: ignore[no-any-return]
 
 
 def test_golden_bytes() -> None:
@@ -32,9 +32,9 @@ def test_golden_bytes() -> None:
     one = bound(StoredBytes(MIXED), MIXED, (1,))
     data = bytes(one.encode(array))
     assert data.hex() == "00000001" + "0200000003000000" + "01" + "0000007800000079"
-    found = one.decode(data)
-    assert found.dtype.isnative
-    assert found.tobytes() == array.tobytes()
+    decoded = one.decode(data)
+    assert decoded.dtype.isnative
+    assert decoded.tobytes() == array.tobytes()
     assert one.encoded.size == MIXED.itemsize
 
 
@@ -81,12 +81,12 @@ def test_plain_serializer_prefers_the_bytes_codec(stored: Any, codec: Any) -> No
 def test_any_bytes_decode_or_raise_codec_error(data: bytes) -> None:
     one = bound(StoredBytes(MIXED), MIXED, (2,))
     try:
-        found = one.decode(data)
+        decoded = one.decode(data)
     except CodecError:
         return
-    assert str(found)
-    again = one.decode(one.encode(found))
-    assert again.tobytes() == found.tobytes()
+    assert str(decoded)
+    again = one.decode(one.encode(decoded))
+    assert again.tobytes() == decoded.tobytes()
 
 
 def test_it_is_private_and_a_value() -> None:

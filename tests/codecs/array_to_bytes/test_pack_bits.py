@@ -100,12 +100,12 @@ def test_R136_every_type_and_every_range_of_bits(name: str, data: st.DataObject)
         )
         assert codec.encoded.limit == len(encoded)
         assert codec.encoded.size in (len(encoded), None)
-        found = codec.decode(encoded)
+        decoded = codec.decode(encoded)
         kept = [pattern & ((1 << (high + 1)) - (1 << low)) for pattern in patterns]
         if name.startswith("int"):
             kept = [one | ((1 << width) - (1 << high) if one >> high & 1 else 0) for one in kept]
-        assert found.dtype == array.dtype
-        assert found.tobytes() == elements(name, kept).tobytes()
+        assert decoded.dtype == array.dtype
+        assert decoded.tobytes() == elements(name, kept).tobytes()
 
 
 def test_R136_signs_are_extended_to_the_width_of_the_type() -> None:
@@ -127,8 +127,8 @@ def test_R136_other_numbers_are_padded_with_zeros() -> None:
 def test_R136_unused_bits_of_small_integers_are_zero_in_memory(name: str) -> None:
     library = pytest.importorskip("ml_dtypes")
     array = np.array([-2, -1, 0, 1]).astype(getattr(library, name))
-    found = bind(PackBits(), array).decode(bind(PackBits(), array).encode(array))
-    assert found.tobytes() == array.tobytes()
+    decoded = bind(PackBits(), array).decode(bind(PackBits(), array).encode(array))
+    assert decoded.tobytes() == array.tobytes()
 
 
 def test_booleans_other_than_one_are_true() -> None:
@@ -246,10 +246,10 @@ def test_padding_bits_are_ignored() -> None:
 def test_any_bytes_decode_or_raise_codec_error(data: npt.NDArray[Any]) -> None:
     for codec in (PackBits(last_bit=10), PackBits("last_byte", 3, 9)):
         try:
-            found = bind(codec, np.zeros((3, 3), "i4")).decode(data.tobytes())
+            decoded = bind(codec, np.zeros((3, 3), "i4")).decode(data.tobytes())
         except CodecError:
             continue
-        assert found.shape == (3, 3)
+        assert decoded.shape == (3, 3)
 
 
 def test_unpacking_needs_less_than_a_byte_per_bit() -> None:

@@ -29,9 +29,9 @@ def spec(codec: Codec, shape: tuple[int, ...]) -> ChunkSpec:
 
 def bound(codec: Any, shape: tuple[int, ...]) -> BoundSerializer:
     problems = Problems()
-    found = codec.bind(spec(codec, shape), "$.codecs[0]", problems)
-    assert found is not None, problems.found
-    return found  # type: ignore[no-any-return]
+    bound = codec.bind(spec(codec, shape), "$.codecs[0]", problems)
+    assert bound is not None, problems.found
+    return bound  # type: ignore[no-any-return]
 
 
 def stored(*items: bytes, count: int | None = None) -> bytes:
@@ -43,9 +43,9 @@ def stored(*items: bytes, count: int | None = None) -> bytes:
 def elements(codec: Codec, *items: bytes) -> np.ndarray[Any, Any]:
     if isinstance(codec, VlenUtf8):
         return np.array([item.decode() for item in items], TEXT)
-    found = np.empty(len(items), object)
-    found[:] = items
-    return found
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
 
 
 @BOTH
@@ -55,9 +55,9 @@ def test_R125_R126_golden_bytes(codec: Any) -> None:
     array = elements(codec, *items)
     assert bytes(one.encode(array)) == stored(*items)
     for data in (stored(*items), bytearray(stored(*items)), memoryview(stored(*items))):
-        found = one.decode(data)
-        assert found.dtype == array.dtype
-        assert found.tolist() == array.tolist()
+        decoded = one.decode(data)
+        assert decoded.dtype == array.dtype
+        assert decoded.tolist() == array.tolist()
 
 
 @BOTH
@@ -78,9 +78,9 @@ def test_scalars_and_empty_chunks(codec: Any, shape: tuple[int, ...]) -> None:
     one = bound(codec, shape)
     array = np.empty(shape, one.decode(one.encode(np.full(shape, spec(codec, ()).fill))).dtype)
     array[...] = elements(codec, b"only")[0]
-    found = one.decode(one.encode(array))
-    assert found.shape == shape
-    assert found.tolist() == array.tolist()
+    decoded = one.decode(one.encode(array))
+    assert decoded.shape == shape
+    assert decoded.tolist() == array.tolist()
 
 
 def test_R125_bytes_equal_those_of_numcodecs() -> None:
@@ -173,11 +173,11 @@ def test_R125_invalid_utf8(item: bytes) -> None:
 def test_any_bytes_decode_or_raise_codec_error(codec: Any, data: bytes) -> None:
     one = bound(codec, (3,))
     try:
-        found = one.decode(data)
+        decoded = one.decode(data)
     except CodecError:
         return
-    assert found.shape == (3,)
-    assert bytes(one.encode(found)) == data
+    assert decoded.shape == (3,)
+    assert bytes(one.encode(decoded)) == data
 
 
 @given(st.lists(st.text(), min_size=4, max_size=4))

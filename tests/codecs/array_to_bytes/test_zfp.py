@@ -45,10 +45,10 @@ def test_R139_reversible(shape: tuple[int, ...], dtype: str) -> None:
     codec = bind(parse_valid("zfp", mode="reversible"), array)
     encoded = codec.encode(array)
     assert len(encoded) <= codec.encoded.limit
-    found = codec.decode(encoded)
-    assert found.dtype == array.dtype
-    assert found.shape == shape
-    assert found.tobytes() == array.tobytes()
+    decoded = codec.decode(encoded)
+    assert decoded.dtype == array.dtype
+    assert decoded.shape == shape
+    assert decoded.tobytes() == array.tobytes()
 
 
 @pytest.mark.parametrize("dtype", [*NATIVE, *NARROW])
@@ -123,8 +123,8 @@ def test_A26_lossy_results_stay_in_the_range_of_narrow_integers() -> None:
         info = np.iinfo(dtype)
         array = np.tile(np.array([info.min, info.max, info.max, info.min], dtype), 16)
         codec = bind(Zfp("fixed_precision", precision=3), array)
-        found = codec.decode(codec.encode(array)).astype(int)
-        assert (np.abs(found - array.astype(int)) < 2 ** (info.bits - 2)).all()
+        result = codec.decode(codec.encode(array)).astype(int)
+        assert (np.abs(result - array.astype(int)) < 2 ** (info.bits - 2)).all()
 
 
 @pytest.mark.parametrize(("dtype", "most"), [("u4", 2**31 - 1), ("u8", 2**63 - 1)])
@@ -177,8 +177,8 @@ def test_R139_expert_streams_can_be_decoded(shape: tuple[int, ...], dtype: str) 
     array = wave(shape, dtype)
     accuracy = bind(Zfp("fixed_accuracy", tolerance=0.05), array)
     stream = accuracy.encode(array)
-    found = bind(parse_valid("zfp", **EXPERT), array).decode(stream)
-    assert found.tobytes() == accuracy.decode(stream).tobytes()
+    decoded = bind(parse_valid("zfp", **EXPERT), array).decode(stream)
+    assert decoded.tobytes() == accuracy.decode(stream).tobytes()
     precision = bind(Zfp("fixed_precision", precision=11), array)
     stream = precision.encode(array)
     expert = parse_valid("zfp", mode="expert", minbits=1, maxbits=2**32 - 1, maxprec=11, minexp=-1074)
@@ -305,18 +305,18 @@ def test_R139_older_names_of_zarrs(name: str) -> None:
 @pytest.mark.parametrize("codec", [Zfp(), Zfp("fixed_rate", rate=9), Zfp("fixed_precision", precision=20)])
 def test_streams_that_are_much_too_short_or_too_long(codec: Zfp) -> None:
     array = wave((40, 40), "f8")
-    found = bind(codec, array)
-    for data in (b"", bytes(found.encoded.limit + 1)):
+    bound = bind(codec, array)
+    for data in (b"", bytes(bound.encoded.limit + 1)):
         with pytest.raises(CodecError, match="expected a stream of"):
-            found.decode(data)
+            bound.decode(data)
 
 
 def test_a_fixed_rate_determines_the_stream_length() -> None:
     array = wave((16, 16), "f4")
-    found = bind(Zfp("fixed_rate", rate=8), array)
-    stream = bytes(found.encode(array))
+    bound = bind(Zfp("fixed_rate", rate=8), array)
+    stream = bytes(bound.encode(array))
     with pytest.raises(CodecError, match="expected a stream of 256 to"):
-        found.decode(stream[:-1])
+        bound.decode(stream[:-1])
 
 
 @pytest.mark.parametrize("dtype", NATIVE)
@@ -346,16 +346,16 @@ def test_zfpy_never_reads_beyond_the_padding(
         Zfp("fixed_accuracy", tolerance=0.001),
         Zfp("fixed_precision", precision=40),
     ):
-        found = bind(codec, array)
-        size = -(-found._min_bits // 8) + length
+        bound = bind(codec, array)
+        size = -(-bound._min_bits // 8) + length
         noise = np.random.default_rng(seed).bytes(size)
-        cut = bytes(found.encode(wave(shape, dtype)))[:size].ljust(size, b"\0")
+        cut = bytes(bound.encode(wave(shape, dtype)))[:size].ljust(size, b"\0")
         for stream in (noise, cut, noise[: size // 2] + bytes([bias or 0]) * (size - size // 2)):
             both = [
-                zfpy._decompress(stream + bytes(found._zeros - 64) + rest, kind, shape, **codec.arguments)
+                zfpy._decompress(stream + bytes(bound._zeros - 64) + rest, kind, shape, **codec.arguments)
                 for rest in (bytes(20000), b"\xff" * 20000)
             ]
-            assert both[0].tobytes() == both[1].tobytes() == found.decode(stream).tobytes()
+            assert both[0].tobytes() == both[1].tobytes() == bound.decode(stream).tobytes()
 
 
 def test_thin_chunks_need_little_memory() -> None:

@@ -30,38 +30,38 @@ def codec(*codecs: Any, size: int | None = 200, **members: Any) -> Any:
 
 
 def test_R137_the_mask_records_the_applied_codecs() -> None:
-    found = bind(parse_valid("conditional", codecs=[SHUFFLE, GZIP, CRC32C]), ByteSpec(8, 8))
+    bound = bind(parse_valid("conditional", codecs=[SHUFFLE, GZIP, CRC32C]), ByteSpec(8, 8))
     plain = bytes(range(8))
     shuffled = bytes([0, 4, 1, 5, 2, 6, 3, 7])
-    assert bytes(found.decode(b"\0" + plain)) == plain
-    assert bytes(found.decode(b"\1" + shuffled)) == plain
-    assert bytes(found.decode(b"\2" + gzip.compress(plain))) == plain
-    assert bytes(found.decode(b"\3" + gzip.compress(shuffled))) == plain
+    assert bytes(bound.decode(b"\0" + plain)) == plain
+    assert bytes(bound.decode(b"\1" + shuffled)) == plain
+    assert bytes(bound.decode(b"\2" + gzip.compress(plain))) == plain
+    assert bytes(bound.decode(b"\3" + gzip.compress(shuffled))) == plain
     checked = bytes(bind(Crc32c(), ByteSpec(None, 100)).encode(gzip.compress(shuffled)))
-    assert bytes(found.decode(b"\7" + checked)) == plain
+    assert bytes(bound.decode(b"\7" + checked)) == plain
 
 
 @pytest.mark.parametrize(("codecs", "length"), [(0, 0), (1, 1), (8, 1), (9, 2), (17, 3)])
 def test_R137_the_mask_has_a_bit_per_codec_in_whole_bytes(codecs: int, length: int) -> None:
-    found = bind(parse_valid("conditional", codecs=[CRC32C] * codecs), ByteSpec(4, 4))
-    assert bytes(found.decode(bytes(length) + b"abcd")) == b"abcd"
+    bound = bind(parse_valid("conditional", codecs=[CRC32C] * codecs), ByteSpec(4, 4))
+    assert bytes(bound.decode(bytes(length) + b"abcd")) == b"abcd"
     assert len(codec(*[Crc32c()] * codecs, size=4, decision="never_apply").encode(b"abcd")) == length + 4
 
 
 def test_R137_bit_0_is_in_the_first_byte() -> None:
-    found = codec(*[Crc32c()] * 9, size=4, decision="always_apply")
-    encoded = bytes(found.encode(b"abcd"))
+    result = codec(*[Crc32c()] * 9, size=4, decision="always_apply")
+    encoded = bytes(result.encode(b"abcd"))
     assert encoded[:2] == b"\xff\x01"
     assert len(encoded) == 2 + 4 + 9 * 4
-    assert bytes(found.decode(encoded)) == b"abcd"
+    assert bytes(result.decode(encoded)) == b"abcd"
     ninth = bytes(bind(Crc32c(), ByteSpec(4, 4)).encode(b"abcd"))
-    assert bytes(found.decode(b"\0\1" + ninth)) == b"abcd"
+    assert bytes(result.decode(b"\0\1" + ninth)) == b"abcd"
 
 
 def test_R137_a_longer_mask_allows_more_codecs_later() -> None:
-    found = parse_valid("conditional", codecs=[GZIP], header_bits=24)
-    assert found.configuration()["header_bits"] == 24
-    encoded = bytes(bind(found, ByteSpec(200, 200)).encode(NOISE))
+    codec = parse_valid("conditional", codecs=[GZIP], header_bits=24)
+    assert codec.configuration()["header_bits"] == 24
+    encoded = bytes(bind(codec, ByteSpec(200, 200)).encode(NOISE))
     assert encoded == bytes(3) + NOISE
     later = parse_valid("conditional", codecs=[GZIP, CRC32C], header_bits=24)
     assert bytes(bind(later, ByteSpec(200, 200)).decode(encoded)) == NOISE
@@ -78,27 +78,27 @@ def test_R137_bits_beyond_the_codecs_are_errors(mask: int) -> None:
 
 @pytest.mark.smoke
 def test_R137_incompressible_data_are_stored_unchanged() -> None:
-    found = codec(Gzip())
-    assert bytes(found.encode(NOISE)) == b"\0" + NOISE
-    assert bytes(found.encode(DULL))[0] == 1
+    result = codec(Gzip())
+    assert bytes(result.encode(NOISE)) == b"\0" + NOISE
+    assert bytes(result.encode(DULL))[0] == 1
     for data in (DULL, NOISE):
-        assert bytes(found.decode(found.encode(data))) == data
+        assert bytes(result.decode(result.encode(data))) == data
 
 
 def test_R137_all_codecs_or_none() -> None:
     numbers = np.arange(50, dtype="<u4").tobytes()
-    found = codec(Shuffle(4), Zstd(1))
-    assert bytes(found.encode(numbers))[0] == 3
-    assert bytes(found.encode(NOISE)) == b"\0" + NOISE
-    assert bytes(found.decode(found.encode(numbers))) == numbers
+    result = codec(Shuffle(4), Zstd(1))
+    assert bytes(result.encode(numbers))[0] == 3
+    assert bytes(result.encode(NOISE)) == b"\0" + NOISE
+    assert bytes(result.decode(result.encode(numbers))) == numbers
 
 
 @pytest.mark.parametrize(("decision", "mask"), [("always_apply", 1), ("never_apply", 0)])
 def test_R137_invalid_decisions(decision: Any, mask: int) -> None:
-    found = codec(Gzip(), decision=decision)
+    result = codec(Gzip(), decision=decision)
     for data in (DULL, NOISE):
-        assert bytes(found.encode(data))[0] == mask
-        assert bytes(found.decode(found.encode(data))) == data
+        assert bytes(result.encode(data))[0] == mask
+        assert bytes(result.decode(result.encode(data))) == data
 
 
 def test_R137_the_decision_is_not_part_of_documents() -> None:
@@ -111,10 +111,10 @@ def test_R137_the_decision_is_not_part_of_documents() -> None:
 def test_any_bytes_roundtrip(data: bytes, codecs: tuple[Any, ...]) -> None:
     for size in (len(data), None):
         for decision in ("compress_if_smaller", "always_apply", "never_apply"):
-            found = bind(Conditional(codecs, decision=decision), ByteSpec(size, len(data)))
-            encoded = found.encode(data)
-            assert bytes(found.decode(encoded)) == data
-            assert len(encoded) <= found.encoded.limit
+            bound = bind(Conditional(codecs, decision=decision), ByteSpec(size, len(data)))
+            encoded = bound.encode(data)
+            assert bytes(bound.decode(encoded)) == data
+            assert len(encoded) <= bound.encoded.limit
 
 
 # -- configurations
@@ -145,8 +145,8 @@ def test_R137_invalid_configurations(configuration: dict[str, Any], places: list
 
 
 def test_A42_the_codec_of_the_registrys_example_is_not_registered() -> None:
-    found = parse_problems("conditional", {"codecs": [{"name": "shuffle", "configuration": {"element_size": 4}}]})
-    assert found == [(".configuration.codecs[0].name", "unknown codec `shuffle`")]
+    problems = parse_problems("conditional", {"codecs": [{"name": "shuffle", "configuration": {"element_size": 4}}]})
+    assert problems == [(".configuration.codecs[0].name", "unknown codec `shuffle`")]
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_codecs_may_be_given_by_name() -> None:
 
 
 def test_problems_of_a_nested_codec_have_its_path() -> None:
-    found = bind_problems(Conditional((Shuffle(4), Shuffle(3))), ByteSpec(200, 200))
-    assert paths_of(found) == [".configuration.codecs[1].configuration.elementsize"]
+    problems = bind_problems(Conditional((Shuffle(4), Shuffle(3))), ByteSpec(200, 200))
+    assert paths_of(problems) == [".configuration.codecs[1].configuration.elementsize"]
 
 
 def test_it_may_be_nested() -> None:
@@ -217,9 +217,9 @@ def test_chunks_of_an_array(size: int) -> None:
     omnizarr.create_array(store, data=data, fill_value=9, chunks=(size,), compressors=[Conditional((Gzip(9),))])
     assert len(store.get("c/1") or b"") == size + 1
     assert len(store.get("c/0") or b"") < 100 or size < 100
-    found = omnizarr.open_array(store)
-    assert found[...].tobytes() == data.tobytes()
-    assert found[5 : size + 3].tobytes() == data[5 : size + 3].tobytes()
+    array = omnizarr.open_array(store)
+    assert array[...].tobytes() == data.tobytes()
+    assert array[5 : size + 3].tobytes() == data[5 : size + 3].tobytes()
 
 
 def test_shards_of_such_chunks() -> None:

@@ -319,5 +319,5 @@ print(resident() - before)
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not report memory use")
 def test_encoded_frames_keep_no_surplus_memory() -> None:
     """An encoded frame does not keep the buffer for the worst case alive; thirty of 20 MB each would show here."""
-    found = subprocess.run([sys.executable, "-c", GROWTH], check=True, capture_output=True, text=True)
-    assert int(found.stdout) < 300 * 2**20
+    completed = subprocess.run([sys.executable, "-c", GROWTH], check=True, capture_output=True, text=True)
+    assert int(completed.stdout) < 300 * 2**20

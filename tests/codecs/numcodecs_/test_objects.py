@@ -63,9 +63,9 @@ def same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
 def test_roundtrip(config: dict[str, Any], array: npt.NDArray[Any]) -> None:
     codec = bind_array(config, array)
     decoded = codec.decode(memoryview(codec.encode(array)))
-    for found, expected in zip(decoded.ravel(), array.ravel(), strict=True):
-        assert found == expected
-        assert type(found) is type(expected)
+    for result, expected in zip(decoded.ravel(), array.ravel(), strict=True):
+        assert result == expected
+        assert type(result) is type(expected)
     assert decoded.shape == array.shape
 
 
@@ -86,8 +86,8 @@ def test_numcodecs_reads_our_bytes(config: dict[str, Any]) -> None:
     array = object_array(["a", None, {"b": 1}, True, 1.5, "ü"], (2, 3))
     assert same(numcodecs.get_codec(config).decode(bind_array(config, array).encode(array)), array)
     alone = object_array(["a"], ())
-    found = numcodecs.get_codec(config).decode(bind_array(config, alone).encode(alone))
-    assert found.reshape(()).item() == "a"
+    decoded = numcodecs.get_codec(config).decode(bind_array(config, alone).encode(alone))
+    assert decoded.reshape(()).item() == "a"
     assert bind_array(config, alone).decode(bind_array(config, alone).encode(alone)).item() == "a"
 
 
@@ -277,12 +277,12 @@ def test_vlen_array_equals_numcodecs(parts: list[list[int]], dtype: str) -> None
     if "M" not in dtype:  # numcodecs does not support it
         assert encoded == bytes(numcodecs.get_codec(config).encode(array))
     decoded = codec.decode(encoded)
-    for found, expected in zip(decoded, array, strict=True):
-        assert found.tolist() == expected.tolist()
-        assert found.dtype == expected.dtype.newbyteorder("=")
-        assert found.dtype.isnative
-        assert found.flags.owndata
-        assert found.flags.writeable
+    for result, expected in zip(decoded, array, strict=True):
+        assert result.tolist() == expected.tolist()
+        assert result.dtype == expected.dtype.newbyteorder("=")
+        assert result.dtype.isnative
+        assert result.flags.owndata
+        assert result.flags.writeable
 
 
 def test_vlen_array_accepts_lists_None_and_0() -> None:

@@ -294,8 +294,8 @@ def test_v3_documents() -> None:
         {"name": "numcodecs.zlib", "configuration": {"level": 11}},
         {"name": "numcodecs.json2"},
     ]
-    found = parse_codecs(listed, "$.codecs", problems)
-    assert found == (family.Delta("<i4"), Bytes("little"), family.Shuffle(), family.Crc32())
+    result = parse_codecs(listed, "$.codecs", problems)
+    assert result == (family.Delta("<i4"), Bytes("little"), family.Shuffle(), family.Crc32())
     assert [problem.path for problem in problems.found] == ["$.codecs[4].configuration.level", "$.codecs[5].name"]
     assert not problems.warnings
 

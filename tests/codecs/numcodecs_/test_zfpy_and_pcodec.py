@@ -57,11 +57,11 @@ def test_results_equal_those_of_numcodecs(config: dict[str, Any], shape: tuple[i
     written = bytes(theirs.encode(array))
     assert bytes(ours.encode(np.asfortranarray(array))) == written
     assert len(written) <= ours.encoded.limit
-    found = ours.decode(memoryview(written))
-    assert found.tobytes() == theirs.decode(written).tobytes()
-    assert (found.shape, found.dtype) == (array.shape, array.dtype)
+    decoded = ours.decode(memoryview(written))
+    assert decoded.tobytes() == theirs.decode(written).tobytes()
+    assert (decoded.shape, decoded.dtype) == (array.shape, array.dtype)
     if config in EXACT:
-        assert found.tobytes() == array.tobytes()
+        assert decoded.tobytes() == array.tobytes()
     assert ours.encoded.size is None
 
 
@@ -160,10 +160,10 @@ def test_a_wrong_zfp_header_allocates_little_memory() -> None:
 
 def test_configurations_equal_those_of_numcodecs() -> None:
     for config in (*EXACT, *LOSSY):
-        found = {"id": config["id"], **from_config(config).to_config()}
-        assert found == numcodecs.get_codec(config).get_config()
-        assert list(found) == list(numcodecs.get_codec(config).get_config())
-        assert from_config(found) == from_config(config)
+        result = {"id": config["id"], **from_config(config).to_config()}
+        assert result == numcodecs.get_codec(config).get_config()
+        assert list(result) == list(numcodecs.get_codec(config).get_config())
+        assert from_config(result) == from_config(config)
 
 
 @pytest.mark.parametrize(("id", "module"), [("zfpy", zfpy_), ("pcodec", pcodec_)])

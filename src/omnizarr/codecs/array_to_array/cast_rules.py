@@ -118,10 +118,10 @@ class Cast:
                 rest = np.fmod(whole, 2.0**64)  # exact
                 magnitudes = np.abs(rest).astype(np.uint64)
                 return self._wrap(np.where(rest < 0, ~magnitudes + np.uint64(1), magnitudes), after)
-            kept = np.where(outside, 0, whole).astype(np.int64 if after.signed else np.uint64)
-            kept[outside & (whole > 0)] = after.high
-            kept[outside & (whole < 0)] = after.low
-            return kept.astype(self._target)
+            clamped = np.where(outside, 0, whole).astype(np.int64 if after.signed else np.uint64)
+            clamped[outside & (whole > 0)] = after.high
+            clamped[outside & (whole < 0)] = after.low
+            return clamped.astype(self._target)
         if is_ml_dtype(self._target):
             whole = whole.astype(np.int8)
         return whole.astype(self._target)

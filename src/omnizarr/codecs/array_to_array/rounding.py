@@ -18,7 +18,7 @@ __all__ = ["ROUNDINGS", "bit_length", "by_blocks", "drop_bits", "round_doubles",
 
 Doubles = npt.NDArray[np.float64]
 
-_BLOCK = 2**15  # elements; a few arrays of so many doubles fit into a processor's cache
+_BLOCK = 2**15  # elements; a few arrays of this many doubles fit into the CPU cache
 
 
 def _round_half_away(values: Doubles) -> Doubles:

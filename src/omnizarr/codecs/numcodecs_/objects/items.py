@@ -14,7 +14,7 @@ from omnizarr.codecs.contract import ByteSpec, ChunkSpec
 from omnizarr.config import config
 from omnizarr.errors import CodecError
 
-__all__ = ["build_array", "check_kind", "nested_items", "object_byte_spec", "type_name"]
+__all__ = ["build_array", "check_kind", "nested_items", "object_byte_spec", "plain_value", "type_name"]
 
 _MAX_DIMENSIONS = 64  # NumPy's limit
 
@@ -41,6 +41,13 @@ def nested_items(array: npt.NDArray[Any]) -> list[Any]:
     """The items in nested lists, one level for each dimension."""
     items: list[Any] = np.atleast_1d(array).tolist()
     return items
+
+
+def plain_value(value: object) -> Any:
+    """The Python object for a NumPy scalar; TypeError for other objects. The `default` of both encoders."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a value of type {type(value).__name__}")
 
 
 def build_array(codec: str, items: Any, spec: ChunkSpec, *, shape_follows: bool) -> npt.NDArray[Any]:

@@ -8,14 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.config_fields import boolean, check, members, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.numcodecs_.base import Numcodec
-from omnizarr.codecs.numcodecs_.objects.items import build_array, check_kind, nested_items, object_byte_spec, type_name
+from omnizarr.codecs.numcodecs_.objects.items import (
+    build_array,
+    check_kind,
+    nested_items,
+    object_byte_spec,
+    plain_value,
+    type_name,
+)
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundJson", "Json2", "LegacyJson"]
@@ -107,7 +113,7 @@ class BoundJson(BoundSerializer):
             indent=codec.indent,
             separators=(separators[0], separators[1]),
             sort_keys=codec.sort_keys,
-            default=_plain,
+            default=plain_value,
         )
         self._decoder = json.JSONDecoder(strict=codec.strict)
         self.encoded = object_byte_spec()
@@ -130,9 +136,3 @@ class BoundJson(BoundSerializer):
         except ValueError as error:
             raise CodecError(self._codec.id, f"not valid JSON: {error}") from None
         return build_array(self._codec.id, items, self._spec, shape_follows=not self._legacy)
-
-
-def _plain(value: object) -> Json:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"a value of type {type(value).__name__}")

@@ -14,7 +14,14 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_fields import boolean, check, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer, codec_library
 from omnizarr.codecs.numcodecs_.base import Numcodec
-from omnizarr.codecs.numcodecs_.objects.items import build_array, check_kind, nested_items, object_byte_spec, type_name
+from omnizarr.codecs.numcodecs_.objects.items import (
+    build_array,
+    check_kind,
+    nested_items,
+    object_byte_spec,
+    plain_value,
+    type_name,
+)
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundMsgpack", "LegacyMsgpack", "Msgpack2"]
@@ -96,7 +103,9 @@ class BoundMsgpack(BoundSerializer):
         if not self._legacy:
             items.append(list(array.shape or (1,)))  # numcodecs cannot read a shape without dimensions
         try:
-            encoded: bytes = library.packb(items, use_bin_type=self._bin, use_single_float=self._single, default=_plain)
+            encoded: bytes = library.packb(
+                items, use_bin_type=self._bin, use_single_float=self._single, default=plain_value
+            )
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise CodecError(self._id, f"an object cannot be written as MessagePack: {error}") from None
         return encoded
@@ -134,9 +143,3 @@ def _has_plausible_lists(data: Buffer) -> bool:
             sizes = sizes << 8 | array[starts + byte]
         declared += int(sizes[sizes <= array.size].sum())  # the library rejects longer lists
     return declared <= array.size + _HARMLESS
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"a value of type {type(value).__name__}")
