@@ -198,8 +198,11 @@ def write():
     while time.monotonic() < stop:
         memory[3] = database[3] = 1
 
-for work in (interrupt, write):
-    threading.Thread(target=work).start()
+for work in (write, interrupt):
+    try:
+        threading.Thread(target=work).start()
+    except KeyboardInterrupt:  # the first signal may arrive while `start` waits for the thread
+        pass
 forks = 0
 while time.monotonic() < stop:
     try:
