@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from omnizarr.chunk_keys.contract import chunk_key_encodings
-from omnizarr.chunk_keys.separated import Separated, decimal_key
+from omnizarr.chunk_keys.separated import SeparatedKeys, decimal_key
 
 __all__ = ["DefaultKeys"]
 
 
 @dataclass(frozen=True, slots=True)
-class DefaultKeys(Separated):
+class DefaultKeys(SeparatedKeys):
     """The prefix `c` separates chunks from metadata and other nodes."""
 
     name: ClassVar[str] = "default"

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.chunk_keys.separated import Separated, decimal_key
+from omnizarr.chunk_keys.separated import SeparatedKeys, decimal_key
 
 __all__ = ["DraftKeys"]
 
 
 @dataclass(frozen=True, slots=True)
-class DraftKeys(Separated):
+class DraftKeys(SeparatedKeys):
     """No separator between the `c` and the first coordinate."""
 
     name: ClassVar[str] = "draft"

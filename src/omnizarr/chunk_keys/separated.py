@@ -13,13 +13,13 @@ from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys.contract import ChunkKeys
 from omnizarr.errors import ArgumentError
 
-__all__ = ["Separated", "decimal_key"]
+__all__ = ["SeparatedKeys", "decimal_key"]
 
-T = TypeVar("T", bound="Separated")
+T = TypeVar("T", bound="SeparatedKeys")
 
 
 @dataclass(frozen=True, slots=True)
-class Separated(ChunkKeys):
+class SeparatedKeys(ChunkKeys):
     """Coordinates joined by `/`, which creates directories in a file system, or by `.`, which does not."""
 
     default_separator: ClassVar[str]

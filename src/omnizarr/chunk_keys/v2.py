@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from omnizarr.chunk_keys.contract import chunk_key_encodings
-from omnizarr.chunk_keys.separated import Separated, decimal_key
+from omnizarr.chunk_keys.separated import SeparatedKeys, decimal_key
 
 __all__ = ["V2Keys"]
 
 
 @dataclass(frozen=True, slots=True)
-class V2Keys(Separated):
+class V2Keys(SeparatedKeys):
     """Coordinates without a prefix. Not recommended for new arrays (R75)."""
 
     name: ClassVar[str] = "v2"

@@ -89,7 +89,7 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt
         return
     if selection.empty:
         return
-    if not out.flags.c_contiguous and selection.folded != selection.shape:
+    if not out.flags.c_contiguous and selection.folded_shape != selection.shape:
         contiguous = np.empty(selection.shape, out.dtype)  # folding the axes of `out` itself would copy it
         read(layout, selection, contiguous)
         out[...] = contiguous

@@ -44,7 +44,7 @@ class Selection(NamedTuple):
     """The dimensions whose picks are combined point by point. All other picks are independent."""
     shape: tuple[int, ...]
     """The result's shape."""
-    folded: tuple[int, ...]
+    folded_shape: tuple[int, ...]
     """The result's shape without new axes, with a length of 1 for each axis that an integer dropped, and with one axis
     for all points."""
     flips: tuple[slice, ...] | None = None
@@ -59,7 +59,7 @@ class Selection(NamedTuple):
 
     def block(self, result: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The block that belongs to `result`: a view, if `result` is contiguous."""
-        view = result if self.folded == result.shape else result.reshape(self.folded)
+        view = result if self.folded_shape == result.shape else result.reshape(self.folded_shape)
         if self.flips is not None:
             view = view[self.flips]
         return np.moveaxis(view, self.points_axis, 0) if self.points_axis else view

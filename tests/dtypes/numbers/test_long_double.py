@@ -11,7 +11,7 @@ from tests.peers import Peer
 import omnizarr
 from omnizarr._json import Problems
 from omnizarr.dtypes import data_type_of
-from omnizarr.dtypes.numbers.long_double import Extended, ExtendedComplex
+from omnizarr.dtypes.numbers.long_double import ComplexLongDouble, LongDouble
 from omnizarr.errors import ArgumentError
 
 pytestmark = pytest.mark.skipif(np.dtype(np.longdouble).itemsize != 16, reason="they have other sizes here")
@@ -52,8 +52,8 @@ def test_other_generations_refuse_them(dtype: str, zarr_format: Any) -> None:
 @pytest.mark.parametrize("spelling", [0.1, -2.0, "NaN", "Infinity", "-Infinity"])
 def test_fill_values_are_doubles(spelling: Any) -> None:
     plain, pair = data_type_of("longdouble"), data_type_of("clongdouble")
-    assert isinstance(plain, Extended)
-    assert isinstance(pair, ExtendedComplex)
+    assert isinstance(plain, LongDouble)
+    assert isinstance(pair, ComplexLongDouble)
     for kind, value in ((plain, spelling), (pair, [spelling, 0.0])):
         problems = Problems()
         fill = kind.parse_fill(value, "$", problems)

@@ -15,11 +15,11 @@ from omnizarr.dtypes.numbers.complex_ import Complex
 from omnizarr.dtypes.numbers.floating import Floating
 from omnizarr.errors import ArgumentError
 
-__all__ = ["Extended", "ExtendedComplex", "of_numpy"]
+__all__ = ["ComplexLongDouble", "LongDouble", "of_numpy"]
 
 
 @dataclass(frozen=True, slots=True)
-class Extended(Floating):
+class LongDouble(Floating):
     """A long double. Its fill value is a double, because a document has no wider numbers."""
 
     core: ClassVar[bool] = False
@@ -58,7 +58,7 @@ class Extended(Floating):
 
 
 @dataclass(frozen=True, slots=True)
-class ExtendedComplex(Complex):
+class ComplexLongDouble(Complex):
     """Two long doubles, the real part first."""
 
     core: ClassVar[bool] = False
@@ -66,7 +66,7 @@ class ExtendedComplex(Complex):
 
     @property
     def part(self) -> Floating:
-        return Extended("longdouble", np.dtype(np.longdouble))
+        return LongDouble("longdouble", np.dtype(np.longdouble))
 
     def cast_fill(self, value: Any) -> Scalar:
         exact = exact_scalar(value, self.dtype)
@@ -77,5 +77,5 @@ class ExtendedComplex(Complex):
 
 def of_numpy(dtype: np.dtype[Any]) -> DataType | None:
     if dtype == np.longdouble and dtype.itemsize == 16:
-        return Extended("longdouble", dtype)
-    return ExtendedComplex("clongdouble", dtype) if dtype == np.clongdouble and dtype.itemsize == 32 else None
+        return LongDouble("longdouble", dtype)
+    return ComplexLongDouble("clongdouble", dtype) if dtype == np.clongdouble and dtype.itemsize == 32 else None
