@@ -145,8 +145,8 @@ class BoundBytesCodec(ABC):
     from_start: bool = False
     """Whether `decode_part` must decode everything before the requested part as well."""
     native: str | None = None
-    """Name of this codec in the kernel, if the kernel implements it. The kernel returns any value that it cannot
-    decode to `decode`."""
+    """Name of this codec in the kernel, or None if the kernel does not implement it. Values that the kernel cannot
+    decode are passed to `decode`."""
     native_options: tuple[Any, ...] = ()
     """Parameters that the kernel needs for encoding."""
 

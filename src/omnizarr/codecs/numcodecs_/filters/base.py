@@ -1,4 +1,4 @@
-"""`Filter` and `TypedFilter`, the bases of the numcodecs filters: elementwise codecs between two element types.
+"""`Filter` and `TypedFilter`, the bases of the numcodecs filters, which turn flat arrays of one type into another.
 
 The types in a configuration have a byte order, because numcodecs works on stored bytes. In omnizarr, the input and
 output of a filter have native byte order. `decoded_dtype` and `encoded_dtype` tell `formats` the byte order of the
