@@ -1,23 +1,44 @@
-"""Every test of the engine is run twice: with the compiled loop over chunks, and with Python's."""
+"""Runs every test of the engine twice: with the kernel, and with the Python paths only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import omnizarr
 from omnizarr import native
+from omnizarr.engine.read import native as native_reading
+from omnizarr.engine.write import native as native_writing
 
 
 @pytest.fixture(params=["native", "python"], autouse=True)
 def loop(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Which loop reads and writes chunks in files; `python_loop` marks tests that look into the one of Python."""
+    """`native` or `python`: what reads and writes local files. `python_loop` marks tests of internals of the latter."""
     if request.param == "native" and request.node.get_closest_marker("python_loop"):
-        pytest.skip("it looks into the loop of Python")
+        pytest.skip("tests internals of the Python paths")
     if request.param == "native" and native.kernel() is None:
-        pytest.skip("there is no compiled loop here")
+        pytest.skip("there is no kernel")
     before = omnizarr.config.native
     omnizarr.config.set(native=int(request.param == "native"))
     yield request.param
     omnizarr.config.set(native=before)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
+    """The names of the kernel functions that are called to read or write."""
+    if loop == "python":
+        pytest.skip("the kernel is turned off")
+    names: list[str] = []
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            if name != "locate":
+                names.append(name)
+            return getattr(native.kernel(), name)
+
+    monkeypatch.setattr(native_reading, "kernel", Watched)
+    monkeypatch.setattr(native_writing, "kernel", Watched)
+    return names

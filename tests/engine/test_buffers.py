@@ -1,4 +1,4 @@
-"""How many chunks are worked on together, by how many threads, in which memory."""
+"""The cost model (rows and threads), and the reuse of row buffers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def chain_of(**options: Any) -> Chain:
     return chain
 
 
-def test_large_chunks_are_staged_by_as_many_threads_as_memory_allows() -> None:
-    """Reading takes at most 64 MiB and 0.15 times the result beside it, for chunks of up to 32 MiB."""
+def test_memory_limits_the_threads_for_large_chunks() -> None:
+    """Reading takes at most 64 MiB and 0.15 times the result in addition to it, for chunks of up to 32 MiB."""
     large = chain_of(shape=(8, 64 * MIB), chunks=(1, 32 * MIB))
     for result in (32 * MIB, 128 * MIB, 1024 * MIB):
         workers = max_workers(large, result)
@@ -40,7 +40,7 @@ def test_large_chunks_are_staged_by_as_many_threads_as_memory_allows() -> None:
     assert max_workers(None, 0) > 8
 
 
-def test_little_work_is_done_alone_and_in_one_row() -> None:
+def test_little_work_is_one_row_of_the_calling_thread() -> None:
     chain = chain_of(shape=MIB, chunks=2**14)
     assert plan_rows(chain, 8, 2, 1000) == (8, True)
     assert plan_rows(chain, 10**6, 2, 2**34) == (64, False)
@@ -50,37 +50,37 @@ def test_little_work_is_done_alone_and_in_one_row() -> None:
     assert plan_rows(chain_of(shape=(), chunks=()), 1, 2, 1) == (1, True)
 
 
-def test_a_stage_is_used_again_for_chunks_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_buffer_is_reused_for_the_same_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_idle", [])
     chain, other = chain_of(shape=100, chunks=10), chain_of(shape=100, chunks=20)
-    stage = borrow_buffer(chain)
-    room = stage.row(chain, 4)
-    return_buffer(stage)
-    assert borrow_buffer(other) is not stage
+    buffer = borrow_buffer(chain)
+    room = buffer.row(chain, 4)
+    return_buffer(buffer)
+    assert borrow_buffer(other) is not buffer
     again = borrow_buffer(chain)
-    assert again is stage
+    assert again is buffer
     assert again.row(chain, 3) is room
-    assert borrow_buffer(chain) is not stage  # it is in use
+    assert borrow_buffer(chain) is not buffer  # it is in use
 
 
-def test_large_stages_and_many_of_them_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_and_only_small_buffers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_idle", [])
     for _ in range(20):
-        stage = WorkerBuffer()
-        stage.row(chain_of(shape=100, chunks=10), 1)
-        return_buffer(stage)
+        buffer = WorkerBuffer()
+        buffer.row(chain_of(shape=100, chunks=10), 1)
+        return_buffer(buffer)
     assert len(buffers._idle) == 4
     large = chain_of(shape=64 * MIB, chunks=32 * MIB)
-    stage = WorkerBuffer()
-    stage.row(large, 1)
-    return_buffer(stage)
-    return_buffer(WorkerBuffer())  # nothing was staged
-    assert stage not in buffers._idle
+    buffer = WorkerBuffer()
+    buffer.row(large, 1)
+    return_buffer(buffer)
+    return_buffer(WorkerBuffer())  # it holds no memory
+    assert buffer not in buffers._idle
     assert len(buffers._idle) == 4
 
 
-class Snapshot(MemoryStore):
-    """Keeps another thread waiting, once there is one; the main thread does not do all the work before."""
+class BlockingStore(MemoryStore):
+    """Blocks the second thread in `get`; the main thread waits until that one has started."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,13 +97,13 @@ class Snapshot(MemoryStore):
         return super().get(key, range)
 
 
-@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are sent to a thread")
-def test_a_stage_in_which_somebody_still_works_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C, while the caller, done with its own part, waits for another thread."""
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals to a thread")
+def test_a_buffer_that_a_thread_still_uses_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while the calling thread, which is finished, waits for another thread."""
     monkeypatch.setattr(buffers, "_idle", [])
     monkeypatch.setattr(schedule, "_TINY_US", 0)
     monkeypatch.setattr(schedule, "_SHORT_US", 0)
-    store = Snapshot()
+    store = BlockingStore()
     z = omnizarr.create_array(store, data=np.arange(64 * 64).reshape(64, 64), chunks=(8, 8))
     main = threading.main_thread().ident
     assert main is not None
@@ -125,8 +125,8 @@ def test_a_stage_in_which_somebody_still_works_is_not_kept(monkeypatch: pytest.M
     np.testing.assert_array_equal(z[...], np.arange(64 * 64).reshape(64, 64))
 
 
-def test_what_one_read_left_behind_is_not_in_the_next() -> None:
-    """Chunks that are not stored hold the fill value, whatever lay in the stage before."""
+def test_old_content_of_a_buffer_does_not_appear() -> None:
+    """Chunks that are not stored hold the fill value, whatever the buffer held before."""
     z = omnizarr.create_array(None, shape=(64, 64), chunks=(8, 8), dtype="u2", fill_value=7)
     z[3:20, 3:20] = 1
     expected = np.full((64, 64), 7, "u2")
@@ -138,9 +138,7 @@ def test_what_one_read_left_behind_is_not_in_the_next() -> None:
 
 @pytest.mark.parametrize("helper", ["real", "none", "late"])
 @pytest.mark.parametrize("damaged", [None, 0, 5, 7])
-def test_a_row_that_is_shared_out_is_decoded_as_a_whole(
-    helper: str, damaged: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_decode_row_waits_for_all_shares(helper: str, damaged: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule, "_SHARE_US", 0.001)
     if helper == "none":
         monkeypatch.setattr(schedule, "submit", lambda work: None)
@@ -151,15 +149,15 @@ def test_a_row_that_is_shared_out_is_decoded_as_a_whole(
     values = [bytes(chain.encode(content)) for content in contents]
     if damaged is not None:
         values[damaged] = values[damaged][:-3]
-    staging = borrow_buffer(None).row(chain, 8)
-    staging.memory[:] = bytes(800)
+    row = borrow_buffer(None).row(chain, 8)
+    row.memory[:] = bytes(800)
     with omnizarr.config(threads=3):
         if damaged is None:
-            decode_row(chain, values, staging.chunks, staging.memories, staging.memory)
-            np.testing.assert_array_equal(np.array(staging.chunks), contents)
+            decode_row(chain, values, row.chunks, row.memories, row.memory)
+            np.testing.assert_array_equal(np.array(row.chunks), contents)
         else:
             with pytest.raises(CodecError):
-                decode_row(chain, values, staging.chunks, staging.memories, staging.memory)
-            before = bytes(staging.memory)
+                decode_row(chain, values, row.chunks, row.memories, row.memory)
+            before = bytes(row.memory)
             time.sleep(0.03)
-            assert bytes(staging.memory) == before  # nobody is still at work
+            assert bytes(row.memory) == before  # no thread writes any more

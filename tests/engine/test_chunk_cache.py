@@ -1,4 +1,4 @@
-"""Reading through a cache of decoded chunks: the same elements as without, whoever writes meanwhile."""
+"""Reads through a cache of decoded chunks give the same elements as without, also while others write."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that were just written are not kept, lest another be taken for them; here nobody wants to wait."""
+    """Files written within the last tick of the clock are not cached; the tests do not wait for that."""
     monkeypatch.setattr(snapshot, "_SETTLED", -(10**12))
 
 
@@ -41,7 +41,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", ["memory", "local"])
 @settings(max_examples=25)
 @given(data=st.data())
-def test_the_same_elements_as_without(layout: str, kind: str, data: st.DataObject, tmp_path_factory: Any) -> None:
+def test_same_elements_as_without_a_cache(layout: str, kind: str, data: st.DataObject, tmp_path_factory: Any) -> None:
     shape = (10, 11)
     a = np.arange(110, dtype="i4").reshape(shape)
     a[:4, :4] = 0  # chunks that are not stored
@@ -70,7 +70,7 @@ def test_a_chunk_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (len(cache), cache.nbytes) == (0, 0)
 
 
-def test_values_that_another_program_replaced_are_read_again(tmp_path: Path) -> None:
+def test_a_replaced_value_is_read_again(tmp_path: Path) -> None:
     omnizarr.create_array(tmp_path, data=np.arange(8, dtype="u1"), chunks=4, compressors=None)
     z = omnizarr.open_array(tmp_path, cache=2**20)
     assert z[...].tolist() == list(range(8))
@@ -83,8 +83,8 @@ def test_values_that_another_program_replaced_are_read_again(tmp_path: Path) -> 
     assert z[...].tolist() == [9, 9, 9, 9, 0, 0, 0, 0]
 
 
-def test_what_was_written_a_moment_ago_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two states of a file within one tick of the clock could not be told apart."""
+def test_a_value_written_just_now_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two states of a file within one tick of the clock cannot be distinguished."""
     monkeypatch.setattr(snapshot, "_SETTLED", 3600 * 10**9)
     omnizarr.create_array(tmp_path, data=np.arange(8))
     cache = ChunkCache(2**20)
@@ -97,7 +97,7 @@ def test_what_was_written_a_moment_ago_is_not_kept(tmp_path: Path, monkeypatch: 
     assert len(cache) == 1
 
 
-def test_many_arrays_share_one_and_it_stays_within_its_bound(tmp_path: Path) -> None:
+def test_arrays_share_a_cache_of_limited_size(tmp_path: Path) -> None:
     root = omnizarr.create_group(tmp_path)
     for name in "abc":
         root.create_array(name, data=np.full(1000, ord(name), "u1"), chunks=100, compressors=None)
@@ -110,7 +110,7 @@ def test_many_arrays_share_one_and_it_stays_within_its_bound(tmp_path: Path) -> 
     assert len(cache) > 5
 
 
-def test_threads_share_it(tmp_path: Path) -> None:
+def test_threads_share_a_cache(tmp_path: Path) -> None:
     a = np.random.default_rng(0).integers(0, 1000, 20_000)
     omnizarr.create_array(tmp_path, data=a, chunks=100)
     z = omnizarr.open_array(tmp_path, mode="r", cache=30_000)
@@ -131,7 +131,7 @@ def test_sizes(size: Any, expected: int) -> None:
 
 
 @pytest.mark.parametrize("size", [-1, True, 1.5, "much", "", "1 PiBs", None])
-def test_what_is_no_size_is_refused(size: Any) -> None:
+def test_invalid_sizes(size: Any) -> None:
     with pytest.raises(ArgumentError, match="256 MiB"):
         ChunkCache(size)
 
@@ -155,12 +155,12 @@ def test_damaged_chunks_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_child_begins_with_an_empty_one(tmp_path: Path) -> None:
+def test_a_forked_child_starts_with_an_empty_cache(tmp_path: Path) -> None:
     omnizarr.create_array(tmp_path, data=np.arange(8))
     cache = ChunkCache(2**20)
     z = omnizarr.open_array(tmp_path, mode="r", cache=cache)
     z[...]
-    with cache._lock:  # as a thread of the parent may
+    with cache._lock:  # a thread of the parent may hold it
         child = os.fork()
         if child == 0:
             os._exit(0 if len(cache) == 0 and z[...].tolist() == list(range(8)) else 1)
@@ -169,7 +169,7 @@ def test_a_child_begins_with_an_empty_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shards", [None, (8,)])
-def test_handles_that_make_something_else_of_the_same_bytes_do_not_share_chunks(shards: Any, tmp_path: Path) -> None:
+def test_handles_with_another_decoding_do_not_share_chunks(shards: Any, tmp_path: Path) -> None:
     """Another document was written over unchanged chunks."""
     omnizarr.create_array(tmp_path, data=np.arange(16, dtype="u2"), chunks=(4,), shards=shards, compressors=None)
     cache = ChunkCache("1 MiB")
@@ -181,8 +181,8 @@ def test_handles_that_make_something_else_of_the_same_bytes_do_not_share_chunks(
     np.testing.assert_array_equal(z[...], np.arange(16, dtype="<u2").view(">u2"))
 
 
-def test_of_a_shard_that_is_replaced_again_and_again_one_state_is_kept() -> None:
-    """In memory a state is the shard itself, which is longer than the cache may be."""
+def test_one_state_of_a_shard_is_cached() -> None:
+    """In a memory store the state is the shard itself, which is larger than the cache."""
     size = 2**20
     z = omnizarr.create_array({}, shape=(size,), dtype="u1", chunks=(1024,), shards=(size,), compressors=None)
     cache = ChunkCache(2**16)
@@ -203,7 +203,7 @@ def test_of_a_shard_that_is_replaced_again_and_again_one_state_is_kept() -> None
 
 
 @pytest.mark.parametrize(("dtype", "item"), [("string", "x" * 10**5), ("bytes", b"x" * 10**5)])
-def test_what_elements_point_to_is_counted(dtype: Any, item: Any) -> None:
+def test_the_size_includes_referenced_objects(dtype: Any, item: Any) -> None:
     z = omnizarr.create_array({}, shape=(40,), dtype=dtype, chunks=(2,), compressors="zstd")
     for start in range(0, 40, 2):
         z[start : start + 2] = np.array([item, item], z.dtype)

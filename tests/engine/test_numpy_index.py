@@ -1,4 +1,4 @@
-"""Taking and putting elements, where NumPy does it right and where it does not."""
+"""Indexing of text, with and without the workaround for NumPy before 2.5."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def words(shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("careful", [False, True])
 @pytest.mark.parametrize("index", INDICES, ids=str)
-def test_as_numpy_does_with_objects(index: Any, careful: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if careful:  # right with every NumPy
+def test_text_is_indexed_like_objects(index: Any, careful: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if careful:  # the workaround is right with every NumPy
         monkeypatch.setattr(numpy_index, "_CORRUPTS_TEXT", True)
     elif numpy_index._CORRUPTS_TEXT:
-        pytest.skip("this NumPy damages text")
+        pytest.skip("this NumPy corrupts text")
     model = words((3, 4, 3))
     for array in (model.astype(TEXT), model.transpose(2, 1, 0).astype(TEXT).transpose(2, 1, 0)):
         expected = model[index]

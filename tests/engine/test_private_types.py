@@ -1,4 +1,4 @@
-"""Types that only other generations can store go through the engine like all others."""
+"""The engine handles data types that only other generations can store."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_records(dtype: np.dtype[Any], around: str) -> None:
     assert z["b"].tolist() == model["b"].tolist()
 
 
-def test_fields_that_are_arrays_are_written_by_themselves() -> None:
+def test_array_fields_can_be_written_alone() -> None:
     z = array_of(Record(MIXED), StoredBytes(MIXED))
     data = records(MIXED, 5, 4)
     z[...] = data
@@ -85,8 +85,8 @@ def test_fields_that_are_arrays_are_written_by_themselves() -> None:
         z["b"] = [1, 2, 3]
 
 
-def test_an_undefined_fill_value_is_an_element_of_the_type() -> None:
-    """Zero would be none, where elements are bytes or text."""
+def test_an_undefined_fill_value_has_the_data_type() -> None:
+    """Zero is not an element of bytes or text."""
     from omnizarr.codecs import VlenBytes, VlenUtf8
 
     assert array_of(data_type_of("bytes"), VlenBytes())[...].tolist() == [[b""] * 4] * 5
@@ -97,7 +97,7 @@ def test_an_undefined_fill_value_is_an_element_of_the_type() -> None:
     assert z.fill_value is None
 
 
-def test_version_3_says_what_it_has_no_name_for() -> None:
+def test_v3_rejects_types_without_a_name() -> None:
     z = array_of(Record(MIXED), StoredBytes(MIXED))
     losses = dialect_for(3).losses("", z.metadata)
     assert any("data type" in text for text in losses)
@@ -106,7 +106,7 @@ def test_version_3_says_what_it_has_no_name_for() -> None:
     assert any("`numpy.bytes`" in text for text in dialect_for(3).losses("", inside.metadata))
 
 
-def test_values_that_are_no_records_are_refused() -> None:
+def test_values_that_are_not_records_are_rejected() -> None:
     z = array_of(Record(MIXED), StoredBytes(MIXED))
     with pytest.raises((TypeError, ValueError, ArgumentError)):
         z[...] = "text"

@@ -1,4 +1,4 @@
-"""The engine: whatever the store, the layout and the number of threads, the same elements come back."""
+"""The engine reads what it wrote, for every store, layout and number of threads."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
         return MemoryStore()
     if request.param == "local":
         return omnizarr.LocalStore(tmp_path / "x.zarr")
-    return SlowStore(MemoryStore(), latency=0)  # a remote store: it is asked for whole batches
+    return SlowStore(MemoryStore(), latency=0)  # a remote store that takes whole batches
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -106,7 +106,7 @@ def test_every_layout_in_every_store(store: Any, layout: str, threads: int) -> N
 
 @given(st.data())
 def test_random_windows_of_every_layout(data: Any) -> None:
-    """Reading and writing through shards, nested ones too, gives what plain chunks give."""
+    """Shards and nested shards give the same elements as chunks."""
     layout = LAYOUTS[data.draw(st.sampled_from(sorted(LAYOUTS)))]
     shape = data.draw(st.tuples(st.integers(1, 20), st.integers(1, 25)))
     z = omnizarr.create_array(None, shape=shape, dtype="u2", **layout)
@@ -122,15 +122,15 @@ def test_random_windows_of_every_layout(data: Any) -> None:
     np.testing.assert_array_equal(z[...], a)
 
 
-def test_a_single_element_in_a_shard() -> None:
-    """There is no last dimension along which inner chunks would make a row."""
+def test_shard_without_dimensions() -> None:
+    """Without a last dimension, inner chunks cannot form a row."""
     store = MemoryStore()
     z = omnizarr.create_array(store, shape=(), dtype="f4", chunks=(), shards=())
     z[()] = 3
     assert omnizarr.open_array(store, mode="r")[()] == 3
 
 
-def test_chunks_of_fill_value_are_not_stored_unless_asked_for() -> None:
+def test_empty_chunks_are_stored_only_on_request() -> None:
     for layout in ({}, {"shards": (4, 8)}):
         store = MemoryStore()
         z = omnizarr.create_array(store, shape=(4, 8), dtype="f4", chunks=(2, 4), fill_value=np.nan, **layout)
@@ -147,14 +147,14 @@ def test_chunks_of_fill_value_are_not_stored_unless_asked_for() -> None:
         assert z.nchunks_initialized == 4
 
 
-def test_R64_R65_chunks_at_the_border_are_stored_in_full_with_the_fill_value_outside() -> None:
+def test_R64_R65_edge_chunks_are_stored_in_full_with_the_fill_value_outside() -> None:
     store: dict[str, bytes] = {}
     z = omnizarr.create_array(store, shape=3, dtype="u1", chunks=4, fill_value=9, compressors=None)
     z[...] = [1, 2, 3]
     assert bytes(store["c/0"]) == bytes([1, 2, 3, 9])
 
 
-def test_only_chunks_at_the_edge_are_read_before_all_of_them_that_lies_in_the_array_is_written() -> None:
+def test_a_whole_write_reads_only_edge_chunks() -> None:
     store = RecordingStore(MemoryStore())
     z = omnizarr.create_array(store, shape=(5, 7), dtype="u1", chunks=(4, 4))
     store.reset()
@@ -204,7 +204,7 @@ def test_a_failing_store_stops_the_write_with_its_own_error() -> None:
     assert 1 <= omnizarr.open_array(inner).nchunks_initialized < 400
 
 
-def test_a_chunk_too_large_to_hold_is_refused_before_memory_is_taken() -> None:
+def test_a_chunk_over_the_size_limit_is_rejected_before_allocation() -> None:
     z = omnizarr.create_array(None, shape=(2**40,), dtype="f8", chunks=(2**40,), compressors=None)
     z.store.set("c/0", b"")
     with pytest.raises(ChunkError, match="more than the limit"):

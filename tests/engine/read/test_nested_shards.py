@@ -1,4 +1,4 @@
-"""Shards within shards: of each, only what is wanted is fetched."""
+"""Nested shards: only the selected inner chunks are fetched."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DEEP = Sharding((12, 16), (Sharding((6, 8), (Sharding((3, 4), (Bytes(), Zstd(1))
 @pytest.mark.parametrize("local", [True, False])
 @settings(max_examples=30)
 @given(data=st.data())
-def test_the_elements_of_numpy(local: bool, data: st.DataObject, tmp_path_factory: Any) -> None:
+def test_nested_shards_match_numpy(local: bool, data: st.DataObject, tmp_path_factory: Any) -> None:
     a = np.arange(1500, dtype="i4").reshape(SHAPE)
-    a[:13, :20] = 0  # shards, at every depth, that are not stored
+    a[:13, :20] = 0  # shards that are absent, at every depth
     place = tmp_path_factory.mktemp("nested") if local else None
     options: dict[str, Any] = {"compressors": None, "filters": None}
     z = omnizarr.create_array(place, data=a, chunks=(24, 32), serializer=DEEP, **options)

@@ -1,4 +1,4 @@
-"""Parts of chunks that are stored as they lie in memory, or in blocks: the same elements, with fewer bytes read."""
+"""Path E: parts of uncompressed chunks, and of chunks compressed in blocks, are read with fewer bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cases(draw: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]]
     local=st.booleans(),
     fill=st.booleans(),
 )
-def test_parts_are_those_of_numpy(
+def test_parts_match_numpy(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[Any, ...]],
     dtype: str,
     compressor: Blosc | None,
@@ -60,7 +60,7 @@ def test_parts_are_those_of_numpy(
 
 @pytest.mark.parametrize("damage", ["short", "long", "empty"])
 @pytest.mark.parametrize("key", [(3, 4), (slice(3, 5), slice(2, 17))])  # from one chunk, from two
-def test_a_chunk_of_the_wrong_size_is_noticed(
+def test_a_chunk_of_the_wrong_size_is_detected(
     damage: str, key: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(partial, "_MIN_SAVED_RAW", 0)
@@ -82,13 +82,13 @@ def test_only_the_bytes_of_a_part_are_read(tmp_path: Path, monkeypatch: pytest.M
         ranges.append((start, len(target)))
         return get_into(self, start, target)
 
-    monkeypatch.setattr(snapshot.FileSnapshot, "get_into", into)  # straight to where it belongs
+    monkeypatch.setattr(snapshot.FileSnapshot, "get_into", into)  # directly into the block
     a = np.arange(64 * 64, dtype="u8").reshape(64, 64)
     z = omnizarr.create_array(tmp_path, data=a, chunks=(64, 64), compressors=None)
     assert z[1, 2] == a[1, 2]
     np.testing.assert_array_equal(z[10:13, ::2], a[10:13, ::2])
     assert ranges == [(528, 8), (5120, 1528)]
-    assert z[:, 3].tolist() == a[:, 3].tolist()  # nearly all of it
+    assert z[:, 3].tolist() == a[:, 3].tolist()  # the bytes of nearly the whole chunk
     assert len(ranges) == 2
 
 
@@ -100,13 +100,13 @@ def test_only_the_blocks_of_a_part_are_read_and_decoded(tmp_path: Path, monkeypa
     z = omnizarr.create_array(tmp_path, data=a, chunks=a.shape, compressors=Blosc("zstd", 1, blocksize=2**16))
     assert z[300, 2] == a[300, 2]
     np.testing.assert_array_equal(z[100:120, ::2], a[100:120, ::2])
-    assert [length for _, length in ranges[::2]] == [1024, 1024]  # where the blocks are
+    assert [length for _, length in ranges[::2]] == [1024, 1024]  # the table of blocks
     assert all(length < 2**17 for _, length in ranges)
 
 
 @pytest.mark.parametrize("compressor", [Blosc("lz4", 5, blocksize=2**15), Zstd(1), Zstd(1, checksum=True)])
 @pytest.mark.parametrize("damage", ["short", "long", "empty", "table"])
-def test_damage_elsewhere_in_the_chunk_is_noticed(damage: str, compressor: Any, tmp_path: Path) -> None:
+def test_damage_elsewhere_in_the_chunk_is_detected(damage: str, compressor: Any, tmp_path: Path) -> None:
     a = np.arange(2**18, dtype="u4")
     z = omnizarr.create_array(tmp_path, data=a, chunks=a.shape, compressors=compressor)
     good = (tmp_path / "c/0").read_bytes()

@@ -1,4 +1,4 @@
-"""Reading and writing far away: the same values as nearby, whatever the selection; and never two states of a shard."""
+"""Path G: a remote store gives the same elements as a local one, and never two states of a shard."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _slices(length: int) -> st.SearchStrategy[Any]:
 @pytest.mark.parametrize("store", STORES)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_the_same_as_nearby(store: str, layout: str, data: st.DataObject) -> None:
+def test_same_elements_as_from_a_local_store(store: str, layout: str, data: st.DataObject) -> None:
     z = omnizarr.create_array(STORES[store](), data=DATA, **LAYOUTS[layout])
     expected = DATA.copy()
     for _ in range(3):
@@ -83,7 +83,7 @@ class _ReplacingReads(ForwardedReads):
 
 
 class _Replacing(RequestStore):
-    """Somebody replaces a shard behind every answer that is a part of it, a few times."""
+    """Replaces a shard after each answer, a few times."""
 
     versioned_reads = forwarded("versioned_reads", _ReplacingReads)
 
@@ -100,7 +100,7 @@ class _Replacing(RequestStore):
 @pytest.mark.parametrize("blind", [False, True])
 @pytest.mark.parametrize("times", [1, 2, 3, 7])
 def test_never_two_states_of_a_shard(times: int, blind: bool) -> None:
-    """Inner chunks of other lengths lie elsewhere: parts of one state, found by the index of another, are garbage."""
+    """Inner chunks of other lengths move: the index of one state leads to arbitrary bytes of another."""
     inner = ObjectStore(ObstoreMemory())
     random = np.random.default_rng(0)
     states = []
@@ -117,7 +117,7 @@ def test_never_two_states_of_a_shard(times: int, blind: bool) -> None:
         assert any(np.array_equal(found, state[picks]) for state, _ in states)
 
 
-def test_a_shard_that_is_erased_meanwhile_is_empty() -> None:
+def test_a_shard_erased_during_the_read_is_empty() -> None:
     store = ObjectStore(ObstoreMemory())
     z = omnizarr.create_array(store, data=np.arange(1, 65), chunks=4, shards=64)
     assert z[5] == 6
@@ -127,7 +127,7 @@ def test_a_shard_that_is_erased_meanwhile_is_empty() -> None:
     assert z[5] == 7
 
 
-def test_damage_is_named() -> None:
+def test_errors_name_the_damaged_chunk() -> None:
     store = ObjectStore(ObstoreMemory())
     z = omnizarr.create_array(store, name="a", data=np.arange(64), chunks=4, shards=64)
     data = bytearray(store.get("a/c/0") or b"")
@@ -143,7 +143,7 @@ def test_damage_is_named() -> None:
         raw[...]
 
 
-def test_a_part_of_a_raw_chunk_is_all_that_is_fetched() -> None:
+def test_only_the_part_of_a_raw_chunk_is_fetched() -> None:
     store = RecordingStore(ObjectStore(ObstoreMemory()))
     z = omnizarr.create_array(store, data=np.arange(100_000), chunks=50_000, compressors=None)
     store.reset()
@@ -152,7 +152,7 @@ def test_a_part_of_a_raw_chunk_is_all_that_is_fetched() -> None:
 
 
 class _Counting(ObjectStore, keeps_capabilities=True):
-    """Counts how many chunks are asked for at once; each takes its time."""
+    """Counts the requests for chunks in flight, each of which takes some time."""
 
     there = most = 0
     changing = threading.Lock()
@@ -170,9 +170,9 @@ class _Counting(ObjectStore, keeps_capabilities=True):
 
 
 @pytest.mark.parametrize(("compressors", "most"), [(None, 8), ("auto", 64)])
-def test_no_more_large_chunks_are_asked_for_at_once_than_fit_into_memory(compressors: Any, most: int) -> None:
-    """However small the documents were that came before: what is under way has 32 MiB at most. What is compressed may
-    be smaller than it could be, but is not counted as less than an eighth."""
+def test_memory_limits_the_requests_in_flight(compressors: Any, most: int) -> None:
+    """At most 32 MiB are in flight, however small the documents were that came before. A compressed chunk counts as at
+    least an eighth of its largest size."""
     store = _Counting(ObstoreMemory())
     z = omnizarr.create_array(store, shape=80 * 2**22, dtype="u1", chunks=2**22, compressors=compressors, fill_value=1)
     z[...] = 0
@@ -183,7 +183,7 @@ def test_no_more_large_chunks_are_asked_for_at_once_than_fit_into_memory(compres
     assert 0 < store.most <= most
 
 
-def test_a_write_that_fails_says_so_and_leaves_the_rest() -> None:
+def test_a_failing_write_raises_its_error() -> None:
     inner = ObjectStore(ObstoreMemory())
     store = FaultyStore(inner, [Fault("fail", keys="c/7", methods={"set"})])
     z = omnizarr.create_array(store, shape=100, dtype="i4", chunks=10)
@@ -205,8 +205,8 @@ def test_parts_of_many_chunks_are_merged() -> None:
         assert (z[...] == expected).all()
 
 
-def test_results_of_every_kind_are_made_ready_while_requests_are_under_way() -> None:
-    """More chunks than a few; the memory of the result is touched before the first of them arrives."""
+def test_blocks_of_every_kind_are_allocated_while_requests_are_in_flight() -> None:
+    """With more than 64 chunks, the memory of the block is allocated before the first chunk arrives."""
     values: list[Any] = [np.arange(300), np.array([str(number) for number in range(300)], np.dtypes.StringDType())]
     for value in values:
         z = omnizarr.create_array(ObjectStore(ObstoreMemory()), data=value, chunks=3)

@@ -1,4 +1,4 @@
-"""Promise 6, the end of it: what is left of an array can be read, and what is damaged is replaced by what one says."""
+"""Promise 6, its last part: `on_corrupt` replaces damaged chunks, and the rest of the array can be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 def damaged(place: Any, layout: str) -> np.ndarray:
-    """Makes an array and damages its second chunk; which elements that concerns."""
+    """An array whose second chunk is damaged, and a mask of the elements that it holds."""
     z = omnizarr.create_array(place, data=DATA, fill_value=-1, overwrite=True, **LAYOUTS[layout])
     key = "0.1" if layout == "v2" else "c/0/1"
     z.store.set(key, b"no good")
@@ -32,7 +32,7 @@ def damaged(place: Any, layout: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_rest_is_read(layout: str) -> None:
+def test_undamaged_chunks_are_read(layout: str) -> None:
     store = omnizarr.MemoryStore()
     lost = damaged(store, layout)
     expected = np.where(lost, -1, DATA)
@@ -49,7 +49,7 @@ def test_the_rest_is_read(layout: str) -> None:
 
 
 @pytest.mark.parametrize("shards", [None, (20,)])
-def test_the_rest_is_read_where_a_mask_reaches_into_a_chunk_that_overhangs(shards: Any) -> None:
+def test_a_mask_that_reaches_into_an_edge_chunk(shards: Any) -> None:
     a = np.arange(1, 51)
     z = omnizarr.create_array(None, data=a, chunks=(4,), shards=shards, fill_value=-1)
     z.store.set("c/1", b"no good")
@@ -61,7 +61,7 @@ def test_the_rest_is_read_where_a_mask_reaches_into_a_chunk_that_overhangs(shard
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_function_says_what_stands_for_it(layout: str) -> None:
+def test_a_function_replaces_a_damaged_chunk(layout: str) -> None:
     store = omnizarr.MemoryStore()
     lost = damaged(store, layout)
     met: list[ChunkError] = []
@@ -79,7 +79,7 @@ def test_a_function_says_what_stands_for_it(layout: str) -> None:
         omnizarr.open(store, on_corrupt=lambda error: 1 / 0)[...]
 
 
-def test_of_a_shard_only_the_inner_chunks_are_lost_that_are_damaged() -> None:
+def test_only_damaged_inner_chunks_are_replaced() -> None:
     store = omnizarr.MemoryStore()
     z = omnizarr.create_array(store, data=np.arange(1, 17), chunks=4, shards=16, compressors=["crc32c"])
     data = bytearray(store.get("c/0") or b"")
@@ -91,7 +91,7 @@ def test_of_a_shard_only_the_inner_chunks_are_lost_that_are_damaged() -> None:
     assert found == [0, 0, 0, 0, *range(5, 17)]
 
 
-def test_it_holds_for_all_that_is_reached_through_a_group(tmp_path: Path) -> None:
+def test_arrays_of_a_group_inherit_on_corrupt(tmp_path: Path) -> None:
     damaged(tmp_path / "a", "chunks")
     omnizarr.create_group(tmp_path)
     for group in (omnizarr.open_group(tmp_path, on_corrupt="fill"), omnizarr.open(tmp_path, on_corrupt="fill")):
@@ -101,7 +101,7 @@ def test_it_holds_for_all_that_is_reached_through_a_group(tmp_path: Path) -> Non
         omnizarr.open_group(tmp_path)["a"][0, 4]
 
 
-def test_writing_never_guesses(tmp_path: Path) -> None:
+def test_writes_do_not_replace_damaged_chunks(tmp_path: Path) -> None:
     damaged(tmp_path, "shards")
     z = omnizarr.open_array(tmp_path, on_corrupt="fill")
     with pytest.raises(ChunkError, match="cannot write"):
@@ -111,16 +111,14 @@ def test_writing_never_guesses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["ignore", None, 0, True])
-def test_what_it_cannot_be(wrong: Any) -> None:
+def test_invalid_values_of_on_corrupt(wrong: Any) -> None:
     with pytest.raises(ArgumentError, match='"raise", "fill" or a function'):
         omnizarr.open(omnizarr.MemoryStore(), on_corrupt=wrong)
 
 
 @pytest.mark.parametrize("layout", ["chunks", "shards"])
 @pytest.mark.parametrize("shape", [(8, 8), (7, 9)])
-def test_a_torn_chunk_or_shard_that_is_wholly_overwritten_is_whole_again(
-    layout: str, shape: Any, tmp_path: Path
-) -> None:
+def test_a_whole_write_repairs_a_damaged_chunk(layout: str, shape: Any, tmp_path: Path) -> None:
     for store in (omnizarr.MemoryStore(), omnizarr.LocalStore(tmp_path)):
         z = omnizarr.create_array(store, data=np.ones(shape, "i4"), overwrite=True, **LAYOUTS[layout])
         for key in list(store.list_prefix("c/")):

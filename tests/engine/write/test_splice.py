@@ -1,4 +1,4 @@
-"""Parts of shards written without the rest: the same shard as if it had been written as a whole."""
+"""A spliced shard equals one that is written as a whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CODECS: dict[str, Any] = {
 @pytest.mark.parametrize("codec", CODECS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_as_if_written_as_a_whole(codec: str, data: st.DataObject, tmp_path_factory: Any) -> None:
+def test_spliced_shards_equal_rewritten_ones(codec: str, data: st.DataObject, tmp_path_factory: Any) -> None:
     options = dict(CODECS[codec])
     if "serializer" in options:
         options |= {"compressors": None, "filters": None}
@@ -48,7 +48,7 @@ def test_as_if_written_as_a_whole(codec: str, data: st.DataObject, tmp_path_fact
             patch.setattr(files, "_copy_file_range", None)
         for number in range(1, data.draw(st.integers(2, 6))):
             key = data.draw(arrays.basic_indices(SHAPE, allow_newaxis=False) | arrays.integer_array_indices(SHAPE))
-            value = data.draw(st.sampled_from([0, number]))  # chunks of nothing but the fill value go
+            value = data.draw(st.sampled_from([0, number]))  # chunks that hold only the fill value are erased
             a[key] = z[key] = whole[key] = value
             np.testing.assert_array_equal(z[...], a)
     stored = {key: z.store.get(key) for key in sorted(z.store.list_prefix("c/"))}
@@ -61,7 +61,7 @@ def large(folder: Path, **options: Any) -> omnizarr.Array:
     return omnizarr.create_array(folder, **{**usual, **options})
 
 
-def test_only_what_changes_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_changed_inner_chunks_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     z = large(tmp_path)
     a = z[...]
     read: list[int] = []
@@ -70,12 +70,12 @@ def test_only_what_changes_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "omnizarr.store.local.files._pread", lambda file, n, at: (read.append(n), pread(file, n, at))[1]
     )
     z[10, 10, 10:12] = a[10, 10, 10:12] = 5
-    assert sum(read) < 2**14  # the index, and one inner chunk, of a mebibyte
+    assert sum(read) < 2**14  # the index and one inner chunk of 1 MiB
     np.testing.assert_array_equal(z[...], a)
 
 
-def test_somebody_who_was_quicker_is_not_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between reading a part of a shard and replacing it, another program writes to it."""
+def test_a_concurrent_write_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program writes to the shard after the splice has read a part of it."""
     z = large(tmp_path / "z")
     a = z[...]
     splice = LocalSplicing.splice
@@ -97,7 +97,7 @@ def test_somebody_who_was_quicker_is_not_undone(tmp_path: Path, monkeypatch: pyt
     np.testing.assert_array_equal(z[...], a)
 
 
-def test_many_threads_lose_nothing(tmp_path: Path) -> None:
+def test_threads_lose_no_update(tmp_path: Path) -> None:
     z = large(tmp_path)
 
     def write(number: int) -> None:
@@ -108,7 +108,7 @@ def test_many_threads_lose_nothing(tmp_path: Path) -> None:
     assert [int(z[number % 64, number // 64, 5]) for number in range(128)] == list(range(128))
 
 
-def test_a_shard_that_is_cut_off_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_truncated_shard_is_an_error_and_stays(tmp_path: Path) -> None:
     z = large(tmp_path)
     file = tmp_path / "c" / "0" / "0" / "0"
     whole = file.read_bytes()
@@ -117,11 +117,13 @@ def test_a_shard_that_is_cut_off_is_refused_and_left_alone(tmp_path: Path) -> No
         with pytest.raises(ChunkError):
             z[1, 1, 1] = 1
         assert file.read_bytes() == broken
-    z[...] = 3  # wholly overwritten
+    z[...] = 3  # a whole write
     assert z[1, 1, 1] == 3
 
 
-def test_a_failing_copy_leaves_the_old_shard_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_copy_leaves_the_old_shard_and_no_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     z = large(tmp_path)
     before = z[...]
 
@@ -135,9 +137,7 @@ def test_a_failing_copy_leaves_the_old_shard_and_nothing_else(tmp_path: Path, mo
     assert os.listdir(tmp_path / "c" / "0" / "0") == ["0"]
 
 
-def test_a_system_that_copies_nothing_and_says_so_is_not_asked_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unsupported_copy_call_is_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     z = large(tmp_path)
     expected = z[...]
     monkeypatch.setattr(files, "_copy_file_range", lambda *arguments: 0)
@@ -145,7 +145,7 @@ def test_a_system_that_copies_nothing_and_says_so_is_not_asked_again(
     np.testing.assert_array_equal(z[...], expected)
 
 
-def test_a_store_that_shows_other_values_does_not_splice(tmp_path: Path) -> None:
+def test_a_subclass_that_changes_values_does_not_splice(tmp_path: Path) -> None:
     class Upper(LocalStore):
         def set(self, key: str, value: Any) -> None:
             super().set(key, bytes(value).upper())
