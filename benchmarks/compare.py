@@ -1,8 +1,8 @@
 """Compares two source trees of omnizarr: `python -m benchmarks.compare PATH_A PATH_B [--quick]`.
 
 Both trees read the same files with the same interpreter, in processes of their own, and take turns. The table shows the
-best time of each cell and the ratio B / A; below 1, B is faster. Each tree needs its compiled kernel in
-`src/omnizarr/native`, if it is to be measured with one.
+best time of each cell and the ratio B / A; below 1, B is faster. To be measured with the kernel, a tree needs a current
+`src/omnizarr/native/_kernel.abi3.so`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def compare(trees: Mapping[str, Path], folder: Path, scale: Scale, tables: list[
     runner = Runner(folder, scale, peers)
     try:
         for name, tree in trees.items():
-            source = Path(peers[name].ask("source")) if name in runner.peers else None
-            if source is None or not source.resolve().is_relative_to(tree.resolve()):
+            source = peers[name].ask("source") if name in runner.peers else None
+            if source is None or not Path(source["file"]).resolve().is_relative_to(tree.resolve()):
                 raise SystemExit(f"{tree} does not provide omnizarr; imported {source}")
+            log(f"{name} is {tree.resolve()}, {'with' if source['kernel'] else 'WITHOUT'} a compiled kernel")
         runner.limit = None
         measure(runner, tables, layouts)
     finally:
@@ -92,8 +93,6 @@ def main() -> None:
     if options.rounds:
         scale = replace(scale, rounds=options.rounds)
     trees = {A: options.a, B: options.b}
-    for name, tree in trees.items():
-        log(f"{name} is {tree.resolve()}")
     with tempfile.TemporaryDirectory(prefix="omnizarr-compare-", dir=options.folder) as folder:
         runner = compare(trees, Path(folder), scale, options.what, options.only)
     print(report(runner.results["cells"]))

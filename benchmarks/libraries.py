@@ -37,6 +37,10 @@ class Adapter:
         """The version of Python and of each distribution."""
         return {"Python": platform.python_version(), **{name: version(name) for name in self.packages}}
 
+    def has_kernel(self) -> bool:
+        """Whether the library uses the compiled kernel of omnizarr."""
+        return False
+
     def open(self, path: str, *, write: bool = False) -> Any:
         """A handle on an array in a folder."""
         raise NotImplementedError
@@ -127,6 +131,9 @@ class Omnizarr(NumPyLike):
             "omnizarr": self.library.__version__,
             **super().versions(),
         }  # works for a source tree that is not installed
+
+    def has_kernel(self) -> bool:
+        return importlib.import_module("omnizarr.native").kernel() is not None
 
     def find(self, path: str, generation: str) -> Any:
         return self.library.open(path, mode="r")

@@ -28,7 +28,7 @@ class PeerProcess:
         if action == "versions":
             return self._adapter.versions()
         if action == "source":
-            return self._adapter.library.__file__
+            return {"file": self._adapter.library.__file__, "kernel": self._adapter.has_kernel()}
         subject, _, name = action.partition(".")
         run: Callable[..., Any] = getattr(self._subjects[subject], name)
         return run(**arguments)
