@@ -1,4 +1,4 @@
-"""Compares two source trees of omnizarr: `python -m benchmarks.compare PATH_A PATH_B [--quick]`.
+"""Compares two source trees of omnizarr: `python -m benchmarks.compare PATH_A PATH_B [--quick] [--cpu]`.
 
 Both trees read the same files with the same interpreter, in processes of their own, and take turns. The table shows the
 best time of each cell and the ratio B / A; below 1, B is faster. To be measured with the kernel, a tree needs a current
@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.environment import CLOCK_VARIABLE
 from benchmarks.options import add_shared, stop_on_signals
 from benchmarks.peer import Peer
 from benchmarks.report import OWN, TITLES, Cells
@@ -33,9 +34,14 @@ def scale_of(*, quick: bool, tiny: bool) -> Scale:
     return replace(QUICK, rounds=7, budget=1.5, parts=LAYOUT_NAMES) if quick else replace(FULL, rounds=11, budget=6.0)
 
 
-def compare(trees: Mapping[str, Path], folder: Path, scale: Scale, tables: list[str], layouts: list[str]) -> Runner:
+def compare(
+    trees: Mapping[str, Path], folder: Path, scale: Scale, tables: list[str], layouts: list[str], *, cpu: bool = False
+) -> Runner:
     """Measures both trees; the results are in the runner, whose processes are ended."""
-    peers = {name: Peer(OWN, sys.executable, {"PYTHONPATH": str(tree / "src")}) for name, tree in trees.items()}
+    clock = {CLOCK_VARIABLE: "process_time"} if cpu else {}
+    peers = {
+        name: Peer(OWN, sys.executable, {"PYTHONPATH": str(tree / "src"), **clock}) for name, tree in trees.items()
+    }
     runner = Runner(folder, scale, peers)
     try:
         for name, tree in trees.items():
@@ -82,6 +88,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__)
     parser.add_argument("a", type=Path, metavar="PATH_A", help="a source tree: the folder that has `src/omnizarr`")
     parser.add_argument("b", type=Path, metavar="PATH_B", help="another one")
+    parser.add_argument("--cpu", action="store_true", help="CPU time of all threads, for a machine that is busy")
     add_shared(parser, DEFAULT)
     return parser.parse_args()
 
@@ -94,7 +101,7 @@ def main() -> None:
         scale = replace(scale, rounds=options.rounds)
     trees = {A: options.a, B: options.b}
     with tempfile.TemporaryDirectory(prefix="omnizarr-compare-", dir=options.folder) as folder:
-        runner = compare(trees, Path(folder), scale, options.what, options.only)
+        runner = compare(trees, Path(folder), scale, options.what, options.only, cpu=options.cpu)
     print(report(runner.results["cells"]))
 
 

@@ -17,6 +17,12 @@ THREAD_VARIABLES = {  # the libraries read them when they are loaded
     "RAYON_NUM_THREADS": str(THREADS),  # zarrs and zarrista
     "OMP_NUM_THREADS": "1",
 }
+CLOCK_VARIABLE = "OMNIZARR_BENCHMARK_CLOCK"
+"""The function of `time` that the processes of libraries measure with; `perf_counter` if it is not set."""
+
+
+def clock_name() -> str:
+    return os.environ.get(CLOCK_VARIABLE, "perf_counter")
 
 
 def own_python() -> str:

@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 
+from benchmarks.environment import CLOCK_VARIABLE, clock_name
 from benchmarks.layouts import Layout
 from benchmarks.libraries import stored_values
 from benchmarks.peer import ROOT, PeerError
@@ -18,8 +19,7 @@ OPENS = 100  # per measurement
 IMPORTS = ("omnizarr", "tensorstore", "zarrista", "zarr")
 # Imports NumPy first. `open` loads what the library imports lazily.
 IMPORT_CODE = (
-    "import time, numpy; start = time.perf_counter(); import {0}; getattr({0}, 'open', None); "
-    "print(time.perf_counter() - start)"
+    "import time, numpy; start = time.{1}(); import {0}; getattr({0}, 'open', None); print(time.{1}() - start)"
 )
 
 
@@ -89,11 +89,12 @@ def measure_import(runner: Runner) -> None:
 
     def measure(row: str, name: str) -> float | None:
         peer = runner.peers[name]
+        clock = peer.variables.get(CLOCK_VARIABLE, clock_name())
         if name not in warm:
             warm.add(name)
             measure(row, name)  # compiles byte code, and fills the page cache
         result = subprocess.run(
-            [peer.python, "-s", "-c", IMPORT_CODE.format(peer.library)],
+            [peer.python, "-s", "-c", IMPORT_CODE.format(peer.library, clock)],
             cwd=ROOT,
             capture_output=True,
             text=True,
