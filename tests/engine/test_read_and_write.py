@@ -160,8 +160,8 @@ def test_a_whole_write_reads_only_edge_chunks() -> None:
     store.reset()
     z[...] = np.ones((5, 7))
     assert [call.key for call in store.of("set")] == ["c/0/0"]
-    assert sorted(call.key for call in store.of("get_versioned")) == ["c/0/1", "c/1/0", "c/1/1"]
-    assert sorted(call.key for call in store.of("set_if")) == ["c/0/1", "c/1/0", "c/1/1"]
+    assert sorted(call.key for call in store.of("updates.read")) == ["c/0/1", "c/1/0", "c/1/1"]
+    assert sorted(call.key for call in store.of("updates.write")) == ["c/0/1", "c/1/0", "c/1/1"]
     assert len(store.calls) == 7
 
 

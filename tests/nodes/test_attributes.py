@@ -94,7 +94,7 @@ def test_one_update_is_one_write(create: Callable[..., NodeModel]) -> None:
     ):
         store.reset()
         change()
-        assert store.methods() == ["get_versioned", "set_if"]
+        assert store.methods() == ["updates.read", "updates.write"]
     store.reset()
     node.attrs.update({})
     assert node.attrs["x"] == 1

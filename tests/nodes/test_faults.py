@@ -13,7 +13,7 @@ from omnizarr.errors import OmnizarrError
 from omnizarr.testing import Fault, FaultyStore
 
 HIERARCHIES: tuple[Any, ...] = (2, "3-draft-2020", "3-draft-2022", 3)
-WRITING = ("set", "set_if", "erase", "erase_prefix")
+WRITING = ("set", "updates.write", "erase", "erase_prefix")
 
 CHANGES: dict[str, tuple[Callable[[omnizarr.Group], object], str]] = {
     "create": (lambda root: root.create_array("new/x", data=np.arange(5), chunks=2, attributes={"a": 1}), "new"),
@@ -134,7 +134,7 @@ def test_v1_does_not_overwrite_files_of_other_programs() -> None:
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
 def test_a_node_that_is_half_created_is_not_found(zarr_format: Any) -> None:
     values = make_values(zarr_format)
-    store, root = open_faulty(values, Fault("fail", keys="*new*[ay]*", methods=["set_if"]))
+    store, root = open_faulty(values, Fault("fail", keys="*new*[ay]*", methods=["updates.write"]))
     with pytest.raises(OmnizarrError):
         root.create_array("new", data=[1], attributes={"a": 1})
     store.faults = ()

@@ -357,7 +357,7 @@ def test_nothing_reached_through_a_read_only_group_can_write(root: omnizarr.Grou
         lambda: group.store.set("k", b""),
         lambda: group.store.erase("x/zarr.json"),
         lambda: group.store.erase_prefix(""),
-        lambda: group.store.set_if("k", b"", None),
+        lambda: group.store.updates.write("k", b"", None),
         lambda: omnizarr.consolidate_metadata(group.store),
         lambda: next(iter(group.arrays()))[1].__setitem__(0, 5),
         lambda: dict(group.members(max_depth=None))["g/y"].__setitem__(0, 5),

@@ -59,9 +59,9 @@ def test_a_file_is_synced_before_its_rename_and_its_directory_before_the_end(tmp
         ("fsync", "root"),
     ]
     calls.clear()
-    value, version = store.get_versioned("a/b/k")
+    value, version = store.updates.read("a/b/k")
     assert value == b"x"
-    assert store.set_if("a/b/k", b"y", version)
+    assert store.updates.write("a/b/k", b"y", version)
     assert calls == [("write", "new"), ("fsync", "new"), ("replace", "new to k"), ("fsync", "b")]
     calls.clear()
     store.erase("a/b/k")

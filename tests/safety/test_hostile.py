@@ -187,7 +187,7 @@ def test_no_stored_code_runs(tmp_path: Path) -> None:
 def test_no_key_leads_out_of_the_root(tmp_path: Path, name: str) -> None:
     (tmp_path / "out").write_bytes(b"secret")
     store = omnizarr.LocalStore(tmp_path / "root")
-    for act in (store.get, store.exists, store.erase, store.get_versioned, lambda key: store.set(key, b"x")):
+    for act in (store.get, store.exists, store.erase, store.updates.read, lambda key: store.set(key, b"x")):
         with pytest.raises(OmnizarrError):
             act(name)
     assert (tmp_path / "out").read_bytes() == b"secret"

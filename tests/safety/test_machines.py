@@ -236,7 +236,7 @@ class StoreMachine(WithStore):
 
     @rule(target=versions, which=st.integers(0, 1), key=KEYS)
     def look(self, which: int, key: str) -> tuple[str, bytes | None, Any]:
-        value, version = self.stores[which].get_versioned(key)
+        value, version = self.stores[which].updates.read(key)
         assert (None if value is None else bytes(value)) == self.values.get(key)
         return key, self.values.get(key), version
 
@@ -244,7 +244,7 @@ class StoreMachine(WithStore):
     def change_if(self, which: int, seen: tuple[str, bytes | None, Any], value: bytes | None) -> None:
         key, then, version = seen
         store = self.stores[which]
-        done = store.erase_if(key, version) if value is None else store.set_if(key, value, version)
+        done = store.updates.erase(key, version) if value is None else store.updates.write(key, value, version)
         # Equal bytes may count as another version or the same; different bytes never as the same.
         assert not done or self.values.get(key) == then
         if done:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.store import Store, Updates, provides, retry
+from omnizarr.store import Store, Updates, provides, update
 from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from tests.safety.processes import run_all
 
@@ -165,7 +165,7 @@ class Conditional(Store):
 
 
 def test_conditional_writes_lose_nothing_without_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_FIRST", 1e-4)
+    monkeypatch.setattr(update, "_FIRST_PAUSE", 1e-4)
     store = Conditional()
     omnizarr.create_array(store, shape=64, dtype="i4", chunks=16, shards=32)
     handles = [omnizarr.open_array(store) for _ in range(4)]

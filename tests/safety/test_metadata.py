@@ -74,7 +74,7 @@ def test_an_append_that_fails_or_crashes_leaves_the_array_unchanged() -> None:
 
 
 def test_an_append_whose_requests_are_sent_twice_is_done_once() -> None:
-    for methods in (["set_if"], ["set"], None):
+    for methods in (["updates.write"], ["set"], None):
         inner = omnizarr.MemoryStore()
         omnizarr.create_array(inner, data=[1, 2, 3], chunks=2)
         z = omnizarr.open_array(FaultyStore(inner, [Fault("duplicate", methods=methods)]))
@@ -89,12 +89,12 @@ def test_append_writes_data_before_the_shape_with_locks_and_after_it_without() -
     z = omnizarr.create_array(store, shape=4, dtype="u1", chunks=4)
     store.reset()
     z.append([1, 2, 3, 4])
-    writes = [call.key for call in store.of("set", "set_if")]
+    writes = [call.key for call in store.of("set", "updates.write")]
     assert writes == ["c/1", "zarr.json"]
     store.inner.locking = False
     store.reset()
     z.append([1, 2, 3, 4])
-    assert [call.key for call in store.of("set", "set_if")] == ["zarr.json", "c/2"]
+    assert [call.key for call in store.of("set", "updates.write")] == ["zarr.json", "c/2"]
 
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from omnizarr.store import LocalStore, MemoryStore, Store
 from omnizarr.store.contract import ByteRange, cut
+from omnizarr.store.update import update
 
 # Names of files and of directories differ, because a file system cannot give one name to both.
 PREFIXES = st.lists(st.sampled_from(["A", "B", "ü"]), max_size=3).map(
@@ -71,10 +72,9 @@ class Model(RuleBasedStateMachine):
             assert store.size(key) == (None if key not in self.model else len(self.model[key]))
 
     @rule(key=KEYS, value=VALUES)
-    def set_if(self, key: str, value: bytes) -> None:
+    def update(self, key: str, value: bytes) -> None:
         for store in self.stores:
-            version = store.get_versioned(key)[1]
-            assert store.set_if(key, value, version)
+            update(store, [key], lambda updates: updates.write(key, value, updates.read(key)[1]))
         self.model[key] = value
 
     @rule(prefix=PREFIXES)

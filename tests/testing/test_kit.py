@@ -231,7 +231,7 @@ def test_a_duplicate_runs_twice_and_returns_the_second_answer(inner: MemoryStore
     store = FaultyStore(recording, [Fault("duplicate")])
     store.set("k", b"x")
     assert recording.methods() == ["set", "set"]
-    assert not store.set_if("new", b"x", None), "the first call wrote the value, so the second one reports a conflict"
+    assert not store.updates.write("new", b"x", None), "the second of the two calls reports a conflict"
     assert inner.get("new") == b"x"
 
 

@@ -93,7 +93,7 @@ def test_parts_are_cached_and_batches_request_the_rest() -> None:
         lambda store: (store.erase("k"), store.set_partial_values(iter([("k", 0, b"new")]))),
         lambda store: (store.erase_values(iter(["k"])), store.inner.set("k", b"new")),
         lambda store: (store.erase_prefix(""), store.inner.set("k", b"new")),
-        lambda store: store.set_if("k", b"new", store.get_versioned("k")[1]),
+        lambda store: store.updates.write("k", b"new", store.updates.read("k")[1]),
         lambda store: (store.inner.set("k", b"new"), store.clear()),
         lambda store: (store.inner.set("k", b"new"), store.lock(["k"]).__enter__()),
     ],

@@ -123,13 +123,13 @@ class Sharded(RuleBasedStateMachine):
     @rule(number=st.integers(0, 10**6), value=VALUES, fresh=st.booleans())
     def set_if(self, number: int, value: bytes, fresh: bool) -> None:
         key = self.pick(number)
-        found, version = self.store.get_versioned(key)
+        found, version = self.store.updates.read(key)
         assert (None if found is None else bytes(found)) == self.model.get(key)
         assert (version is None) == (found is None)
         if not fresh:
             self.store.set(key, self.model.get(key, b"") + b"changed")
             self.model[key] = self.model.get(key, b"") + b"changed"
-        assert self.store.set_if(key, value, version) == fresh
+        assert self.store.updates.write(key, value, version) == fresh
         if fresh:
             self.model[key] = value
 

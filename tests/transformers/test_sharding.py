@@ -391,9 +391,9 @@ def test_concurrent_writes_lose_nothing(kind: str, tmp_path: Path) -> None:
                 store.set(key, bytes(store.get(key) or b"") + b"!")
             if step % 3 == 0:
                 store.erase(key)
-            value, version = store.get_versioned(shared)
-            while not store.set_if(shared, bytes(value or b"") + b"x", version):
-                value, version = store.get_versioned(shared)
+            value, version = store.updates.read(shared)
+            while not store.updates.write(shared, bytes(value or b"") + b"x", version):
+                value, version = store.updates.read(shared)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
@@ -625,7 +625,7 @@ def test_equality_names_and_pickles(tmp_path: Path) -> None:
         lambda: closed.set(FOO + "c0", b""),
         lambda: closed.set_each([]),
         lambda: closed.set_partial_values([]),
-        lambda: closed.set_if(FOO + "c0", b"", None),
+        lambda: closed.updates.write(FOO + "c0", b"", None),
         lambda: closed.erase(FOO + "c0"),
         lambda: closed.erase_values([]),
         lambda: closed.erase_prefix(FOO),

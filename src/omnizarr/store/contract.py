@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
-from omnizarr.store.capabilities import CAPABILITIES, LocalFiles, OldNames, Snapshots, Splicing, Updates, VersionedReads
+from omnizarr.store.capabilities import CAPABILITIES, LocalFiles, Snapshots, Splicing, Updates, VersionedReads
 from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def overwritten(value: Buffer | None, pieces: Iterable[Piece]) -> bytes:
     return bytes(whole)
 
 
-class Store(OldNames, ABC):
+class Store(ABC):
     """Bytes under keys.
 
     Keys are case-sensitive and never end in `/`; prefixes are empty or end in `/`. An absent key is `None`. Stores may
@@ -238,12 +238,11 @@ class Store(OldNames, ABC):
 
     # -- its life
 
-    def flush(self) -> None:
-        """Makes what was written visible to everybody. Nothing to do for a store that does so with every write."""
+    def flush(self) -> None:  # noqa: B027
+        """Make everything that was written visible to other processes. Most stores do so with every write."""
 
-    def close(self) -> None:
-        """Finishes what was begun and lets go of what is held; such a store cannot be used any more. Most stores hold
-        nothing and need not be closed."""
+    def close(self) -> None:  # noqa: B027
+        """Flush, and release resources. The store cannot be used afterwards. Most stores need not be closed."""
 
     def __enter__(self) -> Self:
         return self

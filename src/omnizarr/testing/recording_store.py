@@ -148,7 +148,7 @@ class _RecordedReads(ForwardedReads):
         self._record = store._record
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        self._record("get_state", key, range)
+        self._record("versioned_reads.get", key, range)
         return super().get(key, range, version)
 
 
@@ -158,13 +158,13 @@ class _RecordedUpdates(ForwardedUpdates):
         self._record = store._record
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        self._record("get_versioned", key)
+        self._record("updates.read", key)
         return super().read(key, limit)
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
-        self._record("set_if", key)
+        self._record("updates.write", key)
         return super().write(key, value, version)
 
     def erase(self, key: str, version: Version) -> bool:
-        self._record("erase_if", key)
+        self._record("updates.erase", key)
         return super().erase(key, version)

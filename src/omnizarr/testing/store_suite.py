@@ -1,11 +1,11 @@
-"""The tests that every store must pass. Subclass `StoreSuite`, say how a store is made, and pytest does the rest::
+"""The tests that every store must pass. Subclass `StoreSuite`, define `make_store`, and run pytest::
 
     class TestMyStore(StoreSuite):
         def make_store(self, tmp_path):
             return MyStore(tmp_path)
 
-The names of the tests cite the rules of the specifications (R…, and S… for the drafts) and their open questions (A…) as
-omnizarr numbers them.
+The names of the tests cite the rules of the specifications (R…, and S… for the drafts) and their open questions (A…) by
+omnizarr's numbers.
 """
 
 from __future__ import annotations
@@ -21,22 +21,29 @@ from random import Random
 import pytest
 
 from omnizarr.errors import ReadOnlyError, StoreError
-from omnizarr.store import Store, as_read_only
+from omnizarr.store import Store, Updates, as_read_only
 from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.update import set_if_absent, update
 from omnizarr.testing.store_suite_basics import TREE, StoreBasics, contents, plain
 
 __all__ = ["StoreSuite"]
 
 
 def count_up(store: Store, key: str, times: int) -> None:
-    """Adds to the number that is the value of a key, by conditional writes."""
-    while times:
-        value, version = store.get_versioned(key)
-        times -= store.set_if(key, b"%d" % (int(bytes(value or b"0")) + 1), version)
+    """Add `times` to the number that is the value of `key`, one update at a time."""
+
+    def add_one(updates: Updates) -> bool | None:
+        stored = updates.read(key)
+        assert stored is not None
+        value, version = stored
+        return updates.write(key, b"%d" % (int(bytes(value or b"0")) + 1), version) or None
+
+    for _ in range(times):
+        update(store, [key], add_one)
 
 
 class StoreSuite(StoreBasics):
-    """What a store must do. Tests of a capability that the store says it lacks are skipped."""
+    """What a store must do. Tests of a capability that the store does not offer are skipped."""
 
     # -- erasing
 
@@ -131,34 +138,57 @@ class StoreSuite(StoreBasics):
 
     # -- agreement between writers
 
-    def test_set_if_sees_every_change(self, writable: Store) -> None:
-        assert writable.set_if("a/k", b"first", None)
-        assert not writable.set_if("a/k", b"other", None)
-        value, version = writable.get_versioned("a/k")
+    def test_updates_detect_every_change(self, writable: Store) -> None:
+        updates = writable.updates
+        if updates is None:
+            pytest.skip("this store offers no updates")
+        assert updates.read("a/k") == (None, None)
+        assert updates.write("a/k", b"first", None)
+        assert not updates.write("a/k", b"other", None)
+        value, version = updates.read("a/k") or (None, None)
         assert plain(value) == b"first"
-        assert not writable.set_if("absent", b"x", version)
-        assert writable.set_if("a/k", b"second", version)
-        assert not writable.set_if("a/k", b"third!", version)
+        assert not updates.write("absent", b"x", version)
+        assert updates.write("a/k", b"second", version)
+        assert not updates.write("a/k", b"third!", version)
         assert plain(writable.get("a/k")) == b"second"
-        version = writable.get_versioned("a/k")[1]
+        _, version = updates.read("a/k") or (None, None)
         writable.erase("a/k")
-        assert not writable.set_if("a/k", b"fourth", version)
+        assert not updates.write("a/k", b"fourth", version)
         assert writable.get("a/k") is None
         assert hash(version) == hash(pickle.loads(pickle.dumps(version)))
 
-    def test_erase_if_sees_every_change(self, writable: Store) -> None:
-        assert not writable.erase_if("a/k", "never")
-        assert writable.erase_if("a/k", None)
+    def test_updates_erase_only_the_version_that_was_read(self, writable: Store) -> None:
+        updates = writable.updates
+        if updates is None or not updates.erases:
+            pytest.skip("this store offers no conditional erasure")
+        assert not updates.erase("a/k", "never")
+        assert updates.erase("a/k", None)
         writable.set("a/k", b"first")
-        version = writable.get_versioned("a/k")[1]
+        _, version = updates.read("a/k") or (None, None)
         writable.set("a/k", b"other")
-        assert not writable.erase_if("a/k", version)
-        assert not writable.erase_if("a/k", None)
+        assert not updates.erase("a/k", version)
+        assert not updates.erase("a/k", None)
         assert plain(writable.get("a/k")) == b"other"
-        assert writable.erase_if("a/k", writable.get_versioned("a/k")[1])
+        _, version = updates.read("a/k") or (None, None)
+        assert updates.erase("a/k", version)
         assert writable.get("a/k") is None
 
-    def test_a_turn_is_one_thread_at_a_time_and_tells_of_broken_ones(self, writable: Store) -> None:
+    def test_updates_read_no_value_above_the_limit(self, writable: Store) -> None:
+        updates = writable.updates
+        if updates is None:
+            pytest.skip("this store offers no updates")
+        writable.set("a/k", b"four")
+        within, above = updates.read("a/k", 4), updates.read("a/k", 3)
+        assert within is not None
+        assert plain(within[0]) == b"four"
+        assert above is None or plain(above[0]) == b"four", "a store may ignore the limit"
+
+    def test_a_value_is_created_only_once(self, writable: Store) -> None:
+        assert set_if_absent(writable, "a/k", b"first")
+        assert not set_if_absent(writable, "a/k", b"other")
+        assert plain(writable.get("a/k")) == b"first"
+
+    def test_a_task_lock_has_one_holder_and_reports_a_crash(self, writable: Store) -> None:
         writable.set("a/k", b"0")
 
         def add(times: int) -> None:
@@ -173,42 +203,37 @@ class StoreSuite(StoreBasics):
         with pytest.raises(ZeroDivisionError), writable.task_lock("a/k"):
             raise ZeroDivisionError
         with pytest.raises(ZeroDivisionError):
-            self._break_off(writable.task_lock("a/k"))
+            self._fail_midway(writable.task_lock("a/k"))
         assert not writable.listable or sorted(writable.list()) == ["a/k"]
         with writable.task_lock("a/k") as task_lock:
             assert task_lock.broken
         with writable.task_lock("a/k") as task_lock:
             assert not task_lock.broken
 
-    def test_a_value_put_together_out_of_another(self, writable: Store) -> None:
-        if not writable.splices:
-            pytest.skip("this store puts no values together out of others")
+    def test_splicing_reuses_parts_of_the_old_value(self, writable: Store) -> None:
+        splicing, snapshots = writable.splicing, writable.snapshots
+        if splicing is None or snapshots is None:
+            pytest.skip("this store offers no splicing")
         writable.set("a/k", b"0123456789")
-        held = writable.hold("a/k")
-        assert held is not None
+        snapshot = snapshots.open("a/k")
+        assert snapshot is not None
         try:
-            assert writable.splice("a/k", [(7, 3), b"--", (0, 4), memoryview(b"!")], held)
+            assert splicing.splice("a/k", [(7, 3), b"--", (0, 4), memoryview(b"!")], snapshot)
             assert writable.get("a/k") == b"789--0123!"
-            assert not writable.splice("a/k", [b"late"], held), "it is not the value any more"
+            assert not splicing.splice("a/k", [b"late"], snapshot), "the snapshot is not the current value any more"
         finally:
-            held.close()
+            snapshot.close()
         assert writable.get("a/k") == b"789--0123!"
         assert list(writable.list()) == ["a/k"]
 
-    def test_set_if_loses_no_update_of_many_threads(self, writable: Store) -> None:
-        writable.set("count", b"0000")
+    def test_updates_of_many_threads_are_all_kept(self, writable: Store) -> None:
+        writable.set("count", b"0")
+        self._in_threads(lambda times: count_up(writable, "count", times), [25] * self.threads)
+        assert plain(writable.get("count")) == b"%d" % (25 * self.threads)
 
-        def add(times: int) -> None:
-            while times:
-                value, version = writable.get_versioned("count")
-                times -= writable.set_if("count", b"%04d" % (int(bytes(value or b"")) + 1), version)
-
-        self._in_threads(add, [25] * self.threads)
-        assert plain(writable.get("count")) == b"%04d" % (25 * self.threads)
-
-    def test_set_if_loses_no_update_of_many_processes(self, writable: Store) -> None:
-        if not writable.conditional or not self.pickled_is_equal or not self.shared_by_processes:
-            pytest.skip("its conditional writes, if any, hold within this process only")
+    def test_updates_of_many_processes_are_all_kept(self, writable: Store) -> None:
+        if writable.updates is None or not self.pickled_is_equal or not self.shared_by_processes:
+            pytest.skip("this store offers no updates that hold between processes")
         writable.set("count", b"0")
         writable.flush()
         context = multiprocessing.get_context("spawn")
@@ -223,57 +248,60 @@ class StoreSuite(StoreBasics):
 
     # -- one state of a value
 
-    def test_a_held_value_stays_as_it_is(self, writable: Store) -> None:
-        if not writable.holds:
-            pytest.skip("this store cannot hold values")
-        assert writable.hold("absent") is None
+    def test_a_snapshot_does_not_change(self, writable: Store) -> None:
+        snapshots = writable.snapshots
+        if snapshots is None:
+            pytest.skip("this store offers no snapshots")
+        assert snapshots.open("absent") is None
         writable.set("a/k", b"0123456789")
-        held = writable.hold("a/k")
-        assert held is not None
+        snapshot = snapshots.open("a/k")
+        assert snapshot is not None
         writable.set("a/k", b"abc")
-        assert held.size == 10
+        assert snapshot.size == 10
         for part, expected in (((0, 3), b"012"), ((8, 9), b"89"), ((-2, None), b"89"), ((0, None), b"0123456789")):
             try:
-                assert plain(held.get(part)) == expected
+                assert plain(snapshot.get(part)) == expected
             except StoreError:
-                pass  # a place that does not keep what was replaced may say so, but must give nothing else
-        held.close()
+                pass  # a store that does not keep replaced values may say so, but must return nothing else
+        snapshot.close()
 
-    def test_held_values_tell_states_apart(self, writable: Store) -> None:
-        if not writable.holds:
-            pytest.skip("this store cannot hold values")
+    def test_versions_of_snapshots_differ_if_the_value_changed(self, writable: Store) -> None:
+        snapshots = writable.snapshots
+        if snapshots is None:
+            pytest.skip("this store offers no snapshots")
         writable.set("k", b"first")
-        one, two = writable.hold("k"), writable.hold("k")
+        one, two = snapshots.open("k"), snapshots.open("k")
         writable.set("k", b"other")
-        three = writable.hold("k")
+        three = snapshots.open("k")
         assert one is not None
         assert two is not None
         assert three is not None
         if one.version is not None and two.version is not None:
             assert one.version == two.version
             assert one.version != three.version
-        for held in (one, two, three):
-            held.close()
+        for snapshot in (one, two, three):
+            snapshot.close()
 
-    def test_parts_are_of_the_state_that_is_named(self, writable: Store) -> None:
-        if not writable.states:
-            pytest.skip("this store does not tell states apart")
-        assert writable.get_state("absent") is None
+    def test_versioned_reads_return_parts_of_one_version(self, writable: Store) -> None:
+        reads = writable.versioned_reads
+        if reads is None:
+            pytest.skip("this store offers no versioned reads")
+        assert reads.get("absent") is None
         writable.set("k", b"0123456789")
-        first = writable.get_state("k", (0, 4))
+        first = reads.get("k", (0, 4))
         assert first is not None
         assert plain(first.data) == b"0123"
-        again = writable.get_state("k", (4, None), first.version)
-        assert again is not None
-        assert plain(again.data) == b"456789"
+        second = reads.get("k", (4, None), first.version)
+        assert second is not None
+        assert plain(second.data) == b"456789"
         writable.set("k", b"abcdefghij")
-        past = writable.get_state("k", (4, None), first.version)
-        assert past is not None
-        assert past.data is None
+        outdated = reads.get("k", (4, None), first.version)
+        assert outdated is not None
+        assert outdated.data is None
 
-    # -- its life
+    # -- flush and close
 
-    def test_it_may_be_flushed_and_closed(self, writable: Store) -> None:
+    def test_flush_and_close(self, writable: Store) -> None:
         with writable as store:
             store.set("k", b"x")
             store.flush()
@@ -333,10 +361,10 @@ class StoreSuite(StoreBasics):
         assert all(writable.exists(f"kept/{number}") for number in range(self.threads))
 
     @staticmethod
-    def _break_off(task_lock: AbstractContextManager[TaskLock]) -> None:
-        with task_lock as taken:
-            assert not taken.broken, "nothing had begun before"
-            taken.begin()
+    def _fail_midway(task_lock: AbstractContextManager[TaskLock]) -> None:
+        with task_lock as lock:
+            assert not lock.broken, "no task had begun before"
+            lock.begin()
             raise ZeroDivisionError
 
     def _in_threads(self, work: Callable[[int], None], inputs: range | list[int]) -> None:
@@ -376,17 +404,22 @@ class StoreSuite(StoreBasics):
     def test_read_only_refuses_every_write(self, tree: Store) -> None:
         closed = as_read_only(tree)
         assert closed.read_only
-        for act in (
+        acts: list[Callable[[], object]] = [
             lambda: closed.set("a/k", b"x"),
             lambda: closed.set_each([]),
             lambda: closed.set_partial_values([]),
-            lambda: closed.set_if("a/k", b"x", None),
-            lambda: closed.erase_if("zarr.json", None),
+            lambda: set_if_absent(closed, "a/k", b"x"),
             lambda: closed.erase("zarr.json"),
             lambda: closed.erase_values([]),
             lambda: closed.erase_prefix("a/"),
             closed.check_writable,
-        ):
+        ]
+        updates = closed.updates
+        if updates is not None:
+            acts.append(lambda: updates.write("a/k", b"x", None))
+            if updates.erases:
+                acts.append(lambda: updates.erase("zarr.json", None))
+        for act in acts:
             with pytest.raises(ReadOnlyError):
                 act()
         assert contents(closed) == TREE

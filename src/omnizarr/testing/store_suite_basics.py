@@ -1,4 +1,4 @@
-"""What every store must do with single keys: which ones it refuses, and how it reads and writes the others."""
+"""The first half of `StoreSuite`: which keys a store refuses, and how it reads and writes values."""
 
 from __future__ import annotations
 
@@ -60,24 +60,24 @@ def _refused(method: Callable[..., object], *arguments: object) -> None:
 
 
 class StoreBasics:
-    """The first half of `StoreSuite`, and what a subclass says about its store."""
+    """The first half of `StoreSuite`, and the settings of a subclass."""
 
     case_sensitive: bool = True
-    """Whether the place tells `a` from `A`, as the specification wants; some file systems do not."""
+    """Whether `a` and `A` are different keys, as the specification requires. On some file systems they are not."""
     pickled_is_equal: bool = True
-    """Whether what comes out of a pickle shows the same place; a store in memory shows a copy."""
+    """Whether an unpickled store shows the same location; a store in memory shows a copy."""
     shared_by_processes: bool = True
-    """Whether another process that is given the store comes to the same place."""
+    """Whether another process that receives the store reaches the same location."""
     threads: int = 4
 
     def make_store(self, tmp_path: Path) -> Store:
-        """A new, empty store. The directory is for stores that need one."""
-        raise NotImplementedError("a subclass of StoreSuite says how its store is made")
+        """A new, empty store. `tmp_path` is an empty directory for stores that need one."""
+        raise NotImplementedError("a subclass of StoreSuite defines `make_store`")
 
     def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
-        """`store` with these values; where a store cannot write, another one that has them."""
+        """`store` with these values; a subclass for a store that cannot write returns another one that has them."""
         if not store.writable:
-            pytest.skip("this store cannot write, and `fill` does not say how it gets its values")
+            pytest.skip("this store cannot write, and the subclass does not define `fill`")
         store.set_each(contents.items())
         return store
 
@@ -105,7 +105,8 @@ class StoreBasics:
             _refused(store.get, key)
             _refused(store.exists, key)
             _refused(store.size, key)
-            _refused(store.get_versioned, key)
+            if store.updates is not None:
+                _refused(store.updates.read, key)
             _refused(store.get_partial_values, [(key, None)])
             _refused(store.get_into, key, 0, target)
 
@@ -114,7 +115,8 @@ class StoreBasics:
             _refused(writable.set, key, b"x")
             _refused(writable.set_each, [(key, b"x")])
             _refused(writable.set_partial_values, [(key, 0, b"x")])
-            _refused(writable.set_if, key, b"x", None)
+            if writable.updates is not None:
+                _refused(writable.updates.write, key, b"x", None)
             _refused(writable.erase, key)
 
     def test_R115_bad_prefixes_are_refused(self, store: Store) -> None:
@@ -126,7 +128,7 @@ class StoreBasics:
             if store.writable:
                 _refused(store.erase_prefix, prefix)
 
-    def test_R108_any_other_key_is_kept(self, store: Store) -> None:
+    def test_R108_any_other_key_is_valid(self, store: Store) -> None:
         filled = self.fill(store, {key: key.encode() for key in _GOOD_KEYS})
         assert [plain(filled.get(key)) for key in _GOOD_KEYS] == [key.encode() for key in _GOOD_KEYS]
         if filled.listable:
@@ -134,7 +136,7 @@ class StoreBasics:
 
     def test_R108_keys_are_case_sensitive(self, store: Store) -> None:
         if not self.case_sensitive:
-            pytest.skip("this place does not tell small letters from capitals")
+            pytest.skip("this location does not distinguish upper and lower case")
         filled = self.fill(store, {"a": b"small", "A": b"large"})
         assert plain(filled.get("a")) == b"small"
         assert plain(filled.get("A")) == b"large"
@@ -148,10 +150,10 @@ class StoreBasics:
             assert store.get(key, (1, 2)) is None
             assert store.get_into(key, 0, memoryview(target)) is None
             assert store.size(key) is None
-            assert store.get_versioned(key) == (None, None)
+            assert store.updates is None or store.updates.read(key) == (None, None)
             assert not store.exists(key)
 
-    def test_A66_what_lies_above_a_key_is_no_key(self, store: Store) -> None:
+    def test_A66_a_prefix_is_no_key(self, store: Store) -> None:
         filled = self.fill(store, {"a/b/c": b"x"})
         for key in ("a", "a/b"):
             assert filled.get(key) is None
@@ -179,7 +181,7 @@ class StoreBasics:
         assert [plain(answer) for answer in answers] == expected
         assert [plain(filled.get("a/empty", range)) for range in _RANGES] == [b""] * len(_RANGES)
 
-    def test_get_into_fills_what_it_can(self, store: Store) -> None:
+    def test_get_into_fills_the_target_as_far_as_the_value_goes(self, store: Store) -> None:
         filled = self.fill(store, {"k": b"0123456789"})
         target = bytearray(b"-----")
         assert filled.get_into("k", 2, memoryview(target)) == 5
@@ -211,7 +213,7 @@ class StoreBasics:
         assert filled.get_partial_values([]) == []
         assert list(filled.get_each([])) == []
 
-    def test_an_answer_that_nobody_waits_for_is_dropped(self, store: Store) -> None:
+    def test_get_each_may_be_abandoned(self, store: Store) -> None:
         filled = self.fill(store, {"a": b"0123", "b": b"4567"})
         answers = filled.get_each([("a", (0, 1)), ("a", (1, 1)), ("b", None), ("a", None)])
         next(answers)
@@ -225,7 +227,7 @@ class StoreBasics:
 
     # -- writing
 
-    def test_R110_what_was_set_is_there(self, writable: Store) -> None:
+    def test_R110_get_returns_what_was_set(self, writable: Store) -> None:
         for value in (b"", b"x", bytes(range(256)) * 1000, b"again"):
             for given in (value, bytearray(value), memoryview(value)):
                 writable.set("a/b/c", given)
@@ -240,19 +242,19 @@ class StoreBasics:
         assert plain(writable.get("some")) == bytes(range(0, 24, 2))
         assert plain(writable.get("none")) == b""
 
-    def test_what_was_set_does_not_change_with_its_source(self, writable: Store) -> None:
+    def test_set_copies_the_memory_of_the_caller(self, writable: Store) -> None:
         source = bytearray(b"before")
         writable.set("k", source)
         source[:] = b"after!"
         assert plain(writable.get("k")) == b"before"
 
-    def test_what_was_read_does_not_change(self, writable: Store) -> None:
+    def test_a_value_that_was_read_does_not_change(self, writable: Store) -> None:
         writable.set("k", b"before")
         whole, part = writable.get("k"), writable.get("k", (1, 3))
         writable.set("k", b"after!")
         assert (plain(whole), plain(part)) == (b"before", b"efo")
 
-    def test_what_is_no_bytes_is_refused(self, writable: Store) -> None:
+    def test_values_that_are_no_bytes_are_refused(self, writable: Store) -> None:
         for value in (3, "text", None):
             with pytest.raises(TypeError):
                 writable.set("k", value)  # type: ignore[arg-type]

@@ -191,7 +191,7 @@ def test_a_change_is_one_write_of_the_node_and_one_of_the_group(store: Recording
     root = omnizarr.open_group(store, mode="r+")
     store.reset()
     root.create_array("n/e/w", shape=3, dtype="int8")
-    assert [call.key for call in store.of("set", "set_if")] == [
+    assert [call.key for call in store.of("set", "updates.write")] == [
         "n/zarr.json",
         "n/e/zarr.json",
         "n/e/w/zarr.json",
@@ -199,7 +199,7 @@ def test_a_change_is_one_write_of_the_node_and_one_of_the_group(store: Recording
     ]
     store.reset()
     root.move("g", "moved")
-    assert [call.key for call in store.of("set_if")] == ["zarr.json"]
+    assert [call.key for call in store.of("updates.write")] == ["zarr.json"]
 
 
 def test_two_handles_keep_the_changes_of_each_other(store: RecordingStore) -> None:

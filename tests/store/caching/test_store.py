@@ -147,7 +147,7 @@ def test_what_is_written_through_it_is_forgotten(tagged: tuple[Tagged, CacheStor
         assert store.get("k") == value
     store.erase("k")
     assert store.get("k") is None
-    assert store.set_if("k", b"three", None)
+    assert store.updates.write("k", b"three", None)
     assert store.get("k") == b"three"
     store.set_partial_values([("k", 0, b"T")])
     assert store.get("k") == b"Three"

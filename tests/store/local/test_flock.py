@@ -51,7 +51,9 @@ def files(root: Path) -> list[str]:
 
 def test_a_lock_keeps_everybody_out_and_a_shared_one_those_who_want_it_alone(store: LocalStore) -> None:
     here = store.path("a")
-    assert (store.locking, store.conditional, store.erases_if) == (True, True, True)
+    assert store.locking
+    assert store.updates is not None
+    assert store.updates.erases
     with store.lock(["a/k"]):
         assert (is_free(here), is_free(here, shared=True)) == (False, False)
     with store.lock(["a/k"], shared=True):
@@ -71,9 +73,9 @@ def test_every_path_to_a_directory_leads_to_the_same_lock(tmp_path: Path) -> Non
 def test_its_holder_writes_and_erases_in_peace(store: LocalStore) -> None:
     with store.lock(["a/k", "b/k", "k"]):
         store.set("a/k", b"y")
-        version = store.get_versioned("a/k")[1]
-        assert store.set_if("a/k", b"z", version)
-        assert not store.erase_if("a/k", version)
+        version = store.updates.read("a/k")[1]
+        assert store.updates.write("a/k", b"z", version)
+        assert not store.updates.erase("a/k", version)
         store.erase("a/k")
         store.set("b/k", b"1")
     assert files(Path(store.location)) == ["b", "b/k"]
@@ -83,7 +85,7 @@ def test_who_holds_the_shared_side_writes_whole_values_and_compares_none(store: 
     with store.lock(["a/k"], shared=True):
         store.set("a/k", b"y")
         with pytest.raises(StoreError, match="shared side"):
-            store.set_if("a/k", b"z", store.get_versioned("a/k")[1])
+            store.updates.write("a/k", b"z", store.updates.read("a/k")[1])
         store.erase("a/k")
         assert store.path("a").is_dir(), "others may be about to write there"
     assert store.get("a/k") is None
@@ -239,7 +241,7 @@ child = os.fork()
 if child == 0:
     with memory.lock(["k"]): memory.set("k", b"x")  # its own, and nobody holds it any more
     os.write(1, b"%d\\n" % os.getppid())
-    assert store.set_if("k", b"x", None)  # waits for the parent
+    assert store.updates.write("k", b"x", None)  # waits for the parent
     os.write(1, b"done\\n")
     os._exit(0)
 time.sleep(60)
@@ -259,7 +261,7 @@ def test_a_child_waits_for_its_parent_and_does_not_keep_the_lock_of_one_that_is_
 
 def test_without_locks_threads_of_one_process_still_agree(tmp_path: Path) -> None:
     store = LocalStore(tmp_path, locking=False)
-    assert (store.locking, store.conditional, store.erases_if) == (False, False, False)
+    assert (store.locking, store.updates) == (False, None)
     z = omnizarr.create_array(store, shape=64, dtype="i4", chunks=64)
 
     def work(number: int) -> None:
@@ -313,10 +315,10 @@ def test_a_file_system_of_several_machines_is_told_of_once(tmp_path: Path, monke
     store = LocalStore(tmp_path)
     store.set("k", b"x")  # whole writes lose nothing
     with pytest.warns(OmnizarrWarning, match="nfs4"):
-        store.set_if("k", b"y", store.get_versioned("k")[1])
-    store.set_if("k", b"z", store.get_versioned("k")[1])
+        store.updates.write("k", b"y", store.updates.read("k")[1])
+    store.updates.write("k", b"z", store.updates.read("k")[1])
     insisting = LocalStore(tmp_path, locking=True)
-    assert insisting.set_if("k", b"!", insisting.get_versioned("k")[1])
+    assert insisting.updates.write("k", b"!", insisting.updates.read("k")[1])
 
 
 def test_file_systems() -> None:

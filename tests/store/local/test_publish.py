@@ -65,14 +65,14 @@ def test_as_many_as_there_are(folder: Path) -> None:
 
 def test_only_if_it_is_as_expected(folder: Path) -> None:
     store = LocalStore(folder)
-    version = store.get_versioned("two")[1]
+    version = store.updates.read("two")[1]
     assert publish(str(folder), paths(folder, one="two"), (None,), follow=False) == 0
     assert publish(str(folder), paths(folder, one="two"), ("another kind",), follow=False) == 0  # type: ignore[arg-type]
     assert contents(folder) == {"one": "one", "two": "two"}
     assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 1
     (folder / "one").write_text("again")
     assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 0, "it was replaced"
-    version = store.get_versioned("two")[1]
+    version = store.updates.read("two")[1]
     os.utime(folder / "two", ns=(1, 2))
     assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 0, "it was changed"
     assert publish(str(folder), paths(folder, one="three"), (None,), follow=False) == 1
@@ -82,7 +82,7 @@ def test_only_if_it_is_as_expected(folder: Path) -> None:
 @pytest.mark.parametrize("follow", [False, True])
 def test_links_are_looked_at_or_followed(folder: Path, follow: bool) -> None:
     (folder / "link").symlink_to("two")
-    version = LocalStore(folder, follow_symlinks=True).get_versioned("link")[1]
+    version = LocalStore(folder, follow_symlinks=True).updates.read("link")[1]
     assert publish(str(folder), paths(folder, one="link"), (version,), follow=follow) == int(follow)
 
 
@@ -122,7 +122,7 @@ def test_who_has_the_lock_goes_on(tmp_path: Path) -> None:
     store.set("k", b"old")
     with store.lock(["k"]):
         store.set("k", b"new")
-        assert store.set_if("k", b"newer", store.get_versioned("k")[1])
+        assert store.updates.write("k", b"newer", store.updates.read("k")[1])
     assert store.get("k") == b"newer"
 
 
@@ -130,11 +130,11 @@ def test_who_has_the_lock_goes_on(tmp_path: Path) -> None:
 def test_stores_do_the_same_with_it_and_without(tmp_path: Path, native: int) -> None:
     store = LocalStore(tmp_path)
     with omnizarr.config(native=native):
-        assert store.set_if("a/k", b"1", None)
-        assert not store.set_if("a/k", b"2", None)
-        version = store.get_versioned("a/k")[1]
-        assert store.set_if("a/k", b"3", version)
-        assert not store.set_if("a/k", b"4", version)
+        assert store.updates.write("a/k", b"1", None)
+        assert not store.updates.write("a/k", b"2", None)
+        version = store.updates.read("a/k")[1]
+        assert store.updates.write("a/k", b"3", version)
+        assert not store.updates.write("a/k", b"4", version)
         store.set_each([(f"b/{number}", bytes([number])) for number in range(100)])
     assert store.get("a/k") == b"3"
     assert [store.get(f"b/{number}") for number in range(100)] == [bytes([number]) for number in range(100)]

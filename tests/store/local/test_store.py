@@ -161,7 +161,7 @@ def test_one_read_opens_one_file(store: LocalStore, monkeypatch: pytest.MonkeyPa
         lambda: store.get("a/k", (2, 3)),
         lambda: store.get("a/k", (-2, None)),
         lambda: store.get_into("a/k", 0, memoryview(bytearray(4))),
-        lambda: store.get_versioned("a/k"),
+        lambda: store.updates.read("a/k"),
         lambda: store.get_partial_values([("a/k", (0, 1)), ("a/k", (5, 1)), ("a/k", None)]),
     ):
         opened.clear()
@@ -296,7 +296,7 @@ def test_links_are_refused(linked: LocalStore, key: str, monkeypatch: pytest.Mon
         linked.get,
         linked.exists,
         linked.size,
-        linked.get_versioned,
+        linked.updates.read,
         lambda key: linked.get_into(key, 0, target),
         lambda key: linked.get_partial_values([(key, None), (key, (0, 1))]),
     )
@@ -491,13 +491,13 @@ def test_files_of_rows_of_keys(store: LocalStore, tmp_path: Path):
     rows = [("c/0/", ("1", "2")), ("k", ("",)), ("c/", ("0/1", "0/3")), ("absent/", ("1", "2")), ("c/1/", ())]
     expected = ["c/0/1", "c/0/2", "k", "c/0/1", "c/0/3"]
     for _ in range(2):
-        found, _ = store.paths(rows)
+        found, _ = store.local_files.paths(rows)
         assert [os.path.relpath(path, store.location) for path in found[:5]] == expected
         assert found[5:] == ["", ""]
-    assert store.path_of("c/0/2") == (found[1], store.paths([])[1])
+    assert store.local_files.path("c/0/2") == (found[1], store.local_files.paths([])[1])
     for row in [("", ("a/../../secret",)), ("c/0/", ("..", "1")), ("", ("link/f",)), ("link/", ("1", "2"))]:
         with pytest.raises(InvalidKeyError):
-            store.paths([row])
+            store.local_files.paths([row])
 
 
 # -- erasing

@@ -145,17 +145,17 @@ def test_a_state_is_told_from_others(s3: RunningServer, azure: RunningServer) ->
     for place in (s3, azure):
         store = ObjectStore.from_url(place.new(), **place.options)
         store.set("k", b"0123456789")
-        first = store.get_state("k", (0, 4))
+        first = store.versioned_reads.get("k", (0, 4))
         assert first is not None
         assert first.size == 10
-        assert bytes(store.get_state("k", (4, 4), first.version).data) == b"4567"  # type: ignore[union-attr, arg-type]
+        assert bytes(store.versioned_reads.get("k", (4, 4), first.version).data) == b"4567"  # type: ignore[union-attr, arg-type]
         store.set("k", b"9876543210")
         for part in ((4, 4), (-2, None), None, (0, 0), (100, 4), (100, None)):
-            changed = store.get_state("k", part, first.version)
+            changed = store.versioned_reads.get("k", part, first.version)
             assert changed is not None
             assert changed.data is None
         store.erase("k")
-        gone = store.get_state("k", (4, 4), first.version)
+        gone = store.versioned_reads.get("k", (4, 4), first.version)
         assert gone is None or gone.data is None  # Azure looks at the condition first
 
 
@@ -201,7 +201,7 @@ def test_few_requests(s3: RunningServer) -> None:
     group = omnizarr.create_group(store)
     store.reset()
     z = group.create_array("z", shape=(64, 64), dtype="i4", chunks=(16, 16), shards=(32, 32))
-    assert store.methods() == ["get_partial_values", "set_if"]
+    assert store.methods() == ["get_partial_values", "updates.write"]
     assert store.requests == 2
     z[...] = 7
     store.reset()
@@ -209,19 +209,19 @@ def test_few_requests(s3: RunningServer) -> None:
     assert store.requests == 1
     store.reset()
     assert z[3, 4] == 7
-    assert store.methods() == ["get_state", "get_state"]  # the index, and the inner chunk
+    assert store.methods() == ["versioned_reads.get", "versioned_reads.get"]  # the index, and the inner chunk
     store.reset()
     assert z[20, 4] == 7
-    assert store.methods() == ["get_state"]
+    assert store.methods() == ["versioned_reads.get"]
     store.reset()
     z[:32, :32] = 8
     assert [method for method in store.methods() if method != "lock"] == ["set"]
     store.reset()
     z.attrs.update(a=1, b=2)
-    assert store.methods() == ["set_if"]
+    assert store.methods() == ["updates.write"]
     store.reset()
     z.attrs.update(a=2)
-    assert store.methods() == ["set_if"]
+    assert store.methods() == ["updates.write"]
     other = omnizarr.open_array(store, path="z", mode="r+", zarr_format=3)
     other.attrs["c"] = 3
     store.reset()

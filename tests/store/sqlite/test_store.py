@@ -31,7 +31,7 @@ class TestSQLite(StoreSuite):
 def test_durable(tmp_path: Path) -> None:
     with SQLiteStore(tmp_path / "deeper" / "x.sqlite", durable=True) as store:
         store.set("a", b"1")
-        assert store.set_if("a", b"2", b"1")
+        assert store.updates.write("a", b"2", b"1")
         with store._connections.use() as connection:
             assert connection is not None
             assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -102,8 +102,8 @@ def test_zarr_python_2_and_we_use_the_same_table(tmp_path: Path, zarr2_peer: Any
 def _count(path: str, times: int) -> None:
     store = SQLiteStore(path)
     while times:
-        value, version = store.get_versioned("count")
-        times -= store.set_if("count", b"%d" % (int(bytes(value or b"0")) + 1), version)
+        value, version = store.updates.read("count")
+        times -= store.updates.write("count", b"%d" % (int(bytes(value or b"0")) + 1), version)
 
 
 @pytest.mark.parametrize("start", ["spawn", *(["fork"] if hasattr(os, "fork") else [])])

@@ -21,6 +21,7 @@ from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.native import ABSENT
 from omnizarr.store import Buffer, LocalFiles, Splicing
+from omnizarr.store.update import LockedUpdates
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.writes import Sending
@@ -205,9 +206,8 @@ class Writer:
             splice = self._splice(chain, key, cell, value)
             update(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
         elif cell.whole and fields is None:  # the old value does not matter
-            self._send(
-                sending, key, change(StoredValue(layout.store, layout.store.updates, key, limit), keep_empty=keep_empty)
-            )
+            stored = StoredValue(layout.store.updates or LockedUpdates(layout.store), key, limit)
+            self._send(sending, key, change(stored, keep_empty=keep_empty))
         else:
             sending.send(partial(self._send_update, cell, key, limit, change), 3 * chain.spec.nbytes)
 

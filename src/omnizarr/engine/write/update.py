@@ -7,13 +7,14 @@ another writer set it in between. Otherwise the key is locked during the update.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Protocol
 
 from omnizarr.engine.layout import too_long
 from omnizarr.store import Buffer, Store, Updates
 from omnizarr.store.contract import Version
 from omnizarr.store.process_locks import Stripes
-from omnizarr.store.retry import again
+from omnizarr.store.update import update as update_value
 
 __all__ = ["Change", "StoredValue", "set_or_erase", "update"]
 
@@ -24,8 +25,7 @@ _QUEUES = Stripes()
 class StoredValue:
     """The stored value and its version, fetched on first use."""
 
-    def __init__(self, store: Store, updates: Updates | None, key: str, limit: int) -> None:
-        self._store = store
+    def __init__(self, updates: Updates, key: str, limit: int) -> None:
         self._updates = updates
         self._key = key
         self._limit = limit
@@ -35,16 +35,9 @@ class StoredValue:
 
     def __call__(self) -> Buffer | None:
         if not self.fetched:
-            store, key, limit = self._store, self._key, self._limit
-            answer: tuple[Buffer | None, Version] | None
-            if self._updates is not None:
-                answer = self._updates.read(key, limit)
-            elif store.in_memory or store.remote or (store.size(key) or 0) <= limit:
-                answer = store.get(key), None
-            else:
-                answer = None
+            answer = self._updates.read(self._key, self._limit)
             if answer is None:
-                raise too_long(limit)
+                raise too_long(self._limit)
             self._value, self.version = answer
             self.fetched = True
         return self._value
@@ -66,45 +59,27 @@ def update(
 ) -> None:
     """Replace the value of `key` by the result of `change`. A value longer than `limit` is an error. `splice`, if
     given, tries to do the same in another way: it returns whether it did, or None if it cannot."""
-    updates = store.updates
-    if updates is None:
-        with store.lock([key]):
-            if splice is not None and splice():
-                return
-            set_or_erase(store, key, change(StoredValue(store, None, key, limit), keep_empty=keep_empty))
-        return
-    with _QUEUES.of(f"{store.location}\0{key}"):
-        if _try_update(store, updates, key, limit, change, keep_empty, splice):
-            return
-        for attempt in again(store, [key]):
-            with attempt:
-                if _try_update(store, updates, key, limit, change, keep_empty, splice):
-                    return
 
+    def attempt(updates: Updates) -> bool | None:
+        spliced = None if splice is None else splice()
+        if spliced is not None:
+            return spliced or None
+        stored = StoredValue(updates, key, limit)
+        value = change(stored, keep_empty=keep_empty)
+        if not stored.fetched:
+            set_or_erase(store, key, value)
+            return True
+        if value is None and stored.version is None:
+            return True
+        if value is None and not updates.erases:
+            value = change(stored, keep_empty=True)
+        done = updates.erase(key, stored.version) if value is None else updates.write(key, value, stored.version)
+        return done or None
 
-def _try_update(
-    store: Store,
-    updates: Updates,
-    key: str,
-    limit: int,
-    change: Change,
-    keep_empty: bool,
-    splice: Callable[[], bool | None] | None,
-) -> bool:
-    """One attempt; False if another writer changed the value in between."""
-    spliced = None if splice is None else splice()
-    if spliced is not None:
-        return spliced
-    stored = StoredValue(store, updates, key, limit)
-    value = change(stored, keep_empty=keep_empty)
-    if not stored.fetched:
-        set_or_erase(store, key, value)
-        return True
-    if value is None and stored.version is None:
-        return True
-    if value is None and not updates.erases:
-        value = change(stored, keep_empty=True)
-    return updates.erase(key, stored.version) if value is None else updates.write(key, value, stored.version)
+    # A store without compare-and-set takes its lock instead.
+    queue = nullcontext() if store.updates is None else _QUEUES.of(f"{store.location}\0{key}")
+    with queue:
+        update_value(store, [key], attempt)
 
 
 def set_or_erase(store: Store, key: str, value: Buffer | None) -> None:

@@ -25,6 +25,7 @@ from omnizarr.nodes.metadata.documents import (
 from omnizarr.nodes.metadata.enclosing_dialect import adapt_to_hierarchy, already_exists
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Buffer, Store
+from omnizarr.store.update import set_if_absent
 
 __all__ = ["create_node", "erase_node", "make_room", "new_array"]
 
@@ -82,7 +83,7 @@ def create_node(
     for key in sorted(documents, key=identifying.__contains__):
         if overwrite or key not in identifying:
             store.set(key, documents[key])
-        elif not store.set_if(key, documents[key], None):
+        elif not set_if_absent(store, key, documents[key]):
             raise already_exists(context, "a node that another writer just created", hint)
     if context.consolidated is not None:
         context.consolidated.record_nodes({**groups, path: model})
@@ -128,7 +129,7 @@ def make_room(
     elif leftovers:
         store.erase_values(leftovers)
     for key, document in dialect.hierarchy_documents().items() if known_group is None else ():
-        if not store.set_if(key, encode_document(key, document, JSON), None):
+        if not set_if_absent(store, key, encode_document(key, document, JSON)):
             stored = parse_documents(store, document_values(store, [key])).get(key)
             if not same(stored, document):  # another writer created another hierarchy meanwhile
                 raise already_exists(replace(context, path=""), "a hierarchy of another kind", hint)
@@ -137,7 +138,7 @@ def make_room(
     group = dialect.new_group()
     for group_path in missing:
         for key, value in dump_node(dialect, group_path, group).items():
-            store.set_if(key, value, None)  # keep a group that another writer just created
+            set_if_absent(store, key, value)  # keep a group that another writer just created
     return context, dict.fromkeys(missing, group)
 
 

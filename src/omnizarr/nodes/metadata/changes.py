@@ -12,9 +12,9 @@ from omnizarr.formats import Dialect, NodeModel
 from omnizarr.formats.document_encoding import Encoding
 from omnizarr.nodes.metadata.documents import describe_location, dump_node, parse_documents, parse_node
 from omnizarr.nodes.metadata.fetch import fetch_model
-from omnizarr.store import Buffer, Store
-from omnizarr.store.contract import Version
-from omnizarr.store.retry import attempts
+from omnizarr.store import Store, Updates
+from omnizarr.store.capabilities import Versioned
+from omnizarr.store.update import update
 
 __all__ = ["change_documents", "change_node"]
 
@@ -59,41 +59,47 @@ def change_documents(store: Store, keys: Sequence[str], encoding: Encoding, edit
     meanwhile, the documents are read and edited again.
     """
     store.check_writable()
-    if store.conditional:
+
+    def attempt(updates: Updates) -> tuple[R] | None:
+        return _store_edit(store, updates, keys, encoding, edit, _read_all(store, updates, keys))
+
+    def optimistic(updates: Updates) -> tuple[R] | None:
         # First try the values that the store remembers, which saves a request: the store rejects outdated versions.
-        recalled = [found for found in map(store.recall, keys) if found is not None]
-        if len(recalled) == len(keys):
-            try:
-                stored = _store_edit(store, keys, encoding, edit, recalled, outdated=True)
-            except Exception:
-                stored = None  # the remembered documents may be the cause: try the current ones
-            if stored is not None:
-                return stored[0]
-    for attempt in attempts(store, keys):
-        with attempt:
-            stored = _store_edit(store, keys, encoding, edit, _versioned(store, keys))
-            if stored is not None:
-                return stored[0]
-    raise AssertionError("`attempts` raises StoreError after the last one")
+        known = [value for value in map(updates.last_known, keys) if value is not None]
+        if len(known) < len(keys):
+            return None
+        try:
+            return _store_edit(store, updates, keys, encoding, edit, known, outdated=True)
+        except Exception:
+            return None  # the remembered documents may be the cause: try the current ones
+
+    return update(store, keys, attempt, optimistic=optimistic)[0]
 
 
-def _versioned(store: Store, keys: Sequence[str]) -> list[tuple[Buffer | None, Version]]:
+def _read_all(store: Store, updates: Updates, keys: Sequence[str]) -> list[Versioned]:
     """The values and versions of `keys`; fetched together from a remote store."""
+
+    def read(key: str) -> Versioned:
+        value = updates.read(key)
+        assert value is not None, "there is no limit"
+        return value
+
     window = store.window
     if window is None or len(keys) == 1:
-        return [store.get_versioned(key) for key in keys]
+        return [read(key) for key in keys]
     from omnizarr.store.requests.reads import Ask, Overlap  # lazy import: remote stores only
 
-    found = dict(Overlap(window, (Ask(key, partial(store.get_versioned, key), 0) for key in keys)))
-    return [found[key] for key in keys]
+    values = dict(Overlap(window, (Ask(key, partial(read, key), 0) for key in keys)))
+    return [values[key] for key in keys]
 
 
 def _store_edit(
     store: Store,
+    updates: Updates,
     keys: Sequence[str],
     encoding: Encoding,
     edit: _Edit[R],
-    known: Sequence[tuple[Buffer | None, Version]],
+    known: Sequence[Versioned],
     *,
     outdated: bool = False,
 ) -> tuple[R] | None:
@@ -112,7 +118,7 @@ def _store_edit(
     erased = [key for key, data in after.items() if data is None and key in values]
     if outdated and (erased or not changed):
         return None
-    if not all(store.set_if(key, data, versions.get(key)) for key, data in changed.items()):
+    if not all(updates.write(key, data, versions.get(key)) for key, data in changed.items()):
         return None
     if erased:
         store.erase_values(erased)

@@ -26,8 +26,8 @@ from omnizarr.nodes.metadata.documents import (
     parse_node,
 )
 from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_model
-from omnizarr.store import Buffer, ByteRange, Store, check_key
-from omnizarr.store.retry import attempts
+from omnizarr.store import Buffer, ByteRange, Store, Updates, check_key
+from omnizarr.store.update import set_if_absent, update
 
 __all__ = ["Consolidated", "collect_documents", "consolidated_range", "open_consolidated", "write_consolidated"]
 
@@ -298,14 +298,14 @@ def write_consolidated(store: Store, dialect: Dialect, root: str, collect: Calla
             )
     for path, node in groups.items():
         for node_key, data in dump_node(dialect, path, node).items():
-            store.set_if(node_key, data, None)
-    for attempt in attempts(store, [key]):
-        with attempt:
-            _, version = store.get_versioned(key)  # the old value is not read: it may be damaged
-            if store.set_if(
-                key, encode_document(key, dialect.dump_consolidated(root, collect()), LENIENT_JSON), version
-            ):
-                return
+            set_if_absent(store, node_key, data)
+
+    def replace_copy(updates: Updates) -> bool | None:
+        stored = updates.read(key)  # only for its version: the old value may be damaged
+        data = encode_document(key, dialect.dump_consolidated(root, collect()), LENIENT_JSON)
+        return updates.write(key, data, None if stored is None else stored[1]) or None
+
+    update(store, [key], replace_copy)
 
 
 def _with_consolidated(group: GroupModel, documents: dict[str, Json]) -> GroupModel:

@@ -11,6 +11,7 @@ from zarr.abc.store import Store as TheirStore
 from zarr.core.buffer import default_buffer_prototype
 
 from omnizarr.store.contract import ByteRange, Store
+from omnizarr.store.update import set_if_absent
 from omnizarr.store.wrappers import as_read_only
 
 __all__ = ["NearOmnizarrStore", "OmnizarrStore"]
@@ -83,7 +84,7 @@ class OmnizarrStore(TheirStore):  # type: ignore[misc]
 
     async def set_if_not_exists(self, key: str, value: Any) -> None:
         self._check_writable()
-        await self._do(self.inner.set_if, key, value.to_bytes(), None)
+        await self._do(set_if_absent, self.inner, key, value.to_bytes())
 
     async def delete(self, key: str) -> None:
         self._check_writable()
