@@ -195,6 +195,14 @@ def test_unusual_chunks_are_read_again_in_python(loop: str, paths: list[str], tm
     assert {*paths} == {"D"}
 
 
+@pytest.mark.parametrize("chunks", [(2**40, 2**40), (2**62, 1), (2**31, 2**30)])
+def test_chunks_too_large_for_the_kernel(tmp_path: Path, chunks: tuple[int, int]) -> None:
+    z = omnizarr.create_array(tmp_path, shape=chunks, dtype="u2", chunks=chunks)
+    for key in ((0, 0), (slice(0, 3, 2), 0), ([0], [0])):
+        with pytest.raises(omnizarr.errors.ChunkError, match="more than the limit"):
+            z[key]
+
+
 @pytest.mark.parametrize(
     ("layout", "value", "key", "native_path", "python_path"),
     [

@@ -53,7 +53,7 @@ from omnizarr.engine.read.shards import ShardReader
 from omnizarr.engine.schedule import max_workers, places_in_background, plan_rows
 from omnizarr.engine.write.python import Constant, WriteOptions, Writer
 from omnizarr.indexing import Cell, Pick, Projection, Selection, only_chunk, rows_from
-from omnizarr.native import codec, kernel
+from omnizarr.native import MAX_CHUNK_BYTES, codec, kernel
 from omnizarr.store import Snapshots
 
 if TYPE_CHECKING:
@@ -218,6 +218,8 @@ def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
     """Reads an array with the kernel; False if the kernel cannot do that."""
     chain = layout.uniform
     if chain is None or layout.local_files is None or layout.store.remote:
+        return False
+    if max(chain.spec.nbytes, chain.encoded.limit) > MAX_CHUNK_BYTES:
         return False
     sharding = None if layout.sharding is None else sharding_of(chain)
     number = _kernel_codec(layout, chain if sharding is None else sharding.inner)

@@ -29,7 +29,6 @@ from omnizarr.native import (
     AXIS_NUMBERS,
     DECODING_NUMBERS,
     DONE,
-    MAX_CHUNK_BYTES,
     MAX_DIMENSIONS,
     PIECE_NUMBERS,
     TO_DO,
@@ -62,7 +61,6 @@ class NativeReader:
         `by_key`, `read_key` reads nothing."""
         self._layout = layout
         self._sharding = sharding
-        self._codec = codec
         self._chain = inner = chain if sharding is None else sharding.inner
         assert layout.local_files is not None
         assert layout.snapshots is not None
@@ -82,8 +80,6 @@ class NativeReader:
         """The dimensions of the array as `kernel.locate` takes them; None if it cannot spell the keys or the result."""
         layout, rank = self._layout, len(self._layout.axes)
         if layout.separator is None or layout.dtype.kind not in "biufc" or rank > MAX_DIMENSIONS:
-            return None
-        if chain.spec.nbytes > MAX_CHUNK_BYTES:
             return None
         self._separator = layout.separator
         self._prefix = layout.key(("0",) * rank).removesuffix(layout.separator.join(["0"] * rank))
