@@ -62,7 +62,9 @@ def raise_for_chunk(
     key: str,
     error: CodecError | MissingDependencyError,
 ) -> NoReturn:
-    """Raise the error of a codec again as one that names the array and the chunk."""
+    """Raise the error of a codec again as one that names the array and the chunk, unless it already does."""
+    if isinstance(error, ChunkError):
+        raise error
     if isinstance(error, CodecError):
         raise ChunkError(action, layout.name, chunk, key, error) from error
     raise error.add_context(f"cannot {action} array `{layout.name}`") from None
