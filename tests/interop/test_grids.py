@@ -18,7 +18,7 @@ from tests.peers import LIBRARIES, Peer
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("chain", BY_GRID)
-def test_R71_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+def test_R71_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
     need(zarr3_peer, library)
 
     def handed(case: Case) -> bool:
@@ -33,7 +33,7 @@ def test_R71_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chai
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("chain", BY_GRID)
-def test_R71_they_read_ours(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+def test_R71_peers_read_our_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
     need(zarr3_peer, library)
 
     def handed(case: Case) -> bool:

@@ -39,7 +39,7 @@ def make_ours(place: Path) -> omnizarr.Group:
 
 @pytest.mark.parametrize("library", ["zarr", "zarrista"])
 @pytest.mark.parametrize("consolidated", [False, True])
-def test_they_see_our_hierarchy(zarr3_peer: Peer, tmp_path: Path, library: str, consolidated: bool) -> None:
+def test_peers_see_our_hierarchy(zarr3_peer: Peer, tmp_path: Path, library: str, consolidated: bool) -> None:
     need(zarr3_peer, library)
     make_ours(tmp_path)
     if consolidated:
@@ -54,7 +54,7 @@ def test_they_see_our_hierarchy(zarr3_peer: Peer, tmp_path: Path, library: str, 
 
 
 @pytest.mark.parametrize("library", ["zarr", "tensorstore", "zarrista"])
-def test_they_see_our_arrays(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
+def test_peers_see_our_arrays(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
     need(zarr3_peer, library)
     make_ours(tmp_path)
     plain = zarr3_peer.describe(library, tmp_path, "plain")
@@ -68,7 +68,7 @@ def test_they_see_our_arrays(zarr3_peer: Peer, tmp_path: Path, library: str) -> 
 
 
 @pytest.mark.parametrize("library", ["zarr", "tensorstore", "zarrista"])
-def test_we_see_their_arrays(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
+def test_we_see_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str) -> None:
     need(zarr3_peer, library)
     members: dict[str, Any] = {"dimension_names": ["y", None], "attributes": ATTRIBUTES}
     data = np.arange(35, dtype="i2").reshape(5, 7)
@@ -105,7 +105,7 @@ def check_theirs(root: omnizarr.Group) -> None:
     assert array_at(root, "größe x")[...] == 3
 
 
-def test_we_see_their_hierarchy(zarr3_peer: Peer, tmp_path: Path) -> None:
+def test_we_see_peer_hierarchy(zarr3_peer: Peer, tmp_path: Path) -> None:
     make_theirs(zarr3_peer, tmp_path)
     check_theirs(omnizarr.open_group(tmp_path, mode="r"))
 

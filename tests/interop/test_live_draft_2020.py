@@ -40,7 +40,7 @@ def same(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
 
 @pytest.mark.parametrize("shards", [None, (4, 6)])
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-def test_it_reads_our_types(zarr2_peer: Peer, tmp_path: Path, dtype: Any, shards: Any) -> None:
+def test_zarr_python_2_reads_our_types(zarr2_peer: Peer, tmp_path: Path, dtype: Any, shards: Any) -> None:
     data = elements(dtype)
     options: dict[str, Any] = {"chunks": (2, 3), "shards": shards, "zarr_format": "3-draft-2020"}
     omnizarr.create_array(tmp_path, name="a/b", data=data, **options, attributes={"unit": "K"})
@@ -64,7 +64,9 @@ COMPRESSORS: list[Any] = [
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("separator", ["/", "."])
 @pytest.mark.parametrize("compressors", COMPRESSORS, ids=str)
-def test_it_reads_our_codecs(zarr2_peer: Peer, tmp_path: Path, compressors: Any, separator: str, order: Any) -> None:
+def test_zarr_python_2_reads_our_codecs(
+    zarr2_peer: Peer, tmp_path: Path, compressors: Any, separator: str, order: Any
+) -> None:
     data = elements("<i4")
     omnizarr.create_array(
         tmp_path,
@@ -80,7 +82,7 @@ def test_it_reads_our_codecs(zarr2_peer: Peer, tmp_path: Path, compressors: Any,
 
 
 @pytest.mark.parametrize("fill", [0, 1.5, np.nan, None])
-def test_it_reads_our_fills(zarr2_peer: Peer, tmp_path: Path, fill: Any) -> None:
+def test_zarr_python_2_reads_our_fills(zarr2_peer: Peer, tmp_path: Path, fill: Any) -> None:
     array = omnizarr.create_array(
         tmp_path, name="a", shape=(4, 4), chunks=(2, 2), dtype="f8", fill_value=fill, zarr_format="3-draft-2020"
     )
@@ -91,7 +93,7 @@ def test_it_reads_our_fills(zarr2_peer: Peer, tmp_path: Path, fill: Any) -> None
         assert same(found, array[...])
 
 
-def test_it_reads_our_filters(zarr2_peer: Peer, tmp_path: Path) -> None:
+def test_zarr_python_2_reads_our_filters(zarr2_peer: Peer, tmp_path: Path) -> None:
     data = elements("<i4")
     delta = {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}
     omnizarr.create_array(tmp_path, name="a", data=data, filters=[delta], zarr_format="3-draft-2020")
@@ -103,7 +105,7 @@ def test_it_reads_our_filters(zarr2_peer: Peer, tmp_path: Path) -> None:
     assert same(zarr2_peer.read("zarr2", tmp_path, "t"), texts)
 
 
-def test_it_reads_our_root_array_and_one_that_grew(zarr2_peer: Peer, tmp_path: Path) -> None:
+def test_zarr_python_2_reads_our_root_array_and_a_resized_array(zarr2_peer: Peer, tmp_path: Path) -> None:
     data = elements("<i4")
     array = omnizarr.create_array(tmp_path, data=data, chunks=(2, 3), shards=(4, 6), zarr_format="3-draft-2020")
     array.append(data)
@@ -113,7 +115,9 @@ def test_it_reads_our_root_array_and_one_that_grew(zarr2_peer: Peer, tmp_path: P
 
 
 @pytest.mark.parametrize("options", [{}, {"chunks": (), "shards": ()}], ids=["plain", "sharded"])
-def test_A13_it_reads_our_array_without_dimensions(zarr2_peer: Peer, tmp_path: Path, options: dict[str, Any]) -> None:
+def test_A13_zarr_python_2_reads_our_array_without_dimensions(
+    zarr2_peer: Peer, tmp_path: Path, options: dict[str, Any]
+) -> None:
     """It looks for `c0`, not for `c` as the text says, and takes a missing chunk for the fill value."""
     omnizarr.create_array(tmp_path / "ours", name="a", data=np.array(5), zarr_format="3-draft-2020", **options)
     assert zarr2_peer.read("zarr2", tmp_path / "ours", "a") == 5
@@ -125,7 +129,7 @@ def test_A13_it_reads_our_array_without_dimensions(zarr2_peer: Peer, tmp_path: P
 
 
 @pytest.mark.parametrize("consolidated", [False, True])
-def test_it_reads_our_groups(zarr2_peer: Peer, tmp_path: Path, consolidated: bool) -> None:
+def test_zarr_python_2_reads_our_groups(zarr2_peer: Peer, tmp_path: Path, consolidated: bool) -> None:
     root = omnizarr.create_group(tmp_path, zarr_format="3-draft-2020", attributes={"title": "x"})
     root.create_array("a", data=elements("<i4"))
     root.create_group("g", attributes={"of": [1, None]})
@@ -143,7 +147,7 @@ def test_it_reads_our_groups(zarr2_peer: Peer, tmp_path: Path, consolidated: boo
 @pytest.mark.parametrize(
     "options", [{}, {"compressor": None, "order": "F"}, {"dimension_separator": "."}], ids=["plain", "raw", "dots"]
 )
-def test_we_read_its_arrays(zarr2_peer: Peer, tmp_path: Path, dtype: Any, options: dict[str, Any]) -> None:
+def test_we_read_zarr_python_2_arrays(zarr2_peer: Peer, tmp_path: Path, dtype: Any, options: dict[str, Any]) -> None:
     data = elements(dtype)
     zarr2_peer.write("zarr2", tmp_path, data, array_path="a/b", zarr_version=3, chunks=[2, 3], **options)
     array = omnizarr.open_array(tmp_path, path="a/b")
@@ -153,7 +157,7 @@ def test_we_read_its_arrays(zarr2_peer: Peer, tmp_path: Path, dtype: Any, option
     assert same(zarr2_peer.read("zarr2", tmp_path, "a/b"), data)
 
 
-def test_we_read_its_groups(zarr2_peer: Peer, tmp_path: Path) -> None:
+def test_we_read_zarr_python_2_groups(zarr2_peer: Peer, tmp_path: Path) -> None:
     zarr2_peer.create_group("zarr2", tmp_path, "g/h", {"a": 1}, zarr_version=3)
     zarr2_peer.write("zarr2", tmp_path, elements("<i4"), array_path="g/x", zarr_version=3)
     root = omnizarr.open_group(tmp_path)

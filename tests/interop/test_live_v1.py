@@ -86,11 +86,11 @@ GROUPS: Mapping[str, Callable[[], Iterator[OldCase]]] = {
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_it_reads_ours(zarr1_peer: Peer, tmp_path: Path, group: str) -> None:
+def test_zarr_python_1_reads_our_arrays(zarr1_peer: Peer, tmp_path: Path, group: str) -> None:
     judge(zarr1_peer, "zarr1", GROUPS[group](), tmp_path, 1)
 
 
-def test_it_reads_our_attributes_and_what_grew(zarr1_peer: Peer, tmp_path: Path) -> None:
+def test_zarr_python_1_reads_our_attributes_and_resized_arrays(zarr1_peer: Peer, tmp_path: Path) -> None:
     attributes = {"größe": ["\U0001f600", None, 1.5]}
     array = omnizarr.create_array(tmp_path, data=LARGE, chunks=(7, 8), attributes=attributes, zarr_format=1)
     array.append(LARGE)

@@ -215,7 +215,7 @@ def peer(request: pytest.FixtureRequest, library: str) -> Peer:
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_they_read_ours(peer: Peer, tmp_path: Path, library: str, group: str) -> None:
+def test_peers_read_our_arrays(peer: Peer, tmp_path: Path, library: str, group: str) -> None:
     if (library, group) == ("tensorstore", "objects"):
         pytest.skip("TensorStore has no objects in version 2")
     judge(peer, library, GROUPS[group](), tmp_path, 2, *KNOWN_DIFFERENCES[library])
@@ -223,7 +223,7 @@ def test_they_read_ours(peer: Peer, tmp_path: Path, library: str, group: str) ->
 
 @pytest.mark.parametrize("library", ["zarr2", "zarr"])
 @pytest.mark.parametrize("consolidated", [False, True])
-def test_they_read_our_groups(peer: Peer, tmp_path: Path, library: str, consolidated: bool) -> None:
+def test_peers_read_our_groups(peer: Peer, tmp_path: Path, library: str, consolidated: bool) -> None:
     attributes = {"größe": ["\U0001f600", None, 1.5, {"a": True}]}
     root = omnizarr.create_group(tmp_path, zarr_format=2, attributes=attributes)
     root.create_array("a", data=LARGE, attributes={"unit": "K"}, dimension_names=["y", "x"])
@@ -239,7 +239,7 @@ def test_they_read_our_groups(peer: Peer, tmp_path: Path, library: str, consolid
 
 
 @pytest.mark.parametrize("library", ["zarr2", "zarr"])
-def test_they_read_arrays_that_grew_and_shrank(peer: Peer, tmp_path: Path, library: str) -> None:
+def test_peers_read_arrays_that_grew_and_shrank(peer: Peer, tmp_path: Path, library: str) -> None:
     array = omnizarr.create_array(tmp_path, data=LARGE, chunks=(7, 8), fill_value=-1, order="F", zarr_format=2)
     array.append(LARGE)
     assert peer.read(library, tmp_path).tolist() == np.concatenate([LARGE, LARGE]).tolist()

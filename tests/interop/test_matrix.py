@@ -19,7 +19,7 @@ LIBRARIES = ("tensorstore", "zarr", "zarrista")  # zarrs in zarr-python is the s
 @pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # of TensorStore's zero for types without one
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("codec", BY_CODEC)
-def test_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, codec: str) -> None:
+def test_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, codec: str) -> None:
     need(zarr3_peer, library)
 
     def handed(case: Case) -> bool:
@@ -32,7 +32,7 @@ def test_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, codec: s
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("codec", BY_CODEC)
-def test_they_read_ours(zarr3_peer: Peer, tmp_path: Path, library: str, codec: str) -> None:
+def test_peers_read_our_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, codec: str) -> None:
     need(zarr3_peer, library)
 
     def handed(case: Case) -> bool:

@@ -21,7 +21,7 @@ from tests.peers import LIBRARIES, Peer, Unsupported, array_document
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("chain", BY_REGISTERED)
-def test_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
+def test_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, chain: str) -> None:
     need(zarr3_peer, library)
 
     def handed(case: Case) -> bool:
@@ -50,7 +50,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("chain", BY_REGISTERED)
-def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, chain: str) -> None:
+def test_peers_read_our_arrays(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, chain: str) -> None:
     need(zarr3_peer, library)
     judge(library, "read", BY_REGISTERED[chain], lambda case: reads(zarr3_peer, library, written(case), case))
 

@@ -22,7 +22,7 @@ ALL_BITS = np.arange(256, dtype="u1")
 @pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # of TensorStore's zero for types without one
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("table", BY_MORE)
-def test_we_read_theirs(zarr3_peer: Peer, tmp_path: Path, library: str, table: str) -> None:
+def test_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, table: str) -> None:
     need(zarr3_peer, library)
 
     def handed(case: Case) -> bool:
@@ -49,7 +49,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("table", BY_MORE)
-def test_they_read_ours(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, table: str) -> None:
+def test_peers_read_our_arrays(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, table: str) -> None:
     need(zarr3_peer, library)
     judge(library, "read", BY_MORE[table], lambda case: reads(zarr3_peer, library, written(case), case))
 
