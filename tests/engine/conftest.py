@@ -1,4 +1,4 @@
-"""Runs every test of the engine twice: with the kernel, and with the Python paths only."""
+"""Runs every test of the engine twice: with the kernel, and with the Python routes only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnizarr.engine.write import native as native_writing
 def loop(request: pytest.FixtureRequest) -> Iterator[str]:
     """`native` or `python`: what reads and writes local files. `python_loop` marks tests of internals of the latter."""
     if request.param == "native" and request.node.get_closest_marker("python_loop"):
-        pytest.skip("tests internals of the Python paths")
+        pytest.skip("tests internals of the Python routes")
     if request.param == "native" and native.kernel() is None:
         pytest.skip("there is no kernel")
     before = omnizarr.config.native

@@ -1,4 +1,4 @@
-"""Every path detects values that are too short, too long or torn, and gives the same elements."""
+"""Every route detects values that are too short, too long or torn, and gives the same elements."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_value_of_the_wrong_length_is_detected(
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("dtype", ["i4", ">i4", "f8", "bool", "c8", "V3", [("a", "i2"), ("b", "?")]])
 def test_all_paths_give_the_same_elements(codec: str, shape_name: str, dtype: Any, tmp_path: Path) -> None:
-    """The fast paths, and the general one that reads one chunk at a time from a store without capabilities."""
+    """The fast routes, and the general one that reads one chunk at a time from a store without capabilities."""
     shape, chunks, key = SHAPES[shape_name]
     rng = np.random.default_rng(0)
     a = np.frombuffer(rng.integers(0, 2, np.dtype(dtype).itemsize * int(np.prod(shape)), np.uint8), dtype).reshape(

@@ -1,4 +1,4 @@
-"""`engine/route.py` takes the path that its table names, and all paths give the same elements."""
+"""`engine/route.py` takes the route that its table names, and all routes give the same elements."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class Remote(TransparentStore):
 
 
 @pytest.fixture
-def paths(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The paths that reads and writes take, in order."""
+def routes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The routes that reads and writes take, in order."""
     taken: list[str] = []
 
-    def record(owner: Any, name: str, path: str) -> None:
+    def record(owner: Any, name: str, route_name: str) -> None:
         function = getattr(owner, name)
 
         def recorded(*arguments: Any, **options: Any) -> Any:
-            taken.append(path)
+            taken.append(route_name)
             return function(*arguments, **options)
 
         monkeypatch.setattr(owner, name, recorded)
@@ -81,7 +81,7 @@ def paths(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def read_chunk(*arguments: Any) -> None:
         before = len(taken)
         one_chunk(*arguments)
-        if len(taken) == before:  # otherwise it was a part, path E
+        if len(taken) == before:  # otherwise it was a part, route E
             taken.append("D")
 
     monkeypatch.setattr(route, "read_chunk", read_chunk)
@@ -106,93 +106,93 @@ def expected(layout: str, codec: str, key: str, loop: str) -> set[str]:
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", ["chunks", "shards"])
-def test_local_store(loop: str, paths: list[str], tmp_path: Path, layout: str, codec: str, key: str) -> None:
+def test_local_store(loop: str, routes: list[str], tmp_path: Path, layout: str, codec: str, key: str) -> None:
     a, z = array(tmp_path, (SHARDS if layout == "shards" else SMALL) | CODECS[codec])
-    paths.clear()
+    routes.clear()
     np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
-    assert {*paths} == expected(layout, codec, key, loop)
+    assert {*routes} == expected(layout, codec, key, loop)
 
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("layout", ["chunks", "shards"])
-def test_memory_store(paths: list[str], layout: str, codec: str, key: str) -> None:
+def test_memory_store(routes: list[str], layout: str, codec: str, key: str) -> None:
     a, z = array(MemoryStore(), (SHARDS if layout == "shards" else SMALL) | CODECS[codec])
-    paths.clear()
+    routes.clear()
     np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
-    assert {*paths} == {"F" if layout == "shards" else "D"}
+    assert {*routes} == {"F" if layout == "shards" else "D"}
 
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("layout", ["chunks", "shards"])
-def test_remote_store(paths: list[str], tmp_path: Path, layout: str, key: str) -> None:
+def test_remote_store(routes: list[str], tmp_path: Path, layout: str, key: str) -> None:
     a, _ = array(tmp_path, (SHARDS if layout == "shards" else SMALL) | PLAIN)
     z = omnizarr.open_array(Remote(LocalStore(tmp_path)), mode="r")
-    paths.clear()
+    routes.clear()
     np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
-    assert {*paths} == {"G", "F" if layout == "shards" else "D"}
+    assert {*routes} == {"G", "F" if layout == "shards" else "D"}
 
 
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("layout", ["chunks", "shards"])
-def test_cache(paths: list[str], tmp_path: Path, layout: str, key: str) -> None:
+def test_cache(routes: list[str], tmp_path: Path, layout: str, key: str) -> None:
     a, _ = array(tmp_path, (SHARDS if layout == "shards" else SMALL) | PLAIN)
     z = omnizarr.open_array(tmp_path, mode="r", cache="1 MiB")
     for _ in range(2):
-        paths.clear()
+        routes.clear()
         np.testing.assert_array_equal(z[KEYS[key]], a[KEYS[key]])
-        assert {*paths} == {"H"}
+        assert {*routes} == {"H"}
 
 
-def test_damaged_chunk(loop: str, paths: list[str], tmp_path: Path) -> None:
+def test_damaged_chunk(loop: str, routes: list[str], tmp_path: Path) -> None:
     a, _ = array(tmp_path, SMALL | PLAIN)
     (tmp_path / "c" / "0" / "0").write_bytes(b"short")
     a[:16, :8] = 0
     z = omnizarr.open_array(tmp_path, mode="r", on_corrupt="fill")
-    paths.clear()
+    routes.clear()
     np.testing.assert_array_equal(z[...], a)
-    assert "I" in paths
-    assert ("B" in paths) == (loop == "native")
-    assert "D" in paths
+    assert "I" in routes
+    assert ("B" in routes) == (loop == "native")
+    assert "D" in routes
 
 
 @pytest.mark.parametrize("selection", ["indices", "mask"])
-def test_points_of_one_dimension(loop: str, paths: list[str], tmp_path: Path, selection: str) -> None:
+def test_points_of_one_dimension(loop: str, routes: list[str], tmp_path: Path, selection: str) -> None:
     a = np.arange(100, dtype="u4")
     key: Any = a % 7 == 2 if selection == "mask" else [3, 70, 5]
     for layout in ({"chunks": 10}, {"chunks": 5, "shards": 20}):
         z = omnizarr.create_array(tmp_path, data=a, overwrite=True, compressors=None, **layout)
-        paths.clear()
+        routes.clear()
         np.testing.assert_array_equal(z[key], a[key])
-        python_path = "F" if "shards" in layout else "D"
-        assert {*paths} == {"C" if loop == "native" and python_path == "D" else python_path}
+        python_route = "F" if "shards" in layout else "D"
+        assert {*routes} == {"C" if loop == "native" and python_route == "D" else python_route}
 
 
 @pytest.mark.parametrize("compressor", [None, Blosc("lz4", blocksize=2**14)])
-def test_part_of_a_large_chunk(loop: str, paths: list[str], tmp_path: Path, compressor: Any) -> None:
+def test_part_of_a_large_chunk(loop: str, routes: list[str], tmp_path: Path, compressor: Any) -> None:
     """If a chunk is compressed in blocks, decoding some of them is faster than decoding all of them in the kernel."""
     a = np.arange(2**19, dtype="u4").reshape(2**9, 2**10)
     z = omnizarr.create_array(tmp_path, data=a, chunks=a.shape, compressors=compressor)
     for key in ((5, 3), (slice(5, 9), slice(3, 70)), (slice(5, 9, 2), slice(3, 70, 3))):
-        paths.clear()
+        routes.clear()
         np.testing.assert_array_equal(z[key], a[key])
-        assert {*paths} == {"A" if loop == "native" and compressor is None else "E"}
+        assert {*routes} == {"A" if loop == "native" and compressor is None else "E"}
 
 
-def test_unusual_chunks_are_read_again_in_python(loop: str, paths: list[str], tmp_path: Path) -> None:
+def test_unusual_chunks_are_read_again_in_python(loop: str, routes: list[str], tmp_path: Path) -> None:
     a, z = array(tmp_path, SMALL | PLAIN)
     with omnizarr.config(max_chunk_bytes=16 * 8 * 4):
         np.testing.assert_array_equal(z[...], a)
     with omnizarr.config(max_chunk_bytes=16 * 8 * 4 - 1):
-        paths.clear()
+        routes.clear()
         with pytest.raises(omnizarr.errors.ChunkError, match="more than the limit"):
             z[3, 3]
-        assert "A" not in paths
+        assert "A" not in routes
     out = np.zeros(SHAPE, "f8")  # the kernel converts no types
-    paths.clear()
+    routes.clear()
     z.read(out=out)
     np.testing.assert_array_equal(out, a)
-    assert {*paths} == {"D"}
+    assert {*routes} == {"D"}
 
 
 @pytest.mark.parametrize("chunks", [(2**40, 2**40), (2**62, 1), (2**31, 2**30)])
@@ -204,7 +204,7 @@ def test_chunks_too_large_for_the_kernel(tmp_path: Path, chunks: tuple[int, int]
 
 
 @pytest.mark.parametrize(
-    ("layout", "value", "key", "native_path", "python_path"),
+    ("layout", "value", "key", "native_route", "python_route"),
     [
         ({**SMALL, **PLAIN}, None, ..., {"native"}, {"encode"}),
         ({**SMALL, "compressors": "crc32c"}, None, ..., {"encode", "native values"}, {"encode"}),
@@ -215,33 +215,33 @@ def test_chunks_too_large_for_the_kernel(tmp_path: Path, chunks: tuple[int, int]
 )
 def test_writes(
     loop: str,
-    paths: list[str],
+    routes: list[str],
     tmp_path: Path,
     layout: dict[str, Any],
     value: Any,
     key: Any,
-    native_path: set[str],
-    python_path: set[str],
+    native_route: set[str],
+    python_route: set[str],
 ) -> None:
     a, z = array(tmp_path, layout)
     a[key] = a[key] + 1 if value is None else value
-    paths.clear()
+    routes.clear()
     z[key] = a[key] if value is None else value
-    assert {*paths} - {"splice"} == (native_path if loop == "native" else python_path)
+    assert {*routes} - {"splice"} == (native_route if loop == "native" else python_route)
     np.testing.assert_array_equal(z[...], a)
 
 
-def test_part_of_a_large_shard_is_spliced(paths: list[str], tmp_path: Path) -> None:
+def test_part_of_a_large_shard_is_spliced(routes: list[str], tmp_path: Path) -> None:
     a = np.random.default_rng(0).integers(0, 2**32, (512, 512), "u4")
     z = omnizarr.create_array(tmp_path, data=a, chunks=(64, 64), shards=a.shape, compressors=None)
-    paths.clear()
+    routes.clear()
     z[1:5, 1:5] = a[1:5, 1:5] = 7
-    assert {*paths} == {"update", "splice"}
+    assert {*routes} == {"update", "splice"}
     np.testing.assert_array_equal(z[...], a)
 
 
-def test_the_table_names_a_module_for_each_path() -> None:
-    """Nine paths, and no other module that reads."""
+def test_the_table_names_a_module_for_each_route() -> None:
+    """Nine routes, and no other module that reads."""
     assert route.__doc__ is not None
     named = {
         (letter, name.lower()) for letter, name in re.findall(r"\| ([A-I]) (\w+) +\|$", route.__doc__, re.MULTILINE)

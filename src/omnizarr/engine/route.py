@@ -1,35 +1,37 @@
-"""The only module that decides which path a read or write takes. Callers outside the engine use only this module.
+"""The only module that decides which route a read or write takes. Callers outside the engine use only this module.
 
-A read takes the first path whose row matches:
+A read takes the first route whose row matches:
 
-| store                    | codecs of the (inner) chunk              | selection                 | path      |
+| store                    | codecs of the (inner) chunk              | selection                 | route     |
 |--------------------------|------------------------------------------|---------------------------|-----------|
 | any, with `on_corrupt=`  | any                                      | any                       | I salvage |
 | snapshots, with `cache=` | any                                      | any                       | H cached  |
 | remote                   | any                                      | any                       | G remote  |
-| snapshots                | one that decodes parts, chunk ≥ 256 KiB  | slices, part of a chunk   | E partial |
+| snapshots                | one that decodes parts                   | slices; E saves ≥ 256 KiB | E partial |
 | local files              | none, blosc, zstd, gzip; one chunk shape | slices, one (inner) chunk | A native  |
 | local files              | none, blosc, zstd, gzip; one chunk shape | slices, several chunks    | B native  |
 | local files              | none, blosc, zstd, gzip; no shards       | points or mask, 1-D array | C native  |
 | any                      | sharding, no codec before or after it    | any                       | F shards  |
-| snapshots                | none, chunk ≥ 16 KiB                     | slices, part of a chunk   | E partial |
+| snapshots                | none                                     | slices; E saves ≥ 16 KiB  | E partial |
 | any                      | any                                      | any                       | D Python  |
 
-Paths A to C report a chunk that is damaged or rare as unusual; D, E or F reads it again and names what is wrong. I runs
-the other paths and replaces the chunks that fail. G fetches; D, E and F decode and place what it has fetched. In a
-memory store, E serves compressed chunks only. The setting `native` turns A to C off.
+Routes A to C report a chunk as `UNUSUAL` if it is damaged or in a form that the kernel does not handle; D, E or F reads
+it again and names what is wrong. I runs the other routes and replaces the chunks that fail. G fetches; D, E and F
+decode and place what it has fetched. In a memory store, E serves compressed chunks only. The setting `native` turns A
+to C off.
 
-A write takes the first path whose row matches, for each row of chunks:
+A write takes the first route whose row matches, for each row of chunks:
 
-| store                | codecs                                              | the selection covers  | path           |
+| store                | codecs                                              | the selection covers  | route          |
 |----------------------|-----------------------------------------------------|-----------------------|----------------|
 | local files, updates | none, blosc, zstd, gzip; one chunk shape, no shards | whole chunks          | native         |
 | any                  | any, no shards                                      | whole chunks          | encode and set |
 | splicing             | sharding, no codec before or after it; ≥ 256 KiB    | up to half of a shard | splice         |
 | any                  | any                                                 | anything else         | update         |
 
-A single value for many chunks is not written by the kernel: Python encodes it once per chunk shape. Values that Python
-has encoded are written to local files by the kernel, too. Writes to remote stores are sent many at a time.
+Python instead of the kernel encodes zstd chunks of up to 256 KiB and a single value for many chunks, because that is
+faster, and data types with padding, because it clears the padding. The kernel then writes these values to local files.
+Writes to remote stores are sent many at a time.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ _DEFAULT_REQUESTS = 32  # writes in flight, if a remote store does not name a li
 
 
 def read_key(layout: Layout, key: Any) -> Any:
-    """`array[key]` by path A or B, for a key of integers and slices with step 1; None if another path is needed. It
+    """`array[key]` by route A or B, for a key of integers and slices with step 1; None if another route is needed. It
     makes neither a selection nor a projection, which take longer than reading one small chunk."""
     reader = layout.native_reader
     if reader is None:
@@ -141,7 +143,7 @@ def _read_one(
 
 
 def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | None, block: npt.NDArray[Any]) -> None:
-    """Paths D to G: `cells`, or all of the projection if that is None, in several threads if that is faster."""
+    """Routes D to G: `cells`, or all of the projection if that is None, in several threads if that is faster."""
     largest = layout.largest
     sharding = None if largest is None or layout.sharding is None else sharding_of(largest)
     decoded = largest if sharding is None else sharding.inner
@@ -227,7 +229,7 @@ def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
         return False
     from omnizarr.engine.read.native import NativeReader  # lazy import: local files only
 
-    # A key must not skip the search for guessed chunk keys, the cache, or path E.
+    # A key must not skip the search for guessed chunk keys, the cache, or route E.
     usual = layout.cache is None and not layout.model.guessed_keys
     by_key = usual and (sharding is not None or not decodes_parts(chain))
     return NativeReader(layout, chain, sharding, number, by_key=by_key)
@@ -242,7 +244,7 @@ def _write_codec(layout: Layout) -> int | None:
 
 
 def _part_test(layout: Layout) -> Callable[[tuple[Pick, ...]], bool] | None:
-    """Tells for which picks path E decodes less than paths A and B, which decode whole chunks; None if for none."""
+    """Tells for which picks route E decodes less than routes A and B, which decode whole chunks; None if for none."""
     chain = layout.uniform
     if chain is None or not decodes_parts(chain):
         return None

@@ -1,4 +1,4 @@
-"""Paths A to C: the kernel gives the same elements as NumPy, and leaves unusual chunks to Python."""
+"""Routes A to C: the kernel gives the same elements as NumPy, and leaves unusual chunks to Python."""
 
 from __future__ import annotations
 

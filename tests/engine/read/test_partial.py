@@ -1,4 +1,4 @@
-"""Path E: parts of uncompressed chunks, and of chunks compressed in blocks, are read with fewer bytes."""
+"""Route E: parts of uncompressed chunks, and of chunks compressed in blocks, are read with fewer bytes."""
 
 from __future__ import annotations
 

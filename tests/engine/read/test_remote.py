@@ -1,4 +1,4 @@
-"""Path G: a remote store gives the same elements as a local one, and never two states of a shard."""
+"""Route G: a remote store gives the same elements as a local one, and never two states of a shard."""
 
 from __future__ import annotations
 

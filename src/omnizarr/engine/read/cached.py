@@ -1,4 +1,4 @@
-"""Path H: reads through a cache of decoded chunks. Each chunk is decoded as a whole and kept for later reads."""
+"""Route H: reads through a cache of decoded chunks. Each chunk is decoded as a whole and kept for later reads."""
 
 from __future__ import annotations
 

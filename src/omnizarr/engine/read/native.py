@@ -1,8 +1,9 @@
-"""Paths A, B and C: the kernel reads chunks in local files, uncompressed or in blosc, zstd or gzip, and inner chunks of
-shards that are encoded so.
+"""Routes A, B and C: the kernel reads chunks in local files, uncompressed or in blosc, zstd or gzip, and inner
+chunks of shards that are encoded so.
 
 The kernel handles the common cases only. It reports each chunk as DONE, ABSENT or UNUSUAL; an UNUSUAL chunk, which is
-damaged or rare, is read again by the Python paths, which report what is wrong. So both always give the same result.
+damaged or in a form that the kernel does not handle, is read again by the Python routes, which report what is wrong. So
+both always give the same result.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class NativeReader:
     # -- from a key
 
     def read_key(self, key: tuple[Any, ...]) -> Any:
-        """`array[key]` for integers and slices with step 1, by path A or B, without a selection or projection; None if
+        """`array[key]` for integers and slices with step 1, by route A or B, without a selection or projection; None if
         the key or a chunk is unusual."""
         if self._axes is None:
             return None
@@ -133,11 +134,11 @@ class NativeReader:
             self._fill_absent(results, [list(starmap(slice, pairwise(some))) for some in edges], block)
         return out
 
-    # -- path A: one chunk or inner chunk
+    # -- route A: one chunk or inner chunk
 
     def read_chunk(self, cell: Cell, block: npt.NDArray[Any]) -> bool:
         """Fill the block with what slices take from the one chunk that they touch; False if a chunk is unusual. For
-        several inner chunks of a shard, this is path B."""
+        several inner chunks of a shard, this is route B."""
         picks, number = cell.inner, 0
         sharding = self._sharding
         if sharding is not None:
@@ -189,7 +190,7 @@ class NativeReader:
         finally:
             snapshot.close()
 
-    # -- path B: many chunks
+    # -- route B: many chunks
 
     def read_slices(
         self, projection: Projection, block: npt.NDArray[Any], skip: Callable[[tuple[Pick, ...]], bool] | None
@@ -295,7 +296,7 @@ class NativeReader:
     def _read_shards(self, cells: Iterable[Cell], strides: tuple[int, ...], block: npt.NDArray[Any]) -> list[Cell]:
         return _ShardBatches(self, strides, block).read(cells)
 
-    # -- path C: single elements of one dimension
+    # -- route C: single elements of one dimension
 
     def read_points(self, projection: Projection, block: npt.NDArray[Any]) -> list[Cell] | None:
         """Read the elements that indices or a mask take from an array of one dimension, and return the unusual cells;
@@ -337,7 +338,7 @@ def _elements(piece: Piece) -> tuple[npt.NDArray[Any] | None, int | npt.NDArray[
 
 
 class _ShardBatches:
-    """Path B for shards: opens shards and looks up their indexes one by one, and has the kernel read the inner chunks
+    """Route B for shards: opens shards and looks up their indexes one by one, and has the kernel read the inner chunks
     of many shards at once."""
 
     def __init__(self, reader: NativeReader, strides: tuple[int, ...], block: npt.NDArray[Any]) -> None:
@@ -379,7 +380,7 @@ class _ShardBatches:
             plan = self._plan(cell) if isinstance(snapshot, FileSnapshot) else None
             index = None if plan is None else layout.index_of(self._sharding, key, snapshot)
         except CodecError:
-            pass  # the Python path reports it
+            pass  # route F reports it
         except BaseException:
             snapshot.close()
             raise

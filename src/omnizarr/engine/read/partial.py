@@ -1,4 +1,4 @@
-"""Path E: reads a part of a chunk, if its bytes can be decoded without the rest: an uncompressed chunk, or one that is
+"""Route E: reads a part of a chunk, if its bytes can be decoded without the rest: an uncompressed chunk, or one that is
 compressed in blocks. Only the bytes from the first to the last selected element are read."""
 
 from __future__ import annotations

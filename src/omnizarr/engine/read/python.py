@@ -1,5 +1,5 @@
-"""Path D: reads chunks in Python: fetch, decode, place. It handles every store and every codec. A chunk of which a part
-is enough is read by path E (`partial`)."""
+"""Route D: reads chunks in Python: fetch, decode, place. It handles every store and every codec. A chunk of which a
+part is enough is read by route E (`partial`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Path G: fetches chunks from a remote store. Many requests are in flight at once, and each chunk that is complete is
+"""Route G: fetches chunks from a remote store. Many requests are in flight at once, and each chunk that is complete is
 decoded while others arrive.
 
 A shard takes several requests in sequence: its index, unless that is cached, then its inner chunks. All answers must

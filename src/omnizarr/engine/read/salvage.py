@@ -1,4 +1,4 @@
-"""Path I: reads an array although some of its chunks are damaged (`on_corrupt=`)."""
+"""Route I: reads an array although some of its chunks are damaged (`on_corrupt=`)."""
 
 from __future__ import annotations
 

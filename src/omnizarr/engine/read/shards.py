@@ -1,4 +1,4 @@
-"""Path F: reads shards in Python. Only the inner chunks that a selection touches are fetched and decoded. Inner chunks
+"""Route F: reads shards in Python. Only the inner chunks that a selection touches are fetched and decoded. Inner chunks
 that are taken entirely are decoded in rows, and each row is placed with one copy. Shards within shards are handled by
 recursion."""
 

@@ -39,7 +39,7 @@ class Constant:
 
 
 class WriteOptions(NamedTuple):
-    """How a selection is written; `engine/route` decides the paths."""
+    """How a selection is written; `engine/route` decides the routes."""
 
     keep_empty: bool
     """Store chunks that hold nothing but the fill value."""
