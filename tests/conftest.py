@@ -1,4 +1,4 @@
-"""What all tests share: how hard hypothesis tries, what Ctrl-C does, and the peers."""
+"""Shared setup: hypothesis profiles, the handler of Ctrl-C, and fixtures for peers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 from tests.peers import Peer
 from tests.peers.environments import find
 
-# The same few examples every time, so that a red run is red for everybody and the whole suite stays quick;
-# `HYPOTHESIS_PROFILE=long` looks for new ones. No deadline: a slow machine is not a bug.
+# "quick" runs the same few examples every time, so failures are reproducible and the suite stays fast.
+# `HYPOTHESIS_PROFILE=long` searches for new examples. Neither has a deadline, because machines differ in speed.
 settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None, database=None)
 settings.register_profile(
     "long",
@@ -24,14 +24,14 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts in the background
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # set by shells for background jobs
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _peer(name: str) -> Iterator[Peer]:
     environment = find(name)
     if environment is None:
-        pytest.skip(f"the environment `{name}` of other implementations is not there; `make peers` makes it")
+        pytest.skip(f"the environment `{name}` of other implementations is not installed; run `make peers`")
     with Peer(environment) as peer:
         if not peer.libraries:
             pytest.skip("; ".join(f"{library}: {reason}" for library, reason in environment.missing.items()))
@@ -40,7 +40,7 @@ def _peer(name: str) -> Iterator[Peer]:
 
 @pytest.fixture(scope="session")
 def zarr3_peer() -> Iterator[Peer]:
-    """zarr-python 3, zarrs, TensorStore and zarrista, as far as they are installed."""
+    """Those of zarr-python 3, zarrs, TensorStore and zarrista that are installed."""
     yield from _peer("zarr3")
 
 

@@ -1,4 +1,4 @@
-"""For tests of extensions: packages made of a folder, and registries that are afterwards as they were before."""
+"""Helpers for tests of extensions: install packages in a folder, and restore registries after a test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from omnizarr.grids import chunk_grids
 from omnizarr.store.address.schemes import stores
 from omnizarr.transformers import storage_transformers
 
-__all__ = ["REGISTRIES", "all_as_they_were", "as_it_was", "install"]
+__all__ = ["REGISTRIES", "install", "restoring", "restoring_all"]
 
 REGISTRIES: tuple[Registry[Any], ...] = (
     codecs,
@@ -34,7 +34,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (
 
 
 def install(folder: Path, package: str, points: Mapping[str, Mapping[str, str]], modules: Mapping[str, str]) -> None:
-    """Makes a folder on the path hold an installed distribution: its entry points by group, and its modules."""
+    """Install a distribution in a folder of the path: its entry points by group, and its modules."""
     info = folder / f"{package}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
@@ -47,8 +47,8 @@ def install(folder: Path, package: str, points: Mapping[str, Mapping[str, str]],
 
 
 @contextmanager
-def as_it_was(registry: Registry[Any]) -> Iterator[None]:
-    """Within, the registry looks for installed packages anew; afterwards it knows what it knew before."""
+def restoring(registry: Registry[Any]) -> Iterator[None]:
+    """Make the registry search for installed packages again, and restore its entries on exit."""
     parts = ("_items", "_sources", "_aliases", "_offers")
     before = {part: dict(getattr(registry, part)) for part in parts}
     registry._points = None
@@ -58,13 +58,13 @@ def as_it_was(registry: Registry[Any]) -> Iterator[None]:
         for part, content in before.items():
             setattr(registry, part, content)
         registry._points = None
-        Registry.changes += 1  # names may stand for something else again
+        Registry.changes += 1  # cached lookups by name are outdated
 
 
 @contextmanager
-def all_as_they_were() -> Iterator[None]:
-    """The same for all registries."""
+def restoring_all() -> Iterator[None]:
+    """Do the same for all registries."""
     with ExitStack() as stack:
         for registry in REGISTRIES:
-            stack.enter_context(as_it_was(registry))
+            stack.enter_context(restoring(registry))
         yield

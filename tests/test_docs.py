@@ -22,7 +22,7 @@ from omnizarr.store import MemoryStore, Store
 from omnizarr.testing import StoreSuite
 from omnizarr.transformers import ArrayPlace
 from tests.pages import ROOT, blocks, classes, read, run_console, run_python
-from tests.registries import all_as_they_were
+from tests.registries import restoring_all
 
 PAGES = sorted(str(path.relative_to(ROOT).as_posix()) for path in ROOT.glob("docs/*.md"))
 PROSE = [*sorted(path.name for path in ROOT.glob("*.md")), *PAGES]
@@ -32,7 +32,7 @@ PROSE = [*sorted(path.name for path in ROOT.glob("*.md")), *PAGES]
 def test_python_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(numcodecs.registry, "codec_registry", dict(numcodecs.registry.codec_registry))
-    with all_as_they_were():
+    with restoring_all():
         for line, shown, printed in run_python(page):
             assert printed == shown, f"{page}, line {line}"
 
@@ -95,7 +95,7 @@ class TestTheTransformerOfTheDocs(StoreSuite):
         return store
 
 
-with all_as_they_were():  # undo the registrations of the page
+with restoring_all():  # undo the registrations of the page
     EXTENSIONS = classes("docs/extensions.md")
 
 
@@ -106,7 +106,7 @@ class TestTheCodecOfTheDocs(EXTENSIONS.TestBzip):  # type: ignore[misc, name-def
 class TestTheDataTypeOfTheDocs(EXTENSIONS.TestColour):  # type: ignore[misc, name-defined]
     @pytest.fixture(autouse=True)
     def registered(self) -> Iterator[None]:
-        with all_as_they_were():
+        with restoring_all():
             register_data_type(EXTENSIONS.Colour)
             yield
 

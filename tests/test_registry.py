@@ -14,7 +14,7 @@ from omnizarr._registry import Registry, subclass_of
 from omnizarr.codecs import Zstd, codecs
 from omnizarr.errors import ArgumentError, ExtensionError
 from omnizarr.nodes import UnreadableNode
-from tests.registries import as_it_was, install
+from tests.registries import install, restoring
 
 GROUP = "omnizarr.tests.things"
 Points = dict[str, str]
@@ -87,7 +87,7 @@ def test_a_package_may_register_its_names_during_its_import(folder: Path) -> Non
             "codecs.register('busy', Busy, aliases=('hectic',))\n"
         },
     )
-    with as_it_was(codecs):
+    with restoring(codecs):
         found = codecs.get("busy")
         assert found is not None
         assert codecs.get("hectic") is found
@@ -106,7 +106,7 @@ def test_a_broken_package_never_blocks_a_group(folder: Path) -> None:
         {"omnizarr.codecs": {"sad": "sad_module:Sad"}},
         {"sad_module": "import nothing_of_this_name"},
     )
-    with as_it_was(codecs):
+    with restoring(codecs):
         group = omnizarr.create_group({})
         group.create_array("good", shape=3, dtype="int8")
         group.create_array("bad", shape=3, dtype="int8", compressors=None)
@@ -142,7 +142,7 @@ def test_a_notebook_cell_may_run_again() -> None:
 
 
 def test_built_in_items_are_replaced_only_on_request() -> None:
-    with as_it_was(codecs):
+    with restoring(codecs):
         for name in ("zstd", "gzip", "endian"):  # registered, offered, and an alias
             with pytest.raises(ArgumentError, match=f"`{name}` is registered already"):
                 codecs.register(name, make("Mine"))
@@ -171,7 +171,7 @@ def test_items_of_another_type_are_refused() -> None:
 def test_a_package_may_offer_an_old_name(folder: Path) -> None:
     """Documents with the old name are read, and written with the new one."""
     install(folder, "old-package", {"omnizarr.codecs": {"old.zstd": "omnizarr.codecs:Zstd"}}, {})
-    with as_it_was(codecs):
+    with restoring(codecs):
         z = omnizarr.create_array(store := {}, data=[1, 2, 3], compressors={"name": "old.zstd"})
         assert z.compressors == (Zstd(),)
         assert b"old.zstd" not in bytes(store["zarr.json"])

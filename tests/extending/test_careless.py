@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.registries import as_it_was
+from tests.registries import restoring
 
 import omnizarr
 from omnizarr.chunk_keys import chunk_key_encodings
@@ -50,7 +50,7 @@ def result_at(place: str, right: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def _register_extensions() -> Iterator[None]:
-    with as_it_was(codecs), as_it_was(data_types), as_it_was(chunk_grids), as_it_was(chunk_key_encodings):
+    with restoring(codecs), restoring(data_types), restoring(chunk_grids), restoring(chunk_key_encodings):
         for codec in (CarelessBytes, CarelessArrays, CarelessSerializer):
             register_codec(codec)  # type: ignore[type-abstract]
         register_chunk_grid(CarelessGrid)

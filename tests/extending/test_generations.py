@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.registries import all_as_they_were
+from tests.registries import restoring_all
 
 import omnizarr
 from omnizarr.errors import ArgumentError, MetadataError
@@ -75,7 +75,7 @@ class Tiles(Grid):
 
 @pytest.fixture(autouse=True)
 def _register_extensions() -> Iterator[None]:
-    with all_as_they_were():
+    with restoring_all():
         omnizarr.register_data_type(Switch)
 
         @omnizarr.register_data_type(f"{URI}/switch")

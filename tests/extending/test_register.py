@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.registries import REGISTRIES, all_as_they_were
+from tests.registries import REGISTRIES, restoring_all
 
 import omnizarr
 from omnizarr import extending
@@ -29,7 +29,7 @@ URI = "https://example.org/mine"
 
 @pytest.fixture(autouse=True)
 def _restore_registries() -> Iterator[None]:
-    with all_as_they_were():
+    with restoring_all():
         yield
 
 

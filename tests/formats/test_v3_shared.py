@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.formats.documents import LITTLE, array_document, parsed
-from tests.registries import as_it_was
+from tests.registries import restoring
 
 import omnizarr
 from omnizarr._json import dump
@@ -90,7 +90,7 @@ def test_registering_a_codec_again_invalidates_the_cache() -> None:
         pass
 
     assert type(read().codecs[1]) is Gzip
-    with as_it_was(codecs):
+    with restoring(codecs):
         codecs.register("gzip", Louder, replace=True)
         assert type(read().codecs[1]) is Louder
     assert type(read().codecs[1]) is Gzip

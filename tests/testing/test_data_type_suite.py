@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.registries import as_it_was
+from tests.registries import restoring
 
 from omnizarr._json import Problems
 from omnizarr.codecs import Bytes, Chain, ChunkSpec
@@ -42,13 +42,13 @@ ELEMENTS: dict[str, Sequence[Any]] = {
 
 class TestAll(DataTypeSuite):
     def make_data_types(self) -> Sequence[DataType]:
-        found: list[Any] = ["r8", "r24"]
+        documents: list[Any] = ["r8", "r24"]
         for name in data_types.names():
             if name in SAMPLES:
-                found += [{"name": name, "configuration": sample} for sample in SAMPLES[name]]
+                documents += [{"name": name, "configuration": sample} for sample in SAMPLES[name]]
             elif name not in UNUSABLE:
-                found.append(name)
-        return [data_type_of(item) for item in found]
+                documents.append(name)
+        return [data_type_of(item) for item in documents]
 
     def make_elements(self, data_type: DataType) -> npt.NDArray[Any]:
         dtype = data_type.dtype
@@ -61,79 +61,79 @@ class TestAll(DataTypeSuite):
         chain = Chain.bind((Bytes("little"),), spec, "$", problems := Problems())
         assert chain is not None, problems.found
         random = np.random.default_rng(0)
-        found = [data_type.default_fill().reshape(1)]
+        arrays = [data_type.default_fill().reshape(1)]
         for content in (random.bytes(chain.encoded.limit) for _ in range(32)):
             try:
-                found.append(chain.decode(content))
+                arrays.append(chain.decode(content))
             except CodecError:  # characters beyond Unicode
                 pass
-        return np.concatenate(found)
+        return np.concatenate(arrays)
 
 
 # -- the suite itself
 
 
 @dataclass(frozen=True, slots=True)
-class Careless(Integer):
+class FaultyType(Integer):
     """A data type with the named `fault`."""
 
     core: ClassVar[bool] = False
-    name: str = "careless"
+    name: str = "faulty"
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype("i2"))
     fault: str = ""
 
     def to_json(self) -> Any:
-        return self.name if self.fault != "is called otherwise" else "int16"
+        return self.name if self.fault != "writes another name" else "int16"
 
     def default_fill(self) -> Any:
         return np.zeros((), "i4" if self.fault == "fills with another type" else "i2")
 
     def parse_fill(self, value: Any, path: str, problems: Any) -> Any:
-        if self.fault == "lets errors out":
+        if self.fault == "raises other errors":
             return np.array(int(value), "i2")
-        if self.fault == "says nothing" and not isinstance(value, int):
+        if self.fault == "reports no problem" and not isinstance(value, int):
             return None
         return Integer.parse_fill(self, value, path, problems)
 
     def dump_fill(self, fill: Any) -> Any:
-        return 7 if self.fault == "forgets" else Integer.dump_fill(self, fill)
+        return 7 if self.fault == "writes another fill value" else Integer.dump_fill(self, fill)
 
 
-CATCHES = {
-    "is called otherwise": "test_what_it_writes_it_reads",
-    "fills with another type": "test_the_default_fill_value_is_an_element",
-    "lets errors out": "test_whatever_a_fill_value_is_it_never_raises",
-    "says nothing": "test_whatever_a_fill_value_is_it_never_raises",
-    "forgets": "test_every_element_can_be_a_fill_value",
+DETECTING_TEST = {
+    "writes another name": "test_document_roundtrip",
+    "fills with another type": "test_default_fill_value_roundtrip",
+    "raises other errors": "test_invalid_fill_values_never_raise",
+    "reports no problem": "test_invalid_fill_values_never_raise",
+    "writes another fill value": "test_fill_value_roundtrip",
 }
 
 
-@pytest.mark.parametrize(("fault", "test"), CATCHES.items(), ids=str)
+@pytest.mark.parametrize(("fault", "test"), DETECTING_TEST.items(), ids=str)
 def test_the_suite_detects_faults(fault: str, test: str) -> None:
-    with as_it_was(data_types):
-        data_types.register("careless", Careless(fault=fault))
+    with restoring(data_types):
+        data_types.register("faulty", FaultyType(fault=fault))
         with pytest.raises((AssertionError, TypeError, ValueError)):
-            getattr(DataTypeSuite(), test)(Careless(fault=fault))
+            getattr(DataTypeSuite(), test)(FaultyType(fault=fault))
 
 
 @pytest.mark.parametrize("test", [name for name in dir(DataTypeSuite) if name.startswith("test_")])
 def test_the_suite_accepts_correct_data_types(test: str) -> None:
-    class Right(DataTypeSuite):
+    class CorrectSuite(DataTypeSuite):
         fills = (1, -5)
         wrong_fills = ("x", 2**20, None)
         wrong_configurations = ({"a": 1},)
 
         def make_data_types(self) -> Sequence[DataType]:
-            return [Careless()]
+            return [FaultyType()]
 
-    with as_it_was(data_types):
-        data_types.register("careless", Careless)
-        given = () if test == "test_it_differs_from_the_others" else (Careless(),)
-        getattr(Right(), test)(*given)
+    with restoring(data_types):
+        data_types.register("faulty", FaultyType)
+        given = () if test == "test_configurations_differ" else (FaultyType(),)
+        getattr(CorrectSuite(), test)(*given)
 
 
 def test_the_suite_requires_a_registered_type() -> None:
     with pytest.raises(AssertionError):
-        DataTypeSuite().test_what_it_writes_it_reads(Careless())
-    with pytest.raises(NotImplementedError, match="must implement make_data_types"):
+        DataTypeSuite().test_document_roundtrip(FaultyType())
+    with pytest.raises(NotImplementedError, match="must define make_data_types"):
         DataTypeSuite().make_data_types()

@@ -1,4 +1,4 @@
-"""Tests that every data type must pass. Register the data type and subclass `DataTypeSuite` in a test module::
+"""`DataTypeSuite`: tests that every data type must pass. Register the data type and subclass the suite::
 
 class TestMyType(DataTypeSuite):
     def make_data_types(self):
@@ -32,22 +32,25 @@ _PATH = "$.data_type"
 
 
 class DataTypeSuite:
-    """The requirements on a data type. It must be registered, because documents refer to it by name."""
+    """Tests for a data type. It must be registered, because documents refer to it by name."""
 
     fills: Sequence[Json] = ()
-    """JSON forms of fill values that must be accepted, in addition to those that the type writes."""
+    """JSON forms of fill values that `parse_fill` must accept, in addition to those that `dump_fill` writes."""
     wrong_fills: Sequence[Json] = ()
-    """JSON values that must be refused as fill values."""
+    """JSON values that `parse_fill` must reject."""
     wrong_configurations: Sequence[dict[str, Json]] = ()
-    """Configurations that must be refused."""
+    """Configurations that `parse_data_type` must reject."""
 
     def make_data_types(self) -> Sequence[DataType]:
         """The data type in each configuration to test."""
-        raise NotImplementedError("a subclass of DataTypeSuite must implement make_data_types")
+        raise NotImplementedError("a subclass of DataTypeSuite must define make_data_types")
 
     def make_elements(self, data_type: DataType) -> npt.NDArray[Any]:
-        """A one-dimensional array of test elements. By default random bits for numbers and times, and the default fill
-        value for other types, which should override it."""
+        """A one-dimensional array of test elements.
+
+        The default is random bits for numbers and times, and the default fill value for all other types. Override it
+        for those.
+        """
         dtype = data_type.dtype
         if dtype.kind == "b":
             return np.array([True, False])
@@ -62,19 +65,19 @@ class DataTypeSuite:
 
     # -- metadata
 
-    def test_it_is_a_value(self, data_type: DataType) -> None:
+    def test_it_compares_hashes_and_pickles(self, data_type: DataType) -> None:
         check_value(data_type)
 
-    def test_it_differs_from_the_others(self) -> None:
+    def test_configurations_differ(self) -> None:
         data_types = self.make_data_types()
         assert len(set(data_types)) == len(data_types)
 
-    def test_its_elements_are_of_this_machine(self, data_type: DataType) -> None:
+    def test_dtype_is_native(self, data_type: DataType) -> None:
         assert data_type.dtype.isnative
         assert data_type.dtype.itemsize <= LARGEST_ITEM
         assert from_numpy(data_type.dtype) is None or from_numpy(data_type.dtype).dtype == data_type.dtype  # type: ignore[union-attr]
 
-    def test_what_it_writes_it_reads(self, data_type: DataType) -> None:
+    def test_document_roundtrip(self, data_type: DataType) -> None:
         document = json.loads(json.dumps(data_type.to_json(), allow_nan=False))
         problems = Problems()
         assert parse_data_type(document, _PATH, problems) == data_type
@@ -82,7 +85,7 @@ class DataTypeSuite:
         assert not problems.warnings
         assert data_type_of(document) == data_type_of(data_type) == data_type
 
-    def test_R33_unknown_members_are_refused(self, data_type: DataType) -> None:
+    def test_R33_unknown_members_are_rejected(self, data_type: DataType) -> None:
         problems = Problems()
         document = {
             "name": data_type.name,
@@ -91,14 +94,14 @@ class DataTypeSuite:
         assert parse_data_type(document, _PATH, problems) is None
         assert any("surely_unknown" in problem.path + problem.message for problem in problems.found)
 
-    def test_whatever_a_configuration_holds_it_never_raises(self, data_type: DataType) -> None:
+    def test_invalid_configurations_never_raise(self, data_type: DataType) -> None:
         for configuration in invalid_configurations(self.configuration(data_type)):
             problems = Problems()
             parsed = parse_data_type({"name": data_type.name, "configuration": configuration}, _PATH, problems)
             assert (parsed is None) == bool(problems), f"{configuration} gives {parsed} and {problems.found}"
             assert all(problem.path.startswith(_PATH) for problem in problems.found)
 
-    def test_wrong_configurations_are_refused(self, data_type: DataType) -> None:
+    def test_wrong_configurations_are_rejected(self, data_type: DataType) -> None:
         for configuration in self.wrong_configurations:
             problems = Problems()
             document = {"name": data_type.name, "configuration": dict(configuration)}
@@ -113,10 +116,10 @@ class DataTypeSuite:
 
     # -- fill values
 
-    def test_the_default_fill_value_is_an_element(self, data_type: DataType) -> None:
+    def test_default_fill_value_roundtrip(self, data_type: DataType) -> None:
         self.check_fill(data_type, data_type.default_fill())
 
-    def test_every_element_can_be_a_fill_value(self, data_type: DataType) -> None:
+    def test_fill_value_roundtrip(self, data_type: DataType) -> None:
         for element in self.scalars(data_type):
             self.check_fill(data_type, element)
 
@@ -124,13 +127,13 @@ class DataTypeSuite:
         """Assert that a document can contain the fill value and that reading it gives the same bits."""
         assert (fill.shape, fill.dtype) == ((), data_type.dtype)
         problems = Problems()
-        again = data_type.parse_fill(_stored(data_type.dump_fill(fill)), "$.fill_value", problems)
+        parsed = data_type.parse_fill(_json_roundtrip(data_type.dump_fill(fill)), "$.fill_value", problems)
         assert not problems.found
         assert not problems.warnings
-        assert again is not None
-        assert same_bits(again, fill), f"{fill!r} became {again!r}"
+        assert parsed is not None
+        assert same_bits(parsed, fill), f"{fill!r} became {parsed!r}"
 
-    def test_spellings_of_fill_values(self, data_type: DataType) -> None:
+    def test_fill_values_in_other_json_forms(self, data_type: DataType) -> None:
         for value in self.fills:
             problems = Problems()
             fill = data_type.parse_fill(value, "$.fill_value", problems)
@@ -142,7 +145,7 @@ class DataTypeSuite:
             assert data_type.parse_fill(value, "$.fill_value", problems) is None, value
             assert problems, value
 
-    def test_whatever_a_fill_value_is_it_never_raises(self, data_type: DataType) -> None:
+    def test_invalid_fill_values_never_raise(self, data_type: DataType) -> None:
         for value in JUNK:
             problems = Problems()
             fill = data_type.parse_fill(value, "$.fill_value", problems)
@@ -151,7 +154,7 @@ class DataTypeSuite:
             if fill is not None:
                 self.check_fill(data_type, fill)
 
-    def test_what_a_program_gives_as_a_fill_value(self, data_type: DataType) -> None:
+    def test_cast_fill(self, data_type: DataType) -> None:
         for element in self.scalars(data_type):
             for given in (element, element[()]):
                 assert same_bits(data_type.cast_fill(given), element), f"{given!r} of {element!r}"
@@ -173,22 +176,22 @@ class DataTypeSuite:
         for index in range(len(elements)):
             yield elements[index : index + 1].reshape(())
 
-    def test_what_is_assigned(self, data_type: DataType) -> None:
+    def test_elements_of_arrays_and_lists(self, data_type: DataType) -> None:
         elements = self.make_elements(data_type)
         assert same_elements(data_type.elements(elements).astype(data_type.dtype), elements)
         assert same_elements(data_type.elements(list(elements)).astype(data_type.dtype), elements)
 
-    def test_fill_values_are_told_from_others(self, data_type: DataType) -> None:
+    def test_is_fill(self, data_type: DataType) -> None:
         elements = self.make_elements(data_type)
         fill = data_type.default_fill()
-        whole = np.full((3, 5), fill, data_type.dtype)
-        assert is_fill(whole, fill)
+        array = np.full((3, 5), fill, data_type.dtype)
+        assert is_fill(array, fill)
         for element in self.scalars(data_type):
-            whole[1:2, 2:3] = element
-            assert is_fill(whole, fill) == same_bits(element, fill)
+            array[1:2, 2:3] = element
+            assert is_fill(array, fill) == same_bits(element, fill)
         assert is_fill(np.full(3, elements[0], data_type.dtype), elements[:1].reshape(()))
 
-    def test_it_is_stored_and_read(self, data_type: DataType) -> None:
+    def test_encoding_roundtrip(self, data_type: DataType) -> None:
         elements = self.make_elements(data_type)
         for chain in self.chains(data_type, elements):
             assert same_elements(chain.decode(chain.encode(elements)), elements)
@@ -207,8 +210,8 @@ class DataTypeSuite:
             assert chain is not None, problems.found
             yield chain
 
-    def test_stored_bits_are_refused_or_become_elements(self, data_type: DataType) -> None:
-        """Any bytes of a chunk decode to an element that can be stored again and be a fill value, or are an error."""
+    def test_random_bits_are_rejected_or_decode_to_elements(self, data_type: DataType) -> None:
+        """Decoding any bytes raises CodecError, or gives an element that can be encoded and be a fill value."""
         if not data_type.fixed_size:
             pytest.skip("its elements have a variable size")
         random = np.random.default_rng(0)
@@ -224,22 +227,22 @@ class DataTypeSuite:
                 self.check_fill(data_type, decoded.reshape(()))
                 assert same_elements(chain.decode(chain.encode(decoded)), decoded)
 
-    def test_R149_it_can_be_a_field(self, data_type: DataType) -> None:
+    def test_R149_fields_of_a_struct(self, data_type: DataType) -> None:
         if not data_type.fixed_size or data_type.private:
             pytest.skip("a field of a struct needs a fixed size and a name in version 3")
-        whole = Struct((("first", data_type_of("int8")), ("it", data_type), ("last", data_type_of("float64"))))
-        self.test_what_it_writes_it_reads(whole)
+        struct = Struct((("first", data_type_of("int8")), ("tested", data_type), ("last", data_type_of("float64"))))
+        self.test_document_roundtrip(struct)
         elements = self.make_elements(data_type)
-        records = np.zeros(len(elements), whole.dtype)
-        records["it"] = elements
+        records = np.zeros(len(elements), struct.dtype)
+        records["tested"] = elements
         records["last"] = np.arange(len(elements)) - 0.5
-        assert same_elements(records["it"], elements)
+        assert same_elements(records["tested"], elements)
         for index in range(len(records)):
-            self.check_fill(whole, records[index : index + 1].reshape(()))
-        for chain in self.chains(whole, records):
+            self.check_fill(struct, records[index : index + 1].reshape(()))
+        for chain in self.chains(struct, records):
             assert same_elements(chain.decode(chain.encode(records)), records)
 
 
-def _stored(value: Json) -> Json:
+def _json_roundtrip(value: Json) -> Json:
     """A value after writing it to a document and reading it back."""
     return json.loads(json.dumps(value, allow_nan=False))

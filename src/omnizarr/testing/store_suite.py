@@ -1,4 +1,4 @@
-"""The tests that every store must pass. Subclass `StoreSuite`, define `make_store`, and run pytest::
+"""`StoreSuite`: tests that every store must pass. Subclass it and define `make_store`; pytest collects the tests::
 
     class TestMyStore(StoreSuite):
         def make_store(self, tmp_path):
@@ -43,7 +43,7 @@ def count_up(store: Store, key: str, times: int) -> None:
 
 
 class StoreSuite(StoreBasics):
-    """What a store must do. Tests of a capability that the store does not offer are skipped."""
+    """Tests for a store. Tests of a capability that the store does not offer are skipped."""
 
     # -- erasing
 
@@ -58,13 +58,13 @@ class StoreSuite(StoreBasics):
         writable.set("a/b", b"again")
         assert plain(writable.get("a/b")) == b"again"
 
-    def test_A66_erase_never_removes_what_lies_below(self, writable: Store) -> None:
+    def test_A66_erase_keeps_the_keys_below(self, writable: Store) -> None:
         writable.set("a/b/c", b"x")
         writable.erase("a")
         writable.erase("a/b")
         assert plain(writable.get("a/b/c")) == b"x"
 
-    def test_R110_erase_prefix_removes_just_that(self, tree: Store) -> None:
+    def test_R110_erase_prefix(self, tree: Store) -> None:
         if not tree.writable:
             pytest.skip("this store cannot write")
         tree.erase_prefix("a/")
@@ -74,13 +74,13 @@ class StoreSuite(StoreBasics):
         tree.set("a/b/zarr.json", b"again")
         assert plain(tree.get("a/b/zarr.json")) == b"again"
 
-    def test_A16_erase_prefix_with_a_slash_in_front(self, tree: Store) -> None:
+    def test_A16_erase_prefix_ignores_a_leading_slash(self, tree: Store) -> None:
         if not tree.writable:
             pytest.skip("this store cannot write")
         tree.erase_prefix("/a/b/")
         assert sorted(tree.list()) == ["a/zarr.json", "ab/zarr.json", "zarr.json"]
-        for everything in ("/", ""):
-            tree.erase_prefix(everything)
+        for root in ("/", ""):
+            tree.erase_prefix(root)
             assert list(tree.list()) == []
             assert tree.list_dir("") == ([], [])
             tree.set("a/k", b"x")
@@ -100,7 +100,7 @@ class StoreSuite(StoreBasics):
         assert filled.list_dir("a/") == (["a/b", "a/c"], ["a/d/", "a/f/"])
         assert filled.list_dir("b/") == ([], [])
 
-    def test_S45_the_children_of_a_group_of_the_drafts(self, store: Store) -> None:
+    def test_S45_list_dir_of_a_draft_group(self, store: Store) -> None:
         if not store.listable:
             pytest.skip("this store cannot list")
         filled = self.fill(store, {"meta/foo/bar.group.json": b"{}", "meta/foo/baz/qux.array.json": b"{}"})
@@ -117,7 +117,7 @@ class StoreSuite(StoreBasics):
             prefixes = {prefix + key[len(prefix) :].split("/")[0] + "/" for key in below if "/" in key[len(prefix) :]}
             assert tree.list_dir(prefix) == (keys, sorted(prefixes))
 
-    def test_A16_a_slash_in_front_of_a_prefix_is_taken_off(self, tree: Store) -> None:
+    def test_A16_listings_ignore_a_leading_slash(self, tree: Store) -> None:
         assert sorted(tree.list_prefix("/")) == sorted(TREE)
         assert sorted(tree.list_prefix("/a/b/")) == sorted(tree.list_prefix("a/b/"))
         assert tree.list_dir("/") == tree.list_dir("")
@@ -129,14 +129,14 @@ class StoreSuite(StoreBasics):
         assert list(store.list()) == []
         assert store.list_dir("") == ([], [])
 
-    def test_keys_may_be_erased_while_they_are_listed(self, tree: Store) -> None:
+    def test_erase_while_listing(self, tree: Store) -> None:
         if not tree.writable:
             pytest.skip("this store cannot write")
         for key in tree.list():
             tree.erase(key)
         assert list(tree.list()) == []
 
-    # -- agreement between writers
+    # -- concurrent writers
 
     def test_updates_detect_every_change(self, writable: Store) -> None:
         updates = writable.updates
@@ -183,7 +183,7 @@ class StoreSuite(StoreBasics):
         assert plain(within[0]) == b"four"
         assert above is None or plain(above[0]) == b"four", "a store may ignore the limit"
 
-    def test_a_value_is_created_only_once(self, writable: Store) -> None:
+    def test_set_if_absent(self, writable: Store) -> None:
         assert set_if_absent(writable, "a/k", b"first")
         assert not set_if_absent(writable, "a/k", b"other")
         assert plain(writable.get("a/k")) == b"first"
@@ -226,27 +226,27 @@ class StoreSuite(StoreBasics):
         assert writable.get("a/k") == b"789--0123!"
         assert list(writable.list()) == ["a/k"]
 
-    def test_updates_of_many_threads_are_all_kept(self, writable: Store) -> None:
+    def test_no_update_is_lost_between_threads(self, writable: Store) -> None:
         writable.set("count", b"0")
         self._in_threads(lambda times: count_up(writable, "count", times), [25] * self.threads)
         assert plain(writable.get("count")) == b"%d" % (25 * self.threads)
 
-    def test_updates_of_many_processes_are_all_kept(self, writable: Store) -> None:
+    def test_no_update_is_lost_between_processes(self, writable: Store) -> None:
         if writable.updates is None or not self.pickled_is_equal or not self.shared_by_processes:
             pytest.skip("this store offers no updates that hold between processes")
         writable.set("count", b"0")
         writable.flush()
         context = multiprocessing.get_context("spawn")
-        others = [context.Process(target=count_up, args=(writable, "count", 10)) for _ in range(2)]
-        for other in others:
-            other.start()
+        processes = [context.Process(target=count_up, args=(writable, "count", 10)) for _ in range(2)]
+        for process in processes:
+            process.start()
         count_up(writable, "count", 10)
-        for other in others:
-            other.join()
-        assert [other.exitcode for other in others] == [0, 0]
+        for process in processes:
+            process.join()
+        assert [process.exitcode for process in processes] == [0, 0]
         assert plain(writable.get("count")) == b"30"
 
-    # -- one state of a value
+    # -- snapshots and versions
 
     def test_a_snapshot_does_not_change(self, writable: Store) -> None:
         snapshots = writable.snapshots
@@ -262,7 +262,7 @@ class StoreSuite(StoreBasics):
             try:
                 assert plain(snapshot.get(part)) == expected
             except StoreError:
-                pass  # a store that does not keep replaced values may say so, but must return nothing else
+                pass  # allowed: the store does not keep replaced values. Returning other bytes is not.
         snapshot.close()
 
     def test_versions_of_snapshots_differ_if_the_value_changed(self, writable: Store) -> None:
@@ -309,7 +309,7 @@ class StoreSuite(StoreBasics):
             store.flush()
         store.close()
 
-    def test_a_lock_keeps_other_threads_out(self, writable: Store) -> None:
+    def test_a_lock_excludes_other_threads(self, writable: Store) -> None:
         writable.set("count", b"0")
 
         def add(times: int) -> None:
@@ -320,14 +320,14 @@ class StoreSuite(StoreBasics):
         self._in_threads(add, [25] * self.threads)
         assert plain(writable.get("count")) == b"%d" % (25 * self.threads)
 
-    def test_a_lock_is_free_again_after_an_error(self, writable: Store) -> None:
+    def test_an_error_releases_the_lock(self, writable: Store) -> None:
         for _ in range(2):
             with pytest.raises(ZeroDivisionError), writable.lock(["k"]):
                 raise ZeroDivisionError
         with writable.lock(["k"], shared=True):
             assert writable.get("k") is None
 
-    def test_threads_never_see_half_a_value(self, writable: Store) -> None:
+    def test_threads_never_read_partly_written_values(self, writable: Store) -> None:
         values = {bytes([letter]) * size for letter in b"abc" for size in (1, 5_000, 50_000)}
 
         def work(number: int) -> None:
@@ -345,7 +345,7 @@ class StoreSuite(StoreBasics):
 
         self._in_threads(work, range(self.threads))
 
-    def test_threads_may_write_erase_and_list_at_once(self, writable: Store) -> None:
+    def test_threads_write_erase_and_list_concurrently(self, writable: Store) -> None:
         def work(number: int) -> None:
             random = Random(number)
             for step in range(40):
@@ -363,7 +363,7 @@ class StoreSuite(StoreBasics):
     @staticmethod
     def _fail_midway(task_lock: AbstractContextManager[TaskLock]) -> None:
         with task_lock as lock:
-            assert not lock.broken, "no task had begun before"
+            assert not lock.broken, "no task has begun before"
             lock.begin()
             raise ZeroDivisionError
 
@@ -381,50 +381,50 @@ class StoreSuite(StoreBasics):
 
     def test_it_pickles(self, store: Store) -> None:
         filled = self.fill(store, {"a/b": b"x"})
-        again = pickle.loads(pickle.dumps(filled))
-        assert type(again) is type(filled)
-        assert plain(again.get("a/b")) == b"x"
-        assert again.read_only == filled.read_only
+        unpickled = pickle.loads(pickle.dumps(filled))
+        assert type(unpickled) is type(filled)
+        assert plain(unpickled.get("a/b")) == b"x"
+        assert unpickled.read_only == filled.read_only
         if self.pickled_is_equal:
-            assert again == filled
-            assert hash(again) == hash(filled)
-            assert again.location == filled.location
+            assert unpickled == filled
+            assert hash(unpickled) == hash(filled)
+            assert unpickled.location == filled.location
 
-    def test_it_equals_itself_and_no_other_thing(self, store: Store) -> None:
+    def test_equality_and_hash(self, store: Store) -> None:
         assert store == store
         other: object = "store"
         assert store != other
         assert hash(store) == hash(store)
 
-    def test_it_says_where_it_is(self, store: Store) -> None:
+    def test_repr_contains_the_location(self, store: Store) -> None:
         assert isinstance(store.location, str)
         assert store.location
         assert store.location in repr(store)
 
-    def test_read_only_refuses_every_write(self, tree: Store) -> None:
-        closed = as_read_only(tree)
-        assert closed.read_only
-        acts: list[Callable[[], object]] = [
-            lambda: closed.set("a/k", b"x"),
-            lambda: closed.set_each([]),
-            lambda: closed.set_partial_values([]),
-            lambda: set_if_absent(closed, "a/k", b"x"),
-            lambda: closed.erase("zarr.json"),
-            lambda: closed.erase_values([]),
-            lambda: closed.erase_prefix("a/"),
-            closed.check_writable,
+    def test_read_only_stores_reject_every_write(self, tree: Store) -> None:
+        protected = as_read_only(tree)
+        assert protected.read_only
+        writes: list[Callable[[], object]] = [
+            lambda: protected.set("a/k", b"x"),
+            lambda: protected.set_each([]),
+            lambda: protected.set_partial_values([]),
+            lambda: set_if_absent(protected, "a/k", b"x"),
+            lambda: protected.erase("zarr.json"),
+            lambda: protected.erase_values([]),
+            lambda: protected.erase_prefix("a/"),
+            protected.check_writable,
         ]
-        updates = closed.updates
+        updates = protected.updates
         if updates is not None:
-            acts.append(lambda: updates.write("a/k", b"x", None))
+            writes.append(lambda: updates.write("a/k", b"x", None))
             if updates.erases:
-                acts.append(lambda: updates.erase("zarr.json", None))
-        for act in acts:
+                writes.append(lambda: updates.erase("zarr.json", None))
+        for write in writes:
             with pytest.raises(ReadOnlyError):
-                act()
-        assert contents(closed) == TREE
+                write()
+        assert contents(protected) == TREE
 
-    # -- everything together
+    # -- random operations
 
     def test_it_behaves_like_a_dict(self, writable: Store) -> None:
         if not writable.listable:

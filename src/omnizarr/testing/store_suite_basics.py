@@ -1,4 +1,4 @@
-"""The first half of `StoreSuite`: which keys a store refuses, and how it reads and writes values."""
+"""The first half of `StoreSuite`: valid keys, reading and writing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,24 @@ from omnizarr.store.contract import cut
 
 __all__ = ["TREE", "StoreBasics", "contents", "plain"]
 
-_BAD_KEYS = ["", "/", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "./a", "a/./b", "a\0b", "\0", "a/\ud800"]
-_GOOD_KEYS = [
+_INVALID_KEYS = [
+    "",
+    "/",
+    "/a",
+    "a/",
+    "a//b",
+    ".",
+    "..",
+    "../a",
+    "a/..",
+    "a/../b",
+    "./a",
+    "a/./b",
+    "a\0b",
+    "\0",
+    "a/\ud800",
+]
+_VALID_KEYS = [
     "zarr.json",
     ".zarray",
     "a b",
@@ -51,12 +67,12 @@ def contents(store: Store) -> dict[str, bytes]:
     return {key: bytes(store.get(key) or b"") for key in store.list()}
 
 
-def _refused(method: Callable[..., object], *arguments: object) -> None:
+def _check_rejected(method: Callable[..., object], *arguments: object) -> None:
     try:
         method(*arguments)
     except InvalidKeyError:
         return
-    pytest.fail(f"{method} did not refuse {arguments}")
+    pytest.fail(f"{method} did not reject {arguments}")
 
 
 class StoreBasics:
@@ -65,17 +81,17 @@ class StoreBasics:
     case_sensitive: bool = True
     """Whether `a` and `A` are different keys, as the specification requires. On some file systems they are not."""
     pickled_is_equal: bool = True
-    """Whether an unpickled store shows the same location; a store in memory shows a copy."""
+    """Whether an unpickled store has the same location. A store in memory unpickles as a copy."""
     shared_by_processes: bool = True
-    """Whether another process that receives the store reaches the same location."""
+    """Whether a process that receives the pickled store reads and writes the same values."""
     threads: int = 4
 
     def make_store(self, tmp_path: Path) -> Store:
         """A new, empty store. `tmp_path` is an empty directory for stores that need one."""
-        raise NotImplementedError("a subclass of StoreSuite defines `make_store`")
+        raise NotImplementedError("a subclass of StoreSuite must define make_store")
 
     def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
-        """`store` with these values; a subclass for a store that cannot write returns another one that has them."""
+        """`store` with these values. For a store that cannot write, override it and return another store with them."""
         if not store.writable:
             pytest.skip("this store cannot write, and the subclass does not define `fill`")
         store.set_each(contents.items())
@@ -99,40 +115,40 @@ class StoreBasics:
 
     # -- keys
 
-    def test_R108_bad_keys_are_refused(self, store: Store) -> None:
+    def test_R108_invalid_keys_are_rejected(self, store: Store) -> None:
         target = memoryview(bytearray(1))
-        for key in _BAD_KEYS:
-            _refused(store.get, key)
-            _refused(store.exists, key)
-            _refused(store.size, key)
+        for key in _INVALID_KEYS:
+            _check_rejected(store.get, key)
+            _check_rejected(store.exists, key)
+            _check_rejected(store.size, key)
             if store.updates is not None:
-                _refused(store.updates.read, key)
-            _refused(store.get_partial_values, [(key, None)])
-            _refused(store.get_into, key, 0, target)
+                _check_rejected(store.updates.read, key)
+            _check_rejected(store.get_partial_values, [(key, None)])
+            _check_rejected(store.get_into, key, 0, target)
 
-    def test_R118_bad_keys_are_not_written(self, writable: Store) -> None:
-        for key in _BAD_KEYS:
-            _refused(writable.set, key, b"x")
-            _refused(writable.set_each, [(key, b"x")])
-            _refused(writable.set_partial_values, [(key, 0, b"x")])
+    def test_R118_writes_to_invalid_keys_are_rejected(self, writable: Store) -> None:
+        for key in _INVALID_KEYS:
+            _check_rejected(writable.set, key, b"x")
+            _check_rejected(writable.set_each, [(key, b"x")])
+            _check_rejected(writable.set_partial_values, [(key, 0, b"x")])
             if writable.updates is not None:
-                _refused(writable.updates.write, key, b"x", None)
-            _refused(writable.erase, key)
+                _check_rejected(writable.updates.write, key, b"x", None)
+            _check_rejected(writable.erase, key)
 
-    def test_R115_bad_prefixes_are_refused(self, store: Store) -> None:
+    def test_R115_invalid_prefixes_are_rejected(self, store: Store) -> None:
         if not store.listable:
             pytest.skip("this store cannot list")
         for prefix in ("a", "a/b", "//", "a//", "../", "a/../", "./"):
-            _refused(lambda prefix: list(store.list_prefix(prefix)), prefix)
-            _refused(store.list_dir, prefix)
+            _check_rejected(lambda prefix: list(store.list_prefix(prefix)), prefix)
+            _check_rejected(store.list_dir, prefix)
             if store.writable:
-                _refused(store.erase_prefix, prefix)
+                _check_rejected(store.erase_prefix, prefix)
 
     def test_R108_any_other_key_is_valid(self, store: Store) -> None:
-        filled = self.fill(store, {key: key.encode() for key in _GOOD_KEYS})
-        assert [plain(filled.get(key)) for key in _GOOD_KEYS] == [key.encode() for key in _GOOD_KEYS]
+        filled = self.fill(store, {key: key.encode() for key in _VALID_KEYS})
+        assert [plain(filled.get(key)) for key in _VALID_KEYS] == [key.encode() for key in _VALID_KEYS]
         if filled.listable:
-            assert sorted(filled.list()) == sorted(_GOOD_KEYS)
+            assert sorted(filled.list()) == sorted(_VALID_KEYS)
 
     def test_R108_keys_are_case_sensitive(self, store: Store) -> None:
         if not self.case_sensitive:
@@ -143,7 +159,7 @@ class StoreBasics:
 
     # -- reading
 
-    def test_R109_an_absent_key_is_none(self, store: Store) -> None:
+    def test_R109_absent_keys_return_none(self, store: Store) -> None:
         target = bytearray(2)
         for key in ("absent", "absent/below", "absent/far/below"):
             assert store.get(key) is None
@@ -153,7 +169,7 @@ class StoreBasics:
             assert store.updates is None or store.updates.read(key) == (None, None)
             assert not store.exists(key)
 
-    def test_A66_a_prefix_is_no_key(self, store: Store) -> None:
+    def test_A66_a_prefix_is_not_a_key(self, store: Store) -> None:
         filled = self.fill(store, {"a/b/c": b"x"})
         for key in ("a", "a/b"):
             assert filled.get(key) is None
@@ -181,7 +197,7 @@ class StoreBasics:
         assert [plain(answer) for answer in answers] == expected
         assert [plain(filled.get("a/empty", range)) for range in _RANGES] == [b""] * len(_RANGES)
 
-    def test_get_into_fills_the_target_as_far_as_the_value_goes(self, store: Store) -> None:
+    def test_get_into(self, store: Store) -> None:
         filled = self.fill(store, {"k": b"0123456789"})
         target = bytearray(b"-----")
         assert filled.get_into("k", 2, memoryview(target)) == 5
@@ -196,14 +212,14 @@ class StoreBasics:
         assert filled.get_into("k", 0, window[2:4]) == 2
         assert bytes(window) == b"\0\x0001\0\0\0\0\0"
 
-    def test_get_into_counts_from_the_beginning(self, store: Store) -> None:
+    def test_get_into_rejects_negative_offsets(self, store: Store) -> None:
         filled = self.fill(store, {"k": b"0123456789"})
         target = bytearray(b"--")
         with pytest.raises(StoreError):
             filled.get_into("k", -1, memoryview(target))
         assert target == b"--"
 
-    def test_R109_partial_values_come_in_order(self, store: Store) -> None:
+    def test_R109_partial_values_keep_the_order_of_requests(self, store: Store) -> None:
         filled = self.fill(store, {"a": b"0123", "b": b"4567"})
         requests = [("b", (1, 2)), ("none", None), ("a", None), ("a", (-1, None)), ("b", None), ("a", (2, None))]
         expected = [b"56", None, b"0123", b"3", b"4567", b"23"]
@@ -227,13 +243,13 @@ class StoreBasics:
 
     # -- writing
 
-    def test_R110_get_returns_what_was_set(self, writable: Store) -> None:
+    def test_R110_get_returns_the_value_that_was_set(self, writable: Store) -> None:
         for value in (b"", b"x", bytes(range(256)) * 1000, b"again"):
             for given in (value, bytearray(value), memoryview(value)):
                 writable.set("a/b/c", given)
                 assert plain(writable.get("a/b/c")) == value
 
-    def test_a_view_of_numbers_is_set_as_its_bytes(self, writable: Store) -> None:
+    def test_set_accepts_any_memoryview(self, writable: Store) -> None:
         numbers = memoryview(bytes(range(24))).cast("Q")
         writable.set("all", numbers)
         writable.set("some", memoryview(bytes(range(24)))[::2])
@@ -242,7 +258,7 @@ class StoreBasics:
         assert plain(writable.get("some")) == bytes(range(0, 24, 2))
         assert plain(writable.get("none")) == b""
 
-    def test_set_copies_the_memory_of_the_caller(self, writable: Store) -> None:
+    def test_set_copies_the_buffer_of_the_caller(self, writable: Store) -> None:
         source = bytearray(b"before")
         writable.set("k", source)
         source[:] = b"after!"
@@ -254,25 +270,25 @@ class StoreBasics:
         writable.set("k", b"after!")
         assert (plain(whole), plain(part)) == (b"before", b"efo")
 
-    def test_values_that_are_no_bytes_are_refused(self, writable: Store) -> None:
+    def test_set_rejects_objects_other_than_buffers(self, writable: Store) -> None:
         for value in (3, "text", None):
             with pytest.raises(TypeError):
                 writable.set("k", value)  # type: ignore[arg-type]
         assert writable.get("k") is None
 
-    def test_set_each_sets_all(self, writable: Store) -> None:
+    def test_set_each(self, writable: Store) -> None:
         items = [(f"c/{number}", bytes([number])) for number in range(20)]
         writable.set_each(iter(items))
         assert [(key, plain(writable.get(key))) for key, _ in items] == items
         writable.set_each([])
 
-    def test_R110_partial_values_are_overwritten(self, writable: Store) -> None:
+    def test_R110_set_partial_values(self, writable: Store) -> None:
         writable.set("k", b"0123456789")
         writable.set_partial_values([("k", 6, b"ef"), ("new", 2, b"x"), ("k", 1, b"ab"), ("k", 9, b"jkl")])
         assert plain(writable.get("k")) == b"0ab345ef8jkl"
         assert plain(writable.get("new")) == b"\0\0x"
 
-    def test_R110_overlapping_parts_are_refused(self, writable: Store) -> None:
+    def test_R110_overlapping_parts_are_rejected(self, writable: Store) -> None:
         writable.set("k", b"0123456789")
         with pytest.raises(StoreError):
             writable.set_partial_values([("k", 1, b"ab"), ("k", 2, b"cd")])
@@ -283,7 +299,7 @@ class StoreBasics:
         assert plain(writable.get("k")) == b"0123456789"
         assert writable.get("other") is None
 
-    def test_S54_parts_of_one_key_may_touch_and_come_in_any_order(self, writable: Store) -> None:
+    def test_S54_adjacent_parts_in_any_order(self, writable: Store) -> None:
         writable.set("k", b"0123456789")
         writable.set_partial_values(
             iter([("k", 4, b"ef"), ("k", 2, b"cd"), ("k", 6, b""), ("k", 2, b""), ("k", 0, b"ab"), ("new", 0, b"")])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.registries import as_it_was
+from tests.registries import restoring
 
 import omnizarr
 from omnizarr.errors import ArgumentError, LocationError
@@ -38,7 +38,7 @@ def _box(store: Store, key: str, *, lid: bool = False, colour: str = "") -> Box:
 
 @pytest.fixture(autouse=True)
 def _boxes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with as_it_was(stores), as_it_was(containers):
+    with restoring(stores), restoring(containers):
         containers.register("box", _box)
         monkeypatch.setitem(suffixes, ".box", "box")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.registries import as_it_was, install
+from tests.registries import install, restoring
 
 import omnizarr
 from omnizarr.errors import ArgumentError, ExtensionError, LocationError
@@ -17,7 +17,7 @@ from omnizarr.store.address.schemes import scheme_of, store_at, stores
 
 @pytest.fixture(autouse=True)
 def _as_it_was() -> Iterator[None]:
-    with as_it_was(stores):
+    with restoring(stores):
         yield
 
 

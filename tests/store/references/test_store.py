@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.registries import as_it_was
+from tests.registries import restoring
 
 import omnizarr
 from omnizarr.errors import ArgumentError, MetadataError, OmnizarrError, ReadOnlyError, StoreError
@@ -327,7 +327,7 @@ class Bucket(RecordingStore):
 def far() -> Iterator[RecordingStore]:
     """A place behind a scheme of its own."""
     place = Bucket(MemoryStore({"a/x.nc": DATA, "a/y.nc": DATA, "b/x.nc": b"", "refs.json": b""}))
-    with as_it_was(stores):
+    with restoring(stores):
         given: list[dict[str, Any]] = []
 
         def opened(url: str, **options: Any) -> Store:

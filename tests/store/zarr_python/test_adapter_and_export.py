@@ -69,10 +69,10 @@ if TOGETHER:
         def make_store(self, tmp_path: Path) -> ZarrPythonStore:
             return ZarrPythonStore(zarr.storage.LocalStore(tmp_path / "x"))
 
-        def test_threads_may_write_erase_and_list_at_once(self, writable: Store) -> None:
+        def test_threads_write_erase_and_list_concurrently(self, writable: Store) -> None:
             pytest.skip("theirs loses a folder that one thread removes while another writes to it")
 
-        def test_threads_never_see_half_a_value(self, writable: Store) -> None:
+        def test_threads_never_read_partly_written_values(self, writable: Store) -> None:
             pytest.skip("the same")
 
     def _session(repository: icechunk.Repository) -> Any:
