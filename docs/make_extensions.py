@@ -67,18 +67,18 @@ SECTIONS = {
 
 NOTES = {
     "Codecs": """
-`sharding_indexed` may be nested, with its index at either end. Only documents of version 2 use the names at the end of
+`sharding_indexed` may be nested, with its index at either end. Only v2 documents use the names at the end of
 the table.
 """,
     "Data types": """
-`r*` stands for raw bits: `r8`, `r16`, `r24` and so on. Documents of version 2 may also have records with gaps and
+`r*` stands for raw bits: `r8`, `r16`, `r24` and so on. v2 documents may also have records with gaps and
 sub-arrays, long doubles (`<f16`, `<c32`), and Python objects.
 """,
     "Chunk grids and chunk keys": """
 `default` makes keys such as `c/0/1`, `v2` makes keys such as `0.1`.
 """,
     "Storage transformers": """
-The sharding of the drafts of version 3, under the three names that writers use.
+The sharding of the drafts of v3, under the three names that writers use.
 """,
     "Stores": """
 These names select a store in an [address](stores.md). Paths, dicts and store objects need no name.
@@ -129,12 +129,12 @@ def rows(kind: str) -> Iterator[Row]:
 
 
 def v2_codecs() -> Iterator[Row]:
-    """The codecs that only documents of version 2 name."""
+    """The codecs that only v2 documents name."""
     for id in sorted(PRIVATE):
         codec = class_of(id)
         assert codec is not None
         trusted = "if allowed" if id == "pickle" else "yes"
-        yield Row(f"`{id}`", "codec of version 2", "", trusted, trusted, extra(codec.needs))
+        yield Row(f"`{id}`", "codec of v2", "", trusted, trusted, extra(codec.needs))
 
 
 def described(kind: str, name: str) -> str:
