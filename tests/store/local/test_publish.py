@@ -1,4 +1,4 @@
-"""Names under a lock, by the compiled code: the same as by Python, or nothing at all."""
+"""`publish`: the kernel renames temporary files under a directory lock; if it cannot, Python does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from omnizarr.store import LocalStore
 from omnizarr.store.local import flock
 from omnizarr.store.local.staged import publish
 
-pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no compiled code here")
+pytestmark = pytest.mark.skipif(kernel() is None, reason="the kernel is not compiled")
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def contents(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(folder.iterdir())}
 
 
-def test_files_get_their_names(folder: Path) -> None:
+def test_publish_renames_all_files(folder: Path) -> None:
     (folder / "b").write_text("old")
     assert publish(str(folder), paths(folder, one="a", two="b"), None, follow=False) == 2
     assert contents(folder) == {"a": "one", "b": "two"}
@@ -45,29 +45,29 @@ def test_files_get_their_names(folder: Path) -> None:
 
 
 def open_files(folder: Path) -> list[str]:
-    """Those of this process that are that directory."""
-    found = []
+    """The file descriptors of this process that refer to the folder."""
+    descriptors = []
     for number in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
         try:
             if os.path.realpath(f"/proc/self/fd/{number}") == str(folder):
-                found.append(number)
+                descriptors.append(number)
         except OSError:
             continue
-    return found
+    return descriptors
 
 
-def test_as_many_as_there_are(folder: Path) -> None:
+def test_publish_stops_at_the_first_missing_file(folder: Path) -> None:
     assert publish(str(folder), paths(folder, one="a", missing="b", two="c"), None, follow=False) == 1
     assert contents(folder) == {"a": "one", "two": "two"}
     assert publish(str(folder / "no"), paths(folder, two="c"), None, follow=False) == 0
-    assert publish(str(folder / "a"), paths(folder, two="c"), None, follow=False) == 0, "that is no directory"
+    assert publish(str(folder / "a"), paths(folder, two="c"), None, follow=False) == 0, "a file is not a directory"
 
 
-def test_only_if_it_is_as_expected(folder: Path) -> None:
+def test_publish_requires_the_expected_version(folder: Path) -> None:
     store = LocalStore(folder)
     version = store.updates.read("two")[1]
     assert publish(str(folder), paths(folder, one="two"), (None,), follow=False) == 0
-    assert publish(str(folder), paths(folder, one="two"), ("another kind",), follow=False) == 0  # type: ignore[arg-type]
+    assert publish(str(folder), paths(folder, one="two"), ("not a version",), follow=False) == 0  # type: ignore[arg-type]
     assert contents(folder) == {"one": "one", "two": "two"}
     assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 1
     (folder / "one").write_text("again")
@@ -80,17 +80,17 @@ def test_only_if_it_is_as_expected(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("follow", [False, True])
-def test_links_are_looked_at_or_followed(folder: Path, follow: bool) -> None:
+def test_versions_of_links(folder: Path, follow: bool) -> None:
     (folder / "link").symlink_to("two")
     version = LocalStore(folder, follow_symlinks=True).updates.read("link")[1]
     assert publish(str(folder), paths(folder, one="link"), (version,), follow=follow) == int(follow)
 
 
-@pytest.mark.parametrize("how", [fcntl.LOCK_SH, fcntl.LOCK_EX])
-def test_it_waits_for_nobody(folder: Path, how: int) -> None:
+@pytest.mark.parametrize("operation", [fcntl.LOCK_SH, fcntl.LOCK_EX])
+def test_publish_never_waits_for_a_lock(folder: Path, operation: int) -> None:
     other = os.open(folder, os.O_RDONLY)
-    fcntl.flock(other, how)
-    shared = how == fcntl.LOCK_SH
+    fcntl.flock(other, operation)
+    shared = operation == fcntl.LOCK_SH
     assert publish(str(folder), paths(folder, one="a"), (None,), follow=False) == 0
     assert publish(str(folder), paths(folder, one="a"), None, follow=False) == int(shared)
     fcntl.flock(other, fcntl.LOCK_UN)
@@ -98,7 +98,7 @@ def test_it_waits_for_nobody(folder: Path, how: int) -> None:
     os.close(other)
 
 
-def test_a_store_waits_then(tmp_path: Path) -> None:
+def test_a_store_waits_for_the_lock(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     store.set("k", b"old")
     written = threading.Event()
@@ -117,7 +117,7 @@ def test_a_store_waits_then(tmp_path: Path) -> None:
     assert store.get("k") == b"new"
 
 
-def test_who_has_the_lock_goes_on(tmp_path: Path) -> None:
+def test_the_holder_of_a_lock_can_write(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
     store.set("k", b"old")
     with store.lock(["k"]):
@@ -127,7 +127,7 @@ def test_who_has_the_lock_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("native", [0, 1])
-def test_stores_do_the_same_with_it_and_without(tmp_path: Path, native: int) -> None:
+def test_stores_behave_the_same_with_and_without_the_kernel(tmp_path: Path, native: int) -> None:
     store = LocalStore(tmp_path)
     with omnizarr.config(native=native):
         assert store.updates.write("a/k", b"1", None)
@@ -156,12 +156,12 @@ def test_stores_do_the_same_with_it_and_without(tmp_path: Path, native: int) -> 
         ("x", "a", "b", None, False),
     ],
 )
-def test_nonsense_is_refused(arguments: tuple[Any, ...]) -> None:
+def test_invalid_arguments_are_rejected(arguments: tuple[Any, ...]) -> None:
     with pytest.raises((ValueError, TypeError)):
         kernel().publish(*arguments)
 
 
-KILLED = """
+KILLED_PROGRAM = """
 import os, signal, sys, threading, time
 from omnizarr.store import LocalStore
 store = LocalStore(sys.argv[1])
@@ -181,10 +181,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
-def test_a_child_keeps_no_lock(tmp_path: Path) -> None:
-    """Whoever was forked while others wrote lives on when its parent is killed, and nothing is locked."""
+def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
+    """A process forks while its threads write, and is killed; its children live on and hold no lock."""
     for _ in range(3):
-        running = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], start_new_session=True)
+        running = subprocess.Popen([sys.executable, "-c", KILLED_PROGRAM, tmp_path], start_new_session=True)
         try:
             assert running.wait(60) == -signal.SIGKILL
             folder = os.open(tmp_path, os.O_RDONLY)
