@@ -239,7 +239,6 @@ SHARED_NAMES: dict[str, str] = {
     "Part": "part of a chunk, of a shard, of a file",
     "Piece": "part of a pick (see docs/glossary.md), and part of a spliced value",
     "ShardReader": "reads the shards of a storage transformer, and those of the sharding codec",
-    "Source": "the origin of an object store client, and of the bytes of an archive",
 }
 """Names of classes and type aliases that several modules define, and their meanings."""
 

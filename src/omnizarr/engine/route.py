@@ -61,7 +61,7 @@ from omnizarr.store import Snapshots
 if TYPE_CHECKING:
     from omnizarr.engine.read.native import NativeReader
     from omnizarr.engine.read.salvage import OnCorrupt
-    from omnizarr.store.requests.writes import Sending
+    from omnizarr.store.requests.writes import ConcurrentWrites
 
 __all__ = ["read", "read_key", "write"]
 
@@ -292,10 +292,10 @@ def write(
             sending.finish()
 
 
-def _new_sending(layout: Layout) -> Sending:
+def _new_sending(layout: Layout) -> ConcurrentWrites:
     from omnizarr.store.requests.window import Window
-    from omnizarr.store.requests.writes import Sending  # lazy import: remote stores only
+    from omnizarr.store.requests.writes import ConcurrentWrites  # lazy import: remote stores only
 
     # Its own window, because a write takes another time than a read.
     window = layout.store.window
-    return Sending(Window(_DEFAULT_REQUESTS if window is None else window.most_requests))
+    return ConcurrentWrites(Window(_DEFAULT_REQUESTS if window is None else window.most_requests))

@@ -16,7 +16,7 @@ from omnizarr.errors import LocationError, MissingDependencyError, OmnizarrError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
 from omnizarr.store.object.error_mapping import without_secrets
 from omnizarr.store.object.options import described, secrets, unveiled, veiled
-from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
 __all__ = ["FsspecStore", "fsspec_here", "fsspec_knows"]
@@ -328,11 +328,11 @@ class FsspecStore(Store):
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         self._here()
         window = self._window
-        asks = (
-            Ask(index, partial(self.get, key, range), window.expected_of(range))
+        pending = (
+            PendingRequest(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
-        return Overlap(window, asks, lambda value: 0 if value is None else len(value))
+        return ConcurrentRequests(window, pending, lambda value: 0 if value is None else len(value))
 
     def exists(self, key: str) -> bool:
         return self.size(key) is not None
@@ -374,8 +374,8 @@ class FsspecStore(Store):
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         self.check_writable()
         self._here()
-        asks = (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
-        for _ in Overlap(self._window, asks):
+        pending = (PendingRequest(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        for _ in ConcurrentRequests(self._window, pending):
             pass
 
     def erase(self, key: str) -> None:
@@ -392,7 +392,7 @@ class FsspecStore(Store):
     def erase_values(self, keys: Iterable[str]) -> None:
         self.check_writable()
         self._here()
-        for _ in Overlap(self._window, (Ask(key, partial(self.erase, key), 0) for key in keys)):
+        for _ in ConcurrentRequests(self._window, (PendingRequest(key, partial(self.erase, key), 0) for key in keys)):
             pass
 
     # -- listing

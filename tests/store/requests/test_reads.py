@@ -10,10 +10,10 @@ from functools import partial
 
 import pytest
 
-from omnizarr.store.requests.reads import Ask, Overlap
-from omnizarr.store.requests.threads import hand_out
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
+from omnizarr.store.requests.threads import run_in_thread
 from omnizarr.store.requests.window import Window
-from omnizarr.store.requests.writes import Sending
+from omnizarr.store.requests.writes import ConcurrentWrites
 
 
 class Meeting:
@@ -37,20 +37,20 @@ class Meeting:
 
 
 def test_every_answer_comes_once() -> None:
-    asks = (Ask(number, partial(pow, number, 2), 0) for number in range(1000))
-    assert dict(Overlap(Window(), asks)) == {number: number * number for number in range(1000)}
-    assert list(Overlap(Window(), ())) == []
+    asks = (PendingRequest(number, partial(pow, number, 2), 0) for number in range(1000))
+    assert dict(ConcurrentRequests(Window(), asks)) == {number: number * number for number in range(1000)}
+    assert list(ConcurrentRequests(Window(), ())) == []
 
 
 def test_no_more_are_under_way_than_may_be() -> None:
     meeting = Meeting()
-    list(Overlap(Window(7), (Ask(0, meeting.attend, 0) for _ in range(50))))
+    list(ConcurrentRequests(Window(7), (PendingRequest(0, meeting.attend, 0) for _ in range(50))))
     assert 1 < meeting.most <= 7
 
 
 def test_large_answers_are_asked_for_two_at_a_time() -> None:
     meeting = Meeting()
-    list(Overlap(Window(), (Ask(0, meeting.attend, 2**30) for _ in range(10))))
+    list(ConcurrentRequests(Window(), (PendingRequest(0, meeting.attend, 2**30) for _ in range(10))))
     assert meeting.most <= 2
 
 
@@ -59,7 +59,9 @@ def test_what_nobody_took_yet_takes_room() -> None:
     meeting = Meeting()
     window = Window()
     size = 2**22
-    answers = Overlap(window, (Ask(0, partial(meeting.attend, 0.0), size) for _ in range(200)), lambda _: size)
+    answers = ConcurrentRequests(
+        window, (PendingRequest(0, partial(meeting.attend, 0.0), size) for _ in range(200)), lambda _: size
+    )
     for _ in range(3):
         next(answers)
         time.sleep(0.05)
@@ -69,17 +71,19 @@ def test_what_nobody_took_yet_takes_room() -> None:
 
 def test_a_single_request_needs_no_thread() -> None:
     asked: list[int] = []
-    list(Overlap(Window(), [Ask(0, lambda: asked.append(threading.get_ident()), 0)]))
+    list(ConcurrentRequests(Window(), [PendingRequest(0, lambda: asked.append(threading.get_ident()), 0)]))
     assert asked == [threading.get_ident()]
 
 
 def test_more_may_be_asked_for_on_the_way() -> None:
-    overlap: Overlap[int, int] = Overlap(Window(), (Ask(number, partial(abs, number), 0) for number in range(5)))
+    overlap: ConcurrentRequests[int, int] = ConcurrentRequests(
+        Window(), (PendingRequest(number, partial(abs, number), 0) for number in range(5))
+    )
     found = []
     for tag, answer in overlap:
         found.append(answer)
         if tag < 5:
-            overlap.add(Ask(tag + 5, partial(abs, tag + 5), 0))
+            overlap.add(PendingRequest(tag + 5, partial(abs, tag + 5), 0))
     assert sorted(found) == list(range(10))
 
 
@@ -98,7 +102,9 @@ def test_the_first_error_stops_the_rest() -> None:
         else:
             assert failed.wait(20)
 
-    overlap = Overlap(Window(4), (Ask(n, partial(fail if n == 1 else wait, n), 0) for n in range(1000)))
+    overlap = ConcurrentRequests(
+        Window(4), (PendingRequest(n, partial(fail if n == 1 else wait, n), 0) for n in range(1000))
+    )
     with pytest.raises(ZeroDivisionError):
         list(overlap)
     assert len(begun) <= 4
@@ -113,7 +119,9 @@ def test_nothing_more_is_asked_for_after_an_error_that_nobody_has_heard_of_yet()
         asked.append(number)
         raise ZeroDivisionError
 
-    overlap = Overlap(Window(2), (Ask(number, partial(fail, number), 0) for number in range(1000)))
+    overlap = ConcurrentRequests(
+        Window(2), (PendingRequest(number, partial(fail, number), 0) for number in range(1000))
+    )
     overlap.begin()
     time.sleep(0.05)
     with pytest.raises(ZeroDivisionError):
@@ -124,11 +132,17 @@ def test_nothing_more_is_asked_for_after_an_error_that_nobody_has_heard_of_yet()
 def test_room_is_given_back_whatever_happens() -> None:
     window = Window(4)
     for _ in range(3):
-        overlap = Overlap(window, (Ask(number, partial(bytes, 2**20), 2**20) for number in range(20)), len)
+        overlap = ConcurrentRequests(
+            window, (PendingRequest(number, partial(bytes, 2**20), 2**20) for number in range(20)), len
+        )
         next(overlap)
         overlap.close()
         with pytest.raises(ZeroDivisionError):
-            list(Overlap(window, [Ask(0, lambda: 1 // 0, 2**20), Ask(1, lambda: 1 // 0, 2**20)], len))
+            list(
+                ConcurrentRequests(
+                    window, [PendingRequest(0, lambda: 1 // 0, 2**20), PendingRequest(1, lambda: 1 // 0, 2**20)], len
+                )
+            )
     deadline = time.monotonic() + 10
     while window._inside and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -157,13 +171,13 @@ def test_the_room_follows_what_is_delivered() -> None:
 
 def test_writes_overlap_and_the_first_error_is_raised() -> None:
     meeting = Meeting()
-    sending = Sending(Window(8))
+    sending = ConcurrentWrites(Window(8))
     for _ in range(40):
         sending.send(meeting.attend, 10)
     sending.finish()
     assert meeting.begun == 40
     assert 1 < meeting.most <= 8
-    sending = Sending(Window(2))
+    sending = ConcurrentWrites(Window(2))
     sending.send(lambda: 1 // 0, 10)
     with pytest.raises(ZeroDivisionError):
         sending.finish()
@@ -179,7 +193,7 @@ def test_threads_are_used_again() -> None:
     before = there()
     for _ in range(50):
         done = threading.Event()
-        hand_out(done.set)
+        run_in_thread(done.set)
         assert done.wait(10)
         time.sleep(0.002)
     assert there() < before + 25
@@ -188,12 +202,14 @@ def test_threads_are_used_again() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_child_has_threads_of_its_own() -> None:
-    list(Overlap(Window(), (Ask(0, partial(time.sleep, 0.01), 0) for _ in range(8))))
+    list(ConcurrentRequests(Window(), (PendingRequest(0, partial(time.sleep, 0.01), 0) for _ in range(8))))
     child = os.fork()
     if child == 0:
         signal.alarm(60)  # a child that hangs ends, too
         try:
-            answers = dict(Overlap(Window(), (Ask(number, partial(abs, number), 0) for number in range(20))))
+            answers = dict(
+                ConcurrentRequests(Window(), (PendingRequest(number, partial(abs, number), 0) for number in range(20)))
+            )
             os._exit(0 if len(answers) == 20 else 1)
         finally:
             os._exit(2)

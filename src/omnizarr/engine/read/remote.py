@@ -29,7 +29,7 @@ from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
 from omnizarr.store import Buffer, ByteRange
 from omnizarr.store.contract import State, Version
-from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
 __all__ = ["FetchedChunk", "fetch"]
@@ -124,7 +124,9 @@ class _Fetcher:
         self._layout = layout
         self._projection = projection
         self._window = layout.store.window or Window(_DEFAULT_REQUESTS)
-        self._overlap: Overlap[_Tag, State | None] = Overlap(self._window, self._requests(), _size)
+        self._overlap: ConcurrentRequests[_Tag, State | None] = ConcurrentRequests(
+            self._window, self._requests(), _size
+        )
 
     def fetch(self, block: npt.NDArray[Any]) -> Iterator[FetchedChunk]:
         overlap = self._overlap
@@ -153,7 +155,7 @@ class _Fetcher:
     def _answer(self, tag: _Tag, state: State | None) -> FetchedChunk | None:
         return self._chunk_answer(tag, state) if isinstance(tag, _ChunkRequest) else self._shard_answer(tag, state)
 
-    def _requests(self) -> Iterator[Ask[_Tag, State | None]]:
+    def _requests(self) -> Iterator[PendingRequest[_Tag, State | None]]:
         """The first request for each cell."""
         layout, projection = self._layout, self._projection
         checked = None
@@ -167,7 +169,7 @@ class _Fetcher:
                 part = part_of(chain, layout, cell.inner) if projection.plain and not chain.compressed else None
                 if part is not None:
                     act = partial(self._get, key, (part.start, part.length))
-                    yield Ask(_ChunkRequest(cell, 0, part), act, part.length)
+                    yield PendingRequest(_ChunkRequest(cell, 0, part), act, part.length)
                 else:
                     limit = chain.encoded.limit
                     least = limit // _MAX_RATIO if chain.compressed else limit
@@ -190,21 +192,23 @@ class _Fetcher:
 
     def _request_whole(
         self, cell: Cell, key: str, limit: int, selected: Projection | None, least: int
-    ) -> Ask[_Tag, State | None]:
+    ) -> PendingRequest[_Tag, State | None]:
         act = partial(self._get, key, (0, limit + 1))
         # The sizes that the window has seen may be those of documents, which say nothing about chunks.
-        return Ask(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
+        return PendingRequest(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
 
     # -- shards
 
-    def _request_index(self, shard: _Shard) -> Ask[_Tag, State | None]:
+    def _request_index(self, shard: _Shard) -> PendingRequest[_Tag, State | None]:
         sharding = shard.sharding
         act = partial(self._get, shard.key, sharding.index_range)
-        return Ask(_ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size)
+        return PendingRequest(
+            _ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size
+        )
 
     def _request_inner_chunks(
         self, shard: _Shard, version: Version, index: ShardIndex
-    ) -> list[Ask[_Tag, State | None]]:
+    ) -> list[PendingRequest[_Tag, State | None]]:
         """Requests for the inner chunks, from that version of the shard."""
         shard.version = version
         shard.spans = index.spans(shard.numbers)
@@ -213,7 +217,7 @@ class _Fetcher:
         joined = coalesce([span for span in shard.spans if span is not None], _GAP, _MAX_SPAN)
         shard.missing = len(joined)
         return [
-            Ask(
+            PendingRequest(
                 _ShardRequest(shard, shard.attempt, span, [stored[member] for member in members]),
                 partial(self._get, shard.key, span, version),
                 span[1],

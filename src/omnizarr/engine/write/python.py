@@ -24,7 +24,7 @@ from omnizarr.store import Buffer, LocalFiles, Splicing
 from omnizarr.store.update import LockedUpdates
 
 if TYPE_CHECKING:
-    from omnizarr.store.requests.writes import Sending
+    from omnizarr.store.requests.writes import ConcurrentWrites
 
 __all__ = ["Constant", "WriteOptions", "Writer"]
 
@@ -53,7 +53,7 @@ class WriteOptions(NamedTuple):
     """Set if the kernel also encodes them: its number of the codec."""
     splicing: Splicing | None
     """Set if parts of shards may be spliced."""
-    sending: Sending | None
+    sending: ConcurrentWrites | None
     """Sends many writes to a remote store at once."""
 
 
@@ -170,7 +170,7 @@ class Writer:
 
         return write_values(self._layout.store, files, [key for key, _ in stored], [value for _, value in stored])
 
-    def _send(self, sending: Sending, key: str, data: Buffer | None) -> None:
+    def _send(self, sending: ConcurrentWrites, key: str, data: Buffer | None) -> None:
         """Have a whole chunk stored, in the background."""
         if data is not None and type(data) is not bytes:
             data = bytes(data)  # it may be a view of the row buffer, which the next row overwrites

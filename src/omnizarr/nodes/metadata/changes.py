@@ -87,9 +87,9 @@ def _read_all(store: Store, updates: Updates, keys: Sequence[str]) -> list[Versi
     window = store.window
     if window is None or len(keys) == 1:
         return [read(key) for key in keys]
-    from omnizarr.store.requests.reads import Ask, Overlap  # lazy import: remote stores only
+    from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest  # lazy import: remote stores only
 
-    values = dict(Overlap(window, (Ask(key, partial(read, key), 0) for key in keys)))
+    values = dict(ConcurrentRequests(window, (PendingRequest(key, partial(read, key), 0) for key in keys)))
     return [values[key] for key in keys]
 
 

@@ -14,11 +14,11 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from omnizarr.store.caching.memory import Kept
+from omnizarr.store.caching.memory import CachedAnswer
 from omnizarr.store.contract import ByteRange, Version
 from omnizarr.store.local import files, temp_names
 
-__all__ = ["DiskKeeper"]
+__all__ = ["DiskStorage"]
 
 _SUFFIX = ".kept"
 _LONGEST_HEAD = 2**16
@@ -30,7 +30,7 @@ class _Prepared(NamedTuple):
     size: int
 
 
-class DiskKeeper:
+class DiskStorage:
     """Keeps files of up to `most` bytes in a folder of its own below `folder`, for the store at a `location`, which
     tells it from all others. Programs that use it at the same time share what they keep, and each sees to the bound by
     what it knows of."""
@@ -63,7 +63,7 @@ class DiskKeeper:
     def _name(self, key: str, range: ByteRange | None) -> str:
         return f"{_digest(key)}-{_digest(repr(range))}{_SUFFIX}"
 
-    def find(self, key: str, range: ByteRange | None) -> Kept | None:
+    def find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
         path = self._folder + self._name(key, range)
         try:
             with open(path, "rb") as file:
@@ -74,11 +74,11 @@ class DiskKeeper:
                 return None
             version = None if head["version"] is None else _version(head["version"])
             os.utime(path)  # it was used just now
-            return Kept(None if head["absent"] else data, version, float(head["at"]))
+            return CachedAnswer(None if head["absent"] else data, version, float(head["at"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def prepare(self, key: str, range: ByteRange | None, kept: Kept) -> object | None:
+    def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
         try:
             version = None if kept.version is None else _plain(kept.version)
         except TypeError:

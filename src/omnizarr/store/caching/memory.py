@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 
 from omnizarr.store.contract import ByteRange, Version
 
-__all__ = ["Keeper", "Kept", "MemoryKeeper"]
+__all__ = ["CacheStorage", "CachedAnswer", "MemoryStorage"]
 
 _BESIDE = 200  # bytes that an answer takes beside its value, roughly; absent keys are remembered, too
 
 
-class Kept(NamedTuple):
+class CachedAnswer(NamedTuple):
     """An answer: a value or a part of one, None for an absent key."""
 
     value: bytes | None
@@ -22,16 +22,16 @@ class Kept(NamedTuple):
     """When it was last known to be right."""
 
 
-class Keeper(Protocol):
+class CacheStorage(Protocol):
     """Where answers are kept. What is changed is changed by one thread at a time; `find` and `prepare` may take long,
     and are called by many at once."""
 
     size: int
 
-    def find(self, key: str, range: ByteRange | None) -> Kept | None:
+    def find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
         """What is kept as the answer."""
 
-    def prepare(self, key: str, range: ByteRange | None, kept: Kept) -> object | None:
+    def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
         """Whatever `keep` needs; None if it is too large to be kept."""
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
@@ -50,16 +50,16 @@ class Keeper(Protocol):
         """Forgets everything."""
 
 
-class MemoryKeeper:
+class MemoryStorage:
     """Keeps answers of up to `most` bytes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[tuple[str, ByteRange | None], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ByteRange | None], CachedAnswer] = OrderedDict()
         self._ranges: dict[str, set[ByteRange | None]] = {}
         self.size = 0
 
-    def find(self, key: str, range: ByteRange | None) -> Kept | None:
+    def find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
         kept = self._kept.get((key, range))
         if kept is not None:
             try:
@@ -68,11 +68,11 @@ class MemoryKeeper:
                 pass  # it was dropped meanwhile
         return kept
 
-    def prepare(self, key: str, range: ByteRange | None, kept: Kept) -> object | None:
+    def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
         return kept if _weight(key, kept) <= self._most else None
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
-        assert isinstance(prepared, Kept)
+        assert isinstance(prepared, CachedAnswer)
         if (key, range) in self._kept:
             self._forget(key, range)
         self._kept[key, range] = prepared
@@ -106,5 +106,5 @@ class MemoryKeeper:
         self.size = 0
 
 
-def _weight(key: str, kept: Kept) -> int:
+def _weight(key: str, kept: CachedAnswer) -> int:
     return _BESIDE + len(key) + (0 if kept.value is None else len(kept.value))

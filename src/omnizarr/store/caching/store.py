@@ -13,10 +13,10 @@ from typing import Any
 
 from omnizarr._fork import CACHE_LOCK
 from omnizarr.errors import ArgumentError, StoreError
-from omnizarr.store.caching.memory import Keeper, Kept, MemoryKeeper
+from omnizarr.store.caching.memory import CachedAnswer, CacheStorage, MemoryStorage
 from omnizarr.store.capabilities import Updates, Versioned, provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
-from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.wrappers import WrapperStore
 
@@ -70,14 +70,14 @@ class CacheStore(WrapperStore):
         self._start()
 
     def _start(self) -> None:
-        self._keeper: Keeper
+        self._storage: CacheStorage
         if self.folder is None:
-            self._keeper = MemoryKeeper(self.max_bytes)
+            self._storage = MemoryStorage(self.max_bytes)
         else:
-            from omnizarr.store.caching.disk import DiskKeeper
+            from omnizarr.store.caching.disk import DiskStorage
 
             try:
-                self._keeper = DiskKeeper(self.folder, self.inner.full_location, self.max_bytes)
+                self._storage = DiskStorage(self.folder, self.inner.full_location, self.max_bytes)
             except OSError as error:
                 raise StoreError(
                     f"cannot keep anything in {self.folder}: {error.strerror}", store=self.folder
@@ -88,7 +88,7 @@ class CacheStore(WrapperStore):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_keeper", "_writes", "_busy", "_erasing"):
+        for name in ("_storage", "_writes", "_busy", "_erasing"):
             del state[name]
         return state
 
@@ -99,7 +99,7 @@ class CacheStore(WrapperStore):
     @property
     def held_bytes(self) -> int:
         """How much it keeps."""
-        return self._keeper.size
+        return self._storage.size
 
     # -- what it keeps
 
@@ -107,12 +107,12 @@ class CacheStore(WrapperStore):
         """Whether it knows the answer, and the answer; the store behind is asked whether it is still right, if need
         be."""
         for known in (range, None) if range is not None else (None,):
-            kept = None if self._is_busy(key) else self._keeper.find(key, known)
+            kept = None if self._is_busy(key) else self._storage.find(key, known)
             if kept is not None and self._is_right(key, known, kept):
                 return True, kept.value if kept.value is None or known == range else cut(kept.value, range)
         return False, None
 
-    def _is_right(self, key: str, range: ByteRange | None, kept: Kept) -> bool:
+    def _is_right(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> bool:
         now = time.time()
         if self.max_age is None or 0 <= now - kept.at < self.max_age:
             return True
@@ -120,7 +120,7 @@ class CacheStore(WrapperStore):
             self._forget([key])
             return False
         with _CHANGING:
-            self._keeper.checked(key, range, now)
+            self._storage.checked(key, range, now)
         return True
 
     def _version(self, key: str) -> Version:
@@ -143,21 +143,21 @@ class CacheStore(WrapperStore):
     ) -> Buffer | None:
         """Keeps an answer that was asked for when there had been so many writes."""
         # A copy, if need be: a view would keep all of the memory that it is a part of.
-        kept = Kept(value if value is None or type(value) is bytes else bytes(value), version, time.time())
+        kept = CachedAnswer(value if value is None or type(value) is bytes else bytes(value), version, time.time())
         if self._tells and version is None and not self.max_age:
             return kept.value  # it could not be checked, and so never be used
-        prepared = self._keeper.prepare(key, range, kept)
+        prepared = self._storage.prepare(key, range, kept)
         if prepared is not None:
             with _CHANGING:
                 if writes == self._writes and not self._is_busy(key):
-                    before = self._keeper.find(key, range) if isinstance(self._keeper, MemoryKeeper) else None
+                    before = self._storage.find(key, range) if isinstance(self._storage, MemoryStorage) else None
                     if (
                         before is not None and before.value != kept.value
                     ):  # somebody else wrote it: the rest is old, too
-                        self._keeper.drop(key)
-                    self._keeper.keep(key, range, prepared)
+                        self._storage.drop(key)
+                    self._storage.keep(key, range, prepared)
                 else:
-                    self._keeper.discard(prepared)
+                    self._storage.discard(prepared)
         return kept.value
 
     def _forget(self, keys: Iterable[str], busy: int = 0) -> None:
@@ -165,7 +165,7 @@ class CacheStore(WrapperStore):
         with _CHANGING:
             self._writes += 1
             for key in keys:
-                self._keeper.drop(key)
+                self._storage.drop(key)
                 if busy:
                     self._busy[key] += busy
                     if not self._busy[key]:
@@ -193,7 +193,7 @@ class CacheStore(WrapperStore):
         with _CHANGING:
             self._writes += 1
             self._erasing += erasing
-            self._keeper.clear()
+            self._storage.clear()
 
     # -- reading
 
@@ -303,8 +303,10 @@ class CacheStore(WrapperStore):
         if window is None:
             found = ((key, of_one_key(key)) for key in places)
         else:
-            asks = (Ask(key, partial(of_one_key, key), window.expected(None)) for key in places)
-            found = Overlap(window, asks, lambda values: sum(len(value) for value in values if value is not None))
+            pending = (PendingRequest(key, partial(of_one_key, key), window.expected(None)) for key in places)
+            found = ConcurrentRequests(
+                window, pending, lambda values: sum(len(value) for value in values if value is not None)
+            )
         for key, values in found:
             yield from zip(places[key], values, strict=True)
 

@@ -17,7 +17,7 @@ from omnizarr.store.object.options import described, secrets, sorted_out, unveil
 from omnizarr.store.object.profiles import profile_in_use
 from omnizarr.store.requests.window import Window
 
-__all__ = ["Address", "Given", "Line", "Source"]
+__all__ = ["ClientFactory", "GivenClientFactory", "ProcessClient", "UrlClientFactory"]
 
 _BUCKET = re.compile(r"[A-Za-z0-9._:-]+")
 _QUERY = re.compile(r"\?.*=")
@@ -25,7 +25,7 @@ _CREDENTIALS = frozenset({"access_key_id", "skip_signature", "role_arn", "web_id
 """Options that say themselves where credentials come from."""
 
 
-class Line(NamedTuple):
+class ProcessClient(NamedTuple):
     """A client, and how much may be under way to it, in this process."""
 
     client: Any
@@ -33,7 +33,7 @@ class Line(NamedTuple):
     process: int
 
 
-class Source:
+class ClientFactory:
     """Where a client comes from."""
 
     location: str
@@ -47,41 +47,42 @@ class Source:
     retry_timeout: float = 60.0
 
     def __init__(self) -> None:
-        self._line: Line | None = None
+        self._process_client: ProcessClient | None = None
         self.secrets: list[str] = []
 
-    def line(self) -> Line:
-        """The client for this process, made when it is first needed."""
-        line = self._line
-        if line is None or line.process != os.getpid():
-            with _making:
-                line = self._line
-                if line is None or line.process != os.getpid():
-                    if line is not None:
-                        _left_alone.append(line)
-                    line = self._line = Line(self._made(), Window(self.max_concurrency), os.getpid())
-        return line
+    def process_client(self) -> ProcessClient:
+        """The client of this process, created on first use."""
+        known = self._process_client
+        if known is None or known.process != os.getpid():
+            with _creating:
+                known = self._process_client
+                if known is None or known.process != os.getpid():
+                    if known is not None:
+                        _parent_clients.append(known)
+                    known = ProcessClient(self._create(), Window(self.max_concurrency), os.getpid())
+                    self._process_client = known
+        return known
 
-    def _made(self) -> Any:
+    def _create(self) -> Any:
         raise NotImplementedError
 
 
-_making = threading.Lock()
+_creating = threading.Lock()
 
 
 def _new_lock_in_child() -> None:
-    global _making
-    _making = threading.Lock()  # its holder may be a thread that the child does not have
+    global _creating
+    _creating = threading.Lock()  # its holder may be a thread that the child does not have
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_new_lock_in_child)
 
-_left_alone: list[Line] = []
+_parent_clients: list[ProcessClient] = []
 """Clients of processes above this one, which must not be taken apart here."""
 
 
-class Address(Source):
+class UrlClientFactory(ClientFactory):
     """The place that a URL names, and what the user says about it."""
 
     def __init__(self, kind: str, root: str, options: Mapping[str, Any]) -> None:
@@ -100,7 +101,7 @@ class Address(Source):
         self.location = without_secrets(root, ()) if kind == "http" else f"{kind}://{root}"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Address) and other._key() == self._key()
+        return isinstance(other, UrlClientFactory) and other._key() == self._key()
 
     def __hash__(self) -> int:
         return hash((self.kind, self.location))
@@ -111,7 +112,7 @@ class Address(Source):
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.kind, veiled({"root": self.root}), veiled(self.options))
 
-    def _made(self) -> Any:
+    def _create(self) -> Any:
         said = sorted_out(self.kind, self.options)
         library = obstore()
         classes = {"s3": "S3Store", "gs": "GCSStore", "az": "AzureStore", "http": "HTTPStore"}
@@ -144,11 +145,11 @@ class Address(Source):
             raise LocationError(f"`{self.location}` cannot be opened: {text}") from None
 
 
-def _again(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> Address:
-    return Address(kind, unveiled(root)["root"], unveiled(options))
+def _again(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> UrlClientFactory:
+    return UrlClientFactory(kind, unveiled(root)["root"], unveiled(options))
 
 
-class Given(Source):
+class GivenClientFactory(ClientFactory):
     """An object that a user made: one of obstore's, or any that has the methods of the protocol obspec."""
 
     def __init__(self, client: Any, max_concurrency: int = 256, forbidden_is_absent: bool = False) -> None:
@@ -180,7 +181,7 @@ class Given(Source):
         return f"{root.rstrip('/')}/{prefix}" if prefix else root.rstrip("/")
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Given):
+        if not isinstance(other, GivenClientFactory):
             return False
         return other.given is self.given or (self.kind != "MemoryStore" and bool(other.given == self.given))
 
@@ -191,12 +192,12 @@ class Given(Source):
         # What it was made of is veiled as a whole: configurations hold secrets.
         return _given_again, (veiled({"client": self.given}), self.max_concurrency, self.forbidden_is_absent)
 
-    def _made(self) -> Any:
+    def _create(self) -> Any:
         return self.given if self._maker == os.getpid() else in_this_process(self.given)
 
 
-def _given_again(kept: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> Given:
-    return Given(unveiled(kept)["client"], max_concurrency, forbidden_is_absent)
+def _given_again(kept: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> GivenClientFactory:
+    return GivenClientFactory(unveiled(kept)["client"], max_concurrency, forbidden_is_absent)
 
 
 def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:

@@ -26,8 +26,8 @@ from omnizarr.store.contract import (
     span,
 )
 from omnizarr.store.object import error_mapping
-from omnizarr.store.object.client import Address, Given, Source, parsed
-from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.object.client import ClientFactory, GivenClientFactory, UrlClientFactory, parsed
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.snapshot import Snapshot
 
@@ -63,8 +63,10 @@ class ObjectStore(Store):
     ) -> None:
         """`forbidden_is_absent` takes 403 as the answer for an absent key, which public buckets that cannot be listed
         give. `max_concurrency` is how many requests may be under way at most."""
-        self._source: Source = (
-            client if isinstance(client, Source) else Given(client, max_concurrency, forbidden_is_absent)
+        self._factory: ClientFactory = (
+            client
+            if isinstance(client, ClientFactory)
+            else GivenClientFactory(client, max_concurrency, forbidden_is_absent)
         )
         self._prefix = check_prefix(prefix.strip("/") + "/" if prefix.strip("/") else "")
         self._read_only = read_only
@@ -74,10 +76,10 @@ class ObjectStore(Store):
     def from_url(cls, url: str, *, read_only: bool = False, **storage_options: Any) -> ObjectStore:
         """The store at a URL: `s3://`, `gs://`, `az://`, `abfs://`, `http://`, `https://`."""
         kind, root, path, said = parsed(url)
-        return cls(Address(kind, root, {**said, **storage_options}), prefix=path, read_only=read_only)
+        return cls(UrlClientFactory(kind, root, {**said, **storage_options}), prefix=path, read_only=read_only)
 
     def _begin(self) -> None:
-        kind = self._source.kind
+        kind = self._factory.kind
         self._conditional = kind in _CONDITIONAL  # whether the server compares ETags before it writes
         self.writable = self.listable = kind != "http"
         self._suffixes = kind != "az"  # Azure cannot count from the end
@@ -86,24 +88,24 @@ class ObjectStore(Store):
 
     @property
     def location(self) -> str:
-        return f"{self._source.location}/{self._prefix}".rstrip("/")
+        return f"{self._factory.location}/{self._prefix}".rstrip("/")
 
     @property
     def full_location(self) -> str:
-        return f"{self._source.server} {self.location}"
+        return f"{self._factory.server} {self.location}"
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, ObjectStore)
             and type(other) is type(self)
-            and (other._source, other._prefix) == (self._source, self._prefix)
+            and (other._factory, other._prefix) == (self._factory, self._prefix)
         )
 
     def __hash__(self) -> int:
-        return hash((self._source, self._prefix))
+        return hash((self._factory, self._prefix))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_source": self._source, "_prefix": self._prefix, "_read_only": self._read_only}
+        return {"_factory": self._factory, "_prefix": self._prefix, "_read_only": self._read_only}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -113,12 +115,12 @@ class ObjectStore(Store):
         if not self._prefix:
             return None
         above, _, name = self._prefix[:-1].rpartition("/")
-        return type(self)(self._source, prefix=above, read_only=self._read_only), name
+        return type(self)(self._factory, prefix=above, read_only=self._read_only), name
 
     @property
     def window(self) -> Window:
         """How much may be under way to the place."""
-        return self._source.line().window
+        return self._factory.process_client().window
 
     # -- reading
 
@@ -135,7 +137,7 @@ class ObjectStore(Store):
             if length is not None and length <= 0:
                 return self._nothing_of(key, version)
         tag = version[0] if isinstance(version, tuple) else None
-        for attempt in _attempts(self._source.retry_timeout):
+        for attempt in _attempts(self._factory.retry_timeout):
             try:
                 return self._asked(key, range, tag)
             except FileNotFoundError:
@@ -143,7 +145,7 @@ class ObjectStore(Store):
             except Exception as error:
                 if type(error).__name__ == "PreconditionError":
                     return State(None, None, None)
-                if error_mapping.refused(error) and self._source.forbidden_is_absent:
+                if error_mapping.refused(error) and self._factory.forbidden_is_absent:
                     return None
                 if range is not None:
                     if error_mapping.out_of_range(error):
@@ -170,7 +172,7 @@ class ObjectStore(Store):
         if tag is not None:
             options["if_match"] = tag
         with error_mapping.no_panic():
-            answer = self._source.line().client.get(self._prefix + key, options=options)
+            answer = self._factory.process_client().client.get(self._prefix + key, options=options)
         meta = answer.meta
         found = _version(meta)
         size = meta["size"]
@@ -227,11 +229,11 @@ class ObjectStore(Store):
         check_key(key)
         try:
             with error_mapping.no_panic():
-                return self._source.line().client.head(self._prefix + key)
+                return self._factory.process_client().client.head(self._prefix + key)
         except FileNotFoundError:
             return None
         except Exception as error:
-            if error_mapping.refused(error) and self._source.forbidden_is_absent:
+            if error_mapping.refused(error) and self._factory.forbidden_is_absent:
                 return None
             raise self._error(error, "look at", key) from None
 
@@ -242,21 +244,23 @@ class ObjectStore(Store):
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         window = self.window
-        asks = (
-            Ask(index, partial(self.get, key, range), window.expected_of(range))
+        pending = (
+            PendingRequest(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
-        return Overlap(window, asks, _length)
+        return ConcurrentRequests(window, pending, _length)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         """The answers, in order. Whole values are remembered with their versions, for `updates.last_known`."""
         window = self.window
-        asks = (
-            Ask(index, partial(self._read, key, range), window.expected_of(range))
+        pending = (
+            PendingRequest(index, partial(self._read, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
         answers: list[Buffer | None] = [None] * len(requests)
-        for index, state in Overlap(window, asks, lambda found: 0 if found is None else _length(found.data)):
+        for index, state in ConcurrentRequests(
+            window, pending, lambda found: 0 if found is None else _length(found.data)
+        ):
             key = requests[index][0]
             if state is None:
                 self._remember(key, None, None)
@@ -282,12 +286,12 @@ class ObjectStore(Store):
         """What the place says of the new object; None if the condition is not met."""
         self.check_writable()
         check_key(key)
-        data = bytes(flat(value)) if self._source.kind == "MemoryStore" else flat(value)  # which would keep the memory
+        data = bytes(flat(value)) if self._factory.kind == "MemoryStore" else flat(value)  # which would keep the memory
         self._recalled.pop(key, None)
         several = mode == "overwrite" and len(data) > _SINGLE_PUT
         try:
             with error_mapping.no_panic():
-                return self._source.line().client.put(
+                return self._factory.process_client().client.put(
                     self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
                 )
         except Exception as error:
@@ -297,8 +301,8 @@ class ObjectStore(Store):
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         self.check_writable()
-        asks = (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
-        for _ in Overlap(self.window, asks):
+        pending = (PendingRequest(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        for _ in ConcurrentRequests(self.window, pending):
             pass
 
     def erase(self, key: str) -> None:
@@ -307,7 +311,7 @@ class ObjectStore(Store):
         self._recalled.pop(key, None)
         try:
             with error_mapping.no_panic():
-                self._source.line().client.delete(self._prefix + key)
+                self._factory.process_client().client.delete(self._prefix + key)
         except FileNotFoundError:
             pass
         except Exception as error:
@@ -315,8 +319,10 @@ class ObjectStore(Store):
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self.check_writable()
-        if self._source.kind != "s3":  # others fail if one of them is absent
-            for _ in Overlap(self.window, (Ask(key, partial(self.erase, key), 0) for key in keys)):
+        if self._factory.kind != "s3":  # others fail if one of them is absent
+            for _ in ConcurrentRequests(
+                self.window, (PendingRequest(key, partial(self.erase, key), 0) for key in keys)
+            ):
                 pass
             return
         wanted = list(keys)
@@ -331,7 +337,7 @@ class ObjectStore(Store):
     def _bulk(self, keys: list[str]) -> None:
         try:
             with error_mapping.no_panic():
-                self._source.line().client.delete([self._prefix + key for key in keys])
+                self._factory.process_client().client.delete([self._prefix + key for key in keys])
         except Exception as error:
             raise self._error(error, "erase keys in", None) from None
 
@@ -346,7 +352,7 @@ class ObjectStore(Store):
         cut = len(self._prefix)
         try:
             with error_mapping.no_panic():
-                for page in self._source.line().client.list(below or None, chunk_size=1000):
+                for page in self._factory.process_client().client.list(below or None, chunk_size=1000):
                     for meta in page:
                         if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
                             yield meta["path"][cut:]
@@ -360,7 +366,7 @@ class ObjectStore(Store):
         self._check_listable()
         try:
             with error_mapping.no_panic():
-                found = self._source.line().client.list_with_delimiter(below or None)
+                found = self._factory.process_client().client.list_with_delimiter(below or None)
         except FileNotFoundError:
             return [], []
         except Exception as error:
@@ -394,7 +400,7 @@ class ObjectStore(Store):
     def _error(self, error: BaseException, what: str, key: str | None) -> OmnizarrError:
         if isinstance(error, OmnizarrError):
             return error  # the client cannot be made
-        return error_mapping.store_error(error, what, repr(self), key, self._source.secrets)
+        return error_mapping.store_error(error, what, repr(self), key, self._factory.secrets)
 
 
 class _ObjectSnapshots(Snapshots):

@@ -10,16 +10,16 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from omnizarr.store.requests.threads import hand_out
-from omnizarr.store.requests.window import Entered, Window
+from omnizarr.store.requests.threads import run_in_thread
+from omnizarr.store.requests.window import Admission, Window
 
-__all__ = ["Ask", "Overlap"]
+__all__ = ["ConcurrentRequests", "PendingRequest"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Ask(NamedTuple, Generic[T, R]):
+class PendingRequest(NamedTuple, Generic[T, R]):
     """One request: what it is for, how it is made, and how many bytes it is expected to move."""
 
     tag: T
@@ -35,7 +35,7 @@ class _Answer(NamedTuple):
     """What it takes of the window."""
 
 
-class Overlap(Generic[T, R]):
+class ConcurrentRequests(Generic[T, R]):
     """An iterator of (tag, answer). Requests are sent as far as the window has room; more may be added on the way, and
     go before those that still wait. The first error is raised, and nothing is sent any more; what is still under way
     then ends unheard."""
@@ -43,7 +43,7 @@ class Overlap(Generic[T, R]):
     def __init__(
         self,
         window: Window,
-        asks: Iterable[Ask[T, R]] = (),
+        pending: Iterable[PendingRequest[T, R]] = (),
         size: Callable[[R], int] = lambda _: 0,
         *,
         here: bool = True,
@@ -51,20 +51,20 @@ class Overlap(Generic[T, R]):
         """`size` says how many bytes an answer has. With `here` a single request is made by the thread that waits for
         it anyway."""
         self._window = window
-        self._asks = iter(asks)
+        self._asks = iter(pending)
         self._size = size
         self._here = here
         self._context = copy_context()  # what is asked for next may depend on settings of whoever asks
         self._lock = threading.Lock()  # for all that follows
-        self._urgent: deque[Ask[T, R]] = deque()
-        self._next: Ask[T, R] | None = None
+        self._urgent: deque[PendingRequest[T, R]] = deque()
+        self._next: PendingRequest[T, R] | None = None
         self._under_way = 0
         self._closed = False
         self._failed = False
         self._answers: SimpleQueue[_Answer] = SimpleQueue()
         self._taken = 0
 
-    def add(self, ask: Ask[T, R]) -> None:
+    def add(self, ask: PendingRequest[T, R]) -> None:
         """One more."""
         self._urgent.append(ask)
 
@@ -103,7 +103,7 @@ class Overlap(Generic[T, R]):
 
     # -- the following under the lock
 
-    def _waiting(self) -> Ask[T, R] | None:
+    def _waiting(self) -> PendingRequest[T, R] | None:
         """The request that is next, which stays where it is."""
         if self._closed or self._failed:
             return None
@@ -119,7 +119,7 @@ class Overlap(Generic[T, R]):
         else:
             self._next = None
 
-    def _take(self) -> tuple[Ask[T, R], Entered] | None:
+    def _take(self) -> tuple[PendingRequest[T, R], Admission] | None:
         """The next request, if there is one and room for it."""
         ask = self._waiting()
         entered = None if ask is None else self._window.enter(ask.cost)
@@ -142,12 +142,12 @@ class Overlap(Generic[T, R]):
             if single:
                 self._work(*taken)
             else:
-                hand_out(partial(self._serve, *taken))
+                run_in_thread(partial(self._serve, *taken))
 
-    def _serve(self, ask: Ask[T, R], entered: Entered) -> None:
+    def _serve(self, ask: PendingRequest[T, R], entered: Admission) -> None:
         """Makes a request, and then others, as long as there are any and there is room: to wake another thread for the
         next one would take longer."""
-        taken: tuple[Ask[T, R], Entered] | None = (ask, entered)
+        taken: tuple[PendingRequest[T, R], Admission] | None = (ask, entered)
         del ask, entered
         while taken is not None:
             self._work(*taken)
@@ -160,7 +160,7 @@ class Overlap(Generic[T, R]):
                 self._answers.put(_Answer(None, None, error, 0))
                 return
 
-    def _work(self, ask: Ask[T, R], entered: Entered) -> None:
+    def _work(self, ask: PendingRequest[T, R], entered: Admission) -> None:
         if self._closed:
             self._window.failed(entered)
             return

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-__all__ = ["hand_out"]
+__all__ = ["run_in_thread"]
 
 _IDLE_SECONDS = 5.0
 
@@ -18,7 +18,7 @@ class _Crew:
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._free = 0  # threads that wait for work and have not been promised any
 
-    def hand_out(self, work: Callable[[], None]) -> None:
+    def run_in_thread(self, work: Callable[[], None]) -> None:
         with self._lock:
             if self._free:
                 self._free -= 1
@@ -55,6 +55,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_new_crew_in_child)
 
 
-def hand_out(work: Callable[[], None]) -> None:
+def run_in_thread(work: Callable[[], None]) -> None:
     """Has a thread do a piece of work that must not raise."""
-    _crew.hand_out(work)
+    _crew.run_in_thread(work)

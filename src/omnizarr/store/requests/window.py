@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from omnizarr.store.contract import ByteRange
 
-__all__ = ["Entered", "Window"]
+__all__ = ["Admission", "Window"]
 
 _LEAST_COST = 2**16  # bytes: a request costs time even if it brings nothing
 _START = 2**24
@@ -24,7 +24,7 @@ _FORGET_LATENCY = 1.0005  # and the shortest latency, more slowly, since request
 _ALWAYS = 2  # requests and answers for which there is room however large they are
 
 
-Entered: TypeAlias = tuple[float, int, int]
+Admission: TypeAlias = tuple[float, int, int]
 """When a request was sent, how much had been delivered by then, and how much room it took."""
 
 
@@ -64,7 +64,7 @@ class Window:
             return max(_LEAST_COST, -start) if start < 0 else self.expected(None)
         return max(_LEAST_COST, length) if start > 0 else self.expected(length)
 
-    def enter(self, cost: int) -> Entered | None:
+    def enter(self, cost: int) -> Admission | None:
         """Takes room for a request; None if there is none. What is given back goes to `answered`."""
         cost = max(cost, _LEAST_COST)
         with self._lock:
@@ -79,7 +79,7 @@ class Window:
             self._under_way += cost
             return perf_counter(), self._delivered, cost
 
-    def answered(self, entered: Entered, received: int) -> int:
+    def answered(self, entered: Admission, received: int) -> int:
         """Learns from an answer. It takes memory, as much as it is long, until whoever asked for it has taken it and
         calls `leave` with what this gives back."""
         start, before, expected = entered
@@ -111,7 +111,7 @@ class Window:
                 self._inside -= 1
                 self._untaken -= cost
 
-    def failed(self, entered: Entered) -> None:
+    def failed(self, entered: Admission) -> None:
         """Gives the room of a request back that brought no answer."""
         with self._lock:
             self._requests -= 1

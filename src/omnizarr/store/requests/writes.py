@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from omnizarr.store.requests.threads import hand_out
+from omnizarr.store.requests.threads import run_in_thread
 from omnizarr.store.requests.window import Window
 
-__all__ = ["Sending"]
+__all__ = ["ConcurrentWrites"]
 
 _LOOK_AGAIN = 0.02  # seconds: others who use the window do not tell when they leave it
 
 
-class Sending:
+class ConcurrentWrites:
     """Pieces of work that are begun as far as the window has room. After the first error nothing is begun any more."""
 
     def __init__(self, window: Window) -> None:
@@ -43,7 +43,7 @@ class Sending:
                 self._window.leave(self._window.answered(entered, cost))
                 self._ended(None)
 
-        hand_out(work)
+        run_in_thread(work)
 
     def _ended(self, error: BaseException | None) -> None:
         with self._changed:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeVar
 
 from omnizarr.errors import MissingDependencyError, OmnizarrError, StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat
-from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
 __all__ = ["ZarrPythonStore"]
@@ -134,11 +134,11 @@ class ZarrPythonStore(Store):
         window = self.window
         if window is None:
             return super().get_each(requests)
-        asks = (
-            Ask(index, partial(self.get, key, range), window.expected_of(range))
+        pending = (
+            PendingRequest(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
-        return Overlap(window, asks, lambda value: 0 if value is None else len(value))
+        return ConcurrentRequests(window, pending, lambda value: 0 if value is None else len(value))
 
     def exists(self, key: str) -> bool:
         check_key(key)
@@ -155,8 +155,8 @@ class ZarrPythonStore(Store):
         if self._window is None:
             super().set_each(items)
             return
-        for _ in Overlap(
-            self._window, (Ask(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
+        for _ in ConcurrentRequests(
+            self._window, (PendingRequest(key, partial(self.set, key, value), len(flat(value))) for key, value in items)
         ):
             pass
 
@@ -215,7 +215,7 @@ def _cannot_be(error: Exception) -> bool:
     return type(error).__module__.startswith("icechunk") and ("invalid zarr key" in what or "not an array at" in what)
 
 
-async def _together(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+async def _together(pending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """The answers to many questions, in their order; the first error ends all."""
     room = asyncio.Semaphore(_AT_ONCE)
 
@@ -223,7 +223,7 @@ async def _together(asks: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         async with room:
             return await ask()
 
-    tasks = [asyncio.ensure_future(one(ask)) for ask in asks]
+    tasks = [asyncio.ensure_future(one(ask)) for ask in pending]
     try:
         return await asyncio.gather(*tasks)
     finally:

@@ -18,7 +18,7 @@ from omnizarr.store.contract import Buffer
 from omnizarr.store.key_index import KeyIndex
 from omnizarr.store.zip.byte_source import BytesSource
 from omnizarr.store.zip.entries import Entry, crc32, deflated, entries_of
-from omnizarr.store.zip.location import Home
+from omnizarr.store.zip.location import ArchiveLocation
 from omnizarr.store.zip.records import DEFLATED, STORED, Damaged
 from omnizarr.store.zip.writer import ArchiveWriter, encoded_name
 
@@ -32,20 +32,20 @@ _unfinished: set[Archive] = set()
 _finding = threading.Lock()
 
 
-def archive_at(home: Home) -> Archive:
+def archive_at(location: ArchiveLocation) -> Archive:
     """The archive that lives there: the one that is open already, unless another has taken its place meanwhile."""
     made = None
     while True:
         with _finding:
-            found = _archives.get(home.identity)
+            found = _archives.get(location.identity)
             if found is None or not (found.unfinished or found.is_current()):
                 if made is None:
                     found = None
                 else:
-                    found = _archives[home.identity] = made
+                    found = _archives[location.identity] = made
             if found is not None:
                 return found
-        made = Archive(home)  # without the lock: it may be far away
+        made = Archive(location)  # without the lock: it may be far away
 
 
 @atexit.register
@@ -74,8 +74,8 @@ if hasattr(os, "register_at_fork"):
 class Archive:
     """An archive as it is now: its entries by key."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
+    def __init__(self, location: ArchiveLocation) -> None:
+        self._location = location
         self.writers = 0
         self.durable = False
         self._lock = threading.RLock()
@@ -88,24 +88,24 @@ class Archive:
         self._load()
 
     def _load(self) -> None:
-        source, self._state = self.home.load()
+        source, self._state = self._location.load()
         try:
             self.entries, _, repeated = ({}, 0, []) if source is None else entries_of(source)
         except Damaged as damage:
             raise StoreError(
-                f"cannot open the archive {self.home.location}: {damage}", store=self.home.location
+                f"cannot open the archive {self._location.location}: {damage}", store=self._location.location
             ) from None
         self._index = None
         if repeated:
             more = f" and {len(repeated) - 1} more" if len(repeated) > 1 else ""
             warn(
-                f"the archive {self.home.location} has `{repeated[0]}`{more} more than once; the last one counts. "
+                f"the archive {self._location.location} has `{repeated[0]}`{more} more than once; the last one counts. "
                 "Programs that cannot change an archive leave this behind; it is gone when omnizarr next writes to it."
             )
 
     def is_current(self) -> bool:
-        """Whether it still is what lives in its home."""
-        return self._state is not None and self.home.state() == self._state
+        """Whether it still is what lives at its location."""
+        return self._state is not None and self._location.state() == self._state
 
     @property
     def unfinished(self) -> bool:
@@ -131,18 +131,18 @@ class Archive:
         """Claims the archive, and brings it up to date: another process may have finished writing meanwhile."""
         if self._draft is not None and self._process != os.getpid():
             raise StoreError(
-                f"{self.home.location} was being written when this process was forked off",
+                f"{self._location.location} was being written when this process was forked off",
                 hint="close the store before that, and open it again in each process; one at a time may write",
-                store=self.home.location,
+                store=self._location.location,
             )
         if self._draft is None:
             self._be_the_one()
-            source = self.home.claim()
+            source = self._location.claim()
             try:
-                if self.home.state() != self._state:
+                if self._location.state() != self._state:
                     self._load()
             except BaseException:
-                self.home.abandon(source)
+                self._location.abandon(source)
                 raise
             self._draft = ArchiveWriter(source)
             self._process = os.getpid()
@@ -152,14 +152,14 @@ class Archive:
     def _be_the_one(self) -> None:
         """Sees to it that stores which are opened from now on share this archive, and what is written to it."""
         with _finding:
-            other = _archives.get(self.home.identity)
+            other = _archives.get(self._location.identity)
             if other is not None and other is not self and other.unfinished:
                 raise StoreError(
-                    f"another store of this process is writing to {self.home.location}",
+                    f"another store of this process is writing to {self._location.location}",
                     hint="use that one, or close it first",
-                    store=self.home.location,
+                    store=self._location.location,
                 )
-            _archives[self.home.identity] = self
+            _archives[self._location.identity] = self
 
     def set(self, key: str, value: Buffer, level: int | None) -> None:
         """Makes `value` the value of `key`, compressed at a level if there is one and that makes it smaller."""
@@ -210,17 +210,17 @@ class Archive:
                 return
             draft = self._draft
             if not self._changed:
-                self.home.abandon(draft.source)
+                self._location.abandon(draft.source)
                 self._end()
                 return
             try:
                 if draft.unused:  # what is no longer needed is left behind
-                    draft = ArchiveWriter(self.home.spare())
+                    draft = ArchiveWriter(self._location.spare())
                 entries = draft.complete(self.entries)
-                state = self.home.publish(draft.source, self._state, durable=self.durable)
+                state = self._location.publish(draft.source, self._state, durable=self.durable)
             except BaseException:
                 if draft is not self._draft:
-                    self.home.abandon(draft.source)
+                    self._location.abandon(draft.source)
                 raise
             self._state = state
             self.entries = entries

@@ -14,16 +14,16 @@ from typing import Any, BinaryIO
 from omnizarr.errors import StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version
 from omnizarr.store.local import files
-from omnizarr.store.requests.reads import Ask, Overlap
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 
-__all__ = ["BytesSource", "FileSource", "ObjectSource", "Source", "ValueSource", "as_file_errors"]
+__all__ = ["ByteSource", "BytesSource", "FileObjectSource", "FileSource", "ValueSource", "as_file_errors"]
 
 _TAIL = 2**17  # bytes at the end of a value that are asked for together: the directory, and documents written last
 _READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _SEEKS = not hasattr(os, "pread")  # as on Windows: then the place in a file is shared by all who read it
 
 
-class Source(ABC):
+class ByteSource(ABC):
     """Bytes that do not change while they are read."""
 
     size: int
@@ -46,7 +46,7 @@ class Source(ABC):
             yield number, self.read(start, length)
 
 
-class BytesSource(Source):
+class BytesSource(ByteSource):
     """Bytes in memory."""
 
     def __init__(self, data: bytes) -> None:
@@ -59,7 +59,7 @@ class BytesSource(Source):
         return memoryview(self._data)[start : start + length]
 
 
-class FileSource(Source):
+class FileSource(ByteSource):
     """A file, which is closed when nobody needs it any more."""
 
     def __init__(self, file: int) -> None:
@@ -166,7 +166,7 @@ def as_file_errors() -> Iterator[None]:
         raise OSError(f"its file object says: {type(error).__name__}: {error}") from error
 
 
-class ObjectSource(Source):
+class FileObjectSource(ByteSource):
     """A file object, which has one place at which it is read, so that one thread at a time uses it. A process and its
     children share that place, if the file is one of the system: then children must not use it."""
 
@@ -205,7 +205,7 @@ class ObjectSource(Source):
             return b"".join(pieces)
 
 
-class ValueSource(Source):
+class ValueSource(ByteSource):
     """A value of another store, which is asked for what is needed of it and never for the whole. Where the store tells
     states apart, all parts are of one: another archive in its place is noticed."""
 
@@ -274,8 +274,8 @@ class ValueSource(Source):
             return
         window = self._store.window
         if self.version is not None and window is not None:
-            asks = (Ask(number, partial(self._asked, parts[number]), parts[number][1]) for number in far)
-            yield from Overlap(window, asks, len)
+            pending = (PendingRequest(number, partial(self._asked, parts[number]), parts[number][1]) for number in far)
+            yield from ConcurrentRequests(window, pending, len)
         elif self.version is not None:
             for number in far:
                 yield number, self._asked(parts[number])

@@ -8,7 +8,7 @@ from typing import Any
 from omnizarr._fork import import_library
 from omnizarr.config import config
 from omnizarr.store.contract import Buffer, ByteRange, span
-from omnizarr.store.zip.byte_source import Source
+from omnizarr.store.zip.byte_source import ByteSource
 from omnizarr.store.zip.records import (
     END_SIZE,
     LOCAL_SIZE,
@@ -48,7 +48,7 @@ class Entry:
     __slots__ = ("crc", "limit", "method", "name_size", "offset", "size", "source", "start", "stored_size")
 
     def __init__(
-        self, source: Source, offset: int, name_size: int, method: int, crc: int, stored_size: int, size: int
+        self, source: ByteSource, offset: int, name_size: int, method: int, crc: int, stored_size: int, size: int
     ) -> None:
         self.source = source
         self.offset = offset
@@ -162,7 +162,7 @@ class Entry:
         return length
 
 
-def entries_of(source: Source) -> tuple[dict[str, Entry], int, list[str]]:
+def entries_of(source: ByteSource) -> tuple[dict[str, Entry], int, list[str]]:
     """The entries of an archive by key; where the directory begins; and the keys that are there more than once, of
     which the last counts. That is how programs that can only add to an archive change a value."""
     start = max(0, source.size - _LONGEST_END)

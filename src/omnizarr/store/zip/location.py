@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 from omnizarr.errors import LocationError, StoreError
 from omnizarr.store.contract import Store
 from omnizarr.store.local import files
-from omnizarr.store.zip.byte_source import FileSource, ObjectSource, Source, ValueSource, as_file_errors
+from omnizarr.store.zip.byte_source import ByteSource, FileObjectSource, FileSource, ValueSource, as_file_errors
 
-__all__ = ["FileHome", "Home", "ObjectHome", "ValueHome"]
+__all__ = ["ArchiveLocation", "FileLocation", "FileObjectLocation", "ValueLocation"]
 
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _WRITE = (
@@ -25,7 +25,7 @@ _ONE_REQUEST = 2**25  # bytes; longer values are sent in several, which no condi
 _ABSENT = object()  # the state of a value that is not there
 
 
-class Home(ABC):
+class ArchiveLocation(ABC):
     """A place for one archive."""
 
     remote = False
@@ -47,7 +47,7 @@ class Home(ABC):
         """Equal for two homes of one archive."""
 
     @abstractmethod
-    def load(self) -> tuple[Source | None, object]:
+    def load(self) -> tuple[ByteSource | None, object]:
         """The archive, if there is one; and its state, by which another one in its place is noticed."""
 
     @abstractmethod
@@ -83,7 +83,7 @@ def _replaced(location: str) -> StoreError:
     )
 
 
-class FileHome(Home):
+class FileLocation(ArchiveLocation):
     """A file of the file system. Its next state is written beside it, and renamed."""
 
     def __init__(self, path: str) -> None:
@@ -103,7 +103,7 @@ class FileHome(Home):
     def identity(self) -> Hashable:
         return self._path
 
-    def load(self) -> tuple[Source | None, object]:
+    def load(self) -> tuple[ByteSource | None, object]:
         try:
             source = FileSource(os.open(self._path, _READ))
         except FileNotFoundError:
@@ -158,10 +158,10 @@ class FileHome(Home):
                 files.remove(name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FileHome, (self._path,)
+        return FileLocation, (self._path,)
 
 
-class _Elsewhere(Home):
+class _UnnamedDraftLocation(ArchiveLocation):
     """A home that can only be given a whole archive: its next state is written into a file that has no name."""
 
     def claim(self) -> FileSource:
@@ -177,7 +177,7 @@ class _Elsewhere(Home):
         pass
 
 
-class ValueHome(_Elsewhere):
+class ValueLocation(_UnnamedDraftLocation):
     """A value of another store."""
 
     def __init__(self, store: Store, key: str) -> None:
@@ -198,7 +198,7 @@ class ValueHome(_Elsewhere):
     def identity(self) -> Hashable:
         return self._store, self._key
 
-    def load(self) -> tuple[Source | None, object]:
+    def load(self) -> tuple[ByteSource | None, object]:
         source = ValueSource.find(self._store, self._key)
         return source, _ABSENT if source is None else source.version
 
@@ -224,10 +224,10 @@ class ValueHome(_Elsewhere):
         return _ABSENT if found is None else found.version
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ValueHome, (self._store, self._key)
+        return ValueLocation, (self._store, self._key)
 
 
-class ObjectHome(_Elsewhere):
+class FileObjectLocation(_UnnamedDraftLocation):
     """A file object, as `open(path, "rb")` or `io.BytesIO()` give one."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
@@ -247,8 +247,8 @@ class ObjectHome(_Elsewhere):
     def identity(self) -> Hashable:
         return id(self._file), type(self)
 
-    def load(self) -> tuple[Source | None, object]:
-        source = ObjectSource(self._file)
+    def load(self) -> tuple[ByteSource | None, object]:
+        source = FileObjectSource(self._file)
         return (source if source.size else None), None
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:

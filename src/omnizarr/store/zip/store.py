@@ -26,7 +26,7 @@ from omnizarr.store.contract import (
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.zip.archive import Archive, archive_at
 from omnizarr.store.zip.entries import Entry
-from omnizarr.store.zip.location import FileHome, Home, ObjectHome, ValueHome
+from omnizarr.store.zip.location import ArchiveLocation, FileLocation, FileObjectLocation, ValueLocation
 from omnizarr.store.zip.records import STORED, Damaged
 
 __all__ = ["ZipStore", "open_inside"]
@@ -64,9 +64,9 @@ class ZipStore(Store):
         self._archive: Archive | None = None
         self._writes = False
         self._closed = False
-        self._home = file if isinstance(file, Home) else _home(file)
-        self.remote = self._home.remote
-        self.writable = self._home.writable
+        self._archive_location = file if isinstance(file, ArchiveLocation) else _archive_location(file)
+        self.remote = self._archive_location.remote
+        self.writable = self._archive_location.writable
         self._read_only = read_only
         self._level = level if compression == "deflated" else None
         self._durable = durable
@@ -75,21 +75,21 @@ class ZipStore(Store):
     def inside(cls, store: Store, key: str, **options: Any) -> Self:
         """The archive that is the value of `key` in another store."""
         check_key(key)
-        return cls(ValueHome(store, key), **options)
+        return cls(ValueLocation(store, key), **options)
 
     @property
     def location(self) -> str:
-        return self._home.location
+        return self._archive_location.location
 
     @property
     def full_location(self) -> str:
-        return self._home.full_location
+        return self._archive_location.full_location
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ZipStore) and other._home.identity == self._home.identity
+        return isinstance(other, ZipStore) and other._archive_location.identity == self._archive_location.identity
 
     def __hash__(self) -> int:
-        return hash(self._home.identity)
+        return hash(self._archive_location.identity)
 
     # -- its archive
 
@@ -99,7 +99,7 @@ class ZipStore(Store):
             raise StoreError(f"{self!r} is closed", hint="open it again", store=repr(self))
         if self._archive is None:
             try:
-                found = archive_at(self._home)
+                found = archive_at(self._archive_location)
             except OSError as error:
                 self._fail("open", error)
             with found.lock:
@@ -160,7 +160,14 @@ class ZipStore(Store):
                 store=repr(self),
             )
         compression = "stored" if self._level is None else "deflated"
-        return _restored, (type(self), self._home, self._read_only, compression, self._level or 6, self._durable)
+        return _restored, (
+            type(self),
+            self._archive_location,
+            self._read_only,
+            compression,
+            self._level or 6,
+            self._durable,
+        )
 
     def _fail(self, action: str, error: Exception, key: str | None = None) -> Any:
         if isinstance(error, StoreError):
@@ -383,16 +390,16 @@ def _all_of(items: Sequence[Any], parts: Sequence[tuple[int, int]]) -> Iterator[
             yield items[numbers[position]], data
 
 
-def _home(file: Any) -> Home:
+def _archive_location(file: Any) -> ArchiveLocation:
     if isinstance(file, (str, os.PathLike)):
-        return FileHome(os.fspath(file))
-    return ObjectHome(file)
+        return FileLocation(os.fspath(file))
+    return FileObjectLocation(file)
 
 
 def _restored(
-    cls: type[ZipStore], home: Home, read_only: bool, compression: Any, level: int, durable: bool
+    cls: type[ZipStore], location: ArchiveLocation, read_only: bool, compression: Any, level: int, durable: bool
 ) -> ZipStore:
-    return cls(home, read_only=read_only, compression=compression, level=level, durable=durable)
+    return cls(location, read_only=read_only, compression=compression, level=level, durable=durable)
 
 
 def open_inside(
@@ -406,6 +413,6 @@ def open_inside(
 ) -> ZipStore:
     """The archive that lies under a key: of a folder as a file, of any other store as a value."""
     path = store.file(key)
-    home = ValueHome(store, key) if path is None else FileHome(path)
+    location = ValueLocation(store, key) if path is None else FileLocation(path)
     read_only = read_only or store.read_only
-    return ZipStore(home, read_only=read_only, compression=compression, level=level, durable=durable)
+    return ZipStore(location, read_only=read_only, compression=compression, level=level, durable=durable)
