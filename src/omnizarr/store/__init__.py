@@ -1,7 +1,4 @@
-"""Where bytes are kept: the contract of a store, and the stores that need nothing but Python.
-
-Those that few programs use are loaded when they are first asked for.
-"""
+"""Stores: the contract, and all implementations. Those that few programs use are imported on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store whose own operations are the batches: one value is a batch of one (S61, S77)."""
+"""A base class for stores whose native operations are batches: one value is a batch of one (S61, S77)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ __all__ = ["StoreWithPartialAccess"]
 
 
 class StoreWithPartialAccess(Store):
-    """For places that answer many requests at once as easily as one: `get_partial_values`, `set_each`, `erase_values`,
-    `list_prefix` and `location` make a complete store."""
+    """A store that is complete with `location`, `get_partial_values`, `set_each`, `erase_values` and `list_prefix`."""
 
     @abstractmethod
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]: ...
@@ -30,7 +29,7 @@ class StoreWithPartialAccess(Store):
         yield from enumerate(self.get_partial_values(requests))
 
     def set(self, key: str, value: Buffer) -> None:
-        # Not `set_partial_values`, which would leave the end of a longer value in place.
+        # Not `set_partial_values`, which would leave the end of a longer old value.
         self.set_each([(key, value)])
 
     def erase(self, key: str) -> None:

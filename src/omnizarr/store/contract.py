@@ -1,7 +1,7 @@
-"""What a store is: bytes under keys, asked for in batches, with fallbacks for whatever a store cannot do itself.
+"""The contract of a store: bytes under keys, read and written singly or in batches.
 
-A store that implements `get`, `set`, `erase` and `list_prefix` is complete: everything else has a fallback here, and
-a store overrides what it can do better. No store knows what its bytes mean.
+A store that implements `location`, `get`, `set`, `erase` and `list_prefix` is complete. All other verbs have fallbacks
+here; a store overrides those that it can do better. A store does not know what its bytes mean.
 """
 
 from __future__ import annotations
@@ -40,43 +40,42 @@ __all__ = [
 ]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
-"""A value, as it travels. Who receives one never changes it."""
+"""The bytes of a value. Treat as read-only."""
 
 ByteRange: TypeAlias = tuple[int, int | None]
-"""`(start, length)`, `(start, None)` for all from `start`, `(-n, None)` for the last n bytes. What lies beyond the end
-of the value is left off, as it is in a slice (S52, R112)."""
+"""`(start, length)`, `(start, None)` for all from `start`, `(-n, None)` for the last n bytes. As in a slice, bytes
+beyond the end of the value are left out (S52, R112)."""
 
 Request: TypeAlias = tuple[str, ByteRange | None]
-"""A key and the part of its value that is wanted; None is the whole of it."""
+"""A key and a part of its value; None is the whole value."""
 
 Version: TypeAlias = Hashable
-"""Tells one state of a key from another; None is the state of a key that is absent."""
+"""A token that tells one state of a key from another; None is the state of an absent key."""
 
 
 class State(NamedTuple):
-    """A value or a part of it, of a certain state."""
+    """A value or a part of it, with its version."""
 
     data: Buffer | None
-    """None if the value is not in the state that was asked for any more."""
+    """None if the value no longer has the requested version."""
     version: Version
-    """Of the whole value; None if its states cannot be told apart. If the store has conditional writes, what
-    `get_versioned` would have given."""
+    """Of the whole value; None if the store cannot tell. If the store has `updates`, the same as `updates.read` gives."""
     size: int | None
-    """Of the whole value; None if that is not known."""
+    """Length of the whole value; None if unknown."""
 
 
 _MALFORMED = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)|\0").search
 
 
 def check_key(key: str) -> None:
-    """Refuses keys that no store may accept: empty, absolute, ending in `/`, with empty, `.` or `..` segments, with a
-    zero character, or with half a surrogate pair, which no UTF-8 text can hold (R108, R118)."""
+    """Refuse keys that no store may accept: empty, absolute, ending in `/`, with empty, `.` or `..` segments, with a
+    NUL character, or with an unpaired surrogate, which UTF-8 cannot encode (R108, R118)."""
     if _MALFORMED(key) or not (key.isascii() or is_text(key)):
         raise InvalidKeyError(f"{key!r} is not a valid store key", key=key)
 
 
 def is_text(key: str) -> bool:
-    """Whether every character can be written, which half a surrogate pair cannot."""
+    """Whether UTF-8 can encode every character; an unpaired surrogate it cannot."""
     try:
         key.encode()
     except UnicodeEncodeError:
@@ -85,8 +84,8 @@ def is_text(key: str) -> bool:
 
 
 def check_prefix(prefix: str) -> str:
-    """The prefix as stores use it, empty or a key followed by `/`. The drafts write a `/` in front (A16), which is
-    taken off; without one at the end the specifications do not say what a prefix means (R115), so it is refused."""
+    """The prefix as stores use it: empty, or a key followed by `/`. A `/` in front, as in the drafts (A16), is removed.
+    A prefix without `/` at the end is refused, because the specifications do not define it (R115)."""
     prefix = prefix.removeprefix("/")
     if prefix:
         if not prefix.endswith("/"):
@@ -96,7 +95,7 @@ def check_prefix(prefix: str) -> str:
 
 
 def span(range: ByteRange | None, size: int) -> tuple[int, int]:
-    """Where the bytes that `range` names start in a value of `size` bytes, and how many they are."""
+    """The start and the length of `range` in a value of `size` bytes."""
     if range is None:
         return 0, size
     start, length = range
@@ -106,7 +105,7 @@ def span(range: ByteRange | None, size: int) -> tuple[int, int]:
 
 
 def cut(value: Buffer, range: ByteRange | None) -> Buffer:
-    """The part of `value` that `range` names, without a copy."""
+    """The part `range` of `value`, without a copy."""
     if range is None:
         return value
     start, length = span(range, len(value))
@@ -114,12 +113,12 @@ def cut(value: Buffer, range: ByteRange | None) -> Buffer:
 
 
 def refuse_start(key: str, start: int, store: str) -> NoReturn:
-    """For reading into memory from before the beginning: only ranges count from the end."""
-    raise StoreError(f"cannot read `{key}` from byte {start} on", store=store, key=key)
+    """Raise for a negative `start` of `get_into`: only ranges count from the end."""
+    raise StoreError(f"cannot read `{key}` from byte {start}: expected at least 0", store=store, key=key)
 
 
 def flat(value: Buffer) -> bytes | memoryview:
-    """`value` in single bytes, copied only if they do not lie side by side: a view of numbers counts numbers."""
+    """`value` as single bytes, because `len` of a view of numbers counts numbers. Copied only if it is not contiguous."""
     if type(value) is bytes:
         return value
     view = memoryview(value)
@@ -129,12 +128,12 @@ def flat(value: Buffer) -> bytes | memoryview:
 
 
 Piece: TypeAlias = tuple[int, Buffer]
-"""Where a part of a value starts, and its bytes."""
+"""The start of a part of a value, and its bytes."""
 
 
 def parts_by_key(items: Iterable[tuple[str, int, Buffer]], store: str) -> dict[str, list[Piece]]:
-    """The parts that are to be written, by their keys and in order; refused if two of them overlap or one starts before
-    the value does (R110, S54). `store` is how messages call it."""
+    """The parts to write, by key and in order. Refused if two of them overlap or one starts before 0 (R110, S54).
+    `store` is its name in the error."""
     parts: dict[str, list[Piece]] = {}
     for key, start, value in items:
         parts.setdefault(key, []).append((start, flat(value)))
@@ -149,7 +148,7 @@ def parts_by_key(items: Iterable[tuple[str, int, Buffer]], store: str) -> dict[s
 
 
 def overwritten(value: Buffer | None, pieces: Iterable[Piece]) -> bytes:
-    """`value` with parts of it replaced: an absent one counts as empty, a gap is filled with zeros."""
+    """`value` with some parts replaced. An absent value counts as empty; a gap is filled with zeros."""
     whole = bytearray(b"" if value is None else value)
     for start, part in pieces:
         if start > len(whole):
@@ -204,39 +203,39 @@ class Store(ABC):
 
     @property
     def read_only(self) -> bool:
-        """Whether this object refuses to write; another one at the same place may not."""
+        """Whether this object refuses to write; another object for the same location may write."""
         return self._read_only or not self.writable
 
     @property
     @abstractmethod
     def location(self) -> str:
-        """Where it is, as a user would write it; never with credentials."""
+        """The location as a user would write it, never with credentials."""
 
     @property
     def full_location(self) -> str:
-        """The location and whatever else tells the place from others, such as the server that a bucket is on: the same
-        in every program, and never with credentials."""
+        """The location with everything that distinguishes it from others, such as the server of a bucket. The same in
+        every program, never with credentials."""
         return self.location
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.location})"
 
     def parent(self) -> tuple[Store, str] | None:
-        """The store one level up, and the name of this one in it; None where there is no such thing."""
+        """The store one level up, and the name of this one in it; None if there is none."""
         return None
 
     def check_writable(self) -> None:
-        """Raises if this object must not write; every writing method calls it first."""
+        """Raise if this object must not write; every writing method calls it first."""
         if self.read_only:
             raise ReadOnlyError(f"{self!r} is open for reading only", store=repr(self))
 
     @property
     def window(self) -> Window | None:
-        """How much may be under way at once, if whoever asks may keep many requests waiting in threads of its own; None
-        if the store sends the requests of a batch together itself."""
+        """The flow control for callers that send single requests from many threads; None if the store sends the
+        requests of a batch together itself."""
         return None
 
-    # -- its life
+    # -- flush and close
 
     def flush(self) -> None:  # noqa: B027
         """Make everything that was written visible to other processes. Most stores do so with every write."""
@@ -254,11 +253,13 @@ class Store(ABC):
 
     @abstractmethod
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        """The value of `key`, or the part of it that `range` names; None if there is no such key."""
+        """The value of `key`, or the part `range` of it; None if there is no such key."""
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
-        """Fills `target`, a view of single bytes, with those of `key` from `start` on, which counts from the beginning;
-        how many there were, or None if the key is absent."""
+        """Fill `target`, a view of single bytes, with the bytes of `key` from `start` on.
+
+        Returns how many bytes there were; None if there is no such key.
+        """
         if start < 0:
             refuse_start(key, start, repr(self))
         value = self.get(key, (start, len(target)))
@@ -268,14 +269,14 @@ class Store(ABC):
         return len(value)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
-        """The answers to `requests`, in their order."""
+        """The values for `requests`, in their order."""
         answers: list[Buffer | None] = [None] * len(requests)
         for index, value in self.get_each(requests):
             answers[index] = value
         return answers
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        """The answers as they arrive, each with its request's position; never more bytes in flight than is sensible."""
+        """The values as they arrive, each with the position of its request. The store limits the bytes in flight."""
         for index, (key, range) in enumerate(requests):
             yield index, self.get(key, range)
 
@@ -291,7 +292,7 @@ class Store(ABC):
         return self.get(key, (0, 0)) is not None
 
     def size(self, key: str) -> int | None:
-        """How many bytes the value of `key` has; None if there is no such key."""
+        """The length of the value of `key`; None if there is no such key."""
         value = self.get(key)
         return None if value is None else len(value)
 
@@ -299,17 +300,17 @@ class Store(ABC):
 
     @abstractmethod
     def set(self, key: str, value: Buffer) -> None:
-        """Makes `value` the value of `key`, wholly or not at all."""
+        """Set the value of `key`; readers see the old value or the new one."""
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
-        """Sets many values; what was set before a failure stays set."""
+        """Set many values; values that were set before a failure stay set."""
         self.check_writable()
         for key, value in items:
             self.set(key, value)
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
-        """Overwrites parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
-        empty, a gap is filled with zeros; each key changes wholly or not at all."""
+        """Overwrite parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
+        empty, and a gap is filled with zeros. All parts of a key become visible together."""
         self.check_writable()
         for key, pieces in parts_by_key(items, repr(self)).items():
             with self.lock([key]):
@@ -317,16 +318,16 @@ class Store(ABC):
 
     @abstractmethod
     def erase(self, key: str) -> None:
-        """Removes `key`; nothing happens if it is absent."""
+        """Remove `key`, if it exists."""
 
     def erase_values(self, keys: Iterable[str]) -> None:
-        """Removes many keys."""
+        """Remove many keys."""
         self.check_writable()
         for key in keys:
             self.erase(key)
 
     def erase_prefix(self, prefix: str) -> None:
-        """Removes every key that starts with `prefix`."""
+        """Remove every key that starts with `prefix`."""
         self.check_writable()
         self.erase_values(list(self.list_prefix(prefix)))
 
@@ -341,7 +342,7 @@ class Store(ABC):
         """Every key that starts with `prefix`."""
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        """The keys and the prefixes that lie directly under `prefix`, each sorted and in full."""
+        """The keys and the prefixes directly under `prefix`, both sorted and with `prefix` in front."""
         prefix = check_prefix(prefix)
         keys: set[str] = set()
         prefixes: set[str] = set()

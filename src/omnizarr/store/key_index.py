@@ -1,4 +1,4 @@
-"""Keys by the folder that they lie in, so that one level can be listed without a look at all keys."""
+"""An index of keys by prefix, which lists one level without a scan of all keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _folder(key_or_prefix: str) -> str:
 
 
 class KeyIndex:
-    """The keys of a store. Whoever changes it keeps others from doing so at the same time."""
+    """The keys of a store. Only one thread at a time may change it."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         self._folders: dict[str, _Children] = {"": (set(), set())}
@@ -23,7 +23,7 @@ class KeyIndex:
             self.add(key)
 
     def add(self, key: str) -> None:
-        """Adds a key, which may be there already."""
+        """Add a key, which may exist already."""
         folder = _folder(key)
         if folder not in self._folders:
             self._add_folder(folder)
@@ -40,7 +40,7 @@ class KeyIndex:
             folder = above
 
     def remove(self, key: str) -> None:
-        """Removes a key that is there, and the folders that are empty without it."""
+        """Remove an existing key, and prefixes that become empty."""
         folder = _folder(key)
         self._folders[folder][0].discard(key)
         while folder and not any(self._folders[folder]):

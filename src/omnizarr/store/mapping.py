@@ -1,4 +1,4 @@
-"""A store on any mapping from keys to bytes: a client of a database, a mapper of fsspec, a store of zarr-python 2."""
+"""A store on any mapping from keys to bytes: a database client, an fsspec mapper, a store of zarr-python 2."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["MappingStore"]
 
 
 class MappingStore(Store):
-    """Shows the items of a mapping whose keys are texts and whose values are bytes; writes, if it can be written to.
+    """The items of a mapping from strings to bytes; writable if the mapping is.
 
-    Many threads use the mapping at once, which it must allow. Two stores are equal if they show the same one.
+    The mapping must allow use by many threads at once. Two stores are equal if they show the same mapping.
     """
 
     def __init__(self, mapping: Mapping[str, Any], *, name: str | None = None, read_only: bool = False) -> None:
@@ -27,7 +27,7 @@ class MappingStore(Store):
     def location(self) -> str:
         if self._name is not None:
             return self._name
-        root = getattr(self._mapping, "root", None)  # a mapper of fsspec tells where it is
+        root = getattr(self._mapping, "root", None)  # an fsspec mapper has its location there
         kind = type(self._mapping).__name__
         return f"{kind}:{root}" if isinstance(root, str) else f"{kind}-{id(self._mapping):x}"
 
@@ -50,7 +50,7 @@ class MappingStore(Store):
             value = self._mapping[key]
         except KeyError:
             return None
-        except Exception as error:  # whatever the mapping raises
+        except Exception as error:  # the mapping may raise anything
             self._fail("read", key, error)
         if not isinstance(value, (bytes, bytearray, memoryview)):
             try:
@@ -70,7 +70,7 @@ class MappingStore(Store):
         self.check_writable()
         check_key(key)
         assert isinstance(self._mapping, MutableMapping)
-        copied = bytes(memoryview(value))  # the caller may use its memory again
+        copied = bytes(memoryview(value))  # the caller may reuse its memory
         try:
             self._mapping[key] = copied
         except Exception as error:
@@ -85,7 +85,7 @@ class MappingStore(Store):
         except KeyError:
             pass
         except Exception as error:
-            if self.exists(key):  # else it was not there, and the mapping says so in its own way
+            if self.exists(key):  # otherwise the key was absent, and the mapping raises its own kind of error
                 self._fail("erase", key, error)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
@@ -98,7 +98,7 @@ class MappingStore(Store):
 
 
 def _is_key(key: str) -> bool:
-    """Whether it is one at all: a mapping may hold other things, too."""
+    """Whether it is a valid key: a mapping may hold other items, too."""
     try:
         check_key(key)
     except InvalidKeyError:

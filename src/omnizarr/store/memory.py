@@ -14,18 +14,17 @@ from omnizarr.store.snapshot import BytesSnapshot, Snapshot
 
 __all__ = ["MemoryStore"]
 
-# Two stores may show the same dict, so they must share the lock under which it changes. Nobody waits long for it: it is
-# held while a reference is stored, never while bytes are copied. A fork waits until no dict is half changed.
+# Two stores may show the same dict, so that all stores share the lock under which dicts change. It is held while a
+# reference is stored, never while bytes are copied. A fork waits until no dict is half changed.
 _CHANGING = MEMORY_LOCK
 
 _NUMBERS = count(1)
 
 
 class MemoryStore(Store):
-    """Keys and values in a dict; without one of your own it makes one and lists it faster.
+    """Keys and values in a dict: `data`, or a new one, which it lists faster.
 
-    Two of them are equal if they show the same dict. A pickled store carries its data along, so that what comes out
-    of the pickle is a copy that no longer hears of changes.
+    Two stores are equal if they show the same dict. A pickle contains the data, so that an unpickled store is a copy.
     """
 
     in_memory = True
@@ -38,11 +37,11 @@ class MemoryStore(Store):
         self, data: dict[str, bytes] | None = None, *, name: str | None = None, read_only: bool = False
     ) -> None:
         self._data: dict[str, bytes] = {} if data is None else data
-        # A dict that came from outside may be changed behind our back, which an index would not see: it is scanned.
+        # The user may change a dict of their own, which an index would not notice: it is scanned.
         self._index = KeyIndex() if data is None else None
         self._read_only = read_only
-        # A dict that is gone may have left its address to another one; a number is never used again. But two stores
-        # that show a dict from outside must say the same place.
+        # The address of a deleted dict may be reused; a number is not. But two stores that show the same dict of the
+        # user must have the same location.
         self._name = name or (f"unnamed-{next(_NUMBERS)}" if data is None else f"dict-{id(data):x}")
 
     @property
@@ -56,7 +55,7 @@ class MemoryStore(Store):
         return id(self._data)
 
     def __copy__(self) -> MemoryStore:
-        """Another store that shows the same dict; what pickle makes is a copy of the data."""
+        """Another store that shows the same dict; a pickle would copy the data."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
@@ -70,7 +69,7 @@ class MemoryStore(Store):
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         value = self._data.get(key)
         if value is None:
-            check_key(key)  # only here: a key that is there has been checked when it was set
+            check_key(key)  # only here: an existing key was checked when it was set
             return None
         return value if range is None else cut(value, range)
 

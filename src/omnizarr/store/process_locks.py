@@ -1,4 +1,4 @@
-"""Agreement among the threads of one process: locks on keys, and turns at longer tasks."""
+"""Locks between the threads of one process: on keys, and on longer tasks."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ __all__ = ["Stripes", "TaskLock", "process_lock", "process_task_lock"]
 
 
 class Stripes:
-    """Locks that are shared out by hash, so that their number stays fixed however many names there are. Taken in the
-    order of their index, they cannot wait for each other in a circle; who holds some must not ask for more."""
+    """A fixed number of locks; a name has the lock of its hash. Several are taken in the order of their index, so that
+    they cannot deadlock. A thread that holds some must not take more."""
 
     def __init__(self, count: int = 256) -> None:
         self._locks = [threading.Lock() for _ in range(count)]
         _EVERY.append(self)
 
     def of(self, *names: str) -> AbstractContextManager[Any]:
-        """Keeps other threads from the same names."""
+        """The lock of these names."""
         locks = self._locks
-        if len(names) == 1:  # nearly always: the lock itself, with nothing around it
+        if len(names) == 1:  # nearly always: the lock itself, without a wrapper
             return locks[hash(names[0]) % len(locks)]
         return _all_of([locks[number] for number in sorted({hash(name) % len(locks) for name in names})])
 
     def renew(self) -> None:
-        """Frees them all: in a child, which does not have the threads that held them."""
+        """Release all of them: in a forked child, which does not have the threads that held them."""
         self._locks[:] = [threading.Lock() for _ in self._locks]
 
 
 @contextmanager
 def _all_of(locks: list[threading.Lock]) -> Iterator[None]:
-    with ExitStack() as taken:
+    with ExitStack() as stack:
         for lock in locks:
-            taken.enter_context(lock)
+            stack.enter_context(lock)
         yield
 
 
@@ -44,18 +44,18 @@ _KEYS = Stripes()
 
 
 def process_lock(location: str, keys: Iterable[str]) -> AbstractContextManager[Any]:
-    """Keeps the other threads of this process from the same keys of the same place."""
+    """Keep the other threads of this process from the same keys of the same location."""
     return _KEYS.of(*[f"{location}\0{key}" for key in keys])
 
 
 class TaskLock:
-    """One's turn at a task that takes many writes."""
+    """A lock for a task that takes many writes."""
 
     broken = False
-    """Whether somebody began the task, and never finished it."""
+    """Whether an earlier holder began the task and did not finish it."""
 
     def begin(self) -> None:
-        """To be called before the first write: from now on the task is broken if the block is not left in peace."""
+        """Call before the first write: from now on, leaving the block by an error or a crash marks the task as broken."""
 
 
 class _ProcessTaskLock(TaskLock):
@@ -70,17 +70,17 @@ class _ProcessTaskLock(TaskLock):
         _BROKEN.discard(self._name)
 
 
-# A turn may take long, so that each has a lock of its own; it is kept while somebody holds it or waits for it.
-_TURNS: dict[str, tuple[threading.Lock, list[None]]] = {}
+# A task may take long, so that each has a lock of its own, kept while a thread holds it or waits for it.
+_TASKS: dict[str, tuple[threading.Lock, list[None]]] = {}
 _BROKEN: set[str] = set()
 _COUNTING = threading.Lock()
 
 
 @contextmanager
 def process_task_lock(name: str) -> Iterator[TaskLock]:
-    """Keeps the other threads of this process from a task of the same name."""
+    """The task lock of this process for tasks of this name. A crash of the process forgets its mark."""
     with _COUNTING:
-        lock, users = _TURNS.setdefault(name, (threading.Lock(), []))
+        lock, users = _TASKS.setdefault(name, (threading.Lock(), []))
         users.append(None)
     try:
         with lock:
@@ -91,13 +91,13 @@ def process_task_lock(name: str) -> Iterator[TaskLock]:
         with _COUNTING:
             users.pop()
             if not users:
-                _TURNS.pop(name, None)
+                _TASKS.pop(name, None)
 
 
 def _free_in_child() -> None:
     global _COUNTING
     _COUNTING = threading.Lock()
-    _TURNS.clear()
+    _TASKS.clear()
     for stripes in _EVERY:
         stripes.renew()
 

@@ -1,4 +1,4 @@
-"""One state of a value, held while several parts of it are read, whoever replaces the value meanwhile."""
+"""Snapshots: one state of a value, open for several reads, even if a writer replaces the value meanwhile."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ __all__ = ["BytesSnapshot", "Snapshot", "SnapshotPart"]
 
 
 class Snapshot(ABC):
-    """A value as it is now, until `close`."""
+    """One state of a value, until `close`."""
 
     size: int
 
     @property
     @abstractmethod
     def version(self) -> object:
-        """Equal to that of the same value held before, and to no other; None if that cannot be told."""
+        """Equal for two snapshots of the same state, and different otherwise; None if the store cannot tell."""
 
     @abstractmethod
     def get(self, range: ByteRange) -> Buffer:
-        """A part of it."""
+        """A part of the value."""
 
     def get_into(self, start: int, target: memoryview) -> int:
-        """Fills `target` with the bytes from `start` on; how many there were."""
+        """Fill `target` with the bytes from `start` on; returns how many there were."""
         data = self.get((start, len(target)))
         target[: len(data)] = data
         return len(data)
 
     @abstractmethod
     def close(self) -> None:
-        """Lets go of it."""
+        """Release the snapshot."""
 
 
 class _Same:
-    """Equal to what is made of the very same object, which it keeps from being replaced by another at its address."""
+    """Equal if made of the same object. It keeps the object alive, so that no other can get its address."""
 
     __slots__ = ("_value",)
 
@@ -49,10 +49,10 @@ class _Same:
 
 
 class SnapshotPart(Snapshot):
-    """A part of a value that somebody else holds, as if it were one of its own."""
+    """A part of another snapshot, as a snapshot of its own. The other one must stay open."""
 
-    def __init__(self, held: Snapshot, start: int, length: int) -> None:
-        self._held = held
+    def __init__(self, whole: Snapshot, start: int, length: int) -> None:
+        self._whole = whole
         self._start = start
         self.size = length
 
@@ -62,14 +62,14 @@ class SnapshotPart(Snapshot):
 
     def get(self, range: ByteRange) -> Buffer:
         start, length = span(range, self.size)
-        return self._held.get((self._start + start, length))
+        return self._whole.get((self._start + start, length))
 
     def close(self) -> None:
-        pass  # it is not the one who holds it
+        pass  # the other snapshot is closed by its owner
 
 
 class BytesSnapshot(Snapshot):
-    """Bytes in memory, which nobody changes."""
+    """Bytes in memory, which never change."""
 
     def __init__(self, value: bytes) -> None:
         self._value = value
@@ -83,4 +83,4 @@ class BytesSnapshot(Snapshot):
         return cut(self._value, range)
 
     def close(self) -> None:
-        pass  # whoever has a part of it keeps it alive
+        pass  # a part that is in use keeps the bytes alive

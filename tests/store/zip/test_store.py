@@ -631,10 +631,10 @@ def test_file_objects_that_fail(tmp_path: Path) -> None:
     memory = io.BytesIO()
     store = ZipStore(memory)
     store.set("a", b"1")
-    open_file, store._archive.home._file = memory, _Closed()  # type: ignore[union-attr, attr-defined]
+    open_file, store._archive._location._file = memory, _Closed()  # type: ignore[union-attr, attr-defined]
     with pytest.raises(StoreError, match="cannot finish.*closed"):
         store.flush()
-    store._archive.home._file = open_file  # type: ignore[union-attr, attr-defined]
+    store._archive._location._file = open_file  # type: ignore[union-attr, attr-defined]
     store.close()
     assert ZipStore(io.BytesIO(memory.getvalue())).get("a") == b"1"
 
