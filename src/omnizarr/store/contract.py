@@ -59,7 +59,7 @@ class State(NamedTuple):
     data: Buffer | None
     """None if the value no longer has the requested version."""
     version: Version
-    """Of the whole value; None if the store cannot tell. If the store has `updates`, the same as `updates.read` gives."""
+    """Of the whole value; None if the store cannot tell. The same as that of `updates.read`, if the store has it."""
     size: int | None
     """Length of the whole value; None if unknown."""
 
@@ -118,7 +118,7 @@ def refuse_start(key: str, start: int, store: str) -> NoReturn:
 
 
 def flat(value: Buffer) -> bytes | memoryview:
-    """`value` as single bytes, because `len` of a view of numbers counts numbers. Copied only if it is not contiguous."""
+    """`value` as single bytes (`len` of a view of numbers counts numbers), copied only if it is not contiguous."""
     if type(value) is bytes:
         return value
     view = memoryview(value)

@@ -55,7 +55,7 @@ class TaskLock:
     """Whether an earlier holder began the task and did not finish it."""
 
     def begin(self) -> None:
-        """Call before the first write: from now on, leaving the block by an error or a crash marks the task as broken."""
+        """Call before the first write: from now on, an error or a crash inside the block marks the task as broken."""
 
 
 class _ProcessTaskLock(TaskLock):
