@@ -342,7 +342,7 @@ def test_damaged_and_strange_files_are_not_used(tmp_path: Path) -> None:
         assert CacheStore(inner, folder=tmp_path).get("k") == b"0123456789"
     path.unlink()
     assert store.get("k") == b"0123456789"
-    with pytest.raises(StoreError, match="cannot keep anything"):
+    with pytest.raises(StoreError, match="cannot create the cache directory"):
         CacheStore(inner, folder=path)
 
 

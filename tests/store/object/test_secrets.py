@@ -167,7 +167,7 @@ def test_a_secret_elsewhere_among_the_options_is_not_plain_in_a_pickle() -> None
     ):
         pickled = pickle.dumps(ObjectStore.from_url("s3://bucket/a", **options))
         assert SECRET.encode() not in pickled
-        assert pickle.loads(pickled)._source.options == options
+        assert pickle.loads(pickled)._factory.options == options
 
 
 def test_what_cannot_be_opened_shows_no_secret() -> None:

@@ -1,7 +1,7 @@
-"""Answers of a store that are kept in a folder, a file each, also for programs that run later.
+"""Storage of cached answers in a directory, one file each, which later programs find again.
 
-A file says what it is an answer to, of which state, and has a check sum: one that was damaged, or is another's, is not
-used. Nothing in it is ever run.
+A file names its key, range and version, and has a checksum: a file that is damaged or belongs to another answer is not
+used. Nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ class _Prepared(NamedTuple):
 
 
 class DiskStorage:
-    """Keeps files of up to `most` bytes in a folder of its own below `folder`, for the store at a `location`, which
-    tells it from all others. Programs that use it at the same time share what they keep, and each sees to the bound by
-    what it knows of."""
+    """Stores up to `most` bytes in a subdirectory of `folder` for the store at `location`. Programs that use it at the
+    same time share the files; each keeps the bound for the files that it knows."""
 
     def __init__(self, folder: str, location: str, most: int) -> None:
         self._folder = os.path.join(folder, _digest(location)) + os.sep
@@ -41,9 +40,9 @@ class DiskStorage:
         self._files: OrderedDict[str, int] = OrderedDict()
         self.size = 0
         os.makedirs(self._folder, exist_ok=True)
-        self._look_around()
+        self._scan()
 
-    def _look_around(self) -> None:
+    def _scan(self) -> None:
         found = []
         with os.scandir(self._folder) as entries:
             for entry in entries:
@@ -73,7 +72,7 @@ class DiskStorage:
             if head["key"] != key or head["range"] != asked or head["crc32"] != crc32(data):
                 return None
             version = None if head["version"] is None else _version(head["version"])
-            os.utime(path)  # it was used just now
+            os.utime(path)  # it was used now
             return CachedAnswer(None if head["absent"] else data, version, float(head["at"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -82,7 +81,7 @@ class DiskStorage:
         try:
             version = None if kept.version is None else _plain(kept.version)
         except TypeError:
-            return None  # it could not be compared with by a program that runs later
+            return None  # a later program could not compare it
         data = kept.value or b""
         head = {
             "key": key,
@@ -98,7 +97,7 @@ class DiskStorage:
         try:
             temporary = files.stage(self._folder, line + data)
         except OSError:
-            return None  # the disk is full, perhaps: then nothing is kept
+            return None  # the disk may be full: then nothing is stored
         return _Prepared(self._name(key, range), temporary, len(line) + len(data))
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
@@ -124,7 +123,7 @@ class DiskStorage:
         try:
             files.remove(self._folder + name)
         except OSError:
-            pass  # somebody reads it; it is tried again when the folder is next looked at
+            pass  # another program reads it; the next scan tries again
 
     def _shrink(self) -> None:
         while self.size > self._most and self._files:
@@ -137,7 +136,7 @@ class DiskStorage:
         for name in [name for name in self._files if name.startswith(beginning)]:
             self.size -= self._files.pop(name)
             self._remove(name)
-        # Another program may have kept the whole of it meanwhile; other parts are noticed by their version.
+        # Another program may have stored the whole value meanwhile; parts are detected by their version.
         self._remove(self._name(key, None))
 
     def clear(self) -> None:
@@ -151,7 +150,7 @@ def _digest(text: str) -> str:
 
 
 def _plain(version: Version) -> Any:
-    """A version as JSON; TypeError if it is none of those that mean the same in another program."""
+    """A version as JSON; TypeError if it has no meaning in another program."""
     if version is None or isinstance(version, (str, int, float)):
         return version
     if isinstance(version, bytes):

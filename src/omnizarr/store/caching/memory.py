@@ -1,4 +1,4 @@
-"""Answers of a store that are kept in memory, those that were used last."""
+"""Where a cache stores answers, and the storage in memory."""
 
 from __future__ import annotations
 
@@ -9,49 +9,49 @@ from omnizarr.store.contract import ByteRange, Version
 
 __all__ = ["CacheStorage", "CachedAnswer", "MemoryStorage"]
 
-_BESIDE = 200  # bytes that an answer takes beside its value, roughly; absent keys are remembered, too
+_BESIDE = 200  # bytes that an answer takes beside its value, roughly; absent keys are cached, too
 
 
 class CachedAnswer(NamedTuple):
-    """An answer: a value or a part of one, None for an absent key."""
+    """A value or a part of one; None for an absent key."""
 
     value: bytes | None
     version: Version
-    """Of the state that it was of; None if that could not be told."""
+    """The version of the value; None if unknown."""
     at: float
-    """When it was last known to be right."""
+    """When the answer was last known to be current."""
 
 
 class CacheStorage(Protocol):
-    """Where answers are kept. What is changed is changed by one thread at a time; `find` and `prepare` may take long,
-    and are called by many at once."""
+    """Stores answers. One thread at a time changes it. `find` and `prepare` may take long, and many threads call them at
+    once."""
 
     size: int
 
     def find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
-        """What is kept as the answer."""
+        """The stored answer, if there is one."""
 
     def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
-        """Whatever `keep` needs; None if it is too large to be kept."""
+        """What `keep` needs; None if the answer is too large."""
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
-        """Keeps it, in the place of what was not used longest."""
+        """Store an answer; drop the least recently used ones if needed."""
 
     def discard(self, prepared: object) -> None:
-        """For one that is not to be kept after all."""
+        """Release a prepared answer that is not stored."""
 
     def checked(self, key: str, range: ByteRange | None, at: float) -> None:
-        """Notes that an answer is still right."""
+        """Note that an answer is still current."""
 
     def drop(self, key: str) -> None:
-        """Forgets all answers about a key."""
+        """Drop all answers for a key."""
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Drop everything."""
 
 
 class MemoryStorage:
-    """Keeps answers of up to `most` bytes."""
+    """Stores up to `most` bytes of answers in memory."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -65,7 +65,7 @@ class MemoryStorage:
             try:
                 self._kept.move_to_end((key, range))
             except KeyError:
-                pass  # it was dropped meanwhile
+                pass  # another thread dropped it
         return kept
 
     def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:

@@ -1,4 +1,4 @@
-"""A store that keeps what was read from another one, in memory or on disk, and checks whether it is still right."""
+"""A store that caches what was read from another one, in memory or on disk, and checks whether it is current."""
 
 from __future__ import annotations
 
@@ -22,22 +22,21 @@ from omnizarr.store.wrappers import WrapperStore
 
 __all__ = ["CacheStore"]
 
-_FEW = 32  # requests to a store that does not say how many it bears
-_MOST_TRIES = 100  # of reading several parts of one state of a value that others keep changing
+_FEW = 32  # concurrent requests to a store without a window
+_MOST_TRIES = 100  # attempts to read several parts of one state of a value that other writers keep replacing
 
-# Held while an answer is noted or forgotten, never while anybody waits for a store. One for all caches, so that a fork
-# can wait until none of them is half changed, and the child finds it free.
+# Held while an answer is stored or dropped, never during a request. One lock for all caches, so that a fork can wait
+# until none of them is half changed, and the child finds it free.
 _CHANGING = CACHE_LOCK
 
 
 class CacheStore(WrapperStore):
-    """Keeps up to `max_bytes` of what was read, and forgets first what was not asked for longest; in memory, or in
-    files of a `folder`, which later programs find again.
+    """Caches up to `max_bytes` of what was read and drops the least recently used first; in memory, or in files of a
+    `folder`, which later programs find again.
 
-    An answer that is kept is given without a question for `max_age` seconds, or for ever if that is None. After that
-    the store behind is asked whether the value is still in the state that it was of: by its ETag, the date of its file,
-    or whatever the store tells states apart by, which costs a request and moves no data. What is written through the
-    cache is forgotten, whoever writes it.
+    A cached answer is used without a check for `max_age` seconds, or forever if that is None. After that, the cache
+    asks the inner store for the version of the value (an ETag, the time of a file), which costs a request and moves no
+    data. A write through the cache drops what it holds for the key.
     """
 
     updates = provides(lambda store: None if store.inner.updates is None else _CacheUpdates(store, store.inner.updates))
@@ -63,9 +62,9 @@ class CacheStore(WrapperStore):
         self._tells = max_age is not None and not (inner.versioned_reads is None and inner.snapshots is None)
         if max_age == 0 and not self._tells:
             raise ArgumentError(
-                f"{inner!r} cannot tell whether a value has changed, so that nothing that is kept could be used",
+                f"{inner!r} cannot tell whether a value has changed, so that no cached answer could be used",
                 argument="max_age",
-                hint="say for how many seconds you trust an answer: `max_age=60`, or None for ever",
+                hint="set for how many seconds an answer is trusted: `max_age=60`, or None for forever",
             )
         self._start()
 
@@ -80,11 +79,13 @@ class CacheStore(WrapperStore):
                 self._storage = DiskStorage(self.folder, self.inner.full_location, self.max_bytes)
             except OSError as error:
                 raise StoreError(
-                    f"cannot keep anything in {self.folder}: {error.strerror}", store=self.folder
+                    f"cannot create the cache directory {self.folder}: {error.strerror}", store=self.folder
                 ) from error
-        self._writes = 0  # grows with every write: what was asked for before one must not be noted after it
-        self._busy: Counter[str] = Counter()  # keys that are being written: nothing is known of them meanwhile
-        self._erasing = 0  # as if all keys were
+        self._writes = (
+            0  # grows with every write: an answer that was requested before a write must not be stored after it
+        )
+        self._busy: Counter[str] = Counter()  # keys that are being written: their answers are not used or stored
+        self._erasing = 0  # above 0: as if all keys were being written
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -98,14 +99,13 @@ class CacheStore(WrapperStore):
 
     @property
     def held_bytes(self) -> int:
-        """How much it keeps."""
+        """How many bytes it holds."""
         return self._storage.size
 
-    # -- what it keeps
+    # -- cached answers
 
     def _recall(self, key: str, range: ByteRange | None) -> tuple[bool, Buffer | None]:
-        """Whether it knows the answer, and the answer; the store behind is asked whether it is still right, if need
-        be."""
+        """Whether a current answer is cached, and the answer. Asks the inner store for the version if necessary."""
         for known in (range, None) if range is not None else (None,):
             kept = None if self._is_busy(key) else self._storage.find(key, known)
             if kept is not None and self._is_right(key, known, kept):
@@ -124,7 +124,7 @@ class CacheStore(WrapperStore):
         return True
 
     def _version(self, key: str) -> Version:
-        """Of the state that a value is in now; None if it is absent, or that cannot be told."""
+        """The current version of a value; None if it is absent, or the store cannot tell."""
         reads, snapshots = self.inner.versioned_reads, self.inner.snapshots
         if reads is not None:
             state = reads.get(key, (0, 0))
@@ -141,11 +141,11 @@ class CacheStore(WrapperStore):
     def _note(
         self, key: str, range: ByteRange | None, value: Buffer | None, writes: int, version: Version = None
     ) -> Buffer | None:
-        """Keeps an answer that was asked for when there had been so many writes."""
-        # A copy, if need be: a view would keep all of the memory that it is a part of.
+        """Store an answer that was requested when the write counter was `writes`."""
+        # A view would keep the whole memory alive that it is a part of.
         kept = CachedAnswer(value if value is None or type(value) is bytes else bytes(value), version, time.time())
         if self._tells and version is None and not self.max_age:
-            return kept.value  # it could not be checked, and so never be used
+            return kept.value  # it could not be checked, and so never used
         prepared = self._storage.prepare(key, range, kept)
         if prepared is not None:
             with _CHANGING:
@@ -153,7 +153,7 @@ class CacheStore(WrapperStore):
                     before = self._storage.find(key, range) if isinstance(self._storage, MemoryStorage) else None
                     if (
                         before is not None and before.value != kept.value
-                    ):  # somebody else wrote it: the rest is old, too
+                    ):  # another writer replaced it: the other parts are old, too
                         self._storage.drop(key)
                     self._storage.keep(key, range, prepared)
                 else:
@@ -161,7 +161,7 @@ class CacheStore(WrapperStore):
         return kept.value
 
     def _forget(self, keys: Iterable[str], busy: int = 0) -> None:
-        """Forgets keys; `busy` is 1 where a write of them begins, and -1 where it ends."""
+        """Drop keys; `busy` is 1 when a write of them starts, and -1 when it ends."""
         with _CHANGING:
             self._writes += 1
             for key in keys:
@@ -176,8 +176,8 @@ class CacheStore(WrapperStore):
 
     @contextmanager
     def _writing(self, keys: Iterable[str]) -> Iterator[None]:
-        """Knows nothing of keys while they are written, and forgets them whether or not that went well. A part of a
-        value that is remembered must not be joined to a part of the one that takes its place."""
+        """Drop keys before and after a write, whether or not it succeeds, and bypass the cache for them meanwhile. A
+        cached part of the old value must not be combined with a part of the new one."""
         keys = list(keys)
         self._forget(keys, 1)
         try:
@@ -186,7 +186,7 @@ class CacheStore(WrapperStore):
             self._forget(keys, -1)
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Drop everything."""
         self._clear(0)
 
     def _clear(self, erasing: int) -> None:
@@ -207,7 +207,7 @@ class CacheStore(WrapperStore):
         return self._note(key, range, self.inner.get(key, range), writes)
 
     def _parts(self, key: str, ranges: Sequence[ByteRange | None]) -> list[Buffer | None]:
-        """Parts of a value, all of one state, asked for and kept."""
+        """Parts of one state of a value, requested and cached."""
         for _ in builtins.range(_MOST_TRIES):
             writes = self._writes
             found = self._of_one_state(key, ranges)
@@ -216,10 +216,15 @@ class CacheStore(WrapperStore):
                 return [
                     self._note(key, range, value, writes, version) for range, value in zip(ranges, values, strict=True)
                 ]
-        raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
+        raise StoreError(
+            f"cannot read `{key}` in {self!r}: gave up after {_MOST_TRIES} attempts, because other writers keep "
+            "replacing it",
+            store=repr(self),
+            key=key,
+        )
 
     def _of_one_state(self, key: str, ranges: Sequence[ByteRange | None]) -> tuple[Version, list[Buffer | None]] | None:
-        """The version and the parts; None if somebody changed the value meanwhile."""
+        """The version and the parts; None if another writer replaced the value in between."""
         reads = self.inner.versioned_reads
         if reads is None:
             snapshots = self.inner.snapshots
@@ -261,8 +266,8 @@ class CacheStore(WrapperStore):
         return answers
 
     def _divided(self, requests: Sequence[Request]) -> tuple[dict[int, Buffer | None], list[int]]:
-        """The answers that it knows, and the positions of the other requests. Of a key that must be asked for in part,
-        all is asked for: whoever wants several parts together wants them of one state, and others may write."""
+        """The cached answers, and the positions of the other requests. If one part of a key is not cached, all its
+        parts are requested, so that parts that are read together are of one state."""
         answers = [self._recall(key, range) for key, range in requests]
         torn = {key for (key, _), (known, _) in zip(requests, answers, strict=True) if not known}
         known, missing = {}, []
@@ -286,7 +291,7 @@ class CacheStore(WrapperStore):
                 yield position, self._note(*requests[position], value, writes)
 
     def _each_checked(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        """Key by key: each is checked, and asked for if need be, those of a store that is far away side by side."""
+        """Key by key: each is checked, and requested if necessary; keys of a remote store concurrently."""
         places: dict[str, list[int]] = {}
         for position, (key, _) in enumerate(requests):
             places.setdefault(key, []).append(position)
@@ -327,7 +332,7 @@ class CacheStore(WrapperStore):
             self.inner.set(key, value)
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
-        with ExitStack() as written:  # key by key, for the values need not all be there at once
+        with ExitStack() as written:  # key by key, because `items` may be produced lazily
 
             def passing() -> Iterator[tuple[str, Buffer]]:
                 for key, value in items:
@@ -366,7 +371,7 @@ class CacheStore(WrapperStore):
             yield
 
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        # Whoever locks a key reads it in order to change it, and must not start from what it was once.
+        # The holder of a lock reads a key in order to change it, and must not start from an old value.
         keys = list(keys)
         return self._fresh(self.inner.lock(keys, shared=shared), keys)
 

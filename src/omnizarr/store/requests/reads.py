@@ -1,4 +1,4 @@
-"""Many requests under way at once: each waits in a thread of its own, and answers are taken as they arrive."""
+"""Concurrent requests: each waits in a thread of its own, and answers are returned as they arrive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class PendingRequest(NamedTuple, Generic[T, R]):
-    """One request: what it is for, how it is made, and how many bytes it is expected to move."""
+    """A request to send: a tag for the answer, the call, and how many bytes it is expected to move."""
 
     tag: T
     act: Callable[[], R]
@@ -32,13 +32,13 @@ class _Answer(NamedTuple):
     value: Any
     error: BaseException | None
     cost: int
-    """What it takes of the window."""
+    """The room that it takes in the window."""
 
 
 class ConcurrentRequests(Generic[T, R]):
-    """An iterator of (tag, answer). Requests are sent as far as the window has room; more may be added on the way, and
-    go before those that still wait. The first error is raised, and nothing is sent any more; what is still under way
-    then ends unheard."""
+    """An iterator of (tag, answer). Requests are sent as long as the window has room. Requests that are added meanwhile
+    go before those that still wait. The first error is raised, and nothing more is sent; answers to requests in flight
+    are dropped."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class ConcurrentRequests(Generic[T, R]):
         *,
         here: bool = True,
     ) -> None:
-        """`size` says how many bytes an answer has. With `here` a single request is made by the thread that waits for
-        it anyway."""
+        """`size` returns how many bytes an answer has. With `here`, a single request is sent by the thread that waits
+        for it."""
         self._window = window
         self._asks = iter(pending)
         self._size = size
         self._here = here
-        self._context = copy_context()  # what is asked for next may depend on settings of whoever asks
+        self._context = copy_context()  # the next request may depend on settings of the caller
         self._lock = threading.Lock()  # for all that follows
         self._urgent: deque[PendingRequest[T, R]] = deque()
         self._next: PendingRequest[T, R] | None = None
@@ -65,11 +65,11 @@ class ConcurrentRequests(Generic[T, R]):
         self._taken = 0
 
     def add(self, ask: PendingRequest[T, R]) -> None:
-        """One more."""
+        """Add a request."""
         self._urgent.append(ask)
 
     def begin(self) -> None:
-        """Sends what there is room for, for somebody who has other things to do before he waits."""
+        """Send as many requests as there is room for, before the first answer is needed."""
         self._here = False
         self._start()
 
@@ -79,7 +79,7 @@ class ConcurrentRequests(Generic[T, R]):
     def __next__(self) -> tuple[T, R]:
         if self._closed:
             raise StopIteration
-        self._window.leave(self._taken)  # whoever comes for the next has done with the last
+        self._window.leave(self._taken)  # the caller has finished with the last answer
         self._taken = 0
         self._start()
         with self._lock:
@@ -91,7 +91,7 @@ class ConcurrentRequests(Generic[T, R]):
             if ask is None:
                 self.close()
                 raise StopIteration
-            return ask.tag, ask.act()  # others fill the window: here is a thread that would only wait
+            return ask.tag, ask.act()  # other callers fill the window: this thread would only wait
         answer = self._answers.get()
         with self._lock:
             self._under_way -= 1
@@ -101,10 +101,10 @@ class ConcurrentRequests(Generic[T, R]):
             raise answer.error
         return answer.tag, answer.value
 
-    # -- the following under the lock
+    # -- call with the lock held
 
     def _waiting(self) -> PendingRequest[T, R] | None:
-        """The request that is next, which stays where it is."""
+        """The next request, which stays in its queue."""
         if self._closed or self._failed:
             return None
         if self._urgent:
@@ -120,7 +120,7 @@ class ConcurrentRequests(Generic[T, R]):
             self._next = None
 
     def _take(self) -> tuple[PendingRequest[T, R], Admission] | None:
-        """The next request, if there is one and room for it."""
+        """The next request, if there is one and the window has room for it."""
         ask = self._waiting()
         entered = None if ask is None else self._window.enter(ask.cost)
         if ask is None or entered is None:
@@ -129,10 +129,10 @@ class ConcurrentRequests(Generic[T, R]):
         self._under_way += 1
         return ask, entered
 
-    # -- and these without
+    # -- call without the lock
 
     def _start(self) -> None:
-        """Begins as many requests as there is room for."""
+        """Send as many requests as there is room for."""
         while True:
             with self._lock:
                 taken = self._take()
@@ -145,8 +145,8 @@ class ConcurrentRequests(Generic[T, R]):
                 run_in_thread(partial(self._serve, *taken))
 
     def _serve(self, ask: PendingRequest[T, R], entered: Admission) -> None:
-        """Makes a request, and then others, as long as there are any and there is room: to wake another thread for the
-        next one would take longer."""
+        """Send a request, and then others as long as there are any and there is room: waking another thread for each
+        would take longer."""
         taken: tuple[PendingRequest[T, R], Admission] | None = (ask, entered)
         del ask, entered
         while taken is not None:
@@ -154,7 +154,7 @@ class ConcurrentRequests(Generic[T, R]):
             try:
                 with self._lock:
                     taken = self._take()
-            except BaseException as error:  # what is to be asked for cannot be told
+            except BaseException as error:  # the iterator of requests failed
                 with self._lock:
                     self._under_way += 1
                 self._answers.put(_Answer(None, None, error, 0))
@@ -168,7 +168,7 @@ class ConcurrentRequests(Generic[T, R]):
             value = ask.act()
             size = self._size(value)
         except BaseException as error:
-            self._failed = True  # at once: whoever waits for answers may be busy with others
+            self._failed = True  # at once: the caller may be busy with another answer
             self._window.failed(entered)
             self._answers.put(_Answer(ask.tag, None, error, 0))
             return
@@ -177,7 +177,7 @@ class ConcurrentRequests(Generic[T, R]):
             self._give_back()
 
     def _give_back(self) -> None:
-        """Room that is taken by answers which nobody will take."""
+        """Release the room of answers that the caller will not take."""
         while True:
             try:
                 self._window.leave(self._answers.get_nowait().cost)
@@ -185,7 +185,7 @@ class ConcurrentRequests(Generic[T, R]):
                 return
 
     def close(self) -> None:
-        """Sends nothing any more, and hears nothing."""
+        """Send nothing more, and drop all answers."""
         self._closed = True
         self._window.leave(self._taken)
         self._taken = 0

@@ -1,4 +1,4 @@
-"""Threads that wait for answers, as many as there are requests under way; kept for the next ones."""
+"""Threads that wait for requests, one for each request in flight. Idle threads are reused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["run_in_thread"]
 _IDLE_SECONDS = 5.0
 
 
-class _Crew:
+class _RequestThreads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._free = 0  # threads that wait for work and have not been promised any
+        self._free = 0  # idle threads that no work is assigned to
 
     def run_in_thread(self, work: Callable[[], None]) -> None:
         with self._lock:
@@ -24,13 +24,13 @@ class _Crew:
                 self._free -= 1
                 self._work.put(work)
                 return
-        # They are daemons: a request whose answer nobody wants any more must not keep the program from ending.
+        # Daemons: a request whose answer is not needed any more must not keep the program from ending.
         threading.Thread(target=self._serve, args=(work,), name="omnizarr-request", daemon=True).start()
 
     def _serve(self, work: Callable[[], None]) -> None:
         while True:
             work()
-            del work  # what it holds must not wait for the next
+            del work  # release its memory before waiting
             with self._lock:
                 self._free += 1
             try:
@@ -40,21 +40,21 @@ class _Crew:
                     if self._free:
                         self._free -= 1
                         return
-                work = self._work.get()  # it was promised just now
+                work = self._work.get()  # work was assigned just now
 
 
-_crew = _Crew()
+_threads = _RequestThreads()
 
 
-def _new_crew_in_child() -> None:
-    global _crew
-    _crew = _Crew()  # a child has none of its parent's threads
+def _renew_in_child() -> None:
+    global _threads
+    _threads = _RequestThreads()  # a forked child has none of its parent's threads
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_new_crew_in_child)
+    os.register_at_fork(after_in_child=_renew_in_child)
 
 
 def run_in_thread(work: Callable[[], None]) -> None:
-    """Has a thread do a piece of work that must not raise."""
-    _crew.run_in_thread(work)
+    """Call `work`, which must not raise, in a thread."""
+    _threads.run_in_thread(work)

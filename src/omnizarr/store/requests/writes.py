@@ -1,4 +1,4 @@
-"""Many writes under way at once, handed in by threads that go on with the next meanwhile."""
+"""Concurrent writes, for threads that continue while their writes are in flight."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from omnizarr.store.requests.window import Window
 
 __all__ = ["ConcurrentWrites"]
 
-_LOOK_AGAIN = 0.02  # seconds: others who use the window do not tell when they leave it
+_LOOK_AGAIN = 0.02  # seconds: other users of the window do not notify when they release room
 
 
 class ConcurrentWrites:
-    """Pieces of work that are begun as far as the window has room. After the first error nothing is begun any more."""
+    """Writes that start as soon as the window has room. After the first error no write starts."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -23,8 +23,7 @@ class ConcurrentWrites:
         self._error: BaseException | None = None
 
     def send(self, act: Callable[[], object], cost: int) -> None:
-        """Begins a piece of work that moves about so many bytes; waits while there is no room for it. Raises if an
-        earlier one failed."""
+        """Start `act`, a write of about `cost` bytes; waits until there is room. Raises the error of an earlier one."""
         with self._changed:
             while self._error is None and (entered := self._window.enter(cost)) is None:
                 self._changed.wait(_LOOK_AGAIN)
@@ -52,8 +51,8 @@ class ConcurrentWrites:
             self._changed.notify_all()
 
     def finish(self) -> None:
-        """Waits for all that was begun, whatever happened: nothing may be written after a caller has been told that
-        writing ended. Raises the first error."""
+        """Wait for all writes, even after an error: nothing may be written after the caller has returned. Raises the
+        first error."""
         with self._changed:
             while self._under_way:
                 self._changed.wait()
