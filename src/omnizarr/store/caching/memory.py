@@ -23,7 +23,7 @@ class CachedAnswer(NamedTuple):
 
 
 class CacheStorage(Protocol):
-    """Stores answers. One thread at a time changes it. `find` and `prepare` may take long, and many threads call them at
+    """Stores answers. One thread at a time changes it. `find` and `prepare` may take long; many threads call them at
     once."""
 
     size: int

@@ -1,8 +1,8 @@
-"""One archive, shared by all stores of this process that show it, with what was written to it and is not finished yet.
+"""One archive, shared by all stores of this process that show it, with the values that are not published yet.
 
-Reading takes no lock: an entry never changes, and who has one reads the file that it lies in, even if another one has
-taken the name of that file meanwhile. What is written goes into a draft of the next archive. A small value stays in
-memory until that is finished, so that a document that changes ten times is written once.
+Reading takes no lock: an entry never changes, and it keeps its file open even if another file gets the same name.
+Writes go into a draft of the next version. A small value stays in memory until the draft is finished, so that a
+document that changes ten times is written once.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from omnizarr.store.zip.writer import ArchiveWriter, encoded_name
 
 __all__ = ["Archive", "archive_at"]
 
-_SMALL = 2**16  # bytes; a value that is not larger waits in memory,
-_MOST_WAITING = 2**26  # as long as all that wait together are not larger than this
+_SMALL = 2**16  # bytes; values up to this size wait in memory,
+_MOST_WAITING = 2**26  # as long as they take at most this many bytes together
 
 _archives: weakref.WeakValueDictionary[Hashable, Archive] = weakref.WeakValueDictionary()
 _unfinished: set[Archive] = set()
@@ -33,7 +33,7 @@ _finding = threading.Lock()
 
 
 def archive_at(location: ArchiveLocation) -> Archive:
-    """The archive that lives there: the one that is open already, unless another has taken its place meanwhile."""
+    """The archive at a location: the one that is open already, unless another archive has replaced it."""
     made = None
     while True:
         with _finding:
@@ -45,7 +45,7 @@ def archive_at(location: ArchiveLocation) -> Archive:
                     found = _archives[location.identity] = made
             if found is not None:
                 return found
-        made = Archive(location)  # without the lock: it may be far away
+        made = Archive(location)  # without the lock: it may be remote
 
 
 @atexit.register
@@ -54,7 +54,7 @@ def _finish_all() -> None:
     for archive in list(_unfinished):
         try:
             archive.finish()
-        except Exception as error:  # the others are finished all the same
+        except Exception as error:  # the others are finished, too
             failed = failed or error
     if failed is not None:
         raise failed
@@ -72,7 +72,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Archive:
-    """An archive as it is now: its entries by key."""
+    """An archive: its entries by key."""
 
     def __init__(self, location: ArchiveLocation) -> None:
         self._location = location
@@ -100,43 +100,43 @@ class Archive:
             more = f" and {len(repeated) - 1} more" if len(repeated) > 1 else ""
             warn(
                 f"the archive {self._location.location} has `{repeated[0]}`{more} more than once; the last one counts. "
-                "Programs that cannot change an archive leave this behind; it is gone when omnizarr next writes to it."
+                "Programs that can only append to an archive cause this; the next write by omnizarr removes duplicates."
             )
 
     def is_current(self) -> bool:
-        """Whether it still is what lives at its location."""
+        """Whether it is still the archive at its location."""
         return self._state is not None and self._location.state() == self._state
 
     @property
     def unfinished(self) -> bool:
-        """Whether something was written that is not in the archive yet."""
+        """Whether there are values that are not published yet."""
         return self._draft is not None
 
     # -- listing
 
     def index(self) -> KeyIndex:
-        """Its keys by folder; to be looked at under `lock`."""
+        """The index of its keys; use it with `lock` held."""
         if self._index is None:
             self._index = KeyIndex(self.entries)
         return self._index
 
     @property
     def lock(self) -> threading.RLock:
-        """Held while it changes."""
+        """Held while the archive changes."""
         return self._lock
 
     # -- writing
 
     def begin(self) -> ArchiveWriter:
-        """Claims the archive, and brings it up to date: another process may have finished writing meanwhile."""
+        """Claim the archive for this process, and load it again if another process has published a new version."""
         if self._draft is not None and self._process != os.getpid():
             raise StoreError(
-                f"{self._location.location} was being written when this process was forked off",
-                hint="close the store before that, and open it again in each process; one at a time may write",
+                f"{self._location.location} was being written when this process was forked",
+                hint="close the store before the fork, and open it again in each process; one at a time may write",
                 store=self._location.location,
             )
         if self._draft is None:
-            self._be_the_one()
+            self._register()
             source = self._location.claim()
             try:
                 if self._location.state() != self._state:
@@ -149,8 +149,8 @@ class Archive:
             _unfinished.add(self)
         return self._draft
 
-    def _be_the_one(self) -> None:
-        """Sees to it that stores which are opened from now on share this archive, and what is written to it."""
+    def _register(self) -> None:
+        """Make stores that are opened from now on share this archive, with the values that are written to it."""
         with _finding:
             other = _archives.get(self._location.identity)
             if other is not None and other is not self and other.unfinished:
@@ -162,7 +162,7 @@ class Archive:
             _archives[self._location.identity] = self
 
     def set(self, key: str, value: Buffer, level: int | None) -> None:
-        """Makes `value` the value of `key`, compressed at a level if there is one and that makes it smaller."""
+        """Set the value of `key`, compressed at `level` if that is given and makes it smaller."""
         name = encoded_name(key)
         crc, size, method, stored = crc32(value), len(value), STORED, value
         if level is not None:
@@ -184,7 +184,7 @@ class Archive:
             self._changed = True
 
     def erase(self, keys: Iterable[str]) -> None:
-        """Removes keys, those that are there."""
+        """Remove those of `keys` that exist."""
         with self._lock:
             for key in keys:
                 if key in self.entries:
@@ -204,7 +204,7 @@ class Archive:
                 self._waiting -= before.stored_size
 
     def finish(self) -> None:
-        """Makes what was written the archive; until then, and if that fails, it is as it was."""
+        """Publish the written values. If that fails, the archive at the location does not change."""
         with self._lock:
             if self._draft is None or self._process != os.getpid():
                 return
@@ -214,7 +214,7 @@ class Archive:
                 self._end()
                 return
             try:
-                if draft.unused:  # what is no longer needed is left behind
+                if draft.unused:  # copy the entries to a new file, without the replaced ones
                     draft = ArchiveWriter(self._location.spare())
                 entries = draft.complete(self.entries)
                 state = self._location.publish(draft.source, self._state, durable=self.durable)
@@ -233,7 +233,7 @@ class Archive:
         _unfinished.discard(self)
 
     def release(self) -> None:
-        """For somebody who needs it no more for writing; the last one finishes it."""
+        """Release one writer; the last one publishes."""
         with self._lock:
             self.writers -= 1
             if not self.writers:

@@ -1,4 +1,4 @@
-"""Where the bytes of an archive are: an open file, an object that behaves like one, or a value of another store."""
+"""Sources of the bytes of an archive: memory, an open file, a file object, or a value of another store."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 
 __all__ = ["ByteSource", "BytesSource", "FileObjectSource", "FileSource", "ValueSource", "as_file_errors"]
 
-_TAIL = 2**17  # bytes at the end of a value that are asked for together: the directory, and documents written last
+_TAIL = (
+    2**17
+)  # bytes at the end of a value that are read together: the directory, and documents, which are written last
 _READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_SEEKS = not hasattr(os, "pread")  # as on Windows: then the place in a file is shared by all who read it
+_SEEKS = not hasattr(os, "pread")  # as on Windows: then all readers share the position of a file
 
 
 class ByteSource(ABC):
-    """Bytes that do not change while they are read."""
+    """Bytes that do not change."""
 
     size: int
     extra: int = 0
-    """How long the extra field of the last entry was that was read: the next one's is likely as long."""
+    """The length of the extra field of the last entry that was read: the next one is probably as long."""
 
     @abstractmethod
     def read(self, start: int, length: int) -> bytes | memoryview:
-        """A part; shorter, if the bytes end before."""
+        """A part; shorter if the source ends before."""
 
     def read_into(self, start: int, target: memoryview) -> int:
-        """Fills `target`; how many bytes there were."""
+        """Fill `target`; returns how many bytes there were."""
         data = self.read(start, len(target))
         target[: len(data)] = data
         return len(data)
 
     def read_each(self, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, bytes | memoryview]]:
-        """Many parts as they arrive, each with its position."""
+        """Many parts as they arrive, each with its position in `parts`."""
         for number, (start, length) in enumerate(parts):
             yield number, self.read(start, length)
 
@@ -60,7 +62,7 @@ class BytesSource(ByteSource):
 
 
 class FileSource(ByteSource):
-    """A file, which is closed when nobody needs it any more."""
+    """An open file, closed when the source is garbage-collected."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -79,7 +81,7 @@ class FileSource(ByteSource):
         return files.read_into(self._file, start, target)
 
     def write(self, start: int, *parts: Buffer) -> int:
-        """Writes parts one behind the other, and gives where they end; one thread at a time."""
+        """Write parts one after the other and return where they end. One thread at a time."""
         with self._seeking or nullcontext():
             os.lseek(self._file, start, os.SEEK_SET)
             for part in parts:
@@ -91,11 +93,11 @@ class FileSource(ByteSource):
         return end
 
     def flush(self) -> None:
-        """Waits until it is on the disk."""
+        """Flush the file to the disk."""
         os.fsync(self._file)
 
     def move(self, old: str, new: str) -> None:
-        """Gives the file, which is called `old`, the name of another one, and takes its rights."""
+        """Rename the file from `old` to `new`, with the permissions of an existing file `new`."""
         try:
             rights = stat.S_IMODE(os.stat(new).st_mode)
         except OSError:
@@ -105,7 +107,7 @@ class FileSource(ByteSource):
         if self._seeking is None:
             files.replace(old, new)
             return
-        with self._seeking:  # Windows renames no file that is open
+        with self._seeking:  # Windows cannot rename an open file
             os.close(self._file)
             try:
                 files.replace(old, new)
@@ -115,24 +117,24 @@ class FileSource(ByteSource):
 
     @staticmethod
     def state_of(status: os.stat_result) -> object:
-        """By which a file is told from others that had, or will have, its name."""
+        """Identifies one version of a file."""
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     def state(self) -> object:
-        """The same, of this one."""
+        """The state of this file."""
         return self.state_of(os.fstat(self._file))
 
     def is_at(self, path: str) -> bool:
-        """Whether the file is called so."""
+        """Whether the file has this path."""
         try:
             return os.path.samestat(os.fstat(self._file), os.stat(path))
         except FileNotFoundError:
             return False
 
     def lock(self) -> bool:
-        """Keeps other processes from locking it, until it is closed; False if one of them did."""
+        """Lock the file until it is closed; False if another process has locked it."""
         if os.name == "nt":
-            return True  # there nobody can remove a file that is open, which is as good
+            return True  # Windows does not remove open files, which has the same effect
         import fcntl
 
         try:
@@ -144,7 +146,7 @@ class FileSource(ByteSource):
         return True
 
     def truncate(self, size: int) -> None:
-        """Cuts the file off."""
+        """Truncate the file."""
         os.ftruncate(self._file, size)
         self.size = size
 
@@ -152,23 +154,23 @@ class FileSource(ByteSource):
         try:
             os.close(self._file)
         except OSError:
-            pass  # nothing can be done about it here
+            pass  # a destructor cannot report it
 
 
 @contextmanager
 def as_file_errors() -> Iterator[None]:
-    """Makes errors of a file of whatever an object raises that behaves like one: one that is closed, or gives text."""
+    """Turn any error of a file object into an OSError: the object may be closed, or return text."""
     try:
         yield
     except (OSError, StoreError):
         raise
     except Exception as error:
-        raise OSError(f"its file object says: {type(error).__name__}: {error}") from error
+        raise OSError(f"the file object raised {type(error).__name__}: {error}") from error
 
 
 class FileObjectSource(ByteSource):
-    """A file object, which has one place at which it is read, so that one thread at a time uses it. A process and its
-    children share that place, if the file is one of the system: then children must not use it."""
+    """A file object. It has one position, so that one thread at a time uses it. A forked child must not use a file of
+    the operating system, whose position it shares with its parent."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
         self._file = file
@@ -182,13 +184,13 @@ class FileObjectSource(ByteSource):
             return
         try:
             self._file.fileno()
-        except (OSError, AttributeError):  # it lies in memory, of which a child has its own
+        except (OSError, AttributeError):  # it is in memory, of which a child has a copy
             self._seeking = threading.Lock()
             self._process = os.getpid()
             return
         raise StoreError(
-            f"{self._file!r} was opened before this process was forked off, and cannot be read by both",
-            hint="make the store of a path, or of a file that is opened in the child",
+            f"{self._file!r} was opened before this process was forked; parent and child cannot both read it",
+            hint="create the store from a path, or from a file that is opened in the child",
         )
 
     def read(self, start: int, length: int) -> bytes:
@@ -196,7 +198,7 @@ class FileObjectSource(ByteSource):
         with as_file_errors(), self._seeking:
             self._file.seek(start)
             pieces = []
-            while length > 0:  # raw files may give less than they are asked for
+            while length > 0:  # raw files may return less than requested
                 piece = self._file.read(length)
                 if not piece:
                     break
@@ -206,8 +208,8 @@ class FileObjectSource(ByteSource):
 
 
 class ValueSource(ByteSource):
-    """A value of another store, which is asked for what is needed of it and never for the whole. Where the store tells
-    states apart, all parts are of one: another archive in its place is noticed."""
+    """A value of another store, read in parts. If the store has versioned reads, all parts are of one version, and a
+    replaced archive is detected."""
 
     def __init__(
         self, store: Store, key: str, size: int, *, tail: bytes | None = None, version: Version = None
@@ -216,12 +218,12 @@ class ValueSource(ByteSource):
         self._key = key
         self._tail = tail
         self.version = version
-        """Of the state that all parts are of; None if the store does not tell."""
+        """The version of all parts; None if the store cannot tell."""
         self.size = size
 
     @classmethod
     def find(cls, store: Store, key: str) -> ValueSource | None:
-        """The value, by one request if the store can answer so; None if there is none."""
+        """The value, found by one request if possible; None if there is none."""
         reads = store.versioned_reads
         if reads is not None:
             state = reads.get(key, (-_TAIL, None))
@@ -237,7 +239,7 @@ class ValueSource(ByteSource):
         return self._asked((start, length)) if near is None else near
 
     def _near(self, start: int, length: int) -> memoryview | None:
-        """A part of the end, which is kept; None if it does not lie there."""
+        """A part of the tail, which is kept in memory; None if it begins before the tail."""
         begin = max(0, self.size - _TAIL)
         if start < begin:
             return None

@@ -1,4 +1,4 @@
-"""The values of an archive, each at its place: found in the directory, read whole or in part, checked on the way."""
+"""The entries of an archive: found in its directory, read whole or in part, and checked."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from omnizarr.store.zip.records import (
 
 __all__ = ["Entry", "crc32", "deflated", "entries_of"]
 
-_LARGEST_DIRECTORY = 2**30  # bytes: ten million entries, and more than anybody should read by mistake
+_LARGEST_DIRECTORY = 2**30  # bytes, for about ten million entries; a larger one is rather an error
 _LONGEST_END = END_SIZE + 0xFFFF
 
 
 @cache
 def _isal() -> Any:
-    return import_library("isal.isal_zlib")  # its check sum is thirty times as fast as zlib's, its inflation twice
+    return import_library("isal.isal_zlib")  # its checksum is 30 times as fast as that of zlib, its decompression twice
 
 
 def crc32(data: Buffer) -> int:
-    """The check sum that archives have for every entry."""
+    """The checksum of an entry."""
     found: int = _isal().crc32(data)
     return found
 
 
 def deflated(data: Buffer, level: int) -> Buffer:
-    """`data` as archives compress it."""
+    """`data` compressed by DEFLATE."""
     compressed: bytearray = import_library("deflate").deflate_compress(data, level)
     return compressed
 
@@ -57,27 +57,27 @@ class Entry:
         self.crc = crc
         self.stored_size = stored_size
         self.size = size
-        self.start = -1  # where its bytes begin, which only the header before them tells
-        self.limit = 0  # where they must have ended, because something else begins
+        self.start = -1  # where its bytes begin; only the header before them says so
+        self.limit = 0  # where they must end, because something else begins
 
-    # -- where its bytes are
+    # -- the position of its bytes
 
     def guess(self) -> tuple[int, int]:
-        """The part of the archive to ask for, to have the header and all bytes if the header is as long as expected."""
+        """The part of the archive that contains the header and all bytes, if the header is as long as expected."""
         if self.start >= 0:
             return self.start, self.stored_size
         return self.offset, LOCAL_SIZE + self.name_size + self.source.extra + self.stored_size
 
     def head(self) -> tuple[int, int]:
-        """The part that tells where its bytes begin."""
+        """The part that holds the header."""
         return self.offset, LOCAL_SIZE
 
     def learn(self, header: bytes | memoryview) -> None:
-        """Takes from the header where the bytes begin."""
+        """Take the position of the bytes from the header."""
         name_size, extra = local_lengths(header)
         start = self.offset + LOCAL_SIZE + name_size + extra
         if name_size != self.name_size or start + self.stored_size > self.limit:
-            raise Damaged("an entry is not as its directory says, and would reach into the next one")
+            raise Damaged("the header of an entry contradicts the directory: the entry would overlap the next one")
         self.start = start
         self.source.extra = extra
 
@@ -88,7 +88,7 @@ class Entry:
         return self.start
 
     def part(self, start: int, length: int) -> bytes | memoryview:
-        """A part of its bytes, as they are stored."""
+        """A part of the stored bytes."""
         data = self.source.read(self.found() + start, length)
         if len(data) != length:
             raise Damaged("an entry is cut off")
@@ -97,7 +97,7 @@ class Entry:
     # -- its value
 
     def stored(self, data: bytes | memoryview, guess: tuple[int, int]) -> bytes | memoryview:
-        """Its bytes, as they are stored, from what was read as `guess` said; read again if that was too little."""
+        """The stored bytes, from the data that was read for `guess`; reads again if that was too short."""
         if guess[0] != self.start:
             self.learn(data)
             data = memoryview(data)[self.start - self.offset :]
@@ -106,7 +106,7 @@ class Entry:
         return self.part(0, self.stored_size)
 
     def value(self, stored: bytes | memoryview, range: ByteRange | None = None) -> Buffer:
-        """Its value, or a part of it, from all of its bytes as they are stored."""
+        """The value, or a part of it, from the stored bytes."""
         start, length = span(range, self.size)
         if self.method == STORED:
             self.check(stored)
@@ -114,9 +114,9 @@ class Entry:
         return self._inflated(stored, start, length)
 
     def check(self, value: Buffer) -> None:
-        """Raises if the value is not the one that was stored."""
+        """Raise if the checksum of the value is wrong."""
         if crc32(value) != self.crc:
-            raise Damaged("an entry does not have the check sum that was stored with it")
+            raise Damaged("the checksum of an entry is wrong")
 
     def _inflated(self, stored: bytes | memoryview, start: int, length: int) -> Buffer:
         if not length and self.size:
@@ -128,7 +128,7 @@ class Entry:
         library = _isal()
         stream = library.decompressobj(-15)
         try:
-            # One byte more than is expected, to notice that there is more; nothing is ever made beyond it.
+            # One byte more than expected, to detect a longer value; nothing beyond it is decompressed.
             value: bytes = stream.decompress(stored, end + whole or 1)
         except library.error as error:
             raise Damaged(f"an entry cannot be decompressed: {error}") from None
@@ -139,7 +139,7 @@ class Entry:
         return value if len(value) == length else memoryview(value)[start:end]
 
     def get(self, range: ByteRange | None) -> Buffer:
-        """Its value, or a part of it."""
+        """The value, or a part of it."""
         start, length = span(range, self.size)
         if self.method == STORED and length < self.size:
             return self.part(start, length)
@@ -147,7 +147,7 @@ class Entry:
         return self.value(self.stored(self.source.read(*guess), guess), range)
 
     def get_into(self, start: int, target: memoryview) -> int:
-        """Fills `target` with its value from `start` on; how many bytes there were."""
+        """Fill `target` with the value from `start` on; returns how many bytes there were."""
         if self.method != STORED or self.start < 0:
             value = self.get((start, len(target)))
             target[: len(value)] = value
@@ -163,8 +163,8 @@ class Entry:
 
 
 def entries_of(source: ByteSource) -> tuple[dict[str, Entry], int, list[str]]:
-    """The entries of an archive by key; where the directory begins; and the keys that are there more than once, of
-    which the last counts. That is how programs that can only add to an archive change a value."""
+    """The entries of an archive by key; where the directory begins; and the keys that occur more than once, whose last
+    entry counts. Programs that can only append to an archive change a value in this way."""
     start = max(0, source.size - _LONGEST_END)
     for _ in range(3):  # a tail, the locator if that was cut, and the record to which it leads
         if source.size - start > _LARGEST_DIRECTORY:
@@ -190,7 +190,7 @@ def entries_of(source: ByteSource) -> tuple[dict[str, Entry], int, list[str]]:
         before = entries.get(key)
         if before is not None:
             if before.offset >= entry.offset:
-                raise Damaged(f"it has `{key}` twice, and nothing tells which one counts")
+                raise Damaged(f"it has `{key}` twice, in an order that does not say which one counts")
             repeated[key] = None
         entries[key] = entry
     _set_limits(everything, offset)
@@ -198,7 +198,7 @@ def entries_of(source: ByteSource) -> tuple[dict[str, Entry], int, list[str]]:
 
 
 def _set_limits(entries: list[Entry], end: int) -> None:
-    """Tells each entry where the next one begins; raises if they overlap."""
+    """Set the limit of each entry to the start of the next one; raise if entries overlap."""
     following = end
     for entry in sorted(entries, key=lambda entry: entry.offset, reverse=True):
         if entry.offset + LOCAL_SIZE + entry.name_size + entry.stored_size > following:

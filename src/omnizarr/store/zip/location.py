@@ -1,4 +1,4 @@
-"""Where an archive lives: how it is found there, where its next state is written, and how that takes its place."""
+"""Locations of archives: how one is loaded, where its next version is written, and how that is published."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) |
 _WRITE = (
     os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 )
-_ATTEMPTS = 100  # to claim a file that others take away at the same moment
+_ATTEMPTS = 100  # attempts to claim a file that other processes remove at the same time
 _STEP = 2**20  # bytes that are copied at a time
-_ONE_REQUEST = 2**25  # bytes; longer values are sent in several, which no condition can be set for
-_ABSENT = object()  # the state of a value that is not there
+_ONE_REQUEST = 2**25  # bytes; longer values are sent in several requests, which cannot be conditional
+_ABSENT = object()  # the state of an absent value
 
 
 class ArchiveLocation(ABC):
-    """A place for one archive."""
+    """The location of one archive."""
 
     remote = False
     writable = True
@@ -34,42 +34,42 @@ class ArchiveLocation(ABC):
     @property
     @abstractmethod
     def location(self) -> str:
-        """Where it is, as a user would write it."""
+        """The location as a user would write it."""
 
     @property
     def full_location(self) -> str:
-        """The same, and whatever else tells it from other places."""
+        """The location with everything that distinguishes it from others."""
         return self.location
 
     @property
     @abstractmethod
     def identity(self) -> Hashable:
-        """Equal for two homes of one archive."""
+        """Equal for two locations of one archive."""
 
     @abstractmethod
     def load(self) -> tuple[ByteSource | None, object]:
-        """The archive, if there is one; and its state, by which another one in its place is noticed."""
+        """The archive, if there is one, and its state, which detects that another archive replaced it."""
 
     @abstractmethod
     def state(self) -> object:
-        """Its state now."""
+        """The current state."""
 
     @abstractmethod
     def claim(self) -> FileSource:
-        """An empty file in which the next state of the archive is written; refused while somebody else does so."""
+        """An empty file for the next version of the archive; refused while another process writes one."""
 
     @abstractmethod
     def spare(self) -> FileSource:
-        """Another one, for whoever has claimed the archive."""
+        """Another empty file, for the process that has claimed the archive."""
 
     @abstractmethod
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
-        """Makes a file that was claimed, or a spare one, the archive, and gives its state. Refused if the archive is no
-        longer in the state that it was found in."""
+        """Make a claimed or spare file the archive, and return its state. Refused if the archive does not have the
+        given state any more."""
 
     @abstractmethod
     def abandon(self, draft: FileSource) -> None:
-        """Removes a file that was claimed, or a spare one."""
+        """Remove a claimed or spare file."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -77,17 +77,17 @@ class ArchiveLocation(ABC):
 
 def _replaced(location: str) -> StoreError:
     return StoreError(
-        f"{location} was replaced or removed by somebody else since it was opened for writing",
-        hint="what was written is not in it; open it again and write once more",
+        f"another program replaced or removed {location} since it was opened for writing",
+        hint="the values that were written are not in it; open it again and write them once more",
         store=location,
     )
 
 
 class FileLocation(ArchiveLocation):
-    """A file of the file system. Its next state is written beside it, and renamed."""
+    """A file. Its next version is written beside it and renamed."""
 
     def __init__(self, path: str) -> None:
-        # Where links lead: a rename must not put the archive in the place of a link to it.
+        # Links are resolved: a rename must not replace a link to the archive.
         self._path = "" if "\0" in path else os.path.realpath(path)
         folder, name = os.path.split(self._path)
         if not name:
@@ -126,11 +126,13 @@ class FileLocation(ArchiveLocation):
                     hint="an archive has one writer at a time; it is free when that one closes it",
                     store=self._path,
                 )
-            if draft.is_at(self._draft):  # else who had it before us has just made it the archive, or removed it
+            if draft.is_at(self._draft):  # otherwise the previous holder has just published or removed it
                 draft.truncate(0)
-                files.remove(self._spare)  # of somebody who died
+                files.remove(self._spare)  # left by a crashed process
                 return draft
-        raise StoreError(f"{self._draft} is removed again and again", store=self._path)
+        raise StoreError(
+            f"gave up after {_ATTEMPTS} attempts: other processes keep removing {self._draft}", store=self._path
+        )
 
     def spare(self) -> FileSource:
         files.remove(self._spare)
@@ -141,7 +143,7 @@ class FileLocation(ArchiveLocation):
             raise _replaced(self._path)
         name = self._draft
         if not draft.is_at(name):
-            # The claim stays until the archive is there, so that nobody else begins meanwhile.
+            # The claim stays until the archive is published, so that no other process starts to write meanwhile.
             name = self._spare
         if durable:
             draft.flush()
@@ -162,7 +164,7 @@ class FileLocation(ArchiveLocation):
 
 
 class _UnnamedDraftLocation(ArchiveLocation):
-    """A home that can only be given a whole archive: its next state is written into a file that has no name."""
+    """A location that only takes whole archives: the next version is written to a temporary file without a name."""
 
     def claim(self) -> FileSource:
         with tempfile.TemporaryFile() as file:
@@ -171,7 +173,7 @@ class _UnnamedDraftLocation(ArchiveLocation):
     spare = claim
 
     def state(self) -> object:
-        return object()  # it cannot be told, and so it must be looked at again
+        return object()  # unknown, so that the archive is loaded again
 
     def abandon(self, draft: FileSource) -> None:
         pass
@@ -204,7 +206,7 @@ class ValueLocation(_UnnamedDraftLocation):
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
         value = draft.read(0, draft.size)
-        if state is None:  # which cannot be told
+        if state is None:  # the store cannot tell
             self._store.set(self._key, value)
         elif self._store.updates is not None and len(value) <= _ONE_REQUEST:
             if not self._store.updates.write(self._key, value, None if state is _ABSENT else state):
@@ -228,13 +230,13 @@ class ValueLocation(_UnnamedDraftLocation):
 
 
 class FileObjectLocation(_UnnamedDraftLocation):
-    """A file object, as `open(path, "rb")` or `io.BytesIO()` give one."""
+    """A file object, such as `open(path, "rb")` or `io.BytesIO()`."""
 
     def __init__(self, file: BinaryIO | Any) -> None:
         usable = hasattr(file, "read") and hasattr(file, "seek") and not getattr(file, "closed", False)
         if not (usable and getattr(file, "seekable", lambda: True)()):
             raise LocationError(
-                f"{file!r} is no archive: expected a path, or a file object that can be read and sought"
+                f"{file!r} is no archive: expected a path, or an open, readable and seekable file object"
             )
         self._file = file
         self.writable = bool(getattr(file, "writable", lambda: False)())
@@ -263,6 +265,6 @@ class FileObjectLocation(_UnnamedDraftLocation):
     def __reduce__(self) -> tuple[Any, ...]:
         raise StoreError(
             f"{self.location} cannot be pickled: another process does not have the file object",
-            hint="make the store of a path",
+            hint="create the store from a path",
             store=self.location,
         )

@@ -1,4 +1,4 @@
-"""A store in a ZIP archive: read by range, written to a draft, and finished by a rename."""
+"""A store in a ZIP archive: read by ranges, written to a draft, and published by a rename."""
 
 from __future__ import annotations
 
@@ -33,13 +33,12 @@ __all__ = ["ZipStore", "open_inside"]
 
 
 class ZipStore(Store):
-    """The entries of a ZIP archive as keys, of a file that the first write makes if there is none.
+    """The entries of a ZIP archive as keys. The first write creates the archive if there is none.
 
-    What is written becomes the archive when the store is closed or flushed, when no store is left that wrote to it, or
-    when the program ends, and all at once: until then others see the archive as it was, and all stores of this
-    process that show the archive see what was written. One process at a time writes. A store shows the archive as it
-    was when it was first used; what others finish later is seen by stores that are made after that, and before the
-    first write.
+    Writes are published together: when the store is closed or flushed, when no store that wrote to the archive is left,
+    or when the program ends. Until then other processes see the old archive, and all stores of this process that show
+    the archive see the new values. One process at a time writes. A store shows the archive as it was on first use; it
+    loads a version that another process published later before its first write.
     """
 
     snapshots = provides(lambda store: _ZipSnapshots(store))
@@ -91,10 +90,10 @@ class ZipStore(Store):
     def __hash__(self) -> int:
         return hash(self._archive_location.identity)
 
-    # -- its archive
+    # -- the archive
 
     def _opened(self) -> Archive:
-        """The archive, found when it is first needed."""
+        """The archive, loaded on first use."""
         if self._closed:
             raise StoreError(f"{self!r} is closed", hint="open it again", store=repr(self))
         if self._archive is None:
@@ -103,12 +102,12 @@ class ZipStore(Store):
             except OSError as error:
                 self._fail("open", error)
             with found.lock:
-                if self._archive is None:  # else another thread was quicker
+                if self._archive is None:  # otherwise another thread was faster
                     self._archive = found
         return self._archive
 
     def _for_writing(self) -> Archive:
-        """The archive, which from now on waits for this store before it is finished."""
+        """The archive; from now on it counts this store as a writer."""
         archive = self._opened()
         if not self._writes:
             with archive.lock:
@@ -119,7 +118,7 @@ class ZipStore(Store):
         return archive
 
     def flush(self) -> None:
-        """Finishes the archive; writing may go on, which begins another one."""
+        """Publish the archive. Later writes begin the next version."""
         archive = self._opened()
         try:
             archive.finish()
@@ -127,7 +126,7 @@ class ZipStore(Store):
             self._fail("finish", error)
 
     def close(self) -> None:
-        """Finishes the archive and lets go of it."""
+        """Publish the archive and release it."""
         if self._closed:
             return
         if self._archive is not None and self._writes:
@@ -146,7 +145,7 @@ class ZipStore(Store):
             self._let_go()
 
     def __copy__(self) -> Self:
-        """Another store that shows the same archive, with what is not finished yet."""
+        """Another store that shows the same archive, with the values that are not published yet."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._writes = False
@@ -155,7 +154,7 @@ class ZipStore(Store):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._archive is not None and self._archive.unfinished:
             raise StoreError(
-                f"{self!r} cannot be pickled while what was written to it is not finished: others would not see it",
+                f"{self!r} cannot be pickled while it has values that are not published",
                 hint="call `flush()` or `close()` first",
                 store=repr(self),
             )
@@ -229,7 +228,7 @@ class ZipStore(Store):
         yield from self._fetched(there)
 
     def _fetched(self, wanted: list[tuple[int, str, Entry, ByteRange | None]]) -> Iterator[tuple[int, Buffer]]:
-        """The values, asked for together; where a part is wanted, the places of the entries are first."""
+        """The values, requested together; for parts, the positions of the entries are requested first."""
         parts = [entry.method == STORED and span(range, entry.size)[1] < entry.size for _, _, entry, range in wanted]
         unknown = [item for item, part in zip(wanted, parts, strict=True) if part and item[2].start < 0]
         for item, data in _all_of(unknown, [item[2].head() for item in unknown]):
@@ -352,7 +351,7 @@ class _ZipReads(VersionedReads):
 
 
 class EntrySnapshot(Snapshot):
-    """An entry, which never changes. A compressed one is decompressed once, when a part of it is first asked for."""
+    """An entry, which never changes. A compressed entry is decompressed once, when a part of it is first read."""
 
     def __init__(self, entry: Entry, reading: Callable[[str], AbstractContextManager[None]], key: str) -> None:
         self._entry = entry
@@ -379,8 +378,8 @@ class EntrySnapshot(Snapshot):
 
 
 def _all_of(items: Sequence[Any], parts: Sequence[tuple[int, int]]) -> Iterator[tuple[Any, bytes | memoryview]]:
-    """The parts that are asked for, each with its item. Entries may lie in two places: those that are not finished are
-    not where the archive is."""
+    """The parts, each with its item. Entries may have several sources: those that are not published are not in the
+    archive."""
     by_source: dict[int, list[int]] = {}
     for number, item in enumerate(items):
         by_source.setdefault(id(item[2].source), []).append(number)
@@ -411,7 +410,7 @@ def open_inside(
     level: int = 6,
     durable: bool = False,
 ) -> ZipStore:
-    """The archive that lies under a key: of a folder as a file, of any other store as a value."""
+    """The archive that is the value of `key`: as a file if values are files, otherwise as a value."""
     path = store.file(key)
     location = ValueLocation(store, key) if path is None else FileLocation(path)
     read_only = read_only or store.read_only

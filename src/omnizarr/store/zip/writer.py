@@ -1,4 +1,4 @@
-"""The next state of an archive, while it is written: entries one behind the other, and a directory at the end."""
+"""Writing an archive: entries one after the other, and the directory at the end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["ArchiveWriter", "encoded_name"]
 
 _GATHERED = 2**20  # bytes of small entries that are written together
 _DOCUMENT = 2**12  # bytes
-_STEP = 2**24  # bytes of a large one that are copied at a time
+_STEP = 2**24  # bytes of a large entry that are copied at a time
 
 
 def encoded_name(key: str) -> bytes:
-    """A key as archives hold it."""
+    """A key as the name of an entry."""
     name = key.encode()
     if len(name) > 0xFFFF:
         raise InvalidKeyError(f"the key `{key[:40]}…` is longer than the 65,535 bytes that an archive allows", key=key)
@@ -26,7 +26,7 @@ def encoded_name(key: str) -> bytes:
 
 
 class ArchiveWriter:
-    """A file that becomes an archive. One thread at a time writes to it."""
+    """Writes an archive to a file. One thread at a time."""
 
     def __init__(self, source: FileSource) -> None:
         self.source = source
@@ -34,7 +34,7 @@ class ArchiveWriter:
         self.unused = 0  # bytes of entries that were replaced or erased
 
     def add(self, name: bytes, method: int, crc: int, stored: Buffer, size: int) -> Entry:
-        """Writes an entry."""
+        """Write an entry."""
         head = local_record(name, method, crc, len(stored), size)
         entry = Entry(self.source, self.end, len(name), method, crc, len(stored), size)
         entry.start = self.end + len(head)
@@ -42,17 +42,17 @@ class ArchiveWriter:
         return entry
 
     def drop(self, entry: Entry) -> None:
-        """Notes that an entry is no longer needed."""
+        """Note that an entry is not needed any more."""
         if entry.source is self.source:
             self.unused += entry.limit - entry.offset
 
     def complete(self, entries: Mapping[str, Entry]) -> dict[str, Entry]:
-        """Adds the entries that lie elsewhere, and the directory; gives all of them as they are in this file. If that
-        fails, it may be tried again: what was added is written over."""
+        """Add the entries of other sources, and the directory; returns all entries as they are in this file. If it
+        fails, it may be called again and overwrites what it added."""
         kept = {key: entry for key, entry in entries.items() if entry.source is self.source}
         gathered = bytearray()
         begin = self.end
-        # The smallest come last, which documents are: who reads the end of an archive to find its directory has them.
+        # Small entries, as documents are, come last: a reader that fetches the end for the directory has them, too.
         for key, entry in sorted(entries.items(), key=lambda item: item[1].stored_size <= _DOCUMENT):
             if key in kept:
                 continue
