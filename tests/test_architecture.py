@@ -45,11 +45,6 @@ ALLOWED_IMPORTS: dict[tuple[str, str], str] = {
     ("store.contract", "store.capabilities"): "typing only: a store has capabilities, which use its types",
     ("store.local.capabilities", "store.local.store"): "typing only: a capability of one store",
     ("store.local.files", "store.local.splice"): "lazy import: splicing writes files",
-    ("engine.layout", "engine.read.native"): "typing only: a layout keeps its prepared native reader",
-    ("engine.read.shards", "engine.read.remote"): "typing only: chunks that a remote store returned",
-    ("engine.read.salvage", "engine.route"): "the salvage route wraps the other routes, which the table chooses",
-    ("nodes.node", "nodes.attributes"): "a node has attributes, and attributes are saved through their node",
-    ("nodes.info", "nodes.array"): "typing only: an array creates its own description",
     ("nodes.resize", "nodes.array"): "typing only: an array calls the functions that resize it",
 }
 """Imports (importer, imported) that are part of a cycle, and why."""

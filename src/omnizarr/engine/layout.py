@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,6 @@ from omnizarr.grids import Axis
 from omnizarr.grids.regular import RegularAxis
 from omnizarr.model import ArrayModel
 from omnizarr.store import Buffer, Snapshot, Store
-
-if TYPE_CHECKING:
-    from omnizarr.engine.read.native import NativeReader
 
 __all__ = ["Layout", "inner_axes", "sharding_of", "too_long"]
 
@@ -79,8 +76,9 @@ class Layout:
         self._largest = self.uniform
         self.sharding: Sharding | None = model.sharding
         self.indexes = ShardIndexes()
-        self.native_reader: NativeReader | Literal[False] | None = None
-        """Reads with the kernel. False: the kernel cannot read this array. None: `engine/route` has not decided yet."""
+        self.native_reader: Any = None
+        """Kept here by `engine/route`: a `NativeReader`; False if the kernel cannot read this array; None if
+        `engine/route` has not decided yet."""
 
     @property
     def largest(self) -> Chain | None:

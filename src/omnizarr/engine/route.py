@@ -76,7 +76,7 @@ _DEFAULT_REQUESTS = 32  # writes in flight, if a remote store does not name a li
 def read_key(layout: Layout, key: Any) -> Any:
     """`array[key]` by route A or B, for a key of integers and slices with step 1; None if another route is needed. It
     makes neither a selection nor a projection, which take longer than reading one small chunk."""
-    reader = layout.native_reader
+    reader: NativeReader | Literal[False] | None = layout.native_reader
     if reader is None:
         reader = layout.native_reader = _new_native_reader(layout)
     return reader.read_key(key if type(key) is tuple else (key,)) if reader else None
@@ -87,7 +87,7 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt
     if on_corrupt != "raise":  # I
         from omnizarr.engine.read.salvage import salvage  # lazy import: few callers set `on_corrupt`
 
-        salvage(layout, selection, out, on_corrupt)
+        salvage(read, layout, selection, out, on_corrupt)
         return
     if selection.empty:
         return
@@ -101,7 +101,7 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt
     if layout.cache is not None and layout.snapshots is not None:  # H
         _read_cached(layout, layout.cache, layout.snapshots, selection, block)
         return
-    reader = layout.native_reader
+    reader: NativeReader | Literal[False] | None = layout.native_reader
     if reader is None:
         reader = layout.native_reader = _new_native_reader(layout)
     native = reader if reader and _may_read(reader, layout, block) else None

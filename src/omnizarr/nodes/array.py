@@ -94,16 +94,16 @@ class Array(ArrayProperties):
     @property
     def info(self) -> ArrayInfo:
         """A printable summary of the metadata."""
-        return self._summary(complete=False)
+        return self._summary(None)
 
     def info_complete(self) -> ArrayInfo:
         """`info` with the stored size and number of chunks. Costs a listing."""
-        return self._summary(complete=True)
+        return self._summary((self.nbytes_stored(), self.nchunks_initialized))
 
-    def _summary(self, *, complete: bool) -> ArrayInfo:
+    def _summary(self, stored: tuple[int, int] | None) -> ArrayInfo:
         from omnizarr.nodes.info import ArrayInfo  # lazy import: display only
 
-        return ArrayInfo.of(self, complete=complete)
+        return ArrayInfo.of(self, stored)
 
     # -- reading
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any, TypeAlias
 
 from omnizarr import _json
 from omnizarr._json import Json
 from omnizarr.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from omnizarr.nodes.node import Node
-
 __all__ = ["Attributes", "as_attributes"]
 
 _MISSING = object()
+
+_Values: TypeAlias = dict[str, Json]
 
 
 def as_attributes(value: Any) -> dict[str, Json]:
@@ -45,18 +44,20 @@ class Attributes(MutableMapping[str, Json]):
         'K'
     """
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, read: Callable[[], _Values], change: Callable[[Callable[[_Values], _Values]], None]) -> None:
+        """`read` returns the attributes of the node; `change(edit)` stores what `edit` makes of the stored ones."""
+        self._read = read
+        self._change = change
 
     def __getitem__(self, name: str) -> Json:
         # A copy, because a change inside the value is not stored.
-        return copy.deepcopy(self._node._attributes()[name])
+        return copy.deepcopy(self._read()[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._node._attributes())
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self._node._attributes())
+        return len(self._read())
 
     def __setitem__(self, name: str, value: Json) -> None:
         self.update({name: value})
@@ -67,7 +68,7 @@ class Attributes(MutableMapping[str, Json]):
                 raise KeyError(name)
             return {other: value for other, value in attributes.items() if other != name}
 
-        self._node._change_attributes(remove)
+        self._change(remove)
 
     def pop(self, name: str, default: Any = _MISSING) -> Json:
         """Removes an attribute and returns its value, or `default` if there is none."""
@@ -79,7 +80,7 @@ class Attributes(MutableMapping[str, Json]):
 
     def popitem(self) -> tuple[str, Json]:
         """Removes the attribute that was added last, and returns its name and value."""
-        name = next(reversed(self._node._attributes()), None)
+        name = next(reversed(self._read()), None)
         if name is None:
             raise KeyError("the node has no attributes")
         return name, self.pop(name)
@@ -92,23 +93,23 @@ class Attributes(MutableMapping[str, Json]):
         if name not in self:
             new = as_attributes({name: default})
             # `new` first: keep a value that another writer set meanwhile.
-            self._node._change_attributes(lambda attributes: new | attributes)
+            self._change(lambda attributes: new | attributes)
         return self[name]
 
     def update(self, other: Any = (), /, **values: Json) -> None:
         """Adds or replaces attributes, in one write."""
         changes = as_attributes(other) | as_attributes(values)
         if changes:
-            self._node._change_attributes(lambda attributes: attributes | changes)
+            self._change(lambda attributes: attributes | changes)
 
     def put(self, attributes: Mapping[str, Json]) -> None:
         """Replaces all attributes, in one write."""
         new = as_attributes(attributes)
-        self._node._change_attributes(lambda _: new)
+        self._change(lambda _: new)
 
     def asdict(self) -> dict[str, Json]:
         """A copy of the attributes as a dict."""
-        return copy.deepcopy(self._node._attributes())
+        return copy.deepcopy(self._read())
 
     def __repr__(self) -> str:
-        return repr(self._node._attributes())
+        return repr(self._read())

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from omnizarr.nodes.array import Array
+from omnizarr.nodes.array_properties import ArrayProperties
 
 __all__ = ["ArrayInfo", "human_bytes"]
 
@@ -32,8 +31,8 @@ class ArrayInfo:
     items: tuple[tuple[str, Any], ...]
 
     @classmethod
-    def of(cls, array: Array, *, complete: bool = False) -> ArrayInfo:
-        """The summary of an array; `complete` adds the stored size and number of chunks."""
+    def of(cls, array: ArrayProperties, stored: tuple[int, int] | None = None) -> ArrayInfo:
+        """The summary of an array, with its number of stored bytes and of stored chunks if given."""
         sharded = array.metadata.sharding is not None
         stored_shape = _shape_text(array.metadata.grid.chunks)
         items: list[tuple[str, Any]] = [
@@ -41,7 +40,7 @@ class ArrayInfo:
             ("Type", "Array"),
             ("Zarr format", array.zarr_format),
             ("Data type", array.data_type.to_json()),
-            ("Shape", array.shape),
+            ("Shape", array.metadata.shape),
             ("Chunk shape", array.chunks if sharded else stored_shape),
         ]
         if sharded:
@@ -57,13 +56,13 @@ class ArrayInfo:
                 items.append((title, ", ".join(_codec_text(codec) for codec in codecs)))
         items.append(("Serializer", _codec_text(array.serializer)))
         items.append(("Size", f"{human_bytes(array.nbytes)} ({array.nbytes} bytes)"))
-        if complete:
-            stored = array.nbytes_stored()
-            items.append(("Stored", f"{human_bytes(stored)} ({stored} bytes)"))
-            if stored:
-                tenths = 10 * array.nbytes // stored
+        if stored is not None:
+            stored_bytes, stored_chunks = stored
+            items.append(("Stored", f"{human_bytes(stored_bytes)} ({stored_bytes} bytes)"))
+            if stored_bytes:
+                tenths = 10 * array.nbytes // stored_bytes
                 items.append(("Storage ratio", f"{tenths // 10}.{tenths % 10}"))
-            items.append(("Chunks stored", f"{array.nchunks_initialized} of {array.nchunks}"))
+            items.append(("Chunks stored", f"{stored_chunks} of {array.nchunks}"))
         return cls(tuple(items))
 
     def __str__(self) -> str:

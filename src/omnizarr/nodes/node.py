@@ -54,7 +54,7 @@ class Node(ABC):
     @property
     def attrs(self) -> Attributes:
         """The attributes: a mapping of names to JSON values. Every change is stored at once."""
-        return Attributes(self)
+        return Attributes(self._attributes, self._change_attributes)
 
     def update_attributes(self, new_attributes: dict[str, Json]) -> Self:
         """Adds or replaces attributes in one write, and returns the handle."""

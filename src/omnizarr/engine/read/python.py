@@ -22,7 +22,7 @@ from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
-    from omnizarr.engine.read.remote import FetchedChunk
+    from omnizarr.engine.read.shards import FetchedChunk
 
 __all__ = ["ChunkReader", "read_chunk"]
 

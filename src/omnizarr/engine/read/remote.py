@@ -23,7 +23,7 @@ from omnizarr.engine.coalesce import ByteSpan, coalesce
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of, too_long
 from omnizarr.engine.place import raise_for_chunk
 from omnizarr.engine.read.partial import ChunkPart, part_of
-from omnizarr.engine.read.shards import InnerChunks, check_inner_chunks, check_tries
+from omnizarr.engine.read.shards import FetchedChunk, check_inner_chunks, check_tries
 from omnizarr.engine.schedule import takes_whole_shard
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Projection
@@ -32,7 +32,7 @@ from omnizarr.store.contract import State, Version
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
-__all__ = ["FetchedChunk", "fetch"]
+__all__ = ["fetch"]
 
 _BATCH = 1024  # requests per call of a store that schedules them itself
 _MANY = 64  # requests, above which there is time to allocate the block's memory while waiting
@@ -40,19 +40,6 @@ _DEFAULT_REQUESTS = 32  # in flight, if the store does not name a limit
 _GAP = 2**16  # bytes between inner chunks, up to which fetching the gap is faster than another request
 _MAX_SPAN = 2**23  # bytes per request
 _MAX_RATIO = 8  # assume at most 8:1 compression when reserving memory
-
-
-class FetchedChunk(NamedTuple):
-    """The stored bytes that a cell needs."""
-
-    cell: Cell
-    data: Buffer | None = None
-    """The stored chunk, or the bytes of `part`; None if the chunk is absent."""
-    part: ChunkPart | None = None
-    selected: Projection | None = None
-    """For a shard: the projection of the cell's picks on its inner chunks."""
-    inner_chunks: InnerChunks | None = None
-    """For a shard: the inner chunks, if they were fetched instead of the whole shard."""
 
 
 def fetch(layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> Iterator[FetchedChunk]:

@@ -11,16 +11,18 @@ import numpy.typing as npt
 
 from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.place import place
-from omnizarr.engine.route import read
 from omnizarr.errors import ArgumentError, ChunkError
 from omnizarr.indexing import Pick, Projection, Selection
 
 __all__ = ["OnCorrupt", "check_on_corrupt", "salvage"]
 
 
-def salvage(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt: OnCorrupt) -> None:
-    """Fill `out` like `route.read`, with a replacement for each damaged chunk, or for each damaged inner chunk of a
-    shard."""
+_Read: TypeAlias = Callable[[Layout, Selection, npt.NDArray[Any]], None]
+"""`route.read`, which chooses one of the other routes."""
+
+
+def salvage(read: _Read, layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt: OnCorrupt) -> None:
+    """Fill `out` like `read`, with a replacement for each damaged chunk, or for each damaged inner chunk of a shard."""
     try:
         return read(layout, selection, out)
     except ChunkError:
@@ -30,7 +32,7 @@ def salvage(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corr
     block = selection.block(whole)
     projection = Projection(selection.picks, selection.points, layout.axes)
     for cell in projection:
-        chunk = _chunk(layout, cell.chunk, on_corrupt)
+        chunk = _chunk(read, layout, cell.chunk, on_corrupt)
         place(block, cell._replace(inner=tuple(map(_clipped, cell.inner, chunk.shape))), projection, chunk)
     out[...] = whole
 
@@ -40,7 +42,7 @@ def _clipped(pick: Pick, length: int) -> Pick:
     return pick if isinstance(pick, slice) or pick.dtype != bool else pick[:length]
 
 
-def _chunk(layout: Layout, chunk: tuple[int, ...], on_corrupt: OnCorrupt) -> npt.NDArray[Any]:
+def _chunk(read: _Read, layout: Layout, chunk: tuple[int, ...], on_corrupt: OnCorrupt) -> npt.NDArray[Any]:
     """The part of a chunk that is inside the array."""
     shape = layout.clipped(chunk)
     starts = [axis.bounds(index)[0] for axis, index in zip(layout.axes, chunk, strict=True)]

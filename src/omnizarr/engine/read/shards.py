@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +18,14 @@ from omnizarr.engine.coalesce import ByteSpan, get_spans
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import fill_target, place, raise_for_chunk
+from omnizarr.engine.read.partial import ChunkPart
 from omnizarr.engine.schedule import decode_row, row_length, takes_whole_shard
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, only_chunk
 from omnizarr.store import Buffer, Snapshot, Snapshots
 from omnizarr.store.snapshot import SnapshotPart
 
-if TYPE_CHECKING:
-    from omnizarr.engine.read.remote import FetchedChunk
-
-__all__ = ["InnerChunks", "ShardReader", "check_inner_chunks", "check_tries", "get_inner_chunks"]
+__all__ = ["FetchedChunk", "ShardReader", "check_inner_chunks", "check_tries", "get_inner_chunks"]
 
 _MAX_TRIES = 100
 _GAP = 2**13  # bytes between inner chunks, up to which reading the gap is faster than another call
@@ -42,6 +40,19 @@ InnerChunk: TypeAlias = "Buffer | Mapping[int, InnerChunk] | None"
 of that shard."""
 InnerChunks: TypeAlias = Sequence[Buffer | None] | Mapping[int, InnerChunk]
 """Inner chunks by their number."""
+
+
+class FetchedChunk(NamedTuple):
+    """The stored bytes that route G fetched for a cell, of a chunk or a shard."""
+
+    cell: Cell
+    data: Buffer | None = None
+    """The stored chunk, or the bytes of `part`; None if the chunk is absent."""
+    part: ChunkPart | None = None
+    selected: Projection | None = None
+    """For a shard: the projection of the cell's picks on its inner chunks."""
+    inner_chunks: InnerChunks | None = None
+    """For a shard: the inner chunks, if they were fetched instead of the whole shard."""
 
 
 class ShardReader:
