@@ -15,8 +15,7 @@ from omnizarr.codecs import Blosc, Zstd
 from omnizarr.engine import read, route
 from omnizarr.engine.read import cached, native, python, remote, salvage, shards
 from omnizarr.engine.write import native as native_write
-from omnizarr.engine.write import python as python_write
-from omnizarr.engine.write import splice
+from omnizarr.engine.write import splice, writer
 from omnizarr.store import LocalStore, MemoryStore, Store, TransparentStore
 
 SHAPE = (48, 40)
@@ -73,9 +72,9 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     record(salvage, "salvage", "I")
     record(native_write, "write_row", "native")
     record(native_write, "write_values", "native values")
-    record(python_write.Writer, "_encode_row", "encode")
+    record(writer.Writer, "_encode_row", "encode")
     record(splice, "splice", "splice")
-    record(python_write, "update", "update")
+    record(writer, "update_chunk", "update")
     one_chunk = route.read_chunk
 
     def read_chunk(*arguments: Any) -> None:

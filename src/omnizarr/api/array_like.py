@@ -14,7 +14,7 @@ from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.new_arrays import with_fill_value, zero_of
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.document_fields import with_dimension_names_attribute
+from omnizarr.formats.document_members import with_dimension_names_attribute
 from omnizarr.model import normal_path
 from omnizarr.nodes import Array, ArrayOptions, takes_array_options
 from omnizarr.nodes.create.chunk_shapes import as_lengths

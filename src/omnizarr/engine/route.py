@@ -53,7 +53,7 @@ from omnizarr.engine.read.partial import decodes_parts, part_of
 from omnizarr.engine.read.python import ChunkReader, read_chunk
 from omnizarr.engine.read.shards import ShardReader
 from omnizarr.engine.schedule import max_workers, places_in_background, plan_rows
-from omnizarr.engine.write.python import Constant, WriteOptions, Writer
+from omnizarr.engine.write.writer import Constant, WriteOptions, Writer
 from omnizarr.indexing import Cell, Pick, Projection, Selection, only_chunk, rows_from
 from omnizarr.native import MAX_CHUNK_BYTES, codec, kernel
 from omnizarr.store import Snapshots

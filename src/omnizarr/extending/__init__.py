@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from omnizarr._extension import check_members
     from omnizarr._json import Json, Problems
     from omnizarr.chunk_keys import ChunkKeys
-    from omnizarr.codecs import config_fields as members
+    from omnizarr.codecs import config_members as members
     from omnizarr.codecs.contract import (
         ArrayCodec,
         BoundArrayCodec,
@@ -115,7 +115,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
     if name == "members":
-        return import_module("omnizarr.codecs.config_fields")
+        return import_module("omnizarr.codecs.config_members")
     module = next((module for module, names in _MODULES.items() if name in names), "extending.register")
     value = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
     return value

@@ -19,7 +19,8 @@ from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
-from omnizarr.formats.document_fields import (
+from omnizarr.formats.document_keys import v1_keys
+from omnizarr.formats.document_members import (
     check_required,
     dimension_names_attribute,
     parse_attributes,
@@ -28,15 +29,14 @@ from omnizarr.formats.document_fields import (
     unknown_members,
     with_dimension_names_attribute,
 )
-from omnizarr.formats.document_keys import v1_keys
-from omnizarr.formats.numpy_array_dump import (
+from omnizarr.formats.v1_v2_dump import (
     codecs_without_order,
     normalize_new_array,
-    numpy_array_losses,
     order_of,
     stored_dtype_of,
+    v1_v2_losses,
 )
-from omnizarr.formats.numpy_arrays import check_codecs, make_chunk_encoding, order_codecs, parse_codec_configs
+from omnizarr.formats.v1_v2_parse import check_codecs, make_chunk_encoding, order_codecs, parse_codec_configs
 from omnizarr.formats.v2_fills import fill_losses, parse_fill
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
@@ -148,7 +148,7 @@ class V1Dialect(Dialect):
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return ["v1 has no groups"]
-        losses = numpy_array_losses(node, "v1")
+        losses = v1_v2_losses(node, "v1")
         if path:
             losses.append("a v1 array is a store of its own and has no path")
         if node.chunk_keys != V2Keys("."):

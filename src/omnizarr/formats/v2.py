@@ -13,7 +13,8 @@ from omnizarr.dtypes import DataType, Objects, dump_typestr
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
-from omnizarr.formats.document_fields import (
+from omnizarr.formats.document_keys import v2_keys
+from omnizarr.formats.document_members import (
     check_ascii,
     check_required,
     dimension_names_attribute,
@@ -23,17 +24,16 @@ from omnizarr.formats.document_fields import (
     unknown_members,
     with_dimension_names_attribute,
 )
-from omnizarr.formats.document_keys import v2_keys
-from omnizarr.formats.numpy_array_dump import (
+from omnizarr.formats.v1_v2_dump import (
     dump_codec_configs,
     new_data_type,
     new_serializer,
     normalize_new_array,
-    numpy_array_losses,
     order_of,
     stored_dtype_of,
+    v1_v2_losses,
 )
-from omnizarr.formats.numpy_arrays import check_codecs, parse_chunk_encoding
+from omnizarr.formats.v1_v2_parse import check_codecs, parse_chunk_encoding
 from omnizarr.formats.v2_fills import dump_fill, fill_losses
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, normal_path
@@ -162,7 +162,7 @@ class V2Dialect(Dialect):
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         if isinstance(node, GroupModel):
             return []
-        losses = numpy_array_losses(node, "v2")
+        losses = v1_v2_losses(node, "v2")
         if not isinstance(node.chunk_keys, V2Keys):
             losses.append("v2 has only chunk keys such as `0.0` or `0/0`")
         return losses or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v2")

@@ -12,8 +12,8 @@ from omnizarr._json import Json, Problems, describe, is_integer, nearest
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
-from omnizarr.formats.document_fields import check_required, parse_attributes, parse_shape
-from omnizarr.formats.v3_shared import parse_shared_members
+from omnizarr.formats.document_members import check_required, parse_attributes, parse_shape
+from omnizarr.formats.v3_member_cache import parse_shared_members
 from omnizarr.formats.zarr_python_types import has_zarr_python_name
 from omnizarr.grids import parse_grid
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec

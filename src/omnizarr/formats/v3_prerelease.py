@@ -9,8 +9,8 @@ from typing import Any
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import DefaultKeys, DraftKeys
 from omnizarr.formats.contract import Documents, Kind, NodeModel
-from omnizarr.formats.document_fields import parse_attributes
 from omnizarr.formats.document_keys import prerelease_kind
+from omnizarr.formats.document_members import parse_attributes
 from omnizarr.formats.draft.arrays import parse_dimension_names, parse_draft_array
 from omnizarr.formats.draft.extensions import parse_extensions
 from omnizarr.formats.v3 import V3Dialect

@@ -9,7 +9,7 @@ import numpy as np
 
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.array_to_array.rounding import bit_length, by_blocks, drop_bits
-from omnizarr.codecs.config_fields import check, integer, read
+from omnizarr.codecs.config_members import check, integer, read
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.number_types import Elements, FloatType, IntegerType, components, number_type
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.array_to_array.cast_rules import Cast, ScalarMap
-from omnizarr.codecs.config_fields import check, choice, read, rule
+from omnizarr.codecs.config_members import check, choice, read, rule
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.number_types import IntegerType, number_type, widen
 from omnizarr.dtypes import DataType, data_type_of, from_numpy, parse_data_type

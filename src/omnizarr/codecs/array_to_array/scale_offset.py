@@ -9,7 +9,7 @@ import numpy as np
 
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.array_to_array.rounding import by_blocks, round_doubles
-from omnizarr.codecs.config_fields import Rule, check, read, rule
+from omnizarr.codecs.config_members import Rule, check, read, rule
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.number_types import Elements, FloatType, IntegerType, number_type, widen
 from omnizarr.dtypes import from_numpy

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.config_fields import check, read, rule
+from omnizarr.codecs.config_members import check, read, rule
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec, codecs
 
 __all__ = ["BoundTranspose", "Transpose"]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import check, choice, read
+from omnizarr.codecs.config_members import check, choice, read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size, codecs
 from omnizarr.dtypes.record_padding import has_padding, zeroed_padding
 from omnizarr.dtypes.sanitize import Sanitizer

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import Rule, check, choice, integer, or_null, read
+from omnizarr.codecs.config_members import Rule, check, choice, integer, or_null, read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size
 from omnizarr.codecs.number_types import Elements, IntegerType, components, number_type
 from omnizarr.dtypes.numbers.ml_dtypes_ import SUBBYTE_WIDTHS

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import read
+from omnizarr.codecs.config_members import read
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, check_size
 from omnizarr.config import config
 from omnizarr.errors import CodecError

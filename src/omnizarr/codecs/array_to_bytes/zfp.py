@@ -20,7 +20,7 @@ from omnizarr.codecs.array_to_bytes.zfp_types import (
     find_promotion,
     min_block_bits,
 )
-from omnizarr.codecs.config_fields import integer, members, rule
+from omnizarr.codecs.config_members import integer, members, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library
 from omnizarr.codecs.number_types import Elements
 from omnizarr.errors import ArgumentError, CodecError

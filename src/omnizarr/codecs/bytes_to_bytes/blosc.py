@@ -20,7 +20,7 @@ from omnizarr.codecs.bytes_to_bytes.blosc_frames import (
     join_frames,
     parse_header,
 )
-from omnizarr.codecs.config_fields import check, choice, integer, read
+from omnizarr.codecs.config_members import check, choice, integer, read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs, compressed
 from omnizarr.errors import ArgumentError, CodecError
 

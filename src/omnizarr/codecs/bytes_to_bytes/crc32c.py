@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import read
+from omnizarr.codecs.config_members import read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs
 from omnizarr.errors import CodecError
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import boolean, check, integer, read
+from omnizarr.codecs.config_members import boolean, check, integer, read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs, compressed
 from omnizarr.errors import CodecError
 

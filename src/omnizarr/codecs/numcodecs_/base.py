@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import Rule, members, read, read_config, rule
+from omnizarr.codecs.config_members import Rule, members, read, read_config, rule
 from omnizarr.codecs.contract import Codec
 from omnizarr.errors import ArgumentError
 

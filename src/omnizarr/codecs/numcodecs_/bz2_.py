@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from omnizarr._fork import import_library
 from omnizarr._json import Problems
 from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
-from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.config_members import check, integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError

@@ -12,7 +12,7 @@ import numpy as np
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_to_bytes.crc32c import checksum as crc32c
-from omnizarr.codecs.config_fields import check, choice, integer, or_null, rule
+from omnizarr.codecs.config_members import check, choice, integer, or_null, rule
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError

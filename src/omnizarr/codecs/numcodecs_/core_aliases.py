@@ -13,7 +13,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.bytes_to_bytes.blosc import Blosc, BoundBlosc
 from omnizarr.codecs.bytes_to_bytes.gzip import BoundGzip, Gzip
 from omnizarr.codecs.bytes_to_bytes.zstd import BoundZstd, Zstd
-from omnizarr.codecs.config_fields import boolean, check, choice, integer, or_null, read_config
+from omnizarr.codecs.config_members import boolean, check, choice, integer, or_null, read_config
 from omnizarr.codecs.contract import BytesCodec, ByteSpec
 from omnizarr.codecs.numcodecs_.base import Numcodec
 

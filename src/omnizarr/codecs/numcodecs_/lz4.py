@@ -10,7 +10,7 @@ import numpy as np
 
 from omnizarr._fork import import_library
 from omnizarr._json import Problems
-from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.config_members import check, integer
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError

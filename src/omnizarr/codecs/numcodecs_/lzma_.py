@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
-from omnizarr.codecs.config_fields import check, integer, or_null, read_config, rule
+from omnizarr.codecs.config_members import check, integer, or_null, read_config, rule
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import ArgumentError, CodecError

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr._fork import import_library
 from omnizarr._json import Problems
-from omnizarr.codecs.config_fields import check, choice, integer, or_null, rule
+from omnizarr.codecs.config_members import check, choice, integer, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import ArgumentError, CodecError

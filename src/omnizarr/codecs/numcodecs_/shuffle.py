@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import check, integer, or_null, read_config
+from omnizarr.codecs.config_members import check, integer, or_null, read_config
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.array_to_bytes.zfp_types import MAX_BLOCK_BITS, SIDE, TYPES, block_bits, min_block_bits
-from omnizarr.codecs.config_fields import check, integer, number, read, read_config
+from omnizarr.codecs.config_members import check, integer, number, read, read_config
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from omnizarr._json import Problems
 from omnizarr.codecs.bytes_to_bytes.gzip import BoundDeflate
-from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.config_members import check, integer
 from omnizarr.codecs.contract import BytesCodec, ByteSpec
 from omnizarr.codecs.numcodecs_.base import Numcodec
 

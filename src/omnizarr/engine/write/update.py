@@ -14,9 +14,9 @@ from omnizarr.engine.layout import too_long
 from omnizarr.store import Buffer, Store, Updates
 from omnizarr.store.contract import Version
 from omnizarr.store.process_locks import Stripes
-from omnizarr.store.update import update as update_value
+from omnizarr.store.update import update
 
-__all__ = ["Change", "StoredValue", "set_or_erase", "update"]
+__all__ = ["Change", "StoredValue", "set_or_erase", "update_chunk"]
 
 # Serialize the threads of this process per chunk; otherwise they keep invalidating each other's update.
 _QUEUES = Stripes()
@@ -48,7 +48,7 @@ class Change(Protocol):
         """The new value; None if it holds nothing but the fill value and `keep_empty` is false."""
 
 
-def update(
+def update_chunk(
     store: Store,
     key: str,
     limit: int,
@@ -79,7 +79,7 @@ def update(
     # A store without compare-and-set takes its lock instead.
     queue = nullcontext() if store.updates is None else _QUEUES.of(f"{store.location}\0{key}")
     with queue:
-        update_value(store, [key], attempt)
+        update(store, [key], attempt)
 
 
 def set_or_erase(store: Store, key: str, value: Buffer | None) -> None:

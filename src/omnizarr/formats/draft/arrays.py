@@ -16,7 +16,7 @@ from omnizarr.chunk_keys import ChunkKeys, DraftKeys
 from omnizarr.codecs import ArrayCodec, Bytes, Codec, Serializer, Sharding, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.document_fields import (
+from omnizarr.formats.document_members import (
     check_required,
     dimension_names_attribute,
     parse_attributes,
@@ -29,9 +29,9 @@ from omnizarr.formats.draft.fills import dump_draft_fill, parse_draft_fill
 from omnizarr.formats.draft.grids import dump_draft_grid, is_draft_grid, parse_draft_grid
 from omnizarr.formats.draft.transformers import dump_transformer, parse_transformers, unsharded, with_leading_sharding
 from omnizarr.formats.draft.types import DraftType, dump_draft_type, fallback_from_user, parse_draft_type
-from omnizarr.formats.numpy_arrays import arrange_codecs, check_codecs, object_type, order_codecs, parse_codec_configs
 from omnizarr.formats.numpy_dtype import stored_dtype
 from omnizarr.formats.read_options import ReadOptions
+from omnizarr.formats.v1_v2_parse import arrange_codecs, check_codecs, object_type, order_codecs, parse_codec_configs
 from omnizarr.grids import Grid, Regular
 from omnizarr.model import ArrayModel, ZarrFormat
 

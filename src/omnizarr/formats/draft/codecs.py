@@ -14,7 +14,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Gzip, StoredBytes, Transpose, codecs
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of
 from omnizarr.formats.draft.extensions import is_uri
-from omnizarr.formats.numpy_array_dump import stores_object_records
+from omnizarr.formats.v1_v2_dump import stores_object_records
 
 __all__ = [
     "codec_losses",

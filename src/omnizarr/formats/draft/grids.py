@@ -6,7 +6,7 @@ from typing import Literal
 
 from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
-from omnizarr.formats.document_fields import parse_chunk_shape
+from omnizarr.formats.document_members import parse_chunk_shape
 from omnizarr.formats.draft.extensions import is_uri
 from omnizarr.grids import Grid, Regular, chunk_grids
 

@@ -15,13 +15,13 @@ from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding, metadata_encodings
-from omnizarr.formats.document_fields import (
+from omnizarr.formats.document_keys import CORE_URI
+from omnizarr.formats.document_members import (
     dimension_names_attribute,
     parse_attributes,
     unknown_members,
     with_dimension_names_attribute,
 )
-from omnizarr.formats.document_keys import CORE_URI
 from omnizarr.formats.draft.arrays import (
     draft_losses,
     dump_draft_array,
@@ -32,8 +32,8 @@ from omnizarr.formats.draft.arrays import (
 )
 from omnizarr.formats.draft.extensions import parse_extensions
 from omnizarr.formats.draft.transformers import transformers_from_user, with_leading_sharding
-from omnizarr.formats.numpy_array_dump import new_data_type, new_serializer, normalize_objects
 from omnizarr.formats.read_options import ReadOptions
+from omnizarr.formats.v1_v2_dump import new_data_type, new_serializer, normalize_objects
 from omnizarr.formats.v2 import parse_v2_consolidated
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 

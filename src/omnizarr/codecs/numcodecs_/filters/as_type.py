@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json
-from omnizarr.codecs.config_fields import check, or_null
+from omnizarr.codecs.config_members import check, or_null
 from omnizarr.codecs.numcodecs_.base import dtype_name, to_typestr
 from omnizarr.codecs.numcodecs_.filters.base import Elements, Filter, cast, native
 

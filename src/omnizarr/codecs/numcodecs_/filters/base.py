@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import check, members
+from omnizarr.codecs.config_members import check, members
 from omnizarr.codecs.contract import ArrayCodec, BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.numcodecs_.base import Numcodec, to_typestr
 from omnizarr.dtypes.contract import native_order

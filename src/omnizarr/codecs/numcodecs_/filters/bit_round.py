@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.config_members import check, integer
 from omnizarr.codecs.contract import BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.numcodecs_.filters.base import BoundFilter, Elements, Filter
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import check, rule
+from omnizarr.codecs.config_members import check, rule
 from omnizarr.codecs.contract import BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.numcodecs_.base import dtype_name, to_typestr
 from omnizarr.codecs.numcodecs_.filters.base import BoundFilter, Elements, Filter, native

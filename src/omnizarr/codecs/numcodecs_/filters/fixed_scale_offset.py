@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from omnizarr._json import Json
-from omnizarr.codecs.config_fields import number, or_null, rule
+from omnizarr.codecs.config_members import number, or_null, rule
 from omnizarr.codecs.numcodecs_.base import dtype_name
 from omnizarr.codecs.numcodecs_.filters.base import Elements, TypedFilter, cast, native
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from omnizarr.codecs.config_fields import integer, or_null
+from omnizarr.codecs.config_members import integer, or_null
 from omnizarr.codecs.numcodecs_.base import dtype_name
 from omnizarr.codecs.numcodecs_.filters.base import Elements, TypedFilter, native
 

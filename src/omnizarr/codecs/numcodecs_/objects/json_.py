@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.config_fields import boolean, check, members, or_null, rule
+from omnizarr.codecs.config_members import boolean, check, members, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.codecs.numcodecs_.objects.items import (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
-from omnizarr.codecs.config_fields import boolean, check, or_null, rule
+from omnizarr.codecs.config_members import boolean, check, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer, codec_library
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.codecs.numcodecs_.objects.items import (

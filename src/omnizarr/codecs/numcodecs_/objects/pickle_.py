@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
-from omnizarr.codecs.config_fields import check, integer
+from omnizarr.codecs.config_members import check, integer
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.codecs.numcodecs_.objects.items import check_kind, object_byte_spec

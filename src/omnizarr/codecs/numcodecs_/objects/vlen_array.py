@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
-from omnizarr.codecs.config_fields import check
+from omnizarr.codecs.config_members import check
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ChunkSpec, Serializer
 from omnizarr.codecs.numcodecs_.base import Numcodec, dtype_name, to_typestr
 from omnizarr.codecs.numcodecs_.filters.base import native

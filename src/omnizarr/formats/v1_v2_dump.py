@@ -1,5 +1,5 @@
-"""Writing of arrays whose documents have a NumPy dtype, an element order, and codecs without kinds (v1 and v2): the
-members, what they cannot express, and the form of new arrays."""
+"""Arrays of v1 and v2 → documents: their members, what these cannot express, and the form of new arrays. The documents
+have a NumPy dtype, an element order, and codecs without kinds."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import DataType, Objects, Record, data_type_of, data_type_of_stored, dump_typestr
 from omnizarr.dtypes.record_padding import leaf_types
 from omnizarr.errors import ArgumentError
-from omnizarr.formats.numpy_arrays import byte_order_differs, object_type, stores_shape
 from omnizarr.formats.numpy_dtype import byte_orders, stored_dtype
+from omnizarr.formats.v1_v2_parse import byte_order_differs, object_type, stores_shape
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel
 
@@ -39,10 +39,10 @@ __all__ = [
     "new_serializer",
     "normalize_new_array",
     "normalize_objects",
-    "numpy_array_losses",
     "order_of",
     "stored_dtype_of",
     "stores_object_records",
+    "v1_v2_losses",
 ]
 
 _NEVER_COMPRESSORS = (
@@ -98,8 +98,8 @@ def _can_compress(codec: Codec, dtype: np.dtype[Any]) -> bool:
 # -- losses
 
 
-def numpy_array_losses(model: ArrayModel, generation: str) -> list[str]:
-    """What such a document cannot express of an array."""
+def v1_v2_losses(model: ArrayModel, generation: str) -> list[str]:
+    """What a document of v1 or v2 cannot express of an array."""
     losses = []
     codecs = codecs_without_order(model)
     rank = len(model.shape)

@@ -1,5 +1,5 @@
-"""Parsing of arrays whose documents have a NumPy dtype, an element order, and codecs without kinds: v1, v2, and the
-drafts as zarr-python 2 wrote them. The codecs are sorted into the three kinds of the model."""
+"""Documents → arrays of v1 and v2, and of the drafts as zarr-python 2 wrote them. The documents have a NumPy dtype, an
+element order, and codecs without kinds, which are sorted into the three kinds of the model."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import omnizarr
 from omnizarr._json import dump
 from omnizarr.codecs import Gzip, codecs
 from omnizarr.codecs.parsing import MAX_CODECS
-from omnizarr.formats import v3_shared
+from omnizarr.formats import v3_member_cache
 from omnizarr.model import ArrayModel
 
 
@@ -97,10 +97,10 @@ def test_registering_a_codec_again_invalidates_the_cache() -> None:
 
 
 def test_the_cache_is_bounded() -> None:
-    for number in range(3 * v3_shared._MOST_ENTRIES):
+    for number in range(3 * v3_member_cache._MOST_ENTRIES):
         read(fill_value=number)
-        assert len(v3_shared._cache) <= v3_shared._MOST_ENTRIES
+        assert len(v3_member_cache._cache) <= v3_member_cache._MOST_ENTRIES
     read(chunk_key_encoding="default", data_type="int16", fill_value=5)
     long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (MAX_CODECS - 1)]
     read(codecs=long)
-    assert all(len(text) <= v3_shared._LONGEST_KEY for _, _, text in v3_shared._cache)
+    assert all(len(text) <= v3_member_cache._LONGEST_KEY for _, _, text in v3_member_cache._cache)

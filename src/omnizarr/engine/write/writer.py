@@ -1,5 +1,5 @@
-"""Writes chunks. A whole chunk is encoded and set. A part of a chunk is merged into the stored value by `update`, so
-that no change of another writer is lost."""
+"""`Writer`: writes rows of chunks, each by the first route that fits (see `engine/route`). Whole chunks are encoded and
+set. `update_chunk` merges a part of a chunk into the stored value, so that no change of another writer is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from omnizarr.engine.layout import Layout, sharding_of
 from omnizarr.engine.numpy_index import take
 from omnizarr.engine.place import raise_for_chunk
 from omnizarr.engine.write.encode import encode_chunk, encode_row, encode_update
-from omnizarr.engine.write.update import Change, StoredValue, set_or_erase, update
+from omnizarr.engine.write.update import Change, StoredValue, set_or_erase, update_chunk
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.native import ABSENT
@@ -204,7 +204,7 @@ class Writer:
         layout.indexes.forget(key)
         if sending is None:
             splice = self._splice(chain, key, cell, value)
-            update(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
+            update_chunk(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
         elif cell.whole and fields is None:  # the old value does not matter
             stored = StoredValue(layout.store.updates or LockedUpdates(layout.store), key, limit)
             self._send(sending, key, change(stored, keep_empty=keep_empty))
@@ -213,7 +213,7 @@ class Writer:
 
     def _send_update(self, cell: Cell, key: str, limit: int, change: Change) -> None:
         try:
-            update(self._layout.store, key, limit, change, keep_empty=self._options.keep_empty)
+            update_chunk(self._layout.store, key, limit, change, keep_empty=self._options.keep_empty)
         except CodecError as error:
             raise_for_chunk("write", self._layout, cell.chunk, key, error)
 
