@@ -31,7 +31,7 @@ def test_an_archive_in_a_bucket(place: str, request: pytest.FixtureRequest) -> N
         assert np.array_equal(again[7:290:11, 5], DATA[7:290:11, 5])
     with pytest.raises(KeyError):
         omnizarr.open(f"{url}/absent.zip/a", mode="r", storage_options=server.options)
-    with pytest.raises(LocationError, match="must be a file of this machine"):
+    with pytest.raises(LocationError, match="must be a local file"):
         omnizarr.open(f"sqlite::{url}/data.sqlite", storage_options=server.options)
 
 

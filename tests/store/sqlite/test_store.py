@@ -51,7 +51,7 @@ def test_arrays_by_address(tmp_path: Path) -> None:
     for inner in (f"sqlite://a/b::{tmp_path}/any", f"{tmp_path}/any|sqlite:a/b"):
         assert omnizarr.open_array(inner, mode="r")[3, 4] == 34
     assert omnizarr.open_array(f"{tmp_path}/x.sqlite/", mode="r")[3, 4] == 34
-    with pytest.raises(LocationError, match="must be a file of this machine"):
+    with pytest.raises(LocationError, match="must be a local file"):
         omnizarr.open("sqlite::memory://x/y")
     with pytest.raises(LocationError, match="colour"):
         omnizarr.open(f"{tmp_path}/x.sqlite", storage_options={"colour": 1})
@@ -287,9 +287,9 @@ def test_hostile_tables(tmp_path: Path) -> None:
     assert [kinds.get(key) for key in ("number", "text", "none", "x")] == [b"5", "ä".encode(), b"", bytes(3)]
     assert [kinds.get(key, (1, 1)) for key in ("number", "text", "none", "x")] == [b"", b"\xa4", b"", b"\0"]
     names = made("names", table, "INSERT INTO zarr VALUES ('../a', x'00')")
-    with pytest.raises(StoreError, match="which no key may be called"):
+    with pytest.raises(StoreError, match="which is not a valid key"):
         list(names.list())
-    with pytest.raises(StoreError, match="which no key may be called"):
+    with pytest.raises(StoreError, match="which is not a valid key"):
         names.list_dir("")
     columns = made("columns", "CREATE TABLE zarr (a, b)")
     with pytest.raises(StoreError, match="no such column"):

@@ -1,4 +1,4 @@
-"""What a client of obstore is made of, kept so that it can be made again: in another process, or after a fork."""
+"""Factories of obstore clients: they hold what a client is made of, so that another process can create it again."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["ClientFactory", "GivenClientFactory", "ProcessClient", "UrlClientFac
 _BUCKET = re.compile(r"[A-Za-z0-9._:-]+")
 _QUERY = re.compile(r"\?.*=")
 _CREDENTIALS = frozenset({"access_key_id", "skip_signature", "role_arn", "web_identity_token_file"})
-"""Options that say themselves where credentials come from."""
+"""Options that define where credentials come from."""
 
 
 class ProcessClient(NamedTuple):
-    """A client, and how much may be under way to it, in this process."""
+    """A client and its window, in one process."""
 
     client: Any
     window: Window
@@ -34,14 +34,14 @@ class ProcessClient(NamedTuple):
 
 
 class ClientFactory:
-    """Where a client comes from."""
+    """Creates a client, once per process."""
 
     location: str
-    """The root of the place, without a `/` at the end."""
+    """The root, without a `/` at the end."""
     server: str = ""
-    """What the location leaves out: the server and the account, if the usual ones are not meant."""
+    """What the location does not contain: the server and the account, if they are not the default ones."""
     kind: str
-    """What is there: `s3`, `gs`, `az`, `http`, or the name of a class."""
+    """`s3`, `gs`, `az`, `http`, or the name of a class."""
     forbidden_is_absent: bool = False
     max_concurrency: int = 256
     retry_timeout: float = 60.0
@@ -72,23 +72,23 @@ _creating = threading.Lock()
 
 def _new_lock_in_child() -> None:
     global _creating
-    _creating = threading.Lock()  # its holder may be a thread that the child does not have
+    _creating = threading.Lock()  # its holder may be a thread that a forked child does not have
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_new_lock_in_child)
 
 _parent_clients: list[ProcessClient] = []
-"""Clients of processes above this one, which must not be taken apart here."""
+"""Clients of parent processes, which must not be destroyed here."""
 
 
 class UrlClientFactory(ClientFactory):
-    """The place that a URL names, and what the user says about it."""
+    """Creates a client for a URL and the user's options."""
 
     def __init__(self, kind: str, root: str, options: Mapping[str, Any]) -> None:
         super().__init__()
         self.kind = kind
-        self.root = root  # the bucket; of a web address the scheme and the server
+        self.root = root  # the bucket; for `http`, the scheme and the server
         self.options = dict(options)
         said = sorted_out(kind, options)
         self.forbidden_is_absent = said.forbidden_is_absent
@@ -124,7 +124,7 @@ class UrlClientFactory(ClientFactory):
         try:
             if self.kind == "http":
                 if self.root.startswith("http://"):
-                    said.client.setdefault("allow_http", True)  # whoever writes it means it
+                    said.client.setdefault("allow_http", True)  # the user wrote it
                 return cls(self.root, **named)
             named["config"] = said.config
             provider = said.credential_provider
@@ -150,7 +150,7 @@ def _again(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> Ur
 
 
 class GivenClientFactory(ClientFactory):
-    """An object that a user made: one of obstore's, or any that has the methods of the protocol obspec."""
+    """A client that the user created: one of obstore, or any object with the methods of the obspec protocol."""
 
     def __init__(self, client: Any, max_concurrency: int = 256, forbidden_is_absent: bool = False) -> None:
         super().__init__()
@@ -189,7 +189,7 @@ class GivenClientFactory(ClientFactory):
         return hash(self.kind)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # What it was made of is veiled as a whole: configurations hold secrets.
+        # The whole client is obfuscated: its configuration holds secrets.
         return _given_again, (veiled({"client": self.given}), self.max_concurrency, self.forbidden_is_absent)
 
     def _create(self) -> Any:
@@ -201,7 +201,7 @@ def _given_again(kept: Mapping[str, Any], max_concurrency: int, forbidden_is_abs
 
 
 def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
-    """The kind of a URL, its root, the path below that, and the options that it says itself."""
+    """The kind of a URL, its root, the path below the root, and the options that the URL contains."""
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
     if scheme in ("http", "https"):
@@ -211,7 +211,7 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
             raise LocationError(f"this `{scheme}://` address cannot be read: {error}") from None
         if parts.query or parts.fragment:
             raise LocationError(
-                "a web address with a query does not tell where the keys below it are",
+                "a web address with a query does not define where the keys below it are",
                 hint="for signed addresses of buckets use `s3://`, `gs://` or `az://` and `storage_options`",
             )
         if not parts.netloc:
@@ -225,11 +225,11 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
         said["account_name"] = server.partition(".")[0]
     if not root:
         raise LocationError(f"`{scheme}://` must be followed by the name of a bucket")
-    if "@" in root or _QUERY.search(path):  # which would be shown wherever the place is
+    if "@" in root or _QUERY.search(path):  # the location is shown in errors
         raise LocationError(
             f"this `{scheme}://` address has a user or a signature in it",
             hint="give credentials in `storage_options`: `access_key_id` and `secret_access_key`, or `sas_token`",
         )
-    if not _BUCKET.fullmatch(root):  # with some of them obstore does not fail but panic
-        raise LocationError(f"{root!r} is no name of a bucket: it has other characters than letters, digits, `.-_:`")
+    if not _BUCKET.fullmatch(root):  # for some characters obstore panics
+        raise LocationError(f"{root!r} is no name of a bucket: expected letters, digits, `.-_:`")
     return kind, root, path.strip("/"), said

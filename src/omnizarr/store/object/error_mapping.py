@@ -1,5 +1,4 @@
-"""What obstore and servers say when something goes wrong, as our own errors: where, what, and what to try; never with a
-secret."""
+"""Errors of obstore and of servers as StoreError, with a hint and without secrets."""
 
 from __future__ import annotations
 
@@ -34,46 +33,45 @@ def _status(error: BaseException) -> int | None:
 
 
 def out_of_range(error: BaseException) -> bool:
-    """Whether a range starts behind the end of a value that is there."""
+    """Whether the range starts after the end of an existing value."""
     return _status(error) == 416 or "Wanted range starting at" in str(error)
 
 
 def ignores_ranges(error: BaseException) -> bool:
-    """Whether the server sent the whole value where a part was asked for, or does not say which part it sent."""
+    """Whether the server ignored the range, or does not say which part it sent."""
     return any(words in str(error) for words in _NO_RANGES)
 
 
 def no_suffix(error: BaseException) -> bool:
-    """Whether the place cannot count a range from the end."""
+    """Whether the server has no ranges that count from the end."""
     text = str(error)
     return type(error).__name__ == "NotSupportedError" and "suffix" in text
 
 
 def refused(error: BaseException) -> bool:
-    """Whether the place forbids it."""
+    """Whether access is forbidden."""
     return type(error).__name__ == "PermissionDeniedError" or _status(error) == 403
 
 
 def passing(error: BaseException) -> bool:
-    """Whether it may go better the next time, and obstore has not tried itself already: answers that broke off."""
+    """Whether a retry may help that obstore does not make itself: the answer broke off."""
     text = str(error)
     return _status(error) is None and any(word in text for word in ("body", "decod", "incomplete", "stream", "closed"))
 
 
 @contextmanager
 def no_panic() -> Iterator[None]:
-    """Makes an error of a panic in obstore, which is how it answers what it never expected to be told; Python counts
-    that among the exceptions that end a program."""
+    """Turn a panic in obstore into a RuntimeError. obstore panics on unexpected input, by a BaseException."""
     try:
         yield
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        raise RuntimeError(f"the client gave up: {error}") from None
+        raise RuntimeError(f"the client panicked: {error}") from None
 
 
 def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """`text` with nothing in it that gives access: no queries of URLs, no users, and none of `secrets`."""
+    """`text` without queries and users of URLs and without `secrets`."""
     text = _USER.sub("//", _QUERY.sub("", _DEBUG.sub("", text)))
     for secret in secrets:
         text = text.replace(secret, "…")
@@ -81,7 +79,7 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def store_error(error: BaseException, what: str, store: str, key: str | None, secrets: Iterable[str]) -> StoreError:
-    """The error for a request that failed."""
+    """The error for a failed request."""
     text = " ".join(without_secrets(str(error), secrets).split())
     kind, status = type(error).__name__, _status(error)
     hint = None

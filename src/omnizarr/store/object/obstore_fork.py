@@ -1,8 +1,8 @@
-"""The library obstore, also in a process that was forked from one that used it.
+"""The obstore library, usable in a forked process.
 
-Its requests run in threads that a child does not have, and the two would wait on one epoll descriptor: a request in the
-child would hang, and take the parent along. A second copy of the library shares nothing with the first, so that is what
-a child gets; the first one is left alone there.
+Its requests run in threads that a forked child does not have, and parent and child would share one epoll descriptor: a
+request in the child would hang, and make the parent hang. A child therefore loads a second copy of the library, which
+shares nothing with the first, and does not use the first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["in_this_process", "obstore"]
 
 _lock = threading.Lock()
 _stale: list[dict[str, ModuleType]] = []
-"""Copies of the library that belong to the processes above this one; kept, because they must not be taken apart."""
+"""Copies of the library that belong to parent processes; kept, because they must not be destroyed."""
 _forked = False
 
 
@@ -34,7 +34,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def obstore() -> Any:
-    """The library, as this process may use it."""
+    """The library, in the copy for this process."""
     global _forked
     if _forked:
         with _lock:
@@ -57,8 +57,8 @@ def _load_again() -> None:
     name = "obstore._obstore"
     old = {known: sys.modules.pop(known) for known in list(sys.modules) if known.partition(".")[0] == "obstore"}
     _stale.append(old)
-    with tempfile.TemporaryDirectory(prefix="omnizarr-") as folder:  # once loaded, the file is not needed any more
-        # The system knows a library by its file, so that a copy of it is another one.
+    with tempfile.TemporaryDirectory(prefix="omnizarr-") as folder:  # a loaded library does not need its file
+        # The system identifies a library by its file, so that a copy is another library.
         copy = shutil.copy(str(old[name].__file__), folder)
         loader = ExtensionFileLoader(name, copy)
         spec = spec_from_file_location(name, copy, loader=loader)
@@ -70,7 +70,7 @@ def _load_again() -> None:
 
 
 def in_this_process(client: Any) -> Any:
-    """A client that a user made before this process was forked, made again from what it was made of."""
+    """A client that the user created before the fork, created again from its arguments."""
     library = obstore()
     kind = type(client)
     again = getattr(library.store, kind.__name__, None)
@@ -78,7 +78,7 @@ def in_this_process(client: Any) -> Any:
         return client
     if again is None or not hasattr(client, "__getnewargs_ex__") or kind.__name__ == "MemoryStore":
         raise LocationError(
-            f"this {kind.__name__} was made before the process was forked, and cannot be used in the child",
+            f"this {kind.__name__} was created before the process was forked and cannot be used in the child",
             hint="open it again in the child, or start processes by `spawn`",
         )
     arguments, named = client.__getnewargs_ex__()

@@ -1,5 +1,5 @@
-"""What users say about a bucket or a server, under its usual names, in the words of obstore; secrets among it are never
-shown, and not plain to see in a pickle."""
+"""Storage options of buckets and web servers: common names are translated to those of obstore. Secrets are never shown,
+and obfuscated in pickles."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ _SECRET = (
     *("key", "secret", "token", "pass", "headers", "authorization", "proxy_url", "sas"),
     *("credential", "connection_string"),
 )
-"""Words in the names of options that hold secrets: ours, and those of fsspec's file systems."""
+"""Words in the names of options that hold secrets, of omnizarr and of fsspec file systems."""
 
 
 class Options(NamedTuple):
-    """All that was said, apart by what it is for."""
+    """The options by purpose."""
 
     config: dict[str, Any]
     client: dict[str, Any]
@@ -111,7 +111,7 @@ class Options(NamedTuple):
 
 
 def sorted_out(kind: str, given: Mapping[str, Any]) -> Options:
-    """The options for a place of that kind: `s3`, `gs`, `az` or `http`. What is unknown is refused."""
+    """The options for `s3`, `gs`, `az` or `http`. Unknown options are refused."""
     config: dict[str, Any] = {}
     client: dict[str, Any] = {name: value for name, value in _CLIENT.items() if value is not None}
     retrying, own = dict(_RETRYING), dict(_OWN)
@@ -125,16 +125,16 @@ def sorted_out(kind: str, given: Mapping[str, Any]) -> Options:
             names = [*_OWN, *_RETRYING, *_CLIENT, *_CONFIG[kind], *_ALIASES, *_OF_SCHEME[kind]]
             raise LocationError(
                 f"`{kind}://` does not take the `storage_options` {said!r}",
-                hint=nearest(said, names) or "docs/stores.md lists those that there are",
+                hint=nearest(said, names) or "docs/stores.md lists the options",
             )
     _check(own, retrying, client)
     endpoint = config.get("endpoint") or config.get("base_url")
     if endpoint is not None and not _ENDPOINT.fullmatch(str(endpoint)):
         raise LocationError(
-            "`storage_options`: `endpoint` is no address of a server", hint="write it as in `http://127.0.0.1:9000`"
+            "`storage_options`: `endpoint` is no address of a server", hint="write it like `http://127.0.0.1:9000`"
         )
     if str(endpoint).startswith("http://"):
-        client.setdefault("allow_http", True)  # whoever writes it means it
+        client.setdefault("allow_http", True)  # the user wrote it
     for name in _DURATIONS & client.keys():
         client[name] = timedelta(seconds=client[name])
     return Options(config, client, retrying, **own)
@@ -156,8 +156,7 @@ def _is_secret(name: object) -> bool:
 
 
 def secrets(options: Mapping[Any, Any], *, all: bool = False) -> list[str]:
-    """The values among options that nobody may see, those of options within options too; `all` of them, if what they
-    stand in is secret itself."""
+    """The secret values among options, also in nested options; `all` values, if the outer option is secret."""
     found = []
     for name, value in options.items():
         hidden = all or _is_secret(name)
@@ -169,7 +168,7 @@ def secrets(options: Mapping[Any, Any], *, all: bool = False) -> list[str]:
 
 
 def described(options: Mapping[Any, Any]) -> list[str]:
-    """What options say that everybody may see, in words that are the same in every program."""
+    """The options that are not secret, as texts that are the same in every program."""
     found = []
     for name, value in sorted(options.items(), key=lambda item: str(item[0])):
         if isinstance(value, Mapping):
@@ -180,9 +179,9 @@ def described(options: Mapping[Any, Any]) -> list[str]:
 
 
 def veiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Options as they go into a pickle: a secret that an environment variable holds by the name of that variable, so
-    that it is looked up where the pickle is opened; all else that could hold one so that no eye or search meets it,
-    since a password also stands in addresses and in objects. Whoever has the pickle has them all the same."""
+    """Options for a pickle. A secret that an environment variable holds is replaced by the name of the variable and
+    looked up on unpickling. Other values are obfuscated, because addresses and objects may contain passwords, too; this
+    keeps them from eyes and searches, and is no encryption."""
     variables = {value: name for name, value in os.environ.items() if len(value) > 7}
     found: dict[Any, Any] = {}
     for name, value in options.items():
@@ -198,7 +197,7 @@ def veiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def unveiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
-    """The same, as they were."""
+    """The options from a pickle."""
     found: dict[Any, Any] = {}
     for name, value in options.items():
         if not isinstance(value, tuple):
@@ -223,6 +222,6 @@ def _mixed(data: bytes, seed: bytes) -> bytes:
 
 
 def _veil(data: bytes) -> tuple[bytes, bytes]:
-    """Bytes mixed with others that are made of a seed, and the seed."""
+    """A random seed, and the bytes combined with a stream that is derived from it."""
     seed = os.urandom(12)
     return seed, _mixed(data, seed)

@@ -1,4 +1,4 @@
-"""Access keys from the files that the tools of Amazon share: `~/.aws/credentials` and `~/.aws/config`."""
+"""Access keys from the files of the AWS tools: `~/.aws/credentials` and `~/.aws/config`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Profile", "profile_in_use"]
 
 
 class Profile:
-    """A section of those files. Called for credentials, so that a pickle names the section and not what is in it."""
+    """A section of those files, as a credential provider. A pickle contains the name of the section, and no keys."""
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name or os.environ.get("AWS_PROFILE") or "default"
@@ -28,7 +28,7 @@ class Profile:
         found = self.values()
         if not {"aws_access_key_id", "aws_secret_access_key"} <= found.keys():
             raise LocationError(
-                f"the profile `{self.name}` of Amazon's tools holds no access key",
+                f"the AWS profile `{self.name}` has no access key",
                 hint="give a `credential_provider`, such as `obstore.auth.boto3.Boto3CredentialProvider()`",
             )
         return {
@@ -39,7 +39,7 @@ class Profile:
         }
 
     def values(self) -> dict[str, str]:
-        """All that is said in that section."""
+        """The settings of the section."""
         home = Path("~/.aws").expanduser()
         shared = os.environ.get("AWS_SHARED_CREDENTIALS_FILE") or home / "credentials"
         config = os.environ.get("AWS_CONFIG_FILE") or home / "config"
@@ -52,15 +52,15 @@ class Profile:
             try:
                 parser.read(file)
             except (Error, OSError, UnicodeDecodeError):
-                raise LocationError(f"`{file}` cannot be read as a file of Amazon's tools") from None
+                raise LocationError(f"`{file}` cannot be read as a file of the AWS tools") from None
             if parser.has_section(section):
                 found |= dict(parser.items(section))
         return found
 
 
 def profile_in_use(asked: str | None) -> Profile | None:
-    """The profile that credentials come from: one that is asked for, or else the one in use if it has keys and the
-    environment has none, which come first."""
+    """The profile for the credentials: the `asked` one, or the current one if it has keys and the environment has none.
+    Keys in the environment come first."""
     if asked is not None:
         return Profile(asked)
     if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE"):

@@ -1,4 +1,4 @@
-"""A bucket, or a part of one, as a store: values are objects, and requests are sent by obstore, many at once."""
+"""A bucket, or a part of one, as a store: values are objects. obstore sends many requests at once."""
 
 from __future__ import annotations
 
@@ -35,16 +35,19 @@ __all__ = ["ObjectStore"]
 
 R = TypeVar("R")
 
-_TRIES = 4  # of reading an answer that breaks off; obstore itself repeats what fails before
-_SINGLE_PUT = 2**25  # bytes that are sent in one request; more go in several, side by side
+_TRIES = 4  # attempts to read an answer that breaks off; obstore itself repeats requests that fail before
+_SINGLE_PUT = 2**25  # bytes that are sent in one request; larger values are sent in several, concurrently
 _CONDITIONAL = ("s3", "gs", "az", "MemoryStore")
 _MOST_RECALLED = 256  # values that are remembered with their versions
 _LONGEST_RECALLED = 2**15  # bytes of such a value
 
 
 class ObjectStore(Store):
-    """The objects under a prefix of a bucket or a web server. `ObjectStore.from_url("s3://bucket/path")` makes one; so
-    does any store object of obstore, or of the protocol obspec: `ObjectStore(client, prefix="path")`."""
+    """The objects under a prefix of a bucket or a web server.
+
+    `ObjectStore.from_url("s3://bucket/path")` creates one from a URL; `ObjectStore(client, prefix="path")` from a store
+    object of obstore, or of the obspec protocol.
+    """
 
     remote = True
     snapshots = provides(lambda store: _ObjectSnapshots(store))
@@ -61,8 +64,8 @@ class ObjectStore(Store):
         forbidden_is_absent: bool = False,
         max_concurrency: int = 256,
     ) -> None:
-        """`forbidden_is_absent` takes 403 as the answer for an absent key, which public buckets that cannot be listed
-        give. `max_concurrency` is how many requests may be under way at most."""
+        """`forbidden_is_absent` treats status 403 as an absent key, as public buckets without listing answer it.
+        `max_concurrency` limits the requests in flight."""
         self._factory: ClientFactory = (
             client
             if isinstance(client, ClientFactory)
@@ -82,7 +85,7 @@ class ObjectStore(Store):
         kind = self._factory.kind
         self._conditional = kind in _CONDITIONAL  # whether the server compares ETags before it writes
         self.writable = self.listable = kind != "http"
-        self._suffixes = kind != "az"  # Azure cannot count from the end
+        self._suffixes = kind != "az"  # Azure has no ranges that count from the end
         self._ranges = True
         self._recalled: OrderedDict[str, tuple[bytes | None, Version]] = OrderedDict()
 
@@ -119,7 +122,7 @@ class ObjectStore(Store):
 
     @property
     def window(self) -> Window:
-        """How much may be under way to the place."""
+        """Flow control for requests to this bucket or server."""
         return self._factory.process_client().window
 
     # -- reading
@@ -177,11 +180,11 @@ class ObjectStore(Store):
         found = _version(meta)
         size = meta["size"]
         if tag is not None and found is not None and found[0] != tag:
-            return State(None, found, size)  # a server that does not understand conditions
+            return State(None, found, size)  # the server ignores conditions
         begin, end = answer.range
         wanted, length = span(range, size) if self._ranges else (0, size)
         if (begin, end) != (wanted, wanted + length) and length:
-            raise ValueError(f"the body of the answer holds bytes {begin} to {end}, and not those that were asked for")
+            raise ValueError(f"the body of the answer holds other bytes than requested: {begin} to {end}")
         data = memoryview(answer.buffer() if hasattr(answer, "buffer") else answer.bytes())
         if len(data) != end - begin:
             raise ValueError(f"the body of the answer has {len(data)} bytes instead of {end - begin}")
@@ -190,17 +193,17 @@ class ObjectStore(Store):
         return State(data, found, size)
 
     def _cut(self, key: str, range: ByteRange, tag: str | None) -> State | None:
-        """A part of a value, of which a server sends the whole."""
+        """A part of a value, from a server that sends whole values."""
         whole = self._read(key, None, None if tag is None else (tag, None))
         if whole is None or whole.data is None:
             return whole
-        if len(whole.data) and self._ranges:  # of an empty value, servers answer the whole in any case
+        if len(whole.data) and self._ranges:  # servers answer requests for parts of an empty value with the whole value
             self._ranges = False
-            warn(f"{self!r}: this server sends whole values where parts are asked for, which takes longer")
+            warn(f"{self!r}: this server ignores ranges and sends whole values, which takes longer")
         return State(cut(whole.data, range), whole.version, whole.size)
 
     def _from_the_end(self, key: str, count: int, version: Version) -> State | None:
-        """The last bytes, where the place cannot count from the end: its size is asked for before."""
+        """The last bytes, from a server without ranges that count from the end: the size is requested first."""
         if not self._ranges:
             return self._cut(key, (-count, None), version[0] if isinstance(version, tuple) else None)
         for _ in range(_TRIES):
@@ -216,7 +219,12 @@ class ObjectStore(Store):
             answer = self._read(key, (start, length), found)
             if answer is None or answer.data is not None:
                 return answer
-        raise StoreError(f"`{key}` in {self!r} is changed by others all the time", store=repr(self), key=key)
+        raise StoreError(
+            f"cannot read `{key}` in {self!r}: gave up after {_TRIES} attempts, because other writers keep replacing "
+            "it",
+            store=repr(self),
+            key=key,
+        )
 
     def _nothing_of(self, key: str, version: Version) -> State | None:
         head = self._head(key)
@@ -283,10 +291,12 @@ class ObjectStore(Store):
         self._put(key, value, "overwrite")
 
     def _put(self, key: str, value: Buffer, mode: Any) -> Any:
-        """What the place says of the new object; None if the condition is not met."""
+        """The metadata of the new object; None if the condition is not met."""
         self.check_writable()
         check_key(key)
-        data = bytes(flat(value)) if self._factory.kind == "MemoryStore" else flat(value)  # which would keep the memory
+        data = (
+            bytes(flat(value)) if self._factory.kind == "MemoryStore" else flat(value)
+        )  # a MemoryStore would keep the caller's memory
         self._recalled.pop(key, None)
         several = mode == "overwrite" and len(data) > _SINGLE_PUT
         try:
@@ -319,7 +329,7 @@ class ObjectStore(Store):
 
     def erase_values(self, keys: Iterable[str]) -> None:
         self.check_writable()
-        if self._factory.kind != "s3":  # others fail if one of them is absent
+        if self._factory.kind != "s3":  # the others fail if one of the keys is absent
             for _ in ConcurrentRequests(
                 self.window, (PendingRequest(key, partial(self.erase, key), 0) for key in keys)
             ):
@@ -354,7 +364,7 @@ class ObjectStore(Store):
             with error_mapping.no_panic():
                 for page in self._factory.process_client().client.list(below or None, chunk_size=1000):
                     for meta in page:
-                        if meta["path"].startswith(below):  # whoever counts a key as lying below itself is wrong
+                        if meta["path"].startswith(below):  # some servers count a key as below itself
                             yield meta["path"][cut:]
         except FileNotFoundError:
             return
@@ -379,13 +389,13 @@ class ObjectStore(Store):
     def _check_listable(self) -> None:
         if not self.listable:
             raise StoreError(
-                f"{self!r} cannot be listed: a web server does not tell what it has",
+                f"{self!r} cannot be listed: web servers have no listing",
                 hint="name the array, or open a group whose metadata is consolidated",
                 store=repr(self),
             )
 
     def _remember(self, key: str, value: Buffer | None, version: Version) -> None:
-        """Keeps a value with its version, or that there is none, if that is of use and small; the oldest make room."""
+        """Remember a small value with its version, or that the key is absent; drops the oldest."""
         recalled = self._recalled
         recalled.pop(key, None)
         if not self._conditional or (version is None) != (value is None) or _length(value) > _LONGEST_RECALLED:
@@ -399,7 +409,7 @@ class ObjectStore(Store):
 
     def _error(self, error: BaseException, what: str, key: str | None) -> OmnizarrError:
         if isinstance(error, OmnizarrError):
-            return error  # the client cannot be made
+            return error  # the client cannot be created
         return error_mapping.store_error(error, what, repr(self), key, self._factory.secrets)
 
 
@@ -453,7 +463,7 @@ class _ObjectUpdates(Updates):
 
 
 class _ObjectSnapshot(Snapshot):
-    """An object in the state in which it was looked at. If somebody replaces it, it cannot be read any more."""
+    """One version of an object. If a writer replaces the object, reading raises an error."""
 
     def __init__(self, store: ObjectStore, key: str, size: int, version: Version) -> None:
         self._store = store
@@ -470,18 +480,18 @@ class _ObjectSnapshot(Snapshot):
         if found is None or found.data is None or (self._version is None and found.size != self.size):
             raise StoreError(
                 f"`{self._key}` in {self._store!r} was replaced while it was read",
-                hint="read it once more",
+                hint="read it again",
                 store=repr(self._store),
                 key=self._key,
             )
         return found.data
 
     def close(self) -> None:
-        pass  # nothing is kept anywhere
+        pass  # it holds no resources
 
 
 def _version(meta: Any) -> tuple[str, str | None] | None:
-    """What tells a state of an object from others. A weak tag tells no bytes apart."""
+    """The version of an object: its ETag, unless that is weak and does not identify the bytes."""
     tag = meta.get("e_tag")
     return None if not tag or tag.startswith("W/") else (tag, meta.get("version"))
 
@@ -491,7 +501,7 @@ def _length(value: Buffer | None) -> int:
 
 
 def _attempts(seconds: float) -> Iterator[Callable[[], bool]]:
-    """Turns of a loop, each with a function that says whether another one may follow, after a while."""
+    """Attempts, each as a function that waits and returns whether another attempt may follow."""
     deadline = time.monotonic() + seconds
     for number in range(1, _TRIES + 1):
 

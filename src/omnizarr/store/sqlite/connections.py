@@ -1,7 +1,7 @@
-"""Connections to one database: each used by one thread at a time, and none of them open while the process is forked.
+"""Connections to one database: each used by one thread at a time, and none open during a fork.
 
-What SQLite knows of the locks of a process does not survive a fork: a child that uses a connection of its parent, or
-opens another one beside it, may damage the database. So a fork waits until nobody uses a connection, and closes all.
+SQLite's record of file locks does not survive a fork: a child that uses a connection of its parent, or opens another
+one beside it, may damage the database. A fork therefore waits until no connection is in use, and closes all.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["Connections", "library"]
 
 _MOST_IDLE = 8
-_PAGE = 2**14  # bytes; values are long, and a page of the usual 4 KiB makes many pieces of one
+_PAGE = 2**14  # bytes; values are long, and the default page of 4 KiB splits them into many pieces
 
 
 class _Gate:
-    """Lets a fork wait until no connection is used. Who wants to use one waits for a lock until the fork is over."""
+    """Makes a fork wait until no connection is in use. Threads that need one wait until the fork is over."""
 
     def __init__(self) -> None:
         self.change = threading.Condition()
@@ -42,7 +42,7 @@ class _Gate:
                 pool.close_idle()
 
     def renew(self) -> None:
-        self.change = threading.Condition()  # its holders are threads that the child does not have
+        self.change = threading.Condition()  # its holders are threads that a forked child does not have
         self.used = 0
 
 
@@ -54,17 +54,17 @@ if hasattr(os, "register_at_fork"):
 
 
 def library() -> Any:
-    """Python's own module, which some builds of Python lack."""
+    """Python's module sqlite3, which some builds of Python lack."""
     try:
         import sqlite3
     except ImportError:
-        hint = "it is a part of Python, which this build of Python was made without"
+        hint = "it is a part of Python, but this build of Python lacks it"
         raise MissingDependencyError("a store in an SQLite database", "sqlite3", hint=hint) from None
     return sqlite3
 
 
 class Connections:
-    """Those to the database at a path."""
+    """The connections to the database at a path."""
 
     def __init__(self, path: str, *, read_only: bool, timeout: float, durable: bool) -> None:
         self._path = path
@@ -78,7 +78,7 @@ class Connections:
 
     @contextmanager
     def use(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
-        """A connection for a short while; None if there is no database, and none is to be created."""
+        """A connection until the block ends; None if there is no database and `create` is false."""
         with DATABASE_LOCK, _GATE.change:
             if self._closed:
                 raise StoreError(f"{self._path} is closed", hint="open it again", store=self._path)
@@ -114,7 +114,7 @@ class Connections:
         except sqlite3.OperationalError:
             if not self._read_only or os.access(os.path.dirname(self._path), os.W_OK):
                 raise
-            # Even a reader needs to write beside it, if others might. Here nobody can.
+            # Normally even a reader writes beside the database, but no process can write in this directory.
             return self._connected(f"{place}?mode=ro&immutable=1")
 
     def _connected(self, place: str) -> sqlite3.Connection:
@@ -122,13 +122,13 @@ class Connections:
             place, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
         try:
-            made.execute("PRAGMA trusted_schema = OFF")  # nothing that a database brings along is run
+            made.execute("PRAGMA trusted_schema = OFF")  # never execute code from the database
             made.execute("PRAGMA cell_size_check = ON")
             if self._read_only:
                 made.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
             else:
                 made.execute(f"PRAGMA page_size = {_PAGE}")
-                # Readers need not wait for a writer; and commits are whole without a wait for the disk.
+                # Readers do not wait for a writer, and commits are atomic without a flush to the disk.
                 made.execute("PRAGMA journal_mode = WAL").fetchall()
                 made.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
         except BaseException:
@@ -137,13 +137,13 @@ class Connections:
         return made
 
     def close(self) -> None:
-        """Closes all that are idle now, and the others when they are not needed any more."""
+        """Close idle connections now, and the others after use."""
         with _GATE.change:
             self._closed = True
             self.close_idle()
 
     def close_idle(self) -> None:
-        """Closes those that nobody uses."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()
 

@@ -1,4 +1,4 @@
-"""A store in an SQLite database: one file, in which every write is a transaction, for many processes at once."""
+"""A store in an SQLite database: one file for many processes, in which every write is a transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["SQLiteStore", "open_inside"]
 
 T = TypeVar("T")
 
-# The names that zarr-python 2 gave them, so that either reads what the other wrote.
+# The names of zarr-python 2, so that either library reads databases of the other.
 _CREATE = "CREATE TABLE IF NOT EXISTS zarr (k TEXT PRIMARY KEY, v BLOB)"
 _GET = "SELECT CAST(v AS BLOB) FROM zarr WHERE k = ?"
 _SIZE = "SELECT length(CAST(v AS BLOB)) FROM zarr WHERE k = ?"
@@ -42,18 +42,18 @@ _ERASE = "DELETE FROM zarr WHERE k = ?"
 _ERASE_BELOW = "DELETE FROM zarr WHERE k >= ? AND k < ?"
 _KEYS = "SELECT k FROM zarr WHERE k >= ? AND k < ? ORDER BY k"
 
-_BATCH = 2**24  # bytes that are written in one transaction: others wait for it
-_TOGETHER = 1000  # values, likewise
-_LISTED = 1000  # keys that are asked for at a time
-_LAST = b""  # SQLite puts bytes behind all texts
+_BATCH = 2**24  # bytes in one transaction: other writers wait for it
+_TOGETHER = 1000  # values in one transaction
+_LISTED = 1000  # keys per query
+_LAST = b""  # SQLite sorts bytes after all texts
 
 
 class SQLiteStore(Store):
-    """Keys and values in the table `zarr` of a database, which the first write makes if there is none.
+    """Keys and values in the table `zarr` of a database, which the first write creates.
 
-    Any number of threads and processes of one machine may read and write at once: a reader sees one state, `set_if` is
-    atomic for everybody, and a value is whole or absent, whatever crashes. While it is open for writing, SQLite keeps
-    two files beside the database. It is no store for a network file system, whose locks cannot be relied upon.
+    Any number of threads and processes of one machine may read and write at once: a reader sees one state, updates are
+    atomic for all processes, and a value is whole or absent, even after a crash. While it is open for writing, SQLite
+    keeps two files beside the database. Do not use it on a network file system, whose locks are unreliable.
     """
 
     updates = provides(lambda store: _SQLiteUpdates(store))
@@ -69,7 +69,7 @@ class SQLiteStore(Store):
         self._path = os.path.realpath(given)
         self._read_only = read_only
         self._timeout = timeout
-        """For how many seconds it waits for others who write."""
+        """For how many seconds it waits for other writers."""
         self._durable = durable
         self._connect()
 
@@ -105,7 +105,7 @@ class SQLiteStore(Store):
         """Closes all connections."""
         self._connections.close()
 
-    # -- asking
+    # -- queries
 
     def _fail(self, action: str, key: str, error: Exception) -> NoReturn:
         if isinstance(error, StoreError):
@@ -115,17 +115,17 @@ class SQLiteStore(Store):
         if _is_busy(error):
             hint = f"another process wrote to it for more than {self._timeout} s; `timeout` is how long to wait"
         elif "not a database" in text or "malformed" in text:
-            hint = "the file is damaged, or was never a database"
+            hint = "the file is damaged, or is no database"
         elif "readonly" in text or "unable to open" in text:
             hint = "check the permissions of the file and of the directory that it is in"
         elif "too big" in text:
-            hint = "a value in SQLite has 1 GB at most; smaller chunks or shards fit"
+            hint = "SQLite stores values of up to 1 GB; use smaller chunks or shards"
         raise StoreError(
             f"cannot {action} `{key}` in {self!r}: {text}", hint=hint, store=repr(self), key=key
         ) from error
 
     def _ask(self, action: str, key: str, how: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """What the database answers; `otherwise` if there is none."""
+        """The answer of the database; `otherwise` if there is none."""
 
         def ask() -> T:
             with self._connections.use() as connection:
@@ -136,8 +136,8 @@ class SQLiteStore(Store):
         return self._patiently(action, key, ask)
 
     def _patiently(self, action: str, key: str, act: Callable[[], T]) -> T:
-        """Does it again for a while if others are in the way. SQLite itself waits for them as well, but not where it
-        opens a database that others open, or close, at the same moment."""
+        """Repeat while the database is locked, until the timeout. SQLite itself waits, too, but not while it opens a
+        database that another process opens or closes at the same moment."""
         end = time.monotonic() + self._timeout
         pause = 0.001
         while True:
@@ -150,7 +150,7 @@ class SQLiteStore(Store):
             pause = min(2 * pause, 0.05)
 
     def _is_there(self, connection: sqlite3.Connection) -> bool:
-        """Whether there is a table to ask: a view could be anything."""
+        """Whether there is a table `zarr`; a view is refused, because it could run any query."""
         if not self._has_table:
             found = connection.execute("SELECT type FROM sqlite_master WHERE name = 'zarr'").fetchone()
             if found is None:
@@ -161,7 +161,7 @@ class SQLiteStore(Store):
         return True
 
     def _change(self, key: str, how: Callable[[sqlite3.Connection], T]) -> T:
-        """Changes the database, wholly or not at all, while nobody else does."""
+        """Change the database in one transaction, without other writers."""
         self.check_writable()
 
         def change() -> T:
@@ -232,7 +232,7 @@ class SQLiteStore(Store):
                 size += len(waiting[-1][1])
                 if size >= _BATCH or len(waiting) >= _TOGETHER:
                     store()
-        finally:  # also what came before a failure
+        finally:  # also the values before a failure
             store()
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
@@ -272,7 +272,7 @@ class SQLiteStore(Store):
         return self._walk(prefix)
 
     def _walk(self, prefix: str) -> Iterator[str]:
-        # A part at a time, so that no connection is kept while somebody thinks about the keys.
+        # In several queries, so that no connection is in use while the caller processes the keys.
         start, end = _bounds(prefix)
         after = ">="
         while True:
@@ -294,7 +294,7 @@ class SQLiteStore(Store):
         prefixes: list[str] = []
 
         def children(connection: sqlite3.Connection) -> None:
-            keys.clear()  # of an attempt that failed
+            keys.clear()  # from a failed attempt
             prefixes.clear()
             start, end = _bounds(prefix)
             passing = True
@@ -304,9 +304,9 @@ class SQLiteStore(Store):
                     below = self._checked(key).find("/", len(prefix))
                     if below < 0:
                         keys.append(key)
-                    else:  # all that lies in there is passed over
+                    else:  # skip all keys below it
                         prefixes.append(key[: below + 1])
-                        start, passing = key[:below] + "0", True  # which comes after the slash
+                        start, passing = key[:below] + "0", True  # the character after `/`
                         break
 
         def of_one_state(connection: sqlite3.Connection) -> None:
@@ -320,9 +320,7 @@ class SQLiteStore(Store):
         try:
             check_key(key)
         except (InvalidKeyError, TypeError):
-            raise StoreError(
-                f"{self!r} has a row called {key!r}, which no key may be called", store=repr(self)
-            ) from None
+            raise StoreError(f"{self!r} has a row named {key!r}, which is not a valid key", store=repr(self)) from None
         return str(key)
 
 
@@ -369,7 +367,7 @@ class _SQLiteUpdates(Updates):
 
 
 def _value(connection: sqlite3.Connection, key: str, range: ByteRange | None, *, begun: bool = False) -> bytes | None:
-    """A value, or a part of it, of which no more is read than that."""
+    """A value, or a part of it, without reading the rest."""
     if range is None:
         found = connection.execute(_GET, (key,)).fetchone()
         return None if found is None else bytes(found[0]) if found[0] is not None else b""
@@ -389,7 +387,7 @@ def _value(connection: sqlite3.Connection, key: str, range: ByteRange | None, *,
 
 @contextmanager
 def _reading(connection: sqlite3.Connection, *, begun: bool = False) -> Iterator[None]:
-    """Everything that is read meanwhile is of one state."""
+    """A read transaction: all queries in the block see one state."""
     begun = begun or connection.in_transaction
     if not begun:
         connection.execute("BEGIN")
@@ -403,18 +401,18 @@ def _is_busy(error: Exception) -> bool:
 
 
 def _bounds(prefix: str) -> tuple[str, str | bytes]:
-    """Between which all keys under a prefix lie, in the order of their bytes."""
+    """The bounds of all keys under a prefix, in the order of their bytes."""
     return (prefix, prefix[:-1] + "0") if prefix else ("", _LAST)
 
 
 def open_inside(
     store: Store, key: str, *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
 ) -> SQLiteStore:
-    """The database that is a file of a folder."""
+    """The database that is the value of `key`, which must be a local file."""
     path = store.file(key)
     if path is None:
         raise LocationError(
-            "an SQLite database must be a file of this machine",
-            hint="copy it here first; SQLite changes files in place, which remote stores cannot do",
+            "an SQLite database must be a local file",
+            hint="copy it to this machine; SQLite changes files in place, which remote stores cannot do",
         )
     return SQLiteStore(path, read_only=read_only or store.read_only, timeout=timeout, durable=durable)
