@@ -1,4 +1,4 @@
-"""Caches in front of stores: what they keep, how they notice that it is old, and that they stay within their bounds."""
+"""CacheStore: the store suite, revalidation of cached values, the size limit, and caches on disk."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from omnizarr.store.requests.window import Window
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
 
 
-class Tagged(MemoryStore):
-    """Tells states apart by tags, as object stores do, and counts what it is asked."""
+class TaggedStore(MemoryStore):
+    """A store with versioned reads by entity tags, like an object store. It records its reads."""
 
     versioned_reads = provides(lambda store: _TaggedReads(store))
     updates = MemoryStore.updates
@@ -44,7 +44,7 @@ class Tagged(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[tuple[str, ByteRange | None]] = []
+        self.reads: list[tuple[str, ByteRange | None]] = []
         self.tags: dict[str, int] = {}
 
     def set(self, key: str, value: Buffer) -> None:
@@ -52,11 +52,11 @@ class Tagged(MemoryStore):
         self.tags[key] = self.tags.get(key, 0) + 1
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        self.asked.append((key, range))
+        self.reads.append((key, range))
         return super().get(key, range)
 
     def get_state(self, key: str, range: ByteRange | None, version: Version) -> State | None:
-        self.asked.append((key, range))
+        self.reads.append((key, range))
         value, tag = MemoryStore.get(self, key), (f'"{self.tags.get(key)}"', None)
         if value is None:
             return None
@@ -66,7 +66,7 @@ class Tagged(MemoryStore):
 
 
 class _TaggedReads(VersionedReads):
-    def __init__(self, store: Tagged) -> None:
+    def __init__(self, store: TaggedStore) -> None:
         self._store = store
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
@@ -98,10 +98,10 @@ class TestOnDiskWithTags(StoreSuite):
     pickled_is_equal = False
 
     def make_store(self, tmp_path: Path) -> CacheStore:
-        return CacheStore(Tagged(), folder=tmp_path / "cache", max_bytes=2000)
+        return CacheStore(TaggedStore(), folder=tmp_path / "cache", max_bytes=2000)
 
 
-class TestFarAway(StoreSuite):
+class TestRemote(StoreSuite):
     pickled_is_equal = False
 
     def make_store(self, tmp_path: Path) -> CacheStore:
@@ -109,24 +109,24 @@ class TestFarAway(StoreSuite):
 
 
 @pytest.fixture(params=["memory", "disk"])
-def tagged(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Tagged, CacheStore]:
-    inner = Tagged()
+def tagged(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[TaggedStore, CacheStore]:
+    inner = TaggedStore()
     inner.set_each([("k", b"0123456789"), ("other", b"x" * 1000)])
     return inner, CacheStore(inner, folder=tmp_path / "cache" if request.param == "disk" else None)
 
 
-def test_what_is_kept_is_checked_and_not_moved_again(tagged: tuple[Tagged, CacheStore]) -> None:
+def test_cached_values_are_revalidated_and_not_fetched_again(tagged: tuple[TaggedStore, CacheStore]) -> None:
     inner, store = tagged
     assert store.get("k") == b"0123456789"
-    inner.asked.clear()
+    inner.reads.clear()
     for _ in range(3):
         assert store.get("k") == b"0123456789"
         assert bytes(store.get("k", (2, 3)) or b"") == b"234"
         assert (store.size("k"), store.exists("k")) == (10, True)
-    assert set(inner.asked) == {("k", (0, 0))}
+    assert set(inner.reads) == {("k", (0, 0))}
 
 
-def test_what_others_change_is_noticed(tagged: tuple[Tagged, CacheStore]) -> None:
+def test_changes_by_other_writers_are_detected(tagged: tuple[TaggedStore, CacheStore]) -> None:
     inner, store = tagged
     assert bytes(store.get("k", (2, 3)) or b"") == b"234"
     assert store.get("k") == b"0123456789"
@@ -140,7 +140,7 @@ def test_what_others_change_is_noticed(tagged: tuple[Tagged, CacheStore]) -> Non
     assert store.get("k") == b"again"
 
 
-def test_what_is_written_through_it_is_forgotten(tagged: tuple[Tagged, CacheStore]) -> None:
+def test_writes_through_the_cache_invalidate_it(tagged: tuple[TaggedStore, CacheStore]) -> None:
     _, store = tagged
     for value in (b"one", b"two"):
         store.set("k", value)
@@ -155,24 +155,29 @@ def test_what_is_written_through_it_is_forgotten(tagged: tuple[Tagged, CacheStor
     assert store.get("k") is None
 
 
-def test_parts_in_one_batch_are_of_one_state(tagged: tuple[Tagged, CacheStore]) -> None:
+def test_parts_in_one_batch_have_one_version(tagged: tuple[TaggedStore, CacheStore]) -> None:
     inner, store = tagged
     assert bytes(store.get("k", (0, 2)) or b"") == b"01"
     inner.set("k", b"abcdefghij")
-    wanted: list[tuple[str, ByteRange | None]] = [("k", (0, 2)), ("k", (-2, None)), ("other", (0, 1)), ("absent", None)]
+    requests: list[tuple[str, ByteRange | None]] = [
+        ("k", (0, 2)),
+        ("k", (-2, None)),
+        ("other", (0, 1)),
+        ("absent", None),
+    ]
     for _ in range(2):
-        found = store.get_partial_values(wanted)
-        assert [None if value is None else bytes(value) for value in found] == [b"ab", b"ij", b"x", None]
+        values = store.get_partial_values(requests)
+        assert [None if value is None else bytes(value) for value in values] == [b"ab", b"ij", b"x", None]
 
 
-class _Far(Tagged, keeps_capabilities=True):
-    """One that is far away, and answers nothing before several have asked."""
+class _RemoteStore(TaggedStore, keeps_capabilities=True):
+    """A remote store. Each read waits until `together` reads have arrived."""
 
     remote = True
 
     def __init__(self, together: int, window: Window | None = None) -> None:
         super().__init__()
-        self._meeting = threading.Barrier(together, timeout=20)
+        self._barrier = threading.Barrier(together, timeout=20)
         self._window = window
 
     @property
@@ -180,54 +185,54 @@ class _Far(Tagged, keeps_capabilities=True):
         return self._window
 
     def get_state(self, key: str, range: ByteRange | None, version: Version) -> State | None:
-        self._meeting.wait()
+        self._barrier.wait()
         return super().get_state(key, range, version)
 
 
 @pytest.mark.parametrize("window", [None, Window()])
-def test_a_store_that_is_far_away_is_asked_for_many_keys_at_once(window: Window | None) -> None:
-    far = _Far(8, window)
+def test_requests_to_a_remote_store_run_concurrently(window: Window | None) -> None:
+    remote = _RemoteStore(8, window)
     for number in range(16):
-        far.set(f"k{number}", bytes([number]))
-    answers = dict(CacheStore(far).get_each([(f"k{number}", None) for number in range(16)]))
+        remote.set(f"k{number}", bytes([number]))
+    answers = dict(CacheStore(remote).get_each([(f"k{number}", None) for number in range(16)]))
     assert answers == {number: bytes([number]) for number in range(16)}
 
 
-def test_no_more_is_fetched_ahead_than_fits() -> None:
-    far, value = _Far(1, Window()), bytes(2**22)
+def test_prefetching_stays_within_the_window() -> None:
+    remote, value = _RemoteStore(1, Window()), bytes(2**22)
     for number in range(200):
-        far.set(f"k{number}", value)
-    answers = CacheStore(far, max_bytes=0).get_each([(f"k{number}", None) for number in range(200)])
+        remote.set(f"k{number}", value)
+    answers = CacheStore(remote, max_bytes=0).get_each([(f"k{number}", None) for number in range(200)])
     for _ in range(3):
         next(answers)
-        time.sleep(0.05)  # in which all could be fetched
-        assert len(far.asked) < 50
+        time.sleep(0.05)  # long enough to fetch all values
+        assert len(remote.reads) < 50
     answers.close()  # type: ignore[attr-defined]
 
 
-def test_for_a_while_nothing_is_asked(tagged: tuple[Tagged, CacheStore], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_max_age(tagged: tuple[TaggedStore, CacheStore], monkeypatch: pytest.MonkeyPatch) -> None:
     inner, checked = tagged
     store = CacheStore(inner, max_age=60, folder=checked.folder)
     clock = [1e9]
     monkeypatch.setattr("omnizarr.store.caching.store.time.time", lambda: clock[0])
     assert store.get("k") == b"0123456789"
     assert store.get("absent") is None
-    inner.asked.clear()
+    inner.reads.clear()
     clock[0] += 59
     inner.set("k", b"new")
     assert store.get("k") == b"0123456789"
     assert store.get("absent") is None
-    assert inner.asked == []
+    assert inner.reads == []
     clock[0] += 2
     assert store.get("k") == b"new"
     assert store.get("absent") is None
-    assert [key for key, _ in inner.asked] == ["k", "k", "absent"]
-    clock[0] -= 1000  # somebody set the clock back
+    assert [key for key, _ in inner.reads] == ["k", "k", "absent"]
+    clock[0] -= 1000  # the clock is set back
     inner.set("k", b"newer")
     assert store.get("k") == b"newer"
 
 
-def test_files_are_checked_by_their_dates(tmp_path: Path) -> None:
+def test_files_are_revalidated_by_their_modification_time(tmp_path: Path) -> None:
     inner = RecordingStore(LocalStore(tmp_path))
     inner.set("k", b"old")
     os.utime(tmp_path / "k", (1, 1))
@@ -238,12 +243,12 @@ def test_files_are_checked_by_their_dates(tmp_path: Path) -> None:
     assert store.get("k") == b"new"
 
 
-def test_a_store_that_tells_nothing_must_be_trusted() -> None:
-    class Silent(WrapperStore):
+def test_a_store_without_versions_requires_max_age() -> None:
+    class Unversioned(WrapperStore):
         def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
             return self.inner.get(key, range)
 
-    inner = Silent(MemoryStore())
+    inner = Unversioned(MemoryStore())
     with pytest.raises(ArgumentError, match="cannot tell whether a value has changed"):
         CacheStore(inner)
     inner.set("k", b"1")
@@ -253,25 +258,25 @@ def test_a_store_that_tells_nothing_must_be_trusted() -> None:
 
 
 @pytest.mark.parametrize("options", [{"max_bytes": -1}, {"max_bytes": 2.5}, {"max_age": -1}, {"max_age": "1"}])
-def test_bad_arguments(options: dict[str, Any]) -> None:
+def test_invalid_arguments(options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError):
         CacheStore(MemoryStore(), **options)
 
 
-def test_it_stays_within_its_bounds(tmp_path: Path) -> None:
+def test_max_bytes(tmp_path: Path) -> None:
     for folder in (None, tmp_path / "cache"):
-        inner = Tagged()
+        inner = TaggedStore()
         for number in range(50):
             inner.set(f"k{number}", b"x" * 500)
         store = CacheStore(inner, max_bytes=5000, folder=folder)
         for number in range(50):
             store.get(f"k{number}")
             assert store.held_bytes <= 5000
-        inner.asked.clear()
+        inner.reads.clear()
         store.get("k49")
-        assert inner.asked == [("k49", (0, 0))]
+        assert inner.reads == [("k49", (0, 0))]
         store.get("k0")
-        assert ("k0", None) in inner.asked
+        assert ("k0", None) in inner.reads
         inner.set("large", b"x" * 10_000)
         assert len(store.get("large") or b"") == 10_000
         assert store.held_bytes <= 5000
@@ -282,25 +287,25 @@ def test_it_stays_within_its_bounds(tmp_path: Path) -> None:
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
 
 
-def test_later_programs_find_it_again(tmp_path: Path) -> None:
-    inner = Tagged()
+def test_a_folder_is_reused_by_later_stores(tmp_path: Path) -> None:
+    inner = TaggedStore()
     inner.set("k", b"0123456789")
     inner.set("l", b"l")
     first = CacheStore(inner, folder=tmp_path)
     for key in ("k", "l"):
         first.get(key)
-    inner.asked.clear()
-    again = CacheStore(inner, folder=tmp_path)
-    assert again.held_bytes == first.held_bytes
-    assert again.get("k") == b"0123456789"
-    assert inner.asked == [("k", (0, 0))]
+    inner.reads.clear()
+    second = CacheStore(inner, folder=tmp_path)
+    assert second.held_bytes == first.held_bytes
+    assert second.get("k") == b"0123456789"
+    assert inner.reads == [("k", (0, 0))]
     inner.set("l", b"new")
-    assert again.get("l") == b"new"
-    assert CacheStore(MemoryStore(name="elsewhere"), folder=tmp_path).get("k") is None  # each place has its own
+    assert second.get("l") == b"new"
+    assert CacheStore(MemoryStore(name="another"), folder=tmp_path).get("k") is None  # each store has its own subfolder
 
 
-def test_places_that_differ_in_more_than_their_location_share_nothing(tmp_path: Path) -> None:
-    places: list[Store] = [
+def test_stores_with_equal_locations_but_different_options_share_nothing(tmp_path: Path) -> None:
+    inner_stores: list[Store] = [
         ObjectStore.from_url("s3://bucket"),
         ObjectStore.from_url("s3://bucket", endpoint="http://127.0.0.1:1"),
         ObjectStore.from_url("az://bucket", account_name="one"),
@@ -311,33 +316,34 @@ def test_places_that_differ_in_more_than_their_location_share_nothing(tmp_path: 
         ReferenceStore({"a": "1"}),
         ReferenceStore({"a": "2"}),
     ]
-    places += [store for place in places[:4] for store in (PrefixStore(place, "p"), ZipStore.inside(place, "x.zip"))]
-    for place in places:
-        CacheStore(place, folder=tmp_path, max_age=60)
-    assert len(list(tmp_path.iterdir())) == len(places)
-    for place in places:
-        CacheStore(place, folder=tmp_path, max_age=60)
-    assert len(list(tmp_path.iterdir())) == len(places)
+    for inner in inner_stores[:4]:
+        inner_stores += [PrefixStore(inner, "p"), ZipStore.inside(inner, "x.zip")]
+    for inner in inner_stores:
+        CacheStore(inner, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(inner_stores)
+    for inner in inner_stores:
+        CacheStore(inner, folder=tmp_path, max_age=60)
+    assert len(list(tmp_path.iterdir())) == len(inner_stores)
 
 
-def test_damaged_and_strange_files_are_not_used(tmp_path: Path) -> None:
-    inner = Tagged()
+def test_damaged_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
+    inner = TaggedStore()
     inner.set("k", b"0123456789")
     store = CacheStore(inner, folder=tmp_path)
     store.get("k")
     (path,) = [path for path in tmp_path.rglob("*") if path.is_file()]
-    good = path.read_bytes()
-    for bad in (
+    valid = path.read_bytes()
+    for damaged in (
         b"",
         b"{}",
         b"null\n",
-        good[:-1],
-        good[:-1] + b"X",
-        good.replace(b'"k"', b'"j"'),
+        valid[:-1],
+        valid[:-1] + b"X",
+        valid.replace(b'"k"', b'"j"'),
         b"\x80\x04K\x01.\n",
-        good * 2,
+        valid * 2,
     ):
-        path.write_bytes(bad)
+        path.write_bytes(damaged)
         assert store.get("k") == b"0123456789"
         assert CacheStore(inner, folder=tmp_path).get("k") == b"0123456789"
     path.unlink()
@@ -365,7 +371,10 @@ def test_arrays_behind_a_cache(tmp_path: Path) -> None:
 
 
 def test_many_threads(tmp_path: Path) -> None:
-    for store in (CacheStore(Tagged(), max_bytes=20_000), CacheStore(Tagged(), folder=tmp_path, max_bytes=20_000)):
+    for store in (
+        CacheStore(TaggedStore(), max_bytes=20_000),
+        CacheStore(TaggedStore(), folder=tmp_path, max_bytes=20_000),
+    ):
 
         def work(number: int, store: Store = store) -> None:
             key = f"k{number % 7}"
@@ -378,9 +387,9 @@ def test_many_threads(tmp_path: Path) -> None:
             list(pool.map(work, range(100)))
 
 
-def test_pickles_and_equality(tmp_path: Path) -> None:
+def test_pickle_equality_and_repr(tmp_path: Path) -> None:
     store = CacheStore(LocalStore(tmp_path), max_bytes=77, max_age=5, folder=tmp_path / "cache")
-    again = pickle.loads(pickle.dumps(store))
-    assert again == store
-    assert (again.max_bytes, again.max_age, again.folder) == (77, 5, str(tmp_path / "cache"))
+    unpickled = pickle.loads(pickle.dumps(store))
+    assert unpickled == store
+    assert (unpickled.max_bytes, unpickled.max_age, unpickled.folder) == (77, 5, str(tmp_path / "cache"))
     assert repr(store) == f"CacheStore(LocalStore({tmp_path}))"

@@ -1,4 +1,4 @@
-"""Stores of references: what kerchunk describes is read, and nothing else, and nothing is run."""
+"""ReferenceStore: documents of kerchunk, allowed targets, and malicious documents and templates."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from omnizarr.store.address.schemes import stores
 from omnizarr.store.references.templates import filled
 from omnizarr.testing import RecordingStore, StoreSuite
 
-# -- the suite that all stores pass, as far as it concerns reading
+# -- the store suite (reading)
 
 
-def _written(folder: Path, contents: Mapping[str, bytes]) -> ReferenceStore:
-    """Values in one file, and references to its parts."""
+def _write_references(folder: Path, contents: Mapping[str, bytes]) -> ReferenceStore:
+    """Write the values to one file, and references to its parts to another."""
     references = {}
     with open(folder / "data.bin", "wb") as file:
         file.write(b"header")
@@ -45,10 +45,10 @@ class TestReferences(StoreSuite):
 
     def make_store(self, tmp_path: Path) -> ReferenceStore:
         self.folder = tmp_path
-        return _written(tmp_path, {})
+        return _write_references(tmp_path, {})
 
     def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
-        return _written(self.folder, contents)
+        return _write_references(self.folder, contents)
 
 
 class TestInline(StoreSuite):
@@ -140,7 +140,7 @@ def test_version_1_with_templates_and_generators(folder: Path) -> None:
     assert store._reference("gen/0.2") == ("x_0.bin", 3000, 10)
 
 
-HOSTILE = [
+MALICIOUS_TEMPLATES = [
     "{{ ''.__class__ }}",
     "{{ u.__class__ }}",
     "{{ f.__globals__ }}",
@@ -173,8 +173,8 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_templates_are_refused(folder: Path, text: str) -> None:
+@pytest.mark.parametrize("text", MALICIOUS_TEMPLATES)
+def test_malicious_templates_are_rejected(folder: Path, text: str) -> None:
     templates = {"u": "x", "f": "{{c}}", "loop": "{{loop}}"}
     for document in (
         {"version": 1, "templates": templates, "refs": {"a": [text]}},
@@ -186,7 +186,7 @@ def test_hostile_templates_are_refused(folder: Path, text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="{}()ui1+-*/%'\"=., [];:_x\\@\n", max_size=30))
-def test_any_template_is_filled_or_refused(text: str) -> None:
+def test_random_templates_are_filled_or_rejected(text: str) -> None:
     try:
         filled("{{" + text + "}}", {"i": 1}, {"u": "x{{i}}"}, "here")
     except MetadataError:
@@ -227,14 +227,14 @@ def test_any_template_is_filled_or_refused(text: str) -> None:
         {"zarr_format": 3, "node_type": "group"},
     ],
 )
-def test_bad_documents_are_refused(folder: Path, document: Any) -> None:
+def test_invalid_documents_are_rejected(folder: Path, document: Any) -> None:
     with pytest.raises(MetadataError):
         _store(folder, document).get("a")
     with pytest.raises(OmnizarrError):
         omnizarr.open(folder / "refs.json")
 
 
-def test_what_is_no_json(folder: Path) -> None:
+def test_documents_that_are_not_json_absent_or_too_large(folder: Path) -> None:
     (folder / "refs.json").write_bytes(b"\xff\xfe{")
     with pytest.raises(MetadataError):
         ReferenceStore(folder / "refs.json").get("a")
@@ -248,7 +248,9 @@ def test_what_is_no_json(folder: Path) -> None:
 # -- targets
 
 
-def test_only_files_beside_the_references_are_read(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_only_files_in_the_folder_of_the_references_are_read(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     other = tmp_path_factory.mktemp("other")
     secret = other / "secret.txt"
     secret.write_text("secret")
@@ -256,11 +258,11 @@ def test_only_files_beside_the_references_are_read(folder: Path, tmp_path_factor
     (folder / "linked").symlink_to(other)
     (folder / "below").mkdir()
     (folder / "below" / "y.bin").write_bytes(b"y")
-    good = ["x.bin", str(folder / "x.bin"), (folder / "x.bin").as_uri()]
-    store = _store(folder, {f"k{number}": [target, 0, 4] for number, target in enumerate(good)})
+    allowed = ["x.bin", str(folder / "x.bin"), (folder / "x.bin").as_uri()]
+    store = _store(folder, {f"k{number}": [target, 0, 4] for number, target in enumerate(allowed)})
     assert [store.get(key) for key in sorted(store.list())] == [DATA[:4]] * 3
     assert _store(folder, {"k": ["below/y.bin"]}).get("k") == b"y"
-    bad = [
+    forbidden = [
         str(secret),
         secret.as_uri(),
         "../other0/secret.txt",
@@ -283,7 +285,7 @@ def test_only_files_beside_the_references_are_read(folder: Path, tmp_path_factor
         "./x.bin",
         f"{folder}x.bin",
     ]
-    for target in bad:
+    for target in forbidden:
         store = _store(folder, {"k": [target, 0, 4]})
         with pytest.raises(StoreError) as caught:
             store.get("k")
@@ -294,7 +296,7 @@ def test_only_files_beside_the_references_are_read(folder: Path, tmp_path_factor
         ReferenceStore({"k": ["x.bin"]}).get("k")
 
 
-def test_places_that_are_allowed(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_allowed_locations(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     other = tmp_path_factory.mktemp("other")
     (other / "y.bin").write_bytes(b"12345")
     (other / "z.bin").write_bytes(b"12345")
@@ -316,7 +318,7 @@ def test_places_that_are_allowed(folder: Path, tmp_path_factory: pytest.TempPath
 
 
 class Bucket(RecordingStore):
-    """A store that says where it is as its users do."""
+    """A store whose location is a URL."""
 
     @property
     def location(self) -> str:
@@ -324,35 +326,35 @@ class Bucket(RecordingStore):
 
 
 @pytest.fixture
-def far() -> Iterator[RecordingStore]:
-    """A place behind a scheme of its own."""
-    place = Bucket(MemoryStore({"a/x.nc": DATA, "a/y.nc": DATA, "b/x.nc": b"", "refs.json": b""}))
+def remote() -> Iterator[RecordingStore]:
+    """A store that URLs of the scheme `far` open."""
+    bucket = Bucket(MemoryStore({"a/x.nc": DATA, "a/y.nc": DATA, "b/x.nc": b"", "refs.json": b""}))
     with restoring(stores):
         given: list[dict[str, Any]] = []
 
-        def opened(url: str, **options: Any) -> Store:
+        def open_store(url: str, **options: Any) -> Store:
             given.append(options)
-            return place if url == "far://bucket" else PrefixStore(place, url.removeprefix("far://bucket/"))
+            return bucket if url == "far://bucket" else PrefixStore(bucket, url.removeprefix("far://bucket/"))
 
-        stores.register("far", opened)
-        place.given = given  # type: ignore[attr-defined]
-        yield place
+        stores.register("far", open_store)
+        bucket.given = given  # type: ignore[attr-defined]
+        yield bucket
 
 
-def test_targets_that_are_far_away(far: RecordingStore) -> None:
+def test_remote_targets(remote: RecordingStore) -> None:
     document = {"x": ["far://bucket/a/x.nc", 5, 5], "y": ["far://bucket/a/y.nc", 0, 3], "z": ["far://bucket/b/x.nc"]}
     for allow in (["far://bucket/a"], ["far://bucket/a/"], ["far://bucket/a/x.nc", "far://bucket/a/y.nc"]):
         store = ReferenceStore(document, allow=allow, target_options={"token": "t"})
         assert store.get("x") == DATA[5:10]
-        far.reset()
+        remote.reset()
         assert store.get_partial_values([("x", None), ("y", (1, None))]) == [DATA[5:10], DATA[1:3]]
-        assert [(call.method, call.requests) for call in far.calls] == [("get_each", 2)]
+        assert [(call.method, call.requests) for call in remote.calls] == [("get_each", 2)]
         with pytest.raises(StoreError, match="allowed"):
             store.get("z")
-    assert far.given[-1] == {"token": "t"}  # type: ignore[attr-defined]
+    assert remote.given[-1] == {"token": "t"}  # type: ignore[attr-defined]
     by_scheme = ReferenceStore(document, allow=["far://bucket"], target_options={"far": {"token": "u"}})
     assert by_scheme.get("z") == b""
-    assert far.given[-1] == {"token": "u"}  # type: ignore[attr-defined]
+    assert remote.given[-1] == {"token": "u"}  # type: ignore[attr-defined]
     for target in ("far://bucket/a/../b/x.nc", "far://bucket/ab/x.nc", "far://bucket2/a/x.nc", "far://bucket/a//x.nc"):
         with pytest.raises(StoreError, match="allowed"):
             ReferenceStore({"k": [target]}, allow=["far://bucket/a"]).get("k")
@@ -362,9 +364,9 @@ def test_targets_that_are_far_away(far: RecordingStore) -> None:
     assert "abc" not in str(caught.value)
 
 
-def test_references_in_a_bucket_lead_to_what_lies_beside_them(far: RecordingStore) -> None:
+def test_references_in_a_bucket_may_use_the_folder_that_contains_them(remote: RecordingStore) -> None:
     document = {"x": ["far://bucket/a/x.nc", 5, 5], "y": ["y.nc", 0, 3], "z": ["far://bucket/b/x.nc"]}
-    far.inner.set("a/refs.json", json.dumps(document).encode())
+    remote.inner.set("a/refs.json", json.dumps(document).encode())
     for store in (
         ReferenceStore("far://bucket/a/refs.json", storage_options={"token": "t"}),
         locate("far://bucket/a/refs.json").store,
@@ -375,7 +377,7 @@ def test_references_in_a_bucket_lead_to_what_lies_beside_them(far: RecordingStor
             store.get("z")
 
 
-def test_credentials_of_targets_are_not_plain_in_a_pickle() -> None:
+def test_pickles_do_not_contain_credentials_of_targets_in_plain_text() -> None:
     for allow, options in (
         (["s3://bucket"], {"secret_access_key": "hunter-2"}),
         (["s3://bucket"], {"s3": {"access_key_id": "x", "secret_access_key": "hunter-2"}}),
@@ -384,11 +386,11 @@ def test_credentials_of_targets_are_not_plain_in_a_pickle() -> None:
         store = ReferenceStore({"a": "b"}, allow=allow, target_options=options)
         pickled = pickle.dumps(store)
         assert b"hunter-2" not in pickled
-        again = pickle.loads(pickled)
-        assert (again._targets.allowed, again._target_options) == (tuple(allow), options)
+        unpickled = pickle.loads(pickled)
+        assert (unpickled._targets.allowed, unpickled._target_options) == (tuple(allow), options)
 
 
-def test_beside_is_the_folder_and_not_the_whole_store(folder: Path) -> None:
+def test_files_in_the_same_store_but_another_folder_are_not_allowed(folder: Path) -> None:
     (folder / "deep").mkdir()
     (folder / "deep" / "y.bin").write_bytes(b"y")
     targets = ["y.bin", str(folder / "deep" / "y.bin"), str(folder / "x.bin"), "../x.bin"]
@@ -401,7 +403,7 @@ def test_beside_is_the_folder_and_not_the_whole_store(folder: Path) -> None:
             store.get(key)
 
 
-def test_files_that_changed_are_noticed(folder: Path) -> None:
+def test_missing_and_truncated_targets(folder: Path) -> None:
     store = _store(folder, {"short": ["x.bin", 1000, 100], "gone": ["y.bin", 0, 1], "end": ["x.bin", 1024, 0]})
     with pytest.raises(StoreError, match=r"`short` in ReferenceStore.* is too short"):
         store.get("short")
@@ -462,8 +464,8 @@ def _parquet(folder: Path, name: str, rows: list[tuple[Any, int, int, Any]], **s
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     columns = {"path": pyarrow.string(), "offset": pyarrow.int64(), "size": pyarrow.int64(), "raw": pyarrow.binary()}
     table = {
-        column: pyarrow.array([row[at] for row in rows], schema.get(column, kind))
-        for at, (column, kind) in enumerate(columns.items())
+        column: pyarrow.array([row[position] for row in rows], schema.get(column, kind))
+        for position, (column, kind) in enumerate(columns.items())
         if schema.get(column, kind) is not None
     }
     parquet.write_table(pyarrow.table(table), folder / name)
@@ -484,7 +486,7 @@ def _array(shape: list[int], chunks: list[int]) -> dict[str, Any]:
 
 @pytest.fixture
 def parquet_folder(folder: Path) -> Path:
-    place = folder / "refs.parq"
+    references = folder / "refs.parq"
     metadata = {
         ".zgroup": {"zarr_format": 2},
         "t/.zarray": _array([4, 6], [2, 2]),
@@ -492,15 +494,15 @@ def parquet_folder(folder: Path) -> Path:
         "s/.zarray": _array([], []),
         "deep/er/.zarray": _array([4], [2]),
     }
-    place.mkdir()
-    (place / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": 4}))
-    beside = str(folder / "x.bin")
-    _parquet(place, "t/refs.0.parq", [(beside, 4 * n, 4, None) for n in range(4)])
-    _parquet(place, "t/refs.1.parq", [(None, 0, 0, b"abcd"), (None, 0, 0, None)])
-    _parquet(place, "s/refs.0.parq", [(None, 0, 0, b"z")])
-    _parquet(place, "deep/er/refs.0.parq", [(beside, 1000, 2, None), (str(folder / "two.bin"), 0, 0, None)])
+    references.mkdir()
+    (references / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": 4}))
+    target = str(folder / "x.bin")
+    _parquet(references, "t/refs.0.parq", [(target, 4 * n, 4, None) for n in range(4)])
+    _parquet(references, "t/refs.1.parq", [(None, 0, 0, b"abcd"), (None, 0, 0, None)])
+    _parquet(references, "s/refs.0.parq", [(None, 0, 0, b"z")])
+    _parquet(references, "deep/er/refs.0.parq", [(target, 1000, 2, None), (str(folder / "two.bin"), 0, 0, None)])
     (folder / "two.bin").write_bytes(b"22")
-    return place
+    return references
 
 
 def test_parquet(parquet_folder: Path) -> None:
@@ -526,7 +528,7 @@ def test_parquet(parquet_folder: Path) -> None:
     assert omnizarr.open_array(f"reference://t::{parquet_folder}", mode="r")[0, 0] == 0
 
 
-def test_rows_are_read_once(parquet_folder: Path) -> None:
+def test_parquet_files_are_read_once(parquet_folder: Path) -> None:
     inner = RecordingStore(LocalStore(parquet_folder.parent))
     store = ReferenceStore.inside(inner, "refs.parq", allow=[parquet_folder.parent])
     for _ in range(2):
@@ -535,7 +537,7 @@ def test_rows_are_read_once(parquet_folder: Path) -> None:
     assert [call.key for call in inner.of("get")] == ["refs.parq", "refs.parq/.zmetadata", "refs.parq/t/refs.0.parq"]
 
 
-def test_an_array_that_claims_many_chunks_is_listed_by_its_files(parquet_folder: Path) -> None:
+def test_the_listing_of_a_huge_array_follows_its_parquet_files(parquet_folder: Path) -> None:
     metadata = {"t/.zarray": _array([2**40], [1]), ".zgroup": {"zarr_format": 2}}
     (parquet_folder / ".zmetadata").write_text(json.dumps({"metadata": metadata, "record_size": 4}))
     store = ReferenceStore(parquet_folder)
@@ -558,14 +560,14 @@ def test_an_array_that_claims_many_chunks_is_listed_by_its_files(parquet_folder:
         {"metadata": {"t/.zarray": "nonsense"}, "record_size": 1},
     ],
 )
-def test_bad_folders_are_refused(tmp_path: Path, document: Any) -> None:
+def test_invalid_parquet_folders_are_rejected(tmp_path: Path, document: Any) -> None:
     (tmp_path / "x.parq").mkdir()
     (tmp_path / "x.parq" / ".zmetadata").write_text(json.dumps(document))
     with pytest.raises(MetadataError):
         ReferenceStore(tmp_path / "x.parq").get("t/0")
 
 
-def test_bad_rows_are_refused(parquet_folder: Path) -> None:
+def test_invalid_parquet_rows_are_rejected(parquet_folder: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     store = ReferenceStore(parquet_folder)
     _parquet(parquet_folder, "t/refs.0.parq", [("x", 0, 1, None)] * 5)
@@ -585,14 +587,14 @@ def test_bad_rows_are_refused(parquet_folder: Path) -> None:
         ReferenceStore(parquet_folder).get("t/0.0")
 
 
-# -- what kerchunk writes
+# -- references written by kerchunk
 
 
 KERCHUNK = Path(__file__).parents[2] / "corpora" / "references" / "kerchunk-0.2.10"
 
 
 @pytest.mark.parametrize("name", ["version0.json", "version1.json", "refs.parq"])
-def test_what_kerchunk_writes_is_read(name: str) -> None:
+def test_references_written_by_kerchunk(name: str) -> None:
     group = omnizarr.open_group(KERCHUNK / name, mode="r")
     assert group.attrs["title"] == "a small model"
     assert sorted(group) == ["deep", "scalar", "temperature"]

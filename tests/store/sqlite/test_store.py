@@ -1,4 +1,4 @@
-"""Stores in SQLite databases: one file, for many threads and processes at once."""
+"""SQLiteStore: the store suite, many threads and processes, and damaged or malicious databases."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ def test_arrays_by_address(tmp_path: Path) -> None:
         omnizarr.open(f"{tmp_path}/x.sqlite", storage_options={"colour": 1})
 
 
-def test_it_is_one_file_when_it_is_closed(tmp_path: Path) -> None:
+def test_a_closed_store_is_one_file(tmp_path: Path) -> None:
     with SQLiteStore(tmp_path / "x.sqlite") as store:
         omnizarr.create_array(store, data=range(1000), chunks=10)
     assert os.listdir(tmp_path) == ["x.sqlite"]
-    for act in (lambda: store.get("zarr.json"), lambda: store.set("a", b""), lambda: list(store.list())):
+    for operation in (lambda: store.get("zarr.json"), lambda: store.set("a", b""), lambda: list(store.list())):
         with pytest.raises(StoreError, match="is closed"):
-            act()
+            operation()
 
 
-def test_looking_makes_no_database(tmp_path: Path) -> None:
+def test_reading_and_erasing_create_no_database(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "x.sqlite")
     assert store.get("a") is None
     assert store.get_partial_values([("a", None), ("b", (0, 1))]) == [None, None]
@@ -77,7 +77,7 @@ def test_looking_makes_no_database(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_zarr_python_2_and_we_use_the_same_table(tmp_path: Path, zarr2_peer: Any) -> None:
+def test_exchange_with_zarr_python_2(tmp_path: Path, zarr2_peer: Any) -> None:
     path = tmp_path / "x.sqldb"
     data = np.arange(20).reshape(4, 5)
     code = """
@@ -123,15 +123,15 @@ def test_processes_lose_no_update(tmp_path: Path, start: str) -> None:
     assert store.get("count") == b"100"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_fork_in_the_middle_of_reading_and_writing(tmp_path: Path) -> None:
+def test_fork_while_threads_read_and_write(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "x.sqlite")
     values = {f"k{number}": os.urandom(5000) for number in range(50)}
     store.set_each(values.items())
     done = False
 
-    def busy(number: int) -> None:
+    def read_and_write(number: int) -> None:
         while not done:
             assert bytes(store.get(f"k{number}") or b"") == values[f"k{number}"]
             store.set(f"mine{number}", b"x" * 1000)
@@ -147,7 +147,7 @@ def test_fork_in_the_middle_of_reading_and_writing(tmp_path: Path) -> None:
             os._exit(code)
 
     with ThreadPoolExecutor(3) as pool:
-        working = [pool.submit(busy, number) for number in range(3)]
+        tasks = [pool.submit(read_and_write, number) for number in range(3)]
         try:
             for _ in range(6):
                 number = os.fork()
@@ -156,16 +156,16 @@ def test_fork_in_the_middle_of_reading_and_writing(tmp_path: Path) -> None:
                 assert os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]) == 0
         finally:
             done = True
-        for one in working:
-            one.result()
+        for task in tasks:
+            task.result()
     assert len([key for key in store.list() if key.startswith("child")]) == 6
-    with sqlite3.connect(tmp_path / "x.sqlite") as plain:
-        assert plain.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    plain.close()
+    with sqlite3.connect(tmp_path / "x.sqlite") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    database.close()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_a_writer_that_is_killed_leaves_old_or_new_values(tmp_path: Path) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_a_killed_writer_leaves_old_or_new_values(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     code = """
         import sys, omnizarr
@@ -184,13 +184,13 @@ def test_a_writer_that_is_killed_leaves_old_or_new_values(tmp_path: Path) -> Non
             while store.get("k19") is None:
                 pass
             process.send_signal(signal.SIGKILL)
-        found = {bytes(value) for value in store.get_partial_values([(f"k{n}", None) for n in range(20)]) if value}
-        assert len(found) == 1  # all of one transaction
-        assert found <= {b"a" * 20_000, b"b" * 20_000}
+        values = {bytes(value) for value in store.get_partial_values([(f"k{n}", None) for n in range(20)]) if value}
+        assert len(values) == 1  # all values are of one transaction
+        assert values <= {b"a" * 20_000, b"b" * 20_000}
         store.close()
 
 
-def test_parts_of_a_batch_are_of_one_state(tmp_path: Path) -> None:
+def test_parts_in_one_batch_have_one_version(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "x.sqlite")
     store.set("k", b"a" * 100_000)
     done = False
@@ -201,17 +201,17 @@ def test_parts_of_a_batch_are_of_one_state(tmp_path: Path) -> None:
                 store.set("k", letter * 100_000)
 
     with ThreadPoolExecutor(1) as pool:
-        changing = pool.submit(change)
+        task = pool.submit(change)
         try:
             for _ in range(50):
                 parts = store.get_partial_values([("k", (0, 10)), ("k", (50_000, 10)), ("k", (-10, None))])
                 assert len({bytes(part or b"")[:1] for part in parts}) == 1
         finally:
             done = True
-        changing.result()
+        task.result()
 
 
-def test_a_long_listing_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_listing_blocks_no_writer(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "x.sqlite")
     store.set_each((f"c/{number:05}/k", b"") for number in range(2500))
     listing = store.list()
@@ -224,24 +224,24 @@ def test_a_long_listing_holds_nobody_up(tmp_path: Path) -> None:
 def test_read_only(tmp_path: Path) -> None:
     store = SQLiteStore(tmp_path / "x.sqlite")
     store.set("a", b"1")
-    for closed in (SQLiteStore(tmp_path / "x.sqlite", read_only=True), as_read_only(store)):
-        assert type(closed) is SQLiteStore
-        assert closed.get("a") == b"1"
+    for protected in (SQLiteStore(tmp_path / "x.sqlite", read_only=True), as_read_only(store)):
+        assert type(protected) is SQLiteStore
+        assert protected.get("a") == b"1"
         with pytest.raises(ReadOnlyError):
-            closed.set("a", b"2")
-        assert pickle.loads(pickle.dumps(closed)).read_only
+            protected.set("a", b"2")
+        assert pickle.loads(pickle.dumps(protected)).read_only
     absent = SQLiteStore(tmp_path / "absent", read_only=True)
     assert absent.get("a") is None
     assert not (tmp_path / "absent").exists()
 
 
-def test_a_database_that_others_lock_is_waited_for(tmp_path: Path) -> None:
+def test_a_write_waits_for_the_lock_of_another_connection(tmp_path: Path) -> None:
     path = tmp_path / "x.sqlite"
     store = SQLiteStore(path, timeout=0.05)
     store.set("a", b"1")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    assert store.get("a") == b"1"  # readers need not wait
+    assert store.get("a") == b"1"  # readers do not wait
     with pytest.raises(StoreError, match="locked.*") as caught:
         store.set("a", b"2")
     assert "0.05 s" in str(caught.value)
@@ -250,11 +250,11 @@ def test_a_database_that_others_lock_is_waited_for(tmp_path: Path) -> None:
     store.set("a", b"2")
 
 
-# -- broken and hostile databases
+# -- damaged and malicious databases
 
 
 @pytest.mark.parametrize("data", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_what_is_no_database(tmp_path: Path, data: bytes) -> None:
+def test_files_that_are_not_databases_are_rejected(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "x.sqlite"
     path.write_bytes(data)
     store = SQLiteStore(path)
@@ -267,8 +267,8 @@ def test_what_is_no_database(tmp_path: Path, data: bytes) -> None:
     assert path.read_bytes() == data
 
 
-def test_hostile_tables(tmp_path: Path) -> None:
-    def made(name: str, *statements: str) -> SQLiteStore:
+def test_malicious_tables(tmp_path: Path) -> None:
+    def create(name: str, *statements: str) -> SQLiteStore:
         database = sqlite3.connect(tmp_path / name)
         for statement in statements:
             database.execute(statement)
@@ -276,28 +276,28 @@ def test_hostile_tables(tmp_path: Path) -> None:
         database.close()
         return SQLiteStore(tmp_path / name)
 
-    view = made("view", "CREATE VIEW zarr AS SELECT 'a' AS k, randomblob(10) AS v")
+    view = create("view", "CREATE VIEW zarr AS SELECT 'a' AS k, randomblob(10) AS v")
     with pytest.raises(StoreError, match="is a view and not a table"):
         view.get("a")
     with pytest.raises(StoreError, match="is a view and not a table"):
         view.set("a", b"")
     table = "CREATE TABLE zarr (k TEXT PRIMARY KEY, v BLOB)"
     rows = "INSERT INTO zarr VALUES ('number', 5), ('text', 'ä'), ('none', NULL), ('x', zeroblob(3))"
-    kinds = made("kinds", table, rows)
+    kinds = create("kinds", table, rows)
     assert [kinds.get(key) for key in ("number", "text", "none", "x")] == [b"5", "ä".encode(), b"", bytes(3)]
     assert [kinds.get(key, (1, 1)) for key in ("number", "text", "none", "x")] == [b"", b"\xa4", b"", b"\0"]
-    names = made("names", table, "INSERT INTO zarr VALUES ('../a', x'00')")
+    names = create("names", table, "INSERT INTO zarr VALUES ('../a', x'00')")
     with pytest.raises(StoreError, match="which is not a valid key"):
         list(names.list())
     with pytest.raises(StoreError, match="which is not a valid key"):
         names.list_dir("")
-    columns = made("columns", "CREATE TABLE zarr (a, b)")
+    columns = create("columns", "CREATE TABLE zarr (a, b)")
     with pytest.raises(StoreError, match="no such column"):
         columns.get("a")
 
 
 @pytest.mark.parametrize("path", [b"x", "", "a\0b", "s3://x/y"])
-def test_what_is_no_path(path: Any) -> None:
+def test_invalid_paths_are_rejected(path: Any) -> None:
     with pytest.raises(LocationError):
         SQLiteStore(path)
 

@@ -1,4 +1,4 @@
-"""Stores in ZIP archives: read by anybody, written without leftovers, and never half finished."""
+"""ZipStore: the store suite, other ZIP readers and writers, crashes, and damaged or malicious archives."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ from omnizarr.store.zip import location
 from omnizarr.store.zip.records import central_record, end_records, local_record
 from omnizarr.testing import Fault, FaultyStore, RecordingStore, SlowStore, StoreSuite
 
-# -- the suite that all stores pass
+# -- the store suite
 
 
-class _Zips(StoreSuite):
+class ZipSuite(StoreSuite):
     def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
         filled = super().fill(store, contents)
         filled.flush()
         return filled
 
 
-class TestZip(_Zips):
+class TestZip(ZipSuite):
     def make_store(self, tmp_path: Path) -> ZipStore:
         return ZipStore(tmp_path / "x.zip")
 
 
 class TestUnfinished(StoreSuite):
-    """Everything reads the same before it is finished; only a pickle cannot be made."""
+    """A store with an unfinished archive reads the same values; it only cannot be pickled."""
 
     def make_store(self, tmp_path: Path) -> ZipStore:
         return ZipStore(tmp_path / "x.zip")
@@ -66,24 +66,24 @@ class TestUnfinished(StoreSuite):
             pickle.dumps(store)
 
 
-class TestDeflated(_Zips):
+class TestDeflated(ZipSuite):
     def make_store(self, tmp_path: Path) -> ZipStore:
         return ZipStore(tmp_path / "x.zip", compression="deflated")
 
 
-class TestInAStore(_Zips):
+class TestInAStore(ZipSuite):
     pickled_is_equal = False
 
     def make_store(self, tmp_path: Path) -> ZipStore:
         return ZipStore.inside(MemoryStore(), "deep/x.zip")
 
 
-class TestFarAway(_Zips):
+class TestRemote(ZipSuite):
     def make_store(self, tmp_path: Path) -> ZipStore:
         return ZipStore.inside(SlowStore(LocalStore(tmp_path), latency=0), "x.zip")
 
 
-class TestFileObject(_Zips):
+class TestFileObject(ZipSuite):
     def make_store(self, tmp_path: Path) -> ZipStore:
         return ZipStore(io.BytesIO())
 
@@ -92,7 +92,7 @@ class TestFileObject(_Zips):
             pickle.dumps(store)
 
 
-# -- what others see of it, and what it sees of others
+# -- archives of other writers and readers
 
 
 def _names(path: Path) -> list[str]:
@@ -101,7 +101,7 @@ def _names(path: Path) -> list[str]:
         return sorted(archive.namelist())
 
 
-def _written(path: Path, values: Mapping[str, bytes], **options: Any) -> Path:
+def _write_archive(path: Path, values: Mapping[str, bytes], **options: Any) -> Path:
     with zipfile.ZipFile(path, "w", **options) as archive:
         for key, value in values.items():
             archive.writestr(key, value)
@@ -112,7 +112,7 @@ VALUES = {"zarr.json": b"{}", "c/0": bytes(1000), "c/1": os.urandom(100_000), "�
 
 
 @pytest.mark.smoke
-def test_what_we_write_others_read(tmp_path: Path) -> None:
+def test_zipfile_reads_our_archives(tmp_path: Path) -> None:
     for compression in ("stored", "deflated"):
         path = tmp_path / f"{compression}.zip"
         with ZipStore(path, compression=compression) as store:  # type: ignore[arg-type]
@@ -126,8 +126,8 @@ def test_what_we_write_others_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
-def test_what_others_write_we_read(tmp_path: Path, compression: int) -> None:
-    path = _written(tmp_path / "x.zip", VALUES, compression=compression)
+def test_archives_of_zipfile(tmp_path: Path, compression: int) -> None:
+    path = _write_archive(tmp_path / "x.zip", VALUES, compression=compression)
     with zipfile.ZipFile(path, "a") as archive:
         archive.mkdir("folder")
         archive.comment = b"a comment PK\5\6 with a mark in it" + bytes(20)
@@ -140,8 +140,8 @@ def test_what_others_write_we_read(tmp_path: Path, compression: int) -> None:
                 assert bytes(store.get(key, part) or b"") == value[start:][: part[1]]
 
 
-def test_with_streams_extra_fields_and_64_bits(tmp_path: Path) -> None:
-    class Pipe(io.RawIOBase):  # cannot be sought, so that sizes come behind the bytes
+def test_archives_of_streams_with_data_descriptors_and_zip64(tmp_path: Path) -> None:
+    class Pipe(io.RawIOBase):  # not seekable, so zipfile writes the sizes after the data
         def __init__(self) -> None:
             self.data = bytearray()
 
@@ -168,7 +168,7 @@ def test_with_streams_extra_fields_and_64_bits(tmp_path: Path) -> None:
         assert {name: archive.read(name) for name in VALUES} == VALUES
 
 
-def test_more_entries_than_16_bits_count(tmp_path: Path) -> None:
+def test_more_entries_than_16_bits_can_count(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with ZipStore(path) as store:
         store.set_each((f"c/{number}", b"%d" % number) for number in range(65_600))
@@ -180,8 +180,8 @@ def test_more_entries_than_16_bits_count(tmp_path: Path) -> None:
     assert len(store.list_dir("c/")[0]) == 65_600
 
 
-def test_more_bytes_than_32_bits_count(tmp_path: Path) -> None:
-    """A hole stands for the bytes, so that no disk is filled with them."""
+def test_more_bytes_than_32_bits_can_count(tmp_path: Path) -> None:
+    """The archive is a sparse file, so it does not need that much space on disk."""
     path = tmp_path / "x.zip"
     large = 2**32 + 5
     with open(path, "wb") as file:
@@ -202,10 +202,10 @@ def test_more_bytes_than_32_bits_count(tmp_path: Path) -> None:
     path.unlink()
 
 
-# -- changing
+# -- writing
 
 
-def test_overwritten_and_erased_values_leave_nothing_behind(tmp_path: Path) -> None:
+def test_overwritten_and_erased_values_take_no_space(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with ZipStore(path) as store:
         store.set_each([("a", b"first" * 50_000), ("b", b"b" * 90_000), ("c", b"c"), ("d", b"d" * 90_000)])
@@ -226,8 +226,8 @@ def test_overwritten_and_erased_values_leave_nothing_behind(tmp_path: Path) -> N
     assert path.stat().st_size < 200
 
 
-def test_what_is_appended_stands_beside_what_was_there(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", VALUES, compression=zipfile.ZIP_DEFLATED)
+def test_new_values_are_appended_to_an_archive(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", VALUES, compression=zipfile.ZIP_DEFLATED)
     path.chmod(0o640)
     with ZipStore(path) as store:
         store.set("zarr.json", b"{1}")
@@ -237,7 +237,7 @@ def test_what_is_appended_stands_beside_what_was_there(tmp_path: Path) -> None:
     del expected["c/0"]
     with zipfile.ZipFile(path) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == expected
-        assert archive.getinfo("c/1").compress_type == zipfile.ZIP_DEFLATED  # copied as it was
+        assert archive.getinfo("c/1").compress_type == zipfile.ZIP_DEFLATED  # copied without recompression
     assert path.stat().st_mode & 0o777 == 0o640
 
 
@@ -248,7 +248,7 @@ def test_the_same_values_give_the_same_archive(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_duplicates_of_other_writers_count_once_with_a_warning(tmp_path: Path) -> None:
+def test_of_duplicate_names_the_last_entry_counts_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with warnings.catch_warnings(), zipfile.ZipFile(path, "w") as archive:
         warnings.simplefilter("ignore")
@@ -263,21 +263,21 @@ def test_duplicates_of_other_writers_count_once_with_a_warning(tmp_path: Path) -
     assert _names(path) == ["a", "b", "zarr.json"]
 
 
-def test_it_is_finished_when_nobody_writes_any_more(tmp_path: Path) -> None:
+def test_the_archive_is_finished_when_its_last_writer_is_deleted(tmp_path: Path) -> None:
     path = tmp_path / "x.zarr.zip"
     z = omnizarr.create_array(path, data=np.arange(10))
-    again = omnizarr.open(path, mode="r")  # sees what is not finished
-    assert again[3] == 3  # type: ignore[index]
+    reader = omnizarr.open(path, mode="r")  # sees unfinished values of this process
+    assert reader[3] == 3  # type: ignore[index]
     assert not path.exists()
     del z
     gc.collect()
-    assert zipfile.is_zipfile(path)  # readers do not matter
-    assert again[3] == 3  # type: ignore[index]
+    assert zipfile.is_zipfile(path)  # although the reader still has it open
+    assert reader[3] == 3  # type: ignore[index]
     assert omnizarr.load(path).tolist() == list(range(10))
     assert sorted(os.listdir(tmp_path)) == [path.name]
 
 
-def test_it_is_finished_when_the_program_ends(tmp_path: Path) -> None:
+def test_the_archive_is_finished_when_the_program_ends(tmp_path: Path) -> None:
     code = """
         import sys, omnizarr
         group = omnizarr.create_group(sys.argv[1])
@@ -288,14 +288,14 @@ def test_it_is_finished_when_the_program_ends(tmp_path: Path) -> None:
     assert omnizarr.open_group(tmp_path / "x.zip", mode="r").attrs["title"] == "kept"
 
 
-def test_one_that_cannot_be_finished_keeps_no_other_from_it(tmp_path: Path) -> None:
+def test_an_archive_that_cannot_be_finished_does_not_affect_others(tmp_path: Path) -> None:
     code = """
         import shutil, sys, omnizarr
         kept = []
         for number in range(8):
             store = omnizarr.ZipStore(f"{sys.argv[1]}/{number}/x.zip")
             store.set("a", b"1")
-            store.__class__.__del__ = lambda self: None  # which a program that ends need not call
+            store.__class__.__del__ = lambda self: None  # Python may skip it at exit
             kept.append(store)
         for number in range(0, 8, 2):
             shutil.rmtree(f"{sys.argv[1]}/{number}")
@@ -312,8 +312,8 @@ def _run(code: str, *arguments: object, expect: int = 0) -> str:
     return result.stdout
 
 
-def test_until_it_is_finished_others_see_the_old_one(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"old"})
+def test_other_readers_see_the_old_archive_until_it_is_finished(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"old"})
     store = ZipStore(path)
     store.set("a", b"new")
     store.set("large", bytes(10**6))
@@ -327,9 +327,9 @@ def test_until_it_is_finished_others_see_the_old_one(tmp_path: Path) -> None:
     assert zipfile.ZipFile(path).read("a") == b"newer"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_a_writer_that_is_killed_leaves_the_old_one(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"old"})
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_a_killed_writer_leaves_the_old_archive(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"old"})
     code = """
         import os, signal, sys, omnizarr
         store = omnizarr.ZipStore(sys.argv[1])
@@ -347,38 +347,40 @@ def test_a_writer_that_is_killed_leaves_the_old_one(tmp_path: Path) -> None:
         _run(code, path, step, expect=-signal.SIGKILL)
         assert ZipStore(path).get("a") == b"old"
         assert _names(path) == ["a"]
-    with ZipStore(path) as store:  # what was left over is in nobody's way
+    with ZipStore(path) as store:  # temporary files of the killed writers do not matter
         store.set("b", b"x")
     assert _names(path) == ["a", "b"]
     assert os.listdir(tmp_path) == ["x.zip"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="folders cannot be flushed there")
-def test_durable_means_the_file_then_its_name_then_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot flush directories")
+def test_durable_flushes_the_file_then_renames_it_then_flushes_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[str] = []
     fsync, replace = os.fsync, os.replace
 
-    def flushed(file: int) -> None:
-        calls.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+    def recording_fsync(file: int) -> None:
+        calls.append("directory" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
         fsync(file)
 
-    def renamed(old: str, new: str) -> None:
+    def recording_replace(old: str, new: str) -> None:
         calls.append("rename")
         replace(old, new)
 
-    monkeypatch.setattr("os.fsync", flushed)
-    monkeypatch.setattr("os.replace", renamed)
+    monkeypatch.setattr("os.fsync", recording_fsync)
+    monkeypatch.setattr("os.replace", recording_replace)
     with ZipStore(tmp_path / "x.zip", durable=True) as store:
         store.set("a", b"1" * 100_000)
         store.set("a", b"2" * 100_000)
-    assert calls == ["file", "rename", "folder"]
+    assert calls == ["file", "rename", "directory"]
     calls.clear()
     with ZipStore(tmp_path / "y.zip") as store:
         store.set("a", b"1")
     assert calls == ["rename"]
 
 
-def test_one_process_at_a_time_writes(tmp_path: Path) -> None:
+def test_only_one_process_writes_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     store = ZipStore(path)
     store.set("a", b"1")
@@ -393,40 +395,40 @@ def test_one_process_at_a_time_writes(tmp_path: Path) -> None:
     store.close()
     assert _run(code, path) == ""
     assert _names(path) == ["a", "b"]
-    with ZipStore(path) as again:
-        assert again.get("b") == b"2"
+    with ZipStore(path) as store:
+        assert store.get("b") == b"2"
 
 
-def test_a_writer_begins_from_what_another_process_finished(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"1"})
+def test_a_writer_starts_from_the_latest_archive_of_another_process(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"1"})
     store = ZipStore(path)
     assert store.get("a") == b"1"
     _run("import sys, omnizarr\nwith omnizarr.ZipStore(sys.argv[1]) as s: s.set('a', b'2'); s.set('b', b'')", path)
-    assert store.get("a") == b"1"  # as it was when it was opened
+    assert store.get("a") == b"1"  # the archive as it was when it was opened
     assert ZipStore(path).get("a") == b"2"
     with store.lock(["a"]):
-        assert store.get("a") == b"2"  # the holder of the lock reads what it may replace
+        assert store.get("a") == b"2"  # the holder of the lock reads the latest archive
     store.set("c", b"")
     store.close()
     assert _names(path) == ["a", "b", "c"]
 
 
-def test_an_archive_that_somebody_else_replaces_is_not_overwritten(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"1"})
+def test_an_archive_replaced_by_another_writer_is_not_overwritten(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"1"})
     store = ZipStore(path)
     store.set("b", b"")
-    _written(tmp_path / "y.zip", {"other": b""})
+    _write_archive(tmp_path / "y.zip", {"other": b""})
     os.replace(tmp_path / "y.zip", path)
     with pytest.raises(StoreError, match="another program replaced or removed"):
         store.close()
     assert _names(path) == ["other"]
     os.unlink(path)
-    _written(path, {"a": b"1"})
-    store._archive._changed = False  # type: ignore[union-attr]  # it has nothing to say at the end of the program
+    _write_archive(path, {"a": b"1"})
+    store._archive._changed = False  # type: ignore[union-attr]  # nothing to write at exit
     store.close()
 
 
-def test_two_stores_of_one_process_share_what_is_written(tmp_path: Path) -> None:
+def test_two_stores_of_one_process_share_the_archive(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     one, two = ZipStore(path), ZipStore(tmp_path / "." / "x.zip")
     one.set("a", b"1")
@@ -439,69 +441,69 @@ def test_two_stores_of_one_process_share_what_is_written(tmp_path: Path) -> None
     assert _names(path) == ["a", "b", "c"]
 
 
-def test_two_stores_in_one_value_cannot_both_write() -> None:
-    place = MemoryStore()
-    one, two = ZipStore.inside(place, "x.zip"), ZipStore.inside(place, "x.zip")
+def test_two_stores_inside_one_value_cannot_both_write() -> None:
+    outer = MemoryStore()
+    one, two = ZipStore.inside(outer, "x.zip"), ZipStore.inside(outer, "x.zip")
     assert one.get("a") is two.get("a") is None
     one.set("a", b"1")
     with pytest.raises(StoreError, match="another store of this process"):
         two.set("b", b"2")
-    three = ZipStore.inside(place, "x.zip")
+    three = ZipStore.inside(outer, "x.zip")
     assert three.get("a") == b"1"
     one.close()
     two.set("b", b"2")
     two.close()
     three.close()
-    assert sorted(ZipStore.inside(place, "x.zip").list()) == ["a", "b"]
+    assert sorted(ZipStore.inside(outer, "x.zip").list()) == ["a", "b"]
 
 
 @pytest.mark.parametrize("one_request", [2**25, 0])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_value_that_somebody_else_replaces_is_not_overwritten(
-    there: bool, one_request: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_value_replaced_by_another_writer_is_not_overwritten(
+    exists: bool, one_request: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(location, "_ONE_REQUEST", one_request)
     client = ObstoreMemory()
-    here, elsewhere = ObjectStore(client), ObjectStore(client, prefix="")
-    if there:
-        with ZipStore.inside(here, "x.zip") as store:
+    store_a, store_b = ObjectStore(client), ObjectStore(client, prefix="")
+    if exists:
+        with ZipStore.inside(store_a, "x.zip") as store:
             store.set("a", b"1")
-    store = ZipStore.inside(here, "x.zip")
+    store = ZipStore.inside(store_a, "x.zip")
     store.set("b", b"2")
-    made = io.BytesIO()
-    with ZipStore(made) as other:
+    archive = io.BytesIO()
+    with ZipStore(archive) as other:
         other.set("c", b"3")
-    elsewhere.set("x.zip", made.getvalue())  # as another machine would
+    store_b.set("x.zip", archive.getvalue())  # as a writer on another machine
     with pytest.raises(StoreError, match="another program replaced or removed"):
         store.flush()
-    assert sorted(ZipStore(io.BytesIO(bytes(elsewhere.get("x.zip") or b""))).list()) == ["c"]
-    elsewhere.erase("x.zip")
+    assert sorted(ZipStore(io.BytesIO(bytes(store_b.get("x.zip") or b""))).list()) == ["c"]
+    store_b.erase("x.zip")
     store._archive._state = location._ABSENT  # type: ignore[union-attr]
     store.close()
-    assert "b" in set(ZipStore.inside(here, "x.zip").list())
+    assert "b" in set(ZipStore.inside(store_a, "x.zip").list())
 
 
-def test_a_failed_finish_can_be_tried_again(tmp_path: Path) -> None:
-    place = MemoryStore()
-    faulty = FaultyStore(place, [Fault("fail", methods={"set", "updates.write"}, calls={3})])
+def test_a_failed_flush_can_be_retried(tmp_path: Path) -> None:
+    outer = MemoryStore()
+    faulty = FaultyStore(outer, [Fault("fail", methods={"set", "updates.write"}, calls={3})])
     store = ZipStore.inside(faulty, "x.zip")
     store.set("a", b"1" * 100_000)
     with pytest.raises(StoreError):
         store.flush()
-    assert place.get("x.zip") is None
+    assert outer.get("x.zip") is None
     store.close()
-    assert ZipStore.inside(place, "x.zip").get("a") == b"1" * 100_000
+    assert ZipStore.inside(outer, "x.zip").get("a") == b"1" * 100_000
 
 
-# -- its life
+# -- close, copies, threads and forks
 
 
-def test_after_close_everything_says_so(tmp_path: Path) -> None:
+def test_a_closed_store_rejects_every_call(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with ZipStore(path) as store:
         z = omnizarr.create_array(store, data=[1, 2, 3])
     store.close()
-    for act in (
+    for operation in (
         lambda: store.get("zarr.json"),
         lambda: store.set("a", b""),
         lambda: store.list(),
@@ -511,31 +513,33 @@ def test_after_close_everything_says_so(tmp_path: Path) -> None:
         lambda: z[...],
     ):
         with pytest.raises(StoreError, match="is closed"):
-            act()
+            operation()
     assert omnizarr.load(path).tolist() == [1, 2, 3]
 
 
-def test_twins_and_copies(tmp_path: Path) -> None:
+def test_copies(tmp_path: Path) -> None:
     store = ZipStore(tmp_path / "x.zip")
     store.set("a", b"1")
-    for twin in (as_read_only(store), copy.copy(store)):
-        assert twin == store
-        assert twin.get("a") == b"1"
-        twin.close()
+    for duplicate in (as_read_only(store), copy.copy(store)):
+        assert duplicate == store
+        assert duplicate.get("a") == b"1"
+        duplicate.close()
         assert store.get("a") == b"1"
     with pytest.raises(ReadOnlyError):
         as_read_only(store).set("a", b"2")
     assert ZipStore(tmp_path / "y.zip") != store
     store.close()
-    again = pickle.loads(pickle.dumps(ZipStore(tmp_path / "x.zip", compression="deflated", level=9, read_only=True)))
-    assert (again, again._level, again.read_only) == (store, 9, True)
+    unpickled = pickle.loads(
+        pickle.dumps(ZipStore(tmp_path / "x.zip", compression="deflated", level=9, read_only=True))
+    )
+    assert (unpickled, unpickled._level, unpickled.read_only) == (store, 9, True)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_fork(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
-    clean, dirty = ZipStore(_written(tmp_path / "y.zip", {"a": b"1"})), ZipStore(path)
+    clean, dirty = ZipStore(_write_archive(tmp_path / "y.zip", {"a": b"1"})), ZipStore(path)
     assert clean.get("a") == b"1"
     dirty.set_each([("a", b"1"), ("large", b"2" * 100_000)])
     child = os.fork()
@@ -559,17 +563,17 @@ def test_fork(tmp_path: Path) -> None:
     assert _names(tmp_path / "y.zip") == ["a", "child"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_file_object_is_not_read_by_a_child_too(tmp_path: Path) -> None:
-    """The two would share the place at which it is read, and each find bytes that the other looked for."""
-    path = _written(tmp_path / "x.zip", VALUES)
+def test_a_forked_child_cannot_read_a_file_object(tmp_path: Path) -> None:
+    """Both processes would share the file position, and each could read bytes at the position of the other."""
+    path = _write_archive(tmp_path / "x.zip", VALUES)
     with open(path, "rb") as file:
         on_disk, in_memory = ZipStore(file), ZipStore(io.BytesIO(path.read_bytes()))
         assert on_disk.get("c/1", (3, 5)) == in_memory.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
         child = os.fork()
         if child == 0:
-            signal.alarm(60)  # a child that hangs ends, too
+            signal.alarm(60)  # ends a child that hangs
             try:
                 assert in_memory.get("c/1", (3, 5)) == VALUES["c/1"][3:8]
                 on_disk.get("c/1", (3, 5))
@@ -599,15 +603,15 @@ def test_many_readers_and_writers(tmp_path: Path) -> None:
     assert _names(path) == sorted(values)
 
 
-def test_bad_arguments(tmp_path: Path) -> None:
+def test_invalid_arguments(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="compression"):
         ZipStore(tmp_path / "x", compression="best")  # type: ignore[arg-type]
     for level in (0, 13, "6"):
         with pytest.raises(ArgumentError, match="level"):
             ZipStore(tmp_path / "x", level=level)  # type: ignore[arg-type]
-    for place in (3, object(), None):
+    for path in (3, object(), None):
         with pytest.raises(LocationError):
-            ZipStore(place)
+            ZipStore(path)
     with pytest.raises(StoreError, match="longer than the 65,535"):
         ZipStore(tmp_path / "x").set("x" * 70_000, b"")
     with pytest.raises(StoreError, match="cannot open"):
@@ -617,7 +621,7 @@ def test_bad_arguments(tmp_path: Path) -> None:
 
 
 def test_file_objects_that_fail(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", VALUES)
+    path = _write_archive(tmp_path / "x.zip", VALUES)
     file = open(path, "rb")  # noqa: SIM115
     store = ZipStore(file)
     assert store.exists("c/1")
@@ -631,7 +635,7 @@ def test_file_objects_that_fail(tmp_path: Path) -> None:
     memory = io.BytesIO()
     store = ZipStore(memory)
     store.set("a", b"1")
-    open_file, store._archive._location._file = memory, _Closed()  # type: ignore[union-attr, attr-defined]
+    open_file, store._archive._location._file = memory, _ClosedFile()  # type: ignore[union-attr, attr-defined]
     with pytest.raises(StoreError, match="cannot finish.*closed"):
         store.flush()
     store._archive._location._file = open_file  # type: ignore[union-attr, attr-defined]
@@ -639,13 +643,13 @@ def test_file_objects_that_fail(tmp_path: Path) -> None:
     assert ZipStore(io.BytesIO(memory.getvalue())).get("a") == b"1"
 
 
-class _Closed:
+class _ClosedFile:
     def seek(self, *_: int) -> int:
         raise ValueError("closed")
 
 
 def test_file_objects(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", VALUES)
+    path = _write_archive(tmp_path / "x.zip", VALUES)
     with open(path, "rb") as file:
         store = ZipStore(file)
         assert store.read_only
@@ -671,7 +675,7 @@ def test_arrays_by_address(tmp_path: Path) -> None:
     data = np.arange(100).reshape(10, 10)
     path = tmp_path / "x.zarr.zip"
     omnizarr.save_array(path, data)
-    assert zipfile.is_zipfile(path)  # finished, though nobody closed it
+    assert zipfile.is_zipfile(path)  # finished without a call of `close`
     for address in (path, str(path), f"zip::{path}", path.as_uri(), f"zip::{path.as_uri()}", f"{path}|zip:"):
         assert np.array_equal(omnizarr.open(address, mode="r")[...], data)  # type: ignore[index]
     group = omnizarr.open_group(tmp_path / "g.zip", mode="w")
@@ -724,35 +728,35 @@ def test_every_generation(tmp_path: Path, zarr_format: Any) -> None:
     z.resize(40)
     z[35:] = 5
     z.store.close()
-    again = omnizarr.open(tmp_path / "x.zip", mode="r")
-    assert isinstance(again, omnizarr.Array)
-    assert again[...].tolist() == [*range(30), *[0] * 5, *[5] * 5]
+    z = omnizarr.open(tmp_path / "x.zip", mode="r")
+    assert isinstance(z, omnizarr.Array)
+    assert z[...].tolist() == [*range(30), *[0] * 5, *[5] * 5]
 
 
-def test_few_requests_to_an_archive_that_is_far_away(tmp_path: Path) -> None:
+def test_a_remote_archive_needs_few_requests(tmp_path: Path) -> None:
     data = np.arange(100_000, dtype="int32")
     omnizarr.save_array(tmp_path / "x.zip", data, chunks=10_000, compressors=None)
     inner = RecordingStore(SlowStore(LocalStore(tmp_path), latency=0))
     z = omnizarr.open_array(ZipStore.inside(inner, "x.zip"), mode="r")
-    assert inner.methods() == ["size", "get"]  # its end, in which the document is found
+    assert inner.methods() == ["size", "get"]  # the end of the archive also contains the document
     inner.reset()
     assert np.array_equal(z[...], data)
     assert [len(call.key) for call in inner.calls if call.method == "get_each"] == [len(inner.calls[0].key)]
     store = ZipStore.inside(inner, "x.zip")
-    wanted = [(f"c/{number}", (0, 4)) for number in range(5)] + [("c/3", None), ("absent", None)]
+    requests = [(f"c/{number}", (0, 4)) for number in range(5)] + [("c/3", None), ("absent", None)]
     inner.reset()
-    found = store.get_partial_values(wanted)
-    assert [len(value or b"") for value in found] == [4] * 5 + [40_000, 0]
-    assert found[6] is None
-    assert [len(call.key) for call in inner.of("get_each")] == [5, 6]  # where they begin, then the values
+    values = store.get_partial_values(requests)
+    assert [len(value or b"") for value in values] == [4] * 5 + [40_000, 0]
+    assert values[6] is None
+    assert [len(call.key) for call in inner.of("get_each")] == [5, 6]  # first the local headers, then the values
 
 
-def test_a_point_in_a_shard_that_is_far_away_takes_two_requests_and_then_one(tmp_path: Path) -> None:
+def test_a_point_in_a_shard_of_a_remote_archive_takes_two_requests_then_one(tmp_path: Path) -> None:
     data = np.random.default_rng(0).integers(0, 2**15, (400, 400)).astype("int32")
     omnizarr.save_array(tmp_path / "x.zip", data, chunks=50, shards=200)
     inner = RecordingStore(SlowStore(LocalStore(tmp_path), latency=0))
     z = omnizarr.open_array(ZipStore.inside(inner, "x.zip"), mode="r")
-    z.store.get("c/0/0", (0, 1))  # where a shard begins is not in the directory, and is asked for once
+    z.store.get("c/0/0", (0, 1))  # reads the local header once; the central directory has no offset of the data
     inner.reset()
     assert z[3, 3] == data[3, 3]
     assert inner.requests == 2
@@ -771,12 +775,12 @@ def test_an_archive_in_a_bucket(tmp_path: Path) -> None:
         assert np.array_equal(z[...], data)
         assert np.array_equal(z[7:350:9, 3], data[7:350:9, 3])
         bucket.set("x.zip", b"another one, of another length")
-        for act in (lambda z=z: z[...], lambda z=z: z[7:9, 3], lambda z=z: z.store.get("c/0/0", (1, 2))):
+        for operation in (lambda z=z: z[...], lambda z=z: z[7:9, 3], lambda z=z: z.store.get("c/0/0", (1, 2))):
             with pytest.raises(StoreError, match="replaced or removed"):
-                act()
+                operation()
 
 
-def test_shards_are_read_in_parts(tmp_path: Path) -> None:
+def test_partial_reads_of_shards(tmp_path: Path) -> None:
     data = np.arange(100_000, dtype="int32")
     path = tmp_path / "x.zip"
     for compression in ("stored", "deflated"):
@@ -788,19 +792,19 @@ def test_shards_are_read_in_parts(tmp_path: Path) -> None:
             overwrite=True,  # type: ignore[arg-type]
         )
         z.store.close()
-        again = omnizarr.open_array(path, mode="r")
-        assert np.array_equal(again[5_050:5_150], data[5_050:5_150])
-        assert np.array_equal(again[::999], data[::999])
+        z = omnizarr.open_array(path, mode="r")
+        assert np.array_equal(z[5_050:5_150], data[5_050:5_150])
+        assert np.array_equal(z[::999], data[::999])
 
 
-# -- broken and hostile archives
+# -- damaged and malicious archives
 
 
-def _patched(path: Path, find: bytes, offset: int, new: bytes, last: bool = False) -> None:
+def _patch(path: Path, find: bytes, offset: int, new: bytes, last: bool = False) -> None:
     data = bytearray(path.read_bytes())
-    at = data.rfind(find) if last else data.find(find)
-    assert at >= 0
-    data[at + offset : at + offset + len(new)] = new
+    position = data.rfind(find) if last else data.find(find)
+    assert position >= 0
+    data[position + offset : position + offset + len(new)] = new
     path.write_bytes(data)
 
 
@@ -808,14 +812,14 @@ CENTRAL, LOCAL, END = b"PK\1\2", b"PK\3\4", b"PK\5\6"
 
 
 @pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "a//b", "./a", "..", "a\\../../b", "a/./b", "//x", "../"])
-def test_names_that_no_key_may_have(tmp_path: Path, name: str) -> None:
-    path = _written(tmp_path / "x.zip", {"zarr.json": b"{}", name: b"" if name == "../" else b"x"})
+def test_invalid_names_are_rejected(tmp_path: Path, name: str) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"zarr.json": b"{}", name: b"" if name == "../" else b"x"})
     with pytest.raises(StoreError, match="which no key may be called"):
         ZipStore(path).get("zarr.json")
 
 
 @pytest.mark.parametrize(
-    ("what", "find", "offset", "new", "message"),
+    ("fault", "find", "offset", "new", "message"),
     [
         ("outside", CENTRAL, 42, struct.pack("<I", 10**6), "outside"),
         ("sizes", CENTRAL, 20, struct.pack("<II", 10**8, 10**8), "outside"),
@@ -830,47 +834,49 @@ def test_names_that_no_key_may_have(tmp_path: Path, name: str) -> None:
         ("long name", CENTRAL, 28, struct.pack("<H", 60_000), "longer than the rest"),
     ],
 )
-def test_lies_in_the_directory(tmp_path: Path, what: str, find: bytes, offset: int, new: bytes, message: str) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"1" * 100, "b": b"2"})
-    _patched(path, find, offset, new)
+def test_invalid_central_directories(
+    tmp_path: Path, fault: str, find: bytes, offset: int, new: bytes, message: str
+) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"1" * 100, "b": b"2"})
+    _patch(path, find, offset, new)
     with pytest.raises(StoreError, match=message) as caught:
         ZipStore(path).get("a")
     assert str(path) in str(caught.value)
-    assert what
+    assert fault
 
 
-def test_a_name_that_is_no_text(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"ä": b"1"})
+def test_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"ä": b"1"})
     path.write_bytes(path.read_bytes().replace("ä".encode(), b"\xff\xff"))
     with pytest.raises(StoreError, match="UTF-8"):
         ZipStore(path).get("a")
 
 
 def test_overlapping_entries(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"1" * 100, "b": b"2" * 50})
+    path = _write_archive(tmp_path / "x.zip", {"a": b"1" * 100, "b": b"2" * 50})
     second = path.read_bytes().rfind(LOCAL)
-    _patched(path, CENTRAL, 20, struct.pack("<II", 120, 120))
+    _patch(path, CENTRAL, 20, struct.pack("<II", 120, 120))
     with pytest.raises(StoreError, match="overlap"):
         ZipStore(path).get("a")
-    _written(path, {"a": b"1" * 100, "b": b"2" * 50})
-    _patched(path, CENTRAL, 42, struct.pack("<I", 0), last=True)  # two names for one entry
+    _write_archive(path, {"a": b"1" * 100, "b": b"2" * 50})
+    _patch(path, CENTRAL, 42, struct.pack("<I", 0), last=True)  # two names for one entry
     with pytest.raises(StoreError, match="overlap"):
         ZipStore(path).get("a")
-    _written(path, {"a": b"1" * 100, "b": b"2" * 50})
-    _patched(path, LOCAL, 28, struct.pack("<H", 90))  # the header before the bytes says something else
+    _write_archive(path, {"a": b"1" * 100, "b": b"2" * 50})
+    _patch(path, LOCAL, 28, struct.pack("<H", 90))  # the local header contradicts the central directory
     with pytest.raises(StoreError, match="overlap the next one"):
         ZipStore(path).get("a")
     assert second > 0
-    _written(path, {"a": b"1" * 100, "b": b"2" * 50})
-    _patched(path, LOCAL, 0, b"XX")
+    _write_archive(path, {"a": b"1" * 100, "b": b"2" * 50})
+    _patch(path, LOCAL, 0, b"XX")
     store = ZipStore(path)
     with pytest.raises(StoreError, match=r"cannot read `a` in ZipStore\(.*no entry where its directory says"):
         store.get("a", (1, 2))
-    assert store.get("b") == b"2" * 50  # one that is damaged does not keep others from being read
+    assert store.get("b") == b"2" * 50  # other entries can still be read
 
 
-def test_the_same_name_twice_in_the_wrong_order(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"1", "b": b"2"})
+def test_duplicate_names_in_the_wrong_order(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"1", "b": b"2"})
     data = path.read_bytes()
     begin = data.find(CENTRAL)
     middle = data.find(CENTRAL, begin + 1)
@@ -881,49 +887,49 @@ def test_the_same_name_twice_in_the_wrong_order(tmp_path: Path) -> None:
         ZipStore(path).get("a")
 
 
-def test_damaged_values_are_noticed(tmp_path: Path) -> None:
+def test_damaged_values_are_detected(tmp_path: Path) -> None:
     value = bytes(range(256)) * 40
     for compression in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        path = _written(tmp_path / "x.zip", {"a": value}, compression=compression)
+        path = _write_archive(tmp_path / "x.zip", {"a": value}, compression=compression)
         data = bytearray(path.read_bytes())
         data[60] ^= 1
         path.write_bytes(data)
         store = ZipStore(path)
         target = memoryview(bytearray(len(value)))
-        for act in (
+        for operation in (
             partial(store.get, "a"),
             partial(store.get, "a", (0, 10**9)),
             partial(store.get_into, "a", 0, target),
             partial(store.get_partial_values, [("a", None)]),
         ):
             with pytest.raises(StoreError, match=r"cannot read `a`.*(checksum|decompressed|promises)"):
-                act()
+                operation()
 
 
-def test_bombs_go_off_nowhere(tmp_path: Path) -> None:
+def test_decompression_bombs(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     large = 2**26
     stored = zlib.compress(bytes(large), 6, -15)
 
-    def made(size: int) -> None:
+    def write_bomb(size: int) -> None:
         head = local_record(b"c/0", 8, 0, len(stored), size)
         record = central_record(b"c/0", 8, 0, len(stored), size, 0)
         path.write_bytes(head + stored + record + end_records(len(head) + len(stored), len(record), 1))
 
-    made(100)  # it says that it is small
+    write_bomb(100)  # declares too small a size
     with pytest.raises(StoreError, match="does not have the 100 bytes"):
         ZipStore(path).get("c/0")
-    made(large)
-    assert ZipStore(path).get("c/0", (5, 10)) == bytes(10)  # no more is unfolded than is asked for
+    write_bomb(large)
+    assert ZipStore(path).get("c/0", (5, 10)) == bytes(10)  # decompresses only as much as it returns
     with omnizarr.config(max_chunk_bytes=2**20), pytest.raises(StoreError, match="max_chunk_bytes"):
         ZipStore(path).get("c/0")
-    made(large * 2)
+    write_bomb(large * 2)
     with pytest.raises(StoreError, match="cannot have 134217728 bytes"):
         ZipStore(path).get("c/0")
 
 
-def test_every_truncation_is_noticed(tmp_path: Path) -> None:
-    path = _written(tmp_path / "x.zip", {"a": b"1" * 50, "zarr.json": b"{}"})
+def test_every_truncation_is_detected(tmp_path: Path) -> None:
+    path = _write_archive(tmp_path / "x.zip", {"a": b"1" * 50, "zarr.json": b"{}"})
     data = path.read_bytes()
     for length in range(len(data)):
         path.write_bytes(data[:length])
@@ -938,7 +944,7 @@ def test_every_truncation_is_noticed(tmp_path: Path) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_any_bytes_give_a_value_or_our_error(data: st.DataObject) -> None:
+def test_changed_bytes_give_values_or_omnizarr_errors(data: st.DataObject) -> None:
     good = io.BytesIO()
     with zipfile.ZipFile(good, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a/b", b"1" * 30)
@@ -958,14 +964,14 @@ def test_any_bytes_give_a_value_or_our_error(data: st.DataObject) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=200))
-def test_any_short_bytes_are_refused(data: bytes) -> None:
+def test_random_bytes_are_rejected(data: bytes) -> None:
     if data and not data.startswith(END):
         with pytest.raises(StoreError):
             ZipStore(io.BytesIO(data)).get("a")
 
 
 class ArchiveMachine(RuleBasedStateMachine):
-    """An archive beside a dict: written, finished, opened again by others, and closed in any order."""
+    """Compare an archive with a dict while stores write, flush, close and reopen it in any order."""
 
     keys = st.sampled_from(["a", "a/b", "c/0/0", "c/0/1", "zarr.json", "ä"])
     values = st.one_of(st.binary(max_size=40), st.integers(1, 200_000).map(bytes))
@@ -1009,9 +1015,9 @@ class ArchiveMachine(RuleBasedStateMachine):
 
     @rule()
     def use_another_store(self) -> None:
-        self.store, before = ZipStore(self.path), self.store
-        assert sorted(self.store.list()) == sorted(before.list())
-        del before  # which finishes the archive, if it wrote to it
+        self.store, previous = ZipStore(self.path), self.store
+        assert sorted(self.store.list()) == sorted(previous.list())
+        del previous  # finishes the archive if it wrote to it
         if self.path.exists():
             self.finished = dict(self.model)
 
@@ -1022,14 +1028,14 @@ class ArchiveMachine(RuleBasedStateMachine):
             assert bytes(self.store.get(key, (1, 3)) or b"") == value[1:4]
 
     @invariant()
-    def the_file_is_what_was_finished(self) -> None:
+    def the_file_has_finished_or_current_values(self) -> None:
         if self.finished is None:
             return
         with zipfile.ZipFile(self.path) as archive:
             names = archive.namelist()
             assert len(names) == len(set(names))
-            now = {name: archive.read(name) for name in names}
-        assert now in (self.finished, self.model)
+            stored = {name: archive.read(name) for name in names}
+        assert stored in (self.finished, self.model)
 
     def teardown(self) -> None:
         self.store.close()
