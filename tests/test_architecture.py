@@ -229,7 +229,6 @@ def test_only_formats_know_generations() -> None:
 SHARED_NAMES: dict[str, str] = {
     "BitRound": "a codec of v3 and a filter of v2 with the same public name",
     "Buffer": "the same type in `codecs` and in `store`, which do not import each other",
-    "Location": "where a checksum is stored, and where a store is",
     "PackBits": "a codec of v3 and a filter of v2 with the same public name",
     "Part": "part of a chunk, of a shard, of a file",
     "Piece": "part of a pick (see docs/glossary.md), and part of a spliced value",

@@ -124,7 +124,7 @@ def of_objects() -> Iterator[OldCase]:
         yield OldCase(f"text {order}", WORDS, options | {"filters": ["vlen-utf8"], "fill_value": ""})
         yield OldCase(f"str {order}", WORDS, options | {"dtype": str})
         yield OldCase(f"bytes {order}", BYTES, options | {"filters": ["vlen-bytes"]})
-        yield OldCase(f"text and a check sum {order}", WORDS, options | {"filters": ["vlen-utf8", "crc32"]})
+        yield OldCase(f"text and a checksum {order}", WORDS, options | {"filters": ["vlen-utf8", "crc32"]})
         options = shared | {"chunks": 3}
         yield OldCase(f"arrays {order}", RAGGED, options | {"filters": [{"id": "vlen-array", "dtype": "<i4"}]})
         yield OldCase(f"json2 {order}", ANY, options | {"filters": ["json2"]})

@@ -21,7 +21,7 @@ __all__ = ["Adler32", "BoundChecksum", "Crc32", "Fletcher32", "JenkinsLookup3", 
 
 _LENGTH = 4
 
-Location: TypeAlias = Literal["start", "end"]
+ChecksumLocation: TypeAlias = Literal["start", "end"]
 _LOCATION = choice("start", "end", optional=True)
 
 
@@ -36,7 +36,7 @@ class Crc32(Numcodec, BytesCodec):
 
     name: ClassVar[str] = "numcodecs.crc32"
     id: ClassVar[str] = "crc32"
-    location: Location = field(default="start", metadata=or_null(_LOCATION))
+    location: ChecksumLocation = field(default="start", metadata=or_null(_LOCATION))
 
     def __post_init__(self) -> None:
         _default_location(self, "start")
@@ -52,7 +52,7 @@ class Adler32(Numcodec, BytesCodec):
 
     name: ClassVar[str] = "numcodecs.adler32"
     id: ClassVar[str] = "adler32"
-    location: Location = field(default="start", metadata=or_null(_LOCATION))
+    location: ChecksumLocation = field(default="start", metadata=or_null(_LOCATION))
 
     def __post_init__(self) -> None:
         _default_location(self, "start")
@@ -68,7 +68,7 @@ class NumcodecsCrc32c(Numcodec, BytesCodec):
 
     name: ClassVar[str] = "numcodecs.crc32c"
     id: ClassVar[str] = "crc32c"
-    location: Location = field(default="end", metadata=or_null(_LOCATION))
+    location: ChecksumLocation = field(default="end", metadata=or_null(_LOCATION))
 
     def __post_init__(self) -> None:
         _default_location(self, "end")
@@ -78,7 +78,7 @@ class NumcodecsCrc32c(Numcodec, BytesCodec):
         return BoundChecksum(spec, self.id, lambda data: crc32c()(data), self.location)
 
 
-def _default_location(codec: Crc32 | Adler32 | NumcodecsCrc32c, location: Location) -> None:
+def _default_location(codec: Crc32 | Adler32 | NumcodecsCrc32c, location: ChecksumLocation) -> None:
     if codec.location is None:  # numcodecs also accepts null for the default
         object.__setattr__(codec, "location", location)
 
@@ -144,7 +144,9 @@ class BoundChecksum(BoundBytesCodec):
 
     __slots__ = ("_checksum", "_first", "_name", "_spec", "encoded")
 
-    def __init__(self, spec: ByteSpec, name: str, checksum: Callable[[Buffer], int], location: Location) -> None:
+    def __init__(
+        self, spec: ByteSpec, name: str, checksum: Callable[[Buffer], int], location: ChecksumLocation
+    ) -> None:
         self._spec = spec
         self._name = name
         self._checksum = checksum
