@@ -45,7 +45,6 @@ ALLOWED_IMPORTS: dict[tuple[str, str], str] = {
     ("store.contract", "store.capabilities"): "typing only: a store has capabilities, which use its types",
     ("store.local.capabilities", "store.local.store"): "typing only: a capability of one store",
     ("store.local.files", "store.local.splice"): "lazy import: splicing writes files",
-    ("nodes.resize", "nodes.array"): "typing only: an array calls the functions that resize it",
 }
 """Imports (importer, imported) that are part of a cycle, and why."""
 

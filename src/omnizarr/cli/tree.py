@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from omnizarr.nodes import Tree
+    from omnizarr.nodes.tree import Tree
 
 __all__ = ["command", "draw"]
 

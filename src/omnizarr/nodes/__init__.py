@@ -6,7 +6,6 @@ from omnizarr.nodes.create.node import new_array
 from omnizarr.nodes.create.options import ArrayOptions, check_names, takes_array_options
 from omnizarr.nodes.group import Group, new_group
 from omnizarr.nodes.open import open_node
-from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
 
 __all__ = [
@@ -14,7 +13,6 @@ __all__ = [
     "ArrayOptions",
     "Attributes",
     "Group",
-    "Tree",
     "UnreadableNode",
     "check_names",
     "new_array",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Json, same
-from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.engine import Layout, route
-from omnizarr.errors import ArgumentError, ChunkError, NodeTypeError, ReadOnlyError, SelectionError
+from omnizarr.engine import route
+from omnizarr.errors import ArgumentError, ChunkError, SelectionError
 from omnizarr.indexing import (
     Selection,
     block_selection,
@@ -25,14 +23,11 @@ from omnizarr.indexing import (
 )
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored_chunks
-from omnizarr.nodes.array_properties import ArrayProperties
+from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.assignment import as_field_value, as_value
 from omnizarr.nodes.create.chunk_shapes import as_lengths
-from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.indexers import Indexer, as_mask, has_ellipsis, only_basic
-from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
-from omnizarr.nodes.metadata.fetch import fetch_model, not_found
 from omnizarr.nodes.node import NodeContext
 
 if TYPE_CHECKING:
@@ -41,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Array"]
 
 
-class Array(ArrayProperties):
+class Array(ArrayState):
     """A chunked, compressed, N-dimensional array in a store.
 
     `z[key]` reads and `z[key] = value` writes, with the indexing rules of NumPy. Only the chunks that the key selects
@@ -55,19 +50,6 @@ class Array(ArrayProperties):
         >>> z[8:12, 5]
         array([1.5, 1.5, 0. , 0. ], dtype=float32)
     """
-
-    def __init__(self, context: NodeContext, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
-        super().__init__(context, model)
-        self._guessed_keys: ChunkKeys | None = None
-        """The chunk keys of an array whose document does not record them, once they are known."""
-        self._write_empty_chunks = write_empty_chunks
-        if model.storage_transformers or context.transformers:
-            _ = self._layout  # report errors in the transformers at once
-
-    @cached_property
-    def _layout(self) -> Layout:
-        """Made on first use, because a program that lists a group reads few of its arrays."""
-        return self._make_layout(self._model)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -216,20 +198,6 @@ class Array(ArrayProperties):
             self._guess_keys(selection)
         route.write(self._layout, selection, elements, keep_empty=self._keep_empty, fields=fields)
 
-    @property
-    def _keep_empty(self) -> bool:
-        # If the fill value is undefined, other readers return arbitrary values for an absent chunk (V13).
-        return self._write_empty_chunks or self._model.fill is None
-
-    def _check_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(
-                f"array {describe_location(self.store, self.path)} is open for reading only", store=repr(self.store)
-            )
-        reason = self._model.read_only_reason
-        if reason is not None:
-            raise ReadOnlyError(f"array {describe_location(self.store, self.path)} cannot be written: {reason}")
-
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes the elements that integers, slices and `...` select."""
         self._write(numpy_selection(only_basic(selection), self.shape), value, fields)
@@ -265,43 +233,7 @@ class Array(ArrayProperties):
         """Whole chunks by their coordinates in the chunk grid: `z.blocks[0, 1:3]`."""
         return Indexer(self.get_block_selection, self.set_block_selection)
 
-    # -- changing the metadata
-
-    def _change(self, edit: Callable[[ArrayModel], ArrayModel]) -> None:
-        """Stores what `edit` makes of the stored model."""
-        context = self._context
-        with handle_lock(self):
-            self._set_model(change_node(context.store, context.dialect, context.path, edit, ArrayModel))
-        if context.consolidated is not None:
-            context.consolidated.record_nodes({context.path: self._model})
-
-    def _set_model(self, model: ArrayModel) -> None:
-        if _chunking(model) != _chunking(self._model):
-            self._layout = self._make_layout(model)
-        self._model = model
-
-    def _guess_keys(self, selection: Selection | None = None) -> None:
-        """Finds the key encoding of the stored chunks, unless it is known."""
-        if self._guessed_keys is None and (selection is None or not selection.empty):
-            from omnizarr.nodes.metadata.guess_chunk_keys import guess_chunk_keys  # lazy import: few arrays need it
-
-            self._guessed_keys = guess_chunk_keys(self._layout, selection)
-            if self._guessed_keys != self._layout.model.chunk_keys:
-                self._layout = self._make_layout(self._model)
-
-    def _make_layout(self, model: ArrayModel) -> Layout:
-        context = self._context
-        if self._guessed_keys is not None and model.guessed_keys:
-            model = replace(model, chunk_keys=self._guessed_keys)
-        prefix = context.dialect.chunk_prefix(context.path)
-        store = context.store
-        if model.storage_transformers or context.transformers:
-            from omnizarr.transformers import ArrayPlace, array_store  # lazy import: few arrays have any
-
-            shape = next(iter(model.grid.chunk_shapes(model.shape)), (1,) * len(model.shape))
-            place = ArrayPlace(prefix, model.shape, shape, model.chunk_keys)
-            store = array_store(store, place, model.storage_transformers, context.transformers)
-        return Layout(store, context.path, prefix, model, context.cache)
+    # -- changing the shape
 
     def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
         """Changes the shape, and erases all elements outside the new one for good.
@@ -351,27 +283,6 @@ class Array(ArrayProperties):
         from omnizarr.nodes import resize
 
         return resize.append(self, data, axis, grow)
-
-    def _attributes(self) -> dict[str, Json]:
-        return self._model.attributes
-
-    def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
-        if self.read_only:
-            self._check_writable()
-        self._change(lambda model: replace(model, attributes=edit(model.attributes)))
-
-    def refresh(self) -> Array:
-        """Loads the metadata again, such as a shape that another writer changed, and returns the handle."""
-        with handle_lock(self):
-            model = fetch_model(self.store, self.path, self._context.dialect)
-            if model is None:
-                raise not_found(self.store, self.path)
-            if not isinstance(model, ArrayModel):
-                raise NodeTypeError(
-                    f"{describe_location(self.store, self.path)} is not an array any more", path=self.path
-                )
-            self._set_model(model)
-        return self
 
     # -- Python protocols
 
@@ -425,9 +336,6 @@ class Array(ArrayProperties):
             context = replace(context, consolidated=context.consolidated.without_documents())
         return _unpickle, (context, self._documents(), self._write_empty_chunks)
 
-    def _documents(self) -> dict[str, Json]:
-        return self._context.dialect.dump(self._context.path, self._model)
-
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
 
@@ -436,8 +344,3 @@ def _unpickle(context: NodeContext, documents: dict[str, Json], write_empty_chun
     model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)
     assert isinstance(model, ArrayModel)
     return Array(context, model, write_empty_chunks=write_empty_chunks)
-
-
-def _chunking(model: ArrayModel) -> ArrayModel:
-    """The part of a model that determines the layout."""
-    return replace(model, attributes={}, dimension_names=None, extra={}, extensions=(), fallback=None, verbatim={})

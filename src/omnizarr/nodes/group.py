@@ -6,7 +6,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import replace
-from typing import Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 
@@ -32,8 +32,10 @@ from omnizarr.nodes.metadata.children import NameIterator, list_children, list_m
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.metadata.fetch import fetch_children, fetch_model, not_found
 from omnizarr.nodes.node import Node, NodeContext
-from omnizarr.nodes.tree import Tree
 from omnizarr.nodes.unreadable import UnreadableNode
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.tree import Tree
 
 __all__ = ["Group", "Member", "handle", "new_group"]
 
@@ -279,6 +281,8 @@ class Group(Node, MutableMapping[str, Any]):
         """The hierarchy below the group as a printable tree; `level` is the number of levels, None for all."""
         depth = _depth(level, "level")
         members = self._walk(None if depth is None else depth - 1) if depth != 0 else ()
+        from omnizarr.nodes.tree import Tree  # lazy import: display only
+
         return Tree(self.basename or "/", self, members)
 
     # -- creating members

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
@@ -18,11 +18,9 @@ from omnizarr.errors import StoreError
 from omnizarr.indexing import numpy_selection
 from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored_chunks
+from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.assignment import as_value
 from omnizarr.store.process_locks import TaskLock
-
-if TYPE_CHECKING:
-    from omnizarr.nodes.array import Array
 
 __all__ = ["append", "resize"]
 
@@ -32,7 +30,7 @@ _NewShape: TypeAlias = Callable[[_Shape], _Shape]
 _MOST_TRIES = 10  # an append starts again if a writer without the task lock changes the shape
 
 
-def resize(array: Array, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]:
+def resize(array: ArrayState, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]:
     """Stores the shape that `new_shape` returns for the stored one, and erases the elements outside it.
 
     Returns the shape before and the model after. Use these, because another thread may have changed the handle already.
@@ -55,7 +53,7 @@ def resize(array: Array, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]:
         return before.shape, after
 
 
-def append(array: Array, data: npt.NDArray[Any], axis: int, grow: _NewShape) -> _Shape:
+def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape) -> _Shape:
     """Adds `data` to an axis, and returns the new shape, which `grow` computes from the stored one.
 
     In a store that can lock, the elements are stored first and the shape that makes them visible second. Elsewhere the
@@ -81,7 +79,7 @@ def append(array: Array, data: npt.NDArray[Any], axis: int, grow: _NewShape) -> 
 
 
 def _write_end(
-    array: Array,
+    array: ArrayState,
     data: npt.NDArray[Any],
     axis: int,
     before: _Shape,
@@ -99,7 +97,7 @@ def _write_end(
     route.write(array._make_layout(after), selection, value, keep_empty=array._keep_empty)
 
 
-def _store_shape(array: Array, before: _Shape, shape: _Shape) -> bool:
+def _store_shape(array: ArrayState, before: _Shape, shape: _Shape) -> bool:
     """Stores the new shape if the stored one is still `before`; whether it did."""
     unchanged = False
 
@@ -119,7 +117,7 @@ def _with_shape(model: ArrayModel, shape: _Shape) -> ArrayModel:
     return replace(model, shape=shape, grid=model.grid.fitting(shape))
 
 
-def _task_lock(array: Array) -> AbstractContextManager[TaskLock]:
+def _task_lock(array: ArrayState) -> AbstractContextManager[TaskLock]:
     array._check_writable()
     context = array._context
     documents = array._documents()
@@ -128,7 +126,7 @@ def _task_lock(array: Array) -> AbstractContextManager[TaskLock]:
     )
 
 
-def _clean_up(array: Array, task_lock: TaskLock) -> None:
+def _clean_up(array: ArrayState, task_lock: TaskLock) -> None:
     """Erases the elements outside the array if the previous holder of the task lock crashed."""
     if array._model.guessed_keys:
         array._guess_keys()

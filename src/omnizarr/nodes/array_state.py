@@ -1,0 +1,119 @@
+"""`ArrayState`: the model and the layout of an array handle, and their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Self
+
+from omnizarr._json import Json
+from omnizarr.chunk_keys import ChunkKeys
+from omnizarr.engine import Layout
+from omnizarr.errors import NodeTypeError, ReadOnlyError
+from omnizarr.indexing import Selection
+from omnizarr.model import ArrayModel
+from omnizarr.nodes.array_properties import ArrayProperties
+from omnizarr.nodes.handle_lock import handle_lock
+from omnizarr.nodes.metadata.changes import change_node
+from omnizarr.nodes.metadata.documents import describe_location
+from omnizarr.nodes.metadata.fetch import fetch_model, not_found
+from omnizarr.nodes.node import NodeContext
+
+__all__ = ["ArrayState"]
+
+
+class ArrayState(ArrayProperties):
+    """Base class of `Array`: loads the model, makes the layout, and stores changes of the model."""
+
+    def __init__(self, context: NodeContext, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
+        super().__init__(context, model)
+        self._guessed_keys: ChunkKeys | None = None
+        """The chunk keys of an array whose document does not record them, once they are known."""
+        self._write_empty_chunks = write_empty_chunks
+        if model.storage_transformers or context.transformers:
+            _ = self._layout  # report errors in the transformers at once
+
+    @cached_property
+    def _layout(self) -> Layout:
+        """Made on first use, because a program that lists a group reads few of its arrays."""
+        return self._make_layout(self._model)
+
+    def refresh(self) -> Self:
+        """Loads the metadata again, such as a shape that another writer changed, and returns the handle."""
+        with handle_lock(self):
+            model = fetch_model(self.store, self.path, self._context.dialect)
+            if model is None:
+                raise not_found(self.store, self.path)
+            if not isinstance(model, ArrayModel):
+                raise NodeTypeError(
+                    f"{describe_location(self.store, self.path)} is not an array any more", path=self.path
+                )
+            self._set_model(model)
+        return self
+
+    def _documents(self) -> dict[str, Json]:
+        return self._context.dialect.dump(self._context.path, self._model)
+
+    @property
+    def _keep_empty(self) -> bool:
+        # If the fill value is undefined, other readers return arbitrary values for an absent chunk (V13).
+        return self._write_empty_chunks or self._model.fill is None
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(
+                f"array {describe_location(self.store, self.path)} is open for reading only", store=repr(self.store)
+            )
+        reason = self._model.read_only_reason
+        if reason is not None:
+            raise ReadOnlyError(f"array {describe_location(self.store, self.path)} cannot be written: {reason}")
+
+    def _change(self, edit: Callable[[ArrayModel], ArrayModel]) -> None:
+        """Stores what `edit` makes of the stored model."""
+        context = self._context
+        with handle_lock(self):
+            self._set_model(change_node(context.store, context.dialect, context.path, edit, ArrayModel))
+        if context.consolidated is not None:
+            context.consolidated.record_nodes({context.path: self._model})
+
+    def _set_model(self, model: ArrayModel) -> None:
+        if _chunking(model) != _chunking(self._model):
+            self._layout = self._make_layout(model)
+        self._model = model
+
+    def _guess_keys(self, selection: Selection | None = None) -> None:
+        """Finds the key encoding of the stored chunks, unless it is known."""
+        if self._guessed_keys is None and (selection is None or not selection.empty):
+            from omnizarr.nodes.metadata.guess_chunk_keys import guess_chunk_keys  # lazy import: few arrays need it
+
+            self._guessed_keys = guess_chunk_keys(self._layout, selection)
+            if self._guessed_keys != self._layout.model.chunk_keys:
+                self._layout = self._make_layout(self._model)
+
+    def _make_layout(self, model: ArrayModel) -> Layout:
+        context = self._context
+        if self._guessed_keys is not None and model.guessed_keys:
+            model = replace(model, chunk_keys=self._guessed_keys)
+        prefix = context.dialect.chunk_prefix(context.path)
+        store = context.store
+        if model.storage_transformers or context.transformers:
+            from omnizarr.transformers import ArrayPlace, array_store  # lazy import: few arrays have any
+
+            shape = next(iter(model.grid.chunk_shapes(model.shape)), (1,) * len(model.shape))
+            place = ArrayPlace(prefix, model.shape, shape, model.chunk_keys)
+            store = array_store(store, place, model.storage_transformers, context.transformers)
+        return Layout(store, context.path, prefix, model, context.cache)
+
+    def _attributes(self) -> dict[str, Json]:
+        return self._model.attributes
+
+    def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
+        if self.read_only:
+            self._check_writable()
+        self._change(lambda model: replace(model, attributes=edit(model.attributes)))
+
+
+def _chunking(model: ArrayModel) -> ArrayModel:
+    """The part of a model that determines the layout."""
+    return replace(model, attributes={}, dimension_names=None, extra={}, extensions=(), fallback=None, verbatim={})
