@@ -1,4 +1,4 @@
-"""From keys to paths and URLs, by the rules of both kinds of file systems, on any of them."""
+"""Keys, paths and file URLs, by the rules of POSIX and Windows on every platform."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_R118_slashes_become_the_native_separator():
 
 @pytest.mark.parametrize("root", [POSIX, WINDOWS])
 @pytest.mark.parametrize("key", ["", "/a", "a/", "..", "a/../b", "a//b", "a\0b", "\ud800"])
-def test_R118_bad_keys_have_no_path(root: PurePosixPath | PureWindowsPath, key: str):
+def test_R118_invalid_keys_have_no_path(root: PurePosixPath | PureWindowsPath, key: str):
     with pytest.raises(InvalidKeyError):
         key_to_path(key, root)
 
@@ -30,7 +30,7 @@ def test_R118_bad_keys_have_no_path(root: PurePosixPath | PureWindowsPath, key: 
     [*'<>:"|?*\\', "C:", "C:\\Windows", "..\\up", "a\nb", "a\x1f", "CON", "con", "NUL.txt", "nul .x", "COM1",
      "lpt9.tar.gz", "COM¹", "CONIN$", "aux", "a.", "a ", "..."],
 )  # fmt: skip
-def test_what_windows_would_change_or_refuse_is_refused_there_only(segment: str):
+def test_names_that_windows_changes_or_rejects_are_rejected_on_windows_only(segment: str):
     for key in (segment, f"a/{segment}", f"{segment}/a"):
         with pytest.raises(InvalidKeyError, match="Windows"):
             key_to_path(key, WINDOWS)
@@ -40,7 +40,7 @@ def test_what_windows_would_change_or_refuse_is_refused_there_only(segment: str)
 @pytest.mark.parametrize(
     "key", ["zarr.json", ".zarray", "c/0/1", "console", "COM", "COM10", "null", "a.b c", " a", "ä", "com0x"]
 )
-def test_what_windows_can_hold_is_accepted(key: str):
+def test_valid_windows_names_are_accepted(key: str):
     assert key_to_path(key, WINDOWS) == WINDOWS / key
 
 
@@ -63,7 +63,7 @@ def test_R117_urls_and_paths(url: str, path: PurePosixPath | PureWindowsPath):
 
 
 @pytest.mark.parametrize("url", ["file:/data", "file://localhost/data", "FILE:///data"])
-def test_R117_other_spellings_that_rfc_8089_allows(url: str):
+def test_R117_other_forms_of_rfc_8089(url: str):
     assert url_to_path(url, PurePosixPath) == PurePosixPath("/data")
 
 
@@ -72,6 +72,6 @@ def test_R117_other_spellings_that_rfc_8089_allows(url: str):
     ["/data", "http://x/data", "file:data", "file:", "file://", "file://host/data", "file://~/data", "file:///a?b",
      "file:///a#b", "file:///a%00b", "file://[/data", ""],
 )  # fmt: skip
-def test_other_urls_are_refused(url: str):
+def test_other_urls_are_rejected(url: str):
     with pytest.raises(LocationError):
         url_to_path(url, PurePosixPath)

@@ -1,4 +1,4 @@
-"""Addresses: which store they mean, which path in it, and how little is looked at to find out."""
+"""Addresses: the store and path that they refer to, and the number of requests to find out."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from omnizarr.store.address.parse import Location, locate, value_at
 from omnizarr.store.address.schemes import stores
 from omnizarr.testing import RecordingStore
 
-_rooms: dict[str, MemoryStore] = {}
 _remote = RecordingStore(MemoryStore({"data/x.box": b"", "y.box": b""}, name="far away"))
 
 
 class Box(MemoryStore):
-    """A store that says where it lies."""
+    """A container that records its store, key and options."""
 
     def __init__(self, inside: Store, key: str, options: dict[str, Any]) -> None:
         super().__init__(name=f"box {key} of {type(inside).__name__}({inside.location}) {sorted(options)}")
@@ -42,26 +41,26 @@ def _boxes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         containers.register("box", _box)
         monkeypatch.setitem(suffixes, ".box", "box")
 
-        def far(url: str, *, token: str = "") -> Store:
+        def open_far(url: str, *, token: str = "") -> Store:
             from omnizarr.store import PrefixStore
 
             below = url.partition("?")[0].partition("://")[2].partition("/")[2]
             return PrefixStore(_remote, below) if below else _remote
 
-        stores.register("far", far)
+        stores.register("far", open_far)
         _remote.reset()
         yield
 
 
-def _box_at(place: Location) -> tuple[str, str, str]:
-    assert isinstance(place.store, Box)
-    return place.store.inside.location, place.store.key, place.path
+def _box_at(location: Location) -> tuple[str, str, str]:
+    assert isinstance(location.store, Box)
+    return location.store.inside.location, location.store.key, location.path
 
 
 @pytest.mark.parametrize("text", ["x.zarr", "a/b", "x.boxes", "x.box.zarr", ".box", "boxes/x", "a::b", "a|b:c", "x|y"])
-def test_a_path_is_a_folder_and_not_looked_at(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_is_a_folder_and_is_not_accessed(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("os.path.isdir", lambda path: pytest.fail(f"looked at {path}"))
+    monkeypatch.setattr("os.path.isdir", lambda path: pytest.fail(f"accessed {path}"))
     assert locate(text) == (LocalStore(tmp_path / text), "")
 
 
@@ -93,13 +92,13 @@ def test_a_file_url_is_a_path(tmp_path: Path) -> None:
     assert _box_at(locate(f"{url}|box:a")) == (str(tmp_path), "my data.box", "a")
 
 
-def test_a_folder_may_be_called_like_a_container(tmp_path: Path) -> None:
+def test_a_folder_may_have_the_suffix_of_a_container(tmp_path: Path) -> None:
     (tmp_path / "x.box").mkdir()
     assert locate(str(tmp_path / "x.box" / "a")) == (LocalStore(tmp_path / "x.box" / "a"), "")
     assert _box_at(locate(str(tmp_path / "x.box" / "y.box" / "a"))) == (str(tmp_path / "x.box"), "y.box", "/a")
 
 
-def test_a_container_behind_a_url_costs_one_look() -> None:
+def test_a_container_in_a_url_takes_one_request() -> None:
     assert _box_at(locate("far://bucket/data/x.box/a/b")) == ("memory://far away/data", "x.box", "/a/b")
     assert [(call.method, call.key) for call in _remote.calls] == [("size", "data/x.box")]
     _remote.reset()
@@ -114,24 +113,24 @@ def test_a_container_behind_a_url_costs_one_look() -> None:
 
 
 def test_containers_in_containers() -> None:
-    place = locate("box://a::box://data/inner::far://bucket/outer")
-    assert isinstance(place.store, Box)
-    assert (place.path, place.store.key) == ("a", "data/inner")
-    assert _box_at(Location(place.store.inside)) == ("memory://far away", "outer", "")
+    location = locate("box://a::box://data/inner::far://bucket/outer")
+    assert isinstance(location.store, Box)
+    assert (location.path, location.store.key) == ("a", "data/inner")
+    assert _box_at(Location(location.store.inside)) == ("memory://far away", "outer", "")
     same = locate("far://bucket/outer|box:data/inner|box:a")
     assert isinstance(same.store, Box)
     assert (same.path, same.store.key) == ("a", "data/inner")
 
 
-def test_options_go_where_they_belong(tmp_path: Path) -> None:
+def test_options_are_passed_to_the_container_or_the_store(tmp_path: Path) -> None:
     for text in (f"{tmp_path}/x.box", f"box::{tmp_path}/x", f"{tmp_path}/x|box:"):
         for options in ({"lid": True}, {"box": {"lid": True}}):
-            found = locate(text, options).store
-            assert isinstance(found, Box)
-            assert found.options == {"lid": True}
-    found = locate("box::far://b/x", {"token": "t", "box": {"lid": True}}).store
-    assert isinstance(found, Box)
-    assert found.options == {"lid": True}
+            store = locate(text, options).store
+            assert isinstance(store, Box)
+            assert store.options == {"lid": True}
+    store = locate("box::far://b/x", {"token": "t", "box": {"lid": True}}).store
+    assert isinstance(store, Box)
+    assert store.options == {"lid": True}
     with pytest.raises(LocationError, match="`box::` does not take these `storage_options`: glue"):
         locate(f"{tmp_path}/x.box", {"glue": 1})
     with pytest.raises(LocationError, match="`far://` does not take these `storage_options`: lid"):
@@ -149,7 +148,7 @@ def test_an_unknown_container_is_an_error_if_it_cannot_be_a_path(
     assert locate("bix::x") == (LocalStore(tmp_path / "bix::x"), "")
 
 
-def test_what_only_fsspec_knows_is_given_to_it(tmp_path: Path) -> None:
+def test_chained_urls_of_fsspec(tmp_path: Path) -> None:
     data = np.arange(10)
     omnizarr.save_array(tmp_path / "x", data)
     store, path = locate(f"simplecache::file://{tmp_path}/x", {"simplecache": {"cache_storage": str(tmp_path / "c")}})
@@ -159,12 +158,12 @@ def test_what_only_fsspec_knows_is_given_to_it(tmp_path: Path) -> None:
         locate(f"simplecachee::file://{tmp_path}/x")
 
 
-def test_a_web_address_needs_a_server() -> None:
+def test_a_web_address_requires_a_host() -> None:
     with pytest.raises(LocationError, match="name of a server"):
         locate("https:///x")
 
 
-def test_what_an_opener_gives_must_be_a_store() -> None:
+def test_an_opener_must_return_a_store() -> None:
     containers.register("bin", lambda store, key: "nothing")
     with pytest.raises(LocationError, match="`bin::` gave a str and no store"):
         locate("bin::x")
@@ -183,11 +182,11 @@ def test_single_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_arrays_and_groups_in_a_container(tmp_path: Path) -> None:
-    known: dict[str, Box] = {}
-    containers.register("chest", lambda store, key: known.setdefault(key, Box(store, key, {})))
+    chests: dict[str, Box] = {}
+    containers.register("chest", lambda store, key: chests.setdefault(key, Box(store, key, {})))
     address = f"chest://a/b::{tmp_path}/x"
     omnizarr.create_array(address, data=[1, 2, 3])
-    assert sorted(known["x"].list()) == ["a/b/c/0", "a/b/zarr.json", "a/zarr.json", "zarr.json"]
+    assert sorted(chests["x"].list()) == ["a/b/c/0", "a/b/zarr.json", "a/zarr.json", "zarr.json"]
     assert omnizarr.open(address)[1] == 2  # type: ignore[index]
     assert omnizarr.open(f"chest://a::{tmp_path}/x", path="b").path == "a/b"
     with pytest.raises(ArgumentError, match="not a path"):

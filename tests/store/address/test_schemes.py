@@ -1,4 +1,4 @@
-"""URLs and the stores behind them, those of other packages included."""
+"""URL schemes and their stores, including those of other packages."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from omnizarr.store.address.schemes import scheme_of, store_at, stores
 
 
 @pytest.fixture(autouse=True)
-def _as_it_was() -> Iterator[None]:
+def _restore_registry() -> Iterator[None]:
     with restoring(stores):
         yield
 
 
 class Bucket(MemoryStore):
-    """A store that is told the whole URL."""
+    """A store whose constructor takes the URL."""
 
     def __init__(self, url: str, *, region: str = "here") -> None:
         super().__init__(name=f"{url} in {region}")
 
 
 class Vault(MemoryStore):
-    """A store that has another way to be made of a URL."""
+    """A store with a class method that takes the URL."""
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Vault:
@@ -53,7 +53,7 @@ def test_the_scheme_of_a_url(text: str, scheme: str | None) -> None:
     assert scheme_of(text) == scheme
 
 
-def test_the_core_has_folders_and_memory(tmp_path: Path) -> None:
+def test_built_in_schemes(tmp_path: Path) -> None:
     assert store_at(tmp_path.as_uri(), "file", {}) == LocalStore(tmp_path)
     assert store_at("memory://of-schemes", "memory", {}) is store_at("memory://of-schemes", "memory", {})
     link = tmp_path / "link"
@@ -63,7 +63,7 @@ def test_the_core_has_folders_and_memory(tmp_path: Path) -> None:
     )
 
 
-def test_a_class_and_a_function_are_called_with_the_url() -> None:
+def test_classes_and_functions_are_called_with_the_url() -> None:
     omnizarr.register_store("bucket", Bucket)
     omnizarr.register_store("vault", Vault)
 
@@ -79,13 +79,13 @@ def test_a_class_and_a_function_are_called_with_the_url() -> None:
     assert z[...].tolist() == [1, 2, 3]
 
 
-def test_options_that_it_does_not_take_are_refused_before_it_is_called() -> None:
+def test_unknown_options_are_rejected_before_the_call() -> None:
     omnizarr.register_store("bucket", Bucket)
     with pytest.raises(LocationError, match="`bucket://` does not take these `storage_options`: colour, region"):
         omnizarr.open_group("bucket://a", storage_options={"region": "x", "colour": "red"})
 
 
-def test_what_goes_wrong_there_is_one_of_our_errors() -> None:
+def test_errors_of_openers_become_location_errors() -> None:
     @omnizarr.register_store("shed")
     def shed(url: str) -> MemoryStore:
         raise RuntimeError("the door is locked")
@@ -98,7 +98,7 @@ def test_what_goes_wrong_there_is_one_of_our_errors() -> None:
         omnizarr.open("box://x")
 
 
-def test_an_unknown_scheme_says_which_ones_there_are() -> None:
+def test_the_error_for_an_unknown_scheme_lists_the_known_ones() -> None:
     with pytest.raises(LocationError, match="`moon://` is not a place .* known are .*`file://` .*`memory://`"):
         omnizarr.open("moon://bucket")
     with pytest.raises(LocationError, match="did you mean `memory`"):
@@ -106,7 +106,7 @@ def test_an_unknown_scheme_says_which_ones_there_are() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["", "x", "S3", "a b", "1a", "s3://", 3])
-def test_what_is_no_scheme_cannot_be_registered(scheme: Any) -> None:
+def test_invalid_schemes_cannot_be_registered(scheme: Any) -> None:
     with pytest.raises(ArgumentError, match="no scheme"):
         omnizarr.register_store(scheme, Bucket)
 
@@ -121,7 +121,7 @@ def test_only_stores_can_be_registered(store: Any) -> None:
             omnizarr.register_store("mine", store)
 
 
-def test_a_package_offers_a_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_registers_a_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     text = """
 from omnizarr.store import MemoryStore

@@ -1,4 +1,4 @@
-"""The servers that these tests need, started once."""
+"""Servers for the tests of ObjectStore, started once per session."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from tests.servers.running import RunningServer, azurite, moto, rclone
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with moto(tmp_path_factory.mktemp("moto")) as place:
-        yield place
+    with moto(tmp_path_factory.mktemp("moto")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with azurite(tmp_path_factory.mktemp("azurite")) as place:
-        yield place
+    with azurite(tmp_path_factory.mktemp("azurite")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the web server shows."""
+    """The folder that the web server serves."""
     return tmp_path_factory.mktemp("files")
 
 
 @pytest.fixture(scope="session")
 def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[RunningServer]:
-    with rclone(tmp_path_factory.mktemp("rclone"), files) as place:
-        yield place
+    with rclone(tmp_path_factory.mktemp("rclone"), files) as server:
+        yield server
 
 
 @pytest.fixture
 def faulty_s3(s3: RunningServer) -> Iterator[Proxy]:
-    with proxy(s3.endpoint) as found:
-        yield found
+    with proxy(s3.endpoint) as faulty:
+        yield faulty
 
 
 @pytest.fixture
 def faulty_web(web: RunningServer) -> Iterator[Proxy]:
-    with proxy(web.endpoint) as found:
-        yield found
+    with proxy(web.endpoint) as faulty:
+        yield faulty

@@ -1,4 +1,4 @@
-"""Writers that share nothing but the bucket: what one of them wrote stays, whatever the others do."""
+"""Processes that write the same chunks, shards and attributes in one bucket lose no update."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ for step in range(each):
 """
 
 
-@pytest.mark.parametrize("server", ["s3", "azure"])
-def test_processes_lose_nothing(server: str, request: pytest.FixtureRequest) -> None:
-    place: RunningServer = request.getfixturevalue(server)
-    url = place.new()
-    group = omnizarr.create_group(url, storage_options=place.options)
+@pytest.mark.parametrize("server_name", ["s3", "azure"])
+def test_processes_lose_no_update(server_name: str, request: pytest.FixtureRequest) -> None:
+    server: RunningServer = request.getfixturevalue(server_name)
+    url = server.new()
+    group = omnizarr.create_group(url, storage_options=server.options)
     for name, options in (("chunk", {"chunks": 100}), ("shard", {"chunks": 5, "shards": 100})):
         group.create_array(name, shape=100, dtype="i4", **options)  # type: ignore[arg-type]
     numbers = [str(number) for number in (WRITERS, EACH)]
-    command = [sys.executable, "-c", PROGRAM, url, json.dumps(place.options)]
-    running = [subprocess.Popen([*command, str(number), *numbers]) for number in range(WRITERS)]
-    assert [process.wait(120) for process in running] == [0] * WRITERS
-    group = omnizarr.open_group(url, mode="r", storage_options=place.options)
+    command = [sys.executable, "-c", PROGRAM, url, json.dumps(server.options)]
+    processes = [subprocess.Popen([*command, str(number), *numbers]) for number in range(WRITERS)]
+    assert [process.wait(120) for process in processes] == [0] * WRITERS
+    group = omnizarr.open_group(url, mode="r", storage_options=server.options)
     expected = [1 + number for _ in range(EACH) for number in range(WRITERS)]
     for name in ("chunk", "shard"):
         assert group[name][: WRITERS * EACH].tolist() == expected  # type: ignore[index, union-attr]

@@ -1,4 +1,4 @@
-"""Archives and references that lie behind real servers, by their addresses."""
+"""Archives and references on real servers, opened by their addresses."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from omnizarr.store import ObjectStore, ReferenceStore, ZipStore
 DATA = np.random.default_rng(0).integers(0, 2**15, (300, 300)).astype("int32")
 
 
-@pytest.mark.parametrize("place", ["s3", "azure"])
-def test_an_archive_in_a_bucket(place: str, request: pytest.FixtureRequest) -> None:
-    server: RunningServer = request.getfixturevalue(place)
+@pytest.mark.parametrize("server_name", ["s3", "azure"])
+def test_an_archive_in_a_bucket(server_name: str, request: pytest.FixtureRequest) -> None:
+    server: RunningServer = request.getfixturevalue(server_name)
     url = server.new()
     z = omnizarr.create_array(
         f"zip://a/b::{url}/data.zip", data=DATA, chunks=50, shards=100, storage_options=server.options
@@ -26,23 +26,23 @@ def test_an_archive_in_a_bucket(place: str, request: pytest.FixtureRequest) -> N
     assert isinstance(z.store, ZipStore)
     z.store.close()
     for address in (f"{url}/data.zip/a/b", f"zip://a/b::{url}/data.zip", f"{url}/data.zip|zip:a/b"):
-        again = omnizarr.open_array(address, mode="r", storage_options=server.options)
-        assert np.array_equal(again[...], DATA)
-        assert np.array_equal(again[7:290:11, 5], DATA[7:290:11, 5])
+        z = omnizarr.open_array(address, mode="r", storage_options=server.options)
+        assert np.array_equal(z[...], DATA)
+        assert np.array_equal(z[7:290:11, 5], DATA[7:290:11, 5])
     with pytest.raises(KeyError):
         omnizarr.open(f"{url}/absent.zip/a", mode="r", storage_options=server.options)
     with pytest.raises(LocationError, match="must be a local file"):
         omnizarr.open(f"sqlite::{url}/data.sqlite", storage_options=server.options)
 
 
-def test_an_archive_behind_a_web_address(web: RunningServer, files: Path) -> None:
+def test_an_archive_on_a_web_server(web: RunningServer, files: Path) -> None:
     omnizarr.save_array(files / "web.zarr.zip", DATA, chunks=50)
     for address in (f"{web.endpoint}/web.zarr.zip", f"zip::{web.endpoint}/web.zarr.zip"):
         z = omnizarr.open_array(address, mode="r", storage_options=web.options)
         assert np.array_equal(z[...], DATA)
 
 
-def test_web_addresses_with_characters_that_are_quoted(web: RunningServer, files: Path) -> None:
+def test_web_addresses_with_percent_encoding(web: RunningServer, files: Path) -> None:
     (files / "my data").mkdir()
     (files / "my data" / "x y.bin").write_bytes(b"hello")
     folder = f"{web.endpoint}/my%20data"

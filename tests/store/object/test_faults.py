@@ -1,4 +1,4 @@
-"""Servers that are slow, fail, lose answers or ignore what they are asked: right data, or a clear error in time."""
+"""Servers that stall, fail, cut responses or ignore ranges: reads return correct data or raise an error in time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ import omnizarr
 from omnizarr.errors import OmnizarrWarning, StoreError
 from omnizarr.store import ObjectStore
 
-_QUICK: dict[str, Any] = {"timeout": 2, "read_timeout": 1, "connect_timeout": 1, "max_retries": 1, "retry_timeout": 3}
+_SHORT_TIMEOUTS: dict[str, Any] = {
+    "timeout": 2,
+    "read_timeout": 1,
+    "connect_timeout": 1,
+    "max_retries": 1,
+    "retry_timeout": 3,
+}
 DATA = np.arange(40 * 40, dtype="i4").reshape(40, 40)
 
 
@@ -35,7 +41,7 @@ def url(s3: RunningServer) -> str:
     [Faults(fail=0.15), Faults(reset=0.15), Faults(cut=0.15), Faults(fail=0.1, reset=0.1, cut=0.1)],
     ids=["fail", "reset", "cut", "all"],
 )
-def test_errors_at_random_are_survived(s3: RunningServer, url: str, faulty_s3: Proxy, faults: Faults) -> None:
+def test_random_faults_are_retried(s3: RunningServer, url: str, faulty_s3: Proxy, faults: Faults) -> None:
     faulty_s3.faults = faults
     options = s3.through(faulty_s3.endpoint)
     for name in ("chunks", "shards"):
@@ -48,10 +54,10 @@ def test_errors_at_random_are_survived(s3: RunningServer, url: str, faulty_s3: P
 
 @pytest.mark.parametrize("name", ["chunks", "shards"])
 @pytest.mark.parametrize("faults", [Faults(stall=1), Faults(fail=1), Faults(reset=1)], ids=["stall", "fail", "reset"])
-def test_a_place_that_never_answers_is_an_error_in_time(
+def test_a_server_that_always_fails_raises_an_error_in_time(
     s3: RunningServer, url: str, faulty_s3: Proxy, faults: Faults, name: str
 ) -> None:
-    options = {**s3.through(faulty_s3.endpoint), **_QUICK}
+    options = {**s3.through(faulty_s3.endpoint), **_SHORT_TIMEOUTS}
     z = omnizarr.open_array(url, path=name, mode="r", storage_options=options)
     faulty_s3.faults = faults
     before = time.monotonic()
@@ -63,7 +69,7 @@ def test_a_place_that_never_answers_is_an_error_in_time(
     assert caught.value.key is not None
 
 
-def test_one_error_cancels_the_rest(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
+def test_one_error_cancels_other_requests(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     options = {**s3.through(faulty_s3.endpoint), "max_concurrency": 2, "max_retries": 0}
     z = omnizarr.create_array(f"{url}/many", data=np.ones(400), chunks=2, storage_options=options)
     faulty_s3.faults = Faults(status=500)
@@ -77,7 +83,7 @@ def test_one_error_cancels_the_rest(s3: RunningServer, url: str, faulty_s3: Prox
     assert len(faulty_s3.requests) < 20
 
 
-def test_403_is_an_error_unless_it_stands_for_absent(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
+def test_403_is_an_error_unless_forbidden_is_absent(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     options = s3.through(faulty_s3.endpoint)
     z = omnizarr.open_array(url, path="chunks", mode="r", storage_options=options)
     public = omnizarr.open_array(url, path="chunks", mode="r", storage_options={**options, "forbidden_is_absent": True})
@@ -112,7 +118,9 @@ def test_a_server_that_ignores_ranges(web: RunningServer, files: Path, faulty_we
     assert "whole values" in str(caught[0].message)
 
 
-def test_a_server_without_tags_gives_one_state_all_the_same(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
+def test_a_shard_on_a_server_without_etags_is_read_in_one_version(
+    s3: RunningServer, url: str, faulty_s3: Proxy
+) -> None:
     faulty_s3.faults = Faults(no_tags=True)
     z = omnizarr.open_array(url, path="shards", mode="r", storage_options=s3.through(faulty_s3.endpoint))
     faulty_s3.requests.clear()
@@ -121,28 +129,28 @@ def test_a_server_without_tags_gives_one_state_all_the_same(s3: RunningServer, u
     assert (z[5:33, 2] == DATA[5:33, 2]).all()
 
 
-def test_requests_are_under_way_together(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
+def test_requests_run_concurrently(s3: RunningServer, url: str, faulty_s3: Proxy) -> None:
     options = s3.through(faulty_s3.endpoint)
 
-    def at_once(count: int) -> None:
+    def require_concurrent(count: int) -> None:
         faulty_s3.most, faulty_s3.faults = 0, Faults(together=count)
 
     z = omnizarr.open_array(url, path="chunks", mode="r", storage_options=options)
-    at_once(25)
+    require_concurrent(25)
     assert (z[...] == DATA).all()
     assert faulty_s3.most == 25
     z = omnizarr.open_array(url, path="shards", mode="r+", storage_options=options)
-    at_once(4)
+    require_concurrent(4)
     assert (z[::19, ::19] == DATA[::19, ::19]).all()
     assert faulty_s3.most >= 4
     z = omnizarr.create_array(f"{url}/new", shape=(40, 40), dtype="i4", chunks=(8, 8), storage_options=options)
-    at_once(9)
+    require_concurrent(9)
     z[...] = DATA
     assert faulty_s3.most > 8
 
 
-def test_nobody_there() -> None:
-    store = ObjectStore.from_url("http://127.0.0.1:9/x", **_QUICK)
+def test_no_server() -> None:
+    store = ObjectStore.from_url("http://127.0.0.1:9/x", **_SHORT_TIMEOUTS)
     with pytest.raises(StoreError, match="127.0.0.1:9/x") as caught:
         store.get("zarr.json")
     assert caught.value.hint is not None

@@ -1,4 +1,4 @@
-"""A process that is forked from one that used obstore: the child reads, and the parent is not disturbed."""
+"""Forks of a process that used obstore: the child reads and writes, and the parent continues to work."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from omnizarr.errors import LocationError
 from omnizarr.store import ObjectStore
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here"),
-    # Python warns that a process with threads was forked, which is what is tried here.
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork"),
+    # Python warns about forks of a process with threads, which these tests do on purpose.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
 
 
 def _in_child(work: Callable[[], bool], seconds: float = 60) -> None:
-    """Fails unless `work` is true in a child, in time."""
+    """Fail unless `work` returns True in a child process within `seconds`."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -58,11 +58,11 @@ def test_a_child_reads_and_writes(s3: RunningServer) -> None:
 
     for _ in range(2):
         _in_child(work)
-        assert (z[10:] == data[10:]).all()  # the parent goes on
+        assert (z[10:] == data[10:]).all()  # the parent still works
     assert (z[:10] == -1).all()
 
 
-def test_grandchildren_and_objects_that_were_given(s3: RunningServer) -> None:
+def test_grandchildren_and_stores_of_client_objects(s3: RunningServer) -> None:
     client = S3Store("bucket", config=s3.options, client_options={"allow_http": True}, prefix=f"fork-{os.getpid()}")
     store = ObjectStore(client)
     store.set("a", b"1")
@@ -80,7 +80,7 @@ def test_grandchildren_and_objects_that_were_given(s3: RunningServer) -> None:
     assert read()
 
 
-def test_what_cannot_be_made_again_says_so() -> None:
+def test_a_client_that_cannot_be_created_again_is_an_error() -> None:
     store = ObjectStore(MemoryStore())
     store.set("a", b"1")
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_made_again_says_so() -> None:
     assert bytes(store.get("a") or b"") == b"1"
 
 
-def test_children_of_a_process_that_is_reading(s3: RunningServer) -> None:
+def test_fork_while_threads_read(s3: RunningServer) -> None:
     data = np.arange(200)
     z = omnizarr.create_array(s3.new(), data=data, chunks=10, storage_options=s3.options)
     ended = threading.Event()

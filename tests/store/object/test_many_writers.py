@@ -1,4 +1,4 @@
-"""Several processes, which could be machines, write parts of the same chunks in one bucket: nothing is lost."""
+"""Processes that write parts of the same chunks and append rows in one bucket lose no update."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(url: str, options: dict[str, Any], number: int) -> None:
 
 
 @pytest.mark.parametrize("layout", [{"chunks": 32}, {"chunks": 8, "shards": 32}])
-def test_processes_lose_no_update_of_each_others(s3: RunningServer, layout: dict[str, Any]) -> None:
+def test_processes_lose_no_partial_write_and_no_append(s3: RunningServer, layout: dict[str, Any]) -> None:
     url = s3.new()
     omnizarr.create_array(url, name="z", shape=32, dtype="i4", storage_options=s3.options, **layout)
     omnizarr.create_array(url, name="rows", shape=0, dtype="i4", chunks=4, storage_options=s3.options)

@@ -1,4 +1,4 @@
-"""Credentials: where they come from, and that nobody sees them."""
+"""Credentials: their sources, and that no text, error or pickle shows them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def test_no_secret_is_shown(s3: RunningServer, faulty_s3: Proxy, caplog: pytest.
         assert "a-session-token" not in text
     for status in (400, 401, 403, 500):
         faulty_s3.faults = Faults(status=status)
-        for act in (lambda: store.get("a"), lambda: store.set("a", b"2"), lambda: list(store.list())):
+        for operation in (lambda: store.get("a"), lambda: store.set("a", b"2"), lambda: list(store.list())):
             with pytest.raises(OmnizarrError) as caught:
-                act()
+                operation()
             error: BaseException | None = caught.value
             while error is not None:
                 for text in (str(error), repr(error), repr(error.__dict__)):
@@ -47,7 +47,7 @@ def test_no_secret_is_shown(s3: RunningServer, faulty_s3: Proxy, caplog: pytest.
     assert SECRET not in caplog.text
 
 
-def test_users_in_addresses_and_signatures_are_not_shown(faulty_web: Proxy) -> None:
+def test_user_names_and_signatures_of_urls_are_not_shown(faulty_web: Proxy) -> None:
     server = faulty_web.endpoint.removeprefix("http://")
     store = ObjectStore.from_url(f"http://me:{SECRET}@{server}/x", max_retries=0)
     faulty_web.faults = Faults(status=500)
@@ -57,22 +57,24 @@ def test_users_in_addresses_and_signatures_are_not_shown(faulty_web: Proxy) -> N
     with pytest.raises(OmnizarrError) as caught:
         store.get("a")
     assert SECRET not in str(caught.value)
-    with pytest.raises(LocationError) as refused:
+    with pytest.raises(LocationError) as caught:
         ObjectStore.from_url(f"https://example.org/x?sig={SECRET}")
-    assert SECRET not in str(refused.value)
+    assert SECRET not in str(caught.value)
 
 
-def test_a_pickle_opens_again(s3: RunningServer) -> None:
+def test_pickles(s3: RunningServer) -> None:
     store = ObjectStore.from_url(s3.new(), **s3.options)
     store.set("a", b"1")
-    again = pickle.loads(pickle.dumps(store))
-    assert again == store
-    assert bytes(again.get("a")) == b"1"
+    unpickled = pickle.loads(pickle.dumps(store))
+    assert unpickled == store
+    assert bytes(unpickled.get("a")) == b"1"
     z = omnizarr.create_array(store, name="z", data=[1, 2, 3])
     assert (pickle.loads(pickle.dumps(z))[...] == [1, 2, 3]).all()
 
 
-def test_a_pickle_names_the_variable_that_holds_a_secret(s3: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pickle_contains_the_name_of_the_environment_variable_of_a_secret(
+    s3: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_SECRET", SECRET)
     store = ObjectStore.from_url(s3.new(), **s3.options)
     pickled = pickle.dumps(store)
@@ -97,7 +99,7 @@ def test_credentials_come_from_the_environment(s3: RunningServer, monkeypatch: p
     assert bytes(pickle.loads(pickled).get("a")) == b"1"
 
 
-def test_credentials_come_from_the_files_of_amazons_tools(
+def test_credentials_come_from_the_files_of_the_aws_cli(
     s3: RunningServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
@@ -117,7 +119,7 @@ def test_credentials_come_from_the_files_of_amazons_tools(
         ObjectStore.from_url(s3.new(), **options, profile="empty").get("a")
 
 
-def test_a_public_bucket_is_asked_without_any(s3: RunningServer, faulty_s3: Proxy) -> None:
+def test_anonymous_requests_are_not_signed(s3: RunningServer, faulty_s3: Proxy) -> None:
     options = s3.through(faulty_s3.endpoint)
     ObjectStore.from_url(s3.new(), **options).set("a", b"1")
     assert faulty_s3.signed == 1
@@ -125,7 +127,7 @@ def test_a_public_bucket_is_asked_without_any(s3: RunningServer, faulty_s3: Prox
     assert (faulty_s3.signed, len(faulty_s3.requests)) == (1, 2)
 
 
-def test_an_object_that_holds_a_secret_shows_none(s3: RunningServer) -> None:
+def test_a_store_of_a_client_object_shows_no_secret(s3: RunningServer) -> None:
     options = s3.options
     client = S3Store("bucket", config=options, client_options={"allow_http": True}, prefix="given")
     store = ObjectStore(client, prefix="a")
@@ -133,33 +135,32 @@ def test_an_object_that_holds_a_secret_shows_none(s3: RunningServer) -> None:
     for text in _texts(store)[:4]:
         assert SECRET not in text
     store.set("k", b"1")
-    again = pickle.loads(pickle.dumps(store))
-    assert again == store
-    assert bytes(again.get("k")) == b"1"
+    unpickled = pickle.loads(pickle.dumps(store))
+    assert unpickled == store
+    assert bytes(unpickled.get("k")) == b"1"
 
 
-def test_places_are_equal_if_they_are_the_same() -> None:
+def test_equality() -> None:
     store = ObjectStore.from_url("s3://bucket/a", secret_access_key="1", access_key_id="2")
     assert store == ObjectStore.from_url("s3://bucket/a/", secret_access_key="3", access_key_id="2")
     assert hash(store) == hash(ObjectStore.from_url("s3://bucket/a/"))
     assert store != ObjectStore.from_url("s3://bucket/b")
     assert store != ObjectStore.from_url("s3://bucket/a", endpoint="http://127.0.0.1:1")
     assert store != ObjectStore.from_url("gs://bucket/a")
-    above = store.parent()
-    assert above == (ObjectStore.from_url("s3://bucket"), "a")
+    assert store.parent() == (ObjectStore.from_url("s3://bucket"), "a")
     assert ObjectStore.from_url("abfs://box@me.dfs.core.windows.net/a/b").location == "az://box/a/b"
 
 
 @pytest.mark.parametrize(
     "url", [f"s3://me:{SECRET}@bucket/a", f"s3://bucket/a?X-Amz-Signature={SECRET}", f"az://box/a?sv=1&sig={SECRET}"]
 )
-def test_a_secret_in_the_address_of_a_bucket_is_refused(url: str) -> None:
-    with pytest.raises(LocationError, match="storage_options") as refused:
+def test_a_secret_in_the_url_of_a_bucket_is_rejected(url: str) -> None:
+    with pytest.raises(LocationError, match="storage_options") as caught:
         ObjectStore.from_url(url)
-    assert SECRET not in str(refused.value)
+    assert SECRET not in str(caught.value)
 
 
-def test_a_secret_elsewhere_among_the_options_is_not_plain_in_a_pickle() -> None:
+def test_pickles_do_not_contain_secrets_of_other_options_in_plain_text() -> None:
     for options in (
         {"endpoint": f"http://me:{SECRET}@127.0.0.1:1"},
         {"headers": {"Authorization": SECRET}},
@@ -170,14 +171,14 @@ def test_a_secret_elsewhere_among_the_options_is_not_plain_in_a_pickle() -> None
         assert pickle.loads(pickled)._factory.options == options
 
 
-def test_what_cannot_be_opened_shows_no_secret() -> None:
+def test_location_errors_show_no_secret() -> None:
     for address, options in ((f"file://me:{SECRET}@host/x", {}), ("s3://bucket/x.zip", {"zip": SECRET})):
-        with pytest.raises(LocationError) as refused:
+        with pytest.raises(LocationError) as caught:
             omnizarr.open(address, storage_options=options)
-        assert SECRET not in str(refused.value)
+        assert SECRET not in str(caught.value)
 
 
-def test_a_place_is_the_same_by_whatever_name_its_server_is_given() -> None:
+def test_stores_are_equal_for_all_names_of_the_endpoint_option() -> None:
     for one, other in (
         (("s3://b", {"endpoint": "http://h:1"}), ("s3://b", {"endpoint_url": "http://h:1"})),
         (("gs://b", {"endpoint": "http://h:1"}), ("gs://b", {"base_url": "http://h:1"})),

@@ -1,4 +1,4 @@
-"""ObjectStore over real servers: the suite that every store passes, for S3, Azure, a web server and obstore's own."""
+"""ObjectStore: the store suite on S3, Azure, a web server and obstore's memory; URLs, options and requests."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ class TestS3(StoreSuite):
     threads = 2
 
     @pytest.fixture(autouse=True)
-    def server(self, s3: RunningServer) -> None:
-        self.place = s3
+    def _start(self, s3: RunningServer) -> None:
+        self.server = s3
 
     def make_store(self, tmp_path: Path) -> Store:
-        return ObjectStore.from_url(self.place.new(), **self.place.options)
+        return ObjectStore.from_url(self.server.new(), **self.server.options)
 
 
 class TestAzure(StoreSuite):
     threads = 2
 
     @pytest.fixture(autouse=True)
-    def server(self, azure: RunningServer) -> None:
-        self.place = azure
+    def _start(self, azure: RunningServer) -> None:
+        self.server = azure
 
     def make_store(self, tmp_path: Path) -> Store:
-        return ObjectStore.from_url(self.place.new(), **self.place.options)
+        return ObjectStore.from_url(self.server.new(), **self.server.options)
 
 
 class TestWeb(StoreSuite):
     """A server that can neither be written to nor listed."""
 
     @pytest.fixture(autouse=True)
-    def server(self, web: RunningServer, files: Path) -> None:
-        self.place, self.files = web, files
+    def _start(self, web: RunningServer, files: Path) -> None:
+        self.server, self.files = web, files
 
     def make_store(self, tmp_path: Path) -> Store:
         self.folder = f"suite-{next(_NUMBERS)}"
-        return ObjectStore.from_url(f"{self.place.url}/{self.folder}")
+        return ObjectStore.from_url(f"{self.server.url}/{self.folder}")
 
     def fill(self, store: Store, contents: Mapping[str, bytes]) -> Store:
         root = self.files / self.folder
@@ -70,10 +70,10 @@ class TestObstoreMemory(StoreSuite):
         return ObjectStore(ObstoreMemory(), prefix="a/b")
 
     def test_it_pickles(self, store: Store) -> None:
-        pytest.skip("what is in the memory of a process cannot be pickled")
+        pytest.skip("obstore's memory store cannot be pickled")
 
 
-def test_objects_of_obstore_are_places(tmp_path: Path) -> None:
+def test_obstore_objects_are_accepted_as_locations(tmp_path: Path) -> None:
     client = ObstoreMemory()
     z = omnizarr.create_array(client, name="a/z", data=range(10))  # type: ignore[arg-type]
     assert isinstance(z.store, ObjectStore)
@@ -83,7 +83,7 @@ def test_objects_of_obstore_are_places(tmp_path: Path) -> None:
     assert (tmp_path / "zarr.json").exists()
 
 
-def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: RunningServer) -> None:
+def test_a_web_server_can_neither_be_listed_nor_written(web: RunningServer) -> None:
     store = ObjectStore.from_url(f"{web.url}/x")
     assert not store.listable
     assert store.read_only
@@ -94,20 +94,20 @@ def test_a_web_server_says_that_it_cannot_be_listed_or_written(web: RunningServe
 
 
 @pytest.mark.parametrize("url", ["s3://my bucket/x", "s3://bücket/x", "gs://a^b", "az://a\nb", "http://[::1/x"])
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_invalid_urls_are_rejected(url: str) -> None:
     with pytest.raises(LocationError):
         ObjectStore.from_url(url)
 
 
 @pytest.mark.parametrize("endpoint", ["localhost:9000", "http://my server", "http://", "ftp://x", "http://h/a b"])
-def test_what_is_no_server_is_refused(endpoint: str) -> None:
+def test_invalid_endpoints_are_rejected(endpoint: str) -> None:
     for scheme in ("s3", "gs", "az"):
         with pytest.raises(LocationError, match="`endpoint`"):
             ObjectStore.from_url(f"{scheme}://bucket", endpoint=endpoint)
 
 
 class PanicException(BaseException):
-    """As obstore's is called, which also prints a page about itself."""
+    """An exception with the name of the one that obstore raises when its Rust code panics."""
 
 
 class _Panicking:
@@ -117,9 +117,9 @@ class _Panicking:
     get = head = put = delete = list = list_with_delimiter = _panic
 
 
-def test_a_panic_is_an_error() -> None:
+def test_panics_become_store_errors() -> None:
     store = ObjectStore(_Panicking())
-    for act in (
+    for operation in (
         lambda: store.get("a"),
         lambda: store.size("a"),
         lambda: store.set("a", b""),
@@ -130,20 +130,20 @@ def test_a_panic_is_an_error() -> None:
         lambda: store.get_partial_values([("a", None), ("b", None)]),
     ):
         with pytest.raises(StoreError, match="InvalidUriChar"):
-            act()
+            operation()
 
 
-def test_suffixes_cost_one_request_where_the_place_has_them(s3: RunningServer, azure: RunningServer) -> None:
-    for place, sizes in ((s3, True), (azure, False)):
-        store = ObjectStore.from_url(place.new(), **place.options)
+def test_suffix_ranges_take_one_request_if_the_server_supports_them(s3: RunningServer, azure: RunningServer) -> None:
+    for server, supported in ((s3, True), (azure, False)):
+        store = ObjectStore.from_url(server.new(), **server.options)
         store.set("k", b"0123456789")
         assert bytes(store.get("k", (-3, None)) or b"") == b"789"
-        assert store._suffixes is sizes
+        assert store._suffixes is supported
 
 
-def test_a_state_is_told_from_others(s3: RunningServer, azure: RunningServer) -> None:
-    for place in (s3, azure):
-        store = ObjectStore.from_url(place.new(), **place.options)
+def test_versioned_reads_detect_every_change(s3: RunningServer, azure: RunningServer) -> None:
+    for server in (s3, azure):
+        store = ObjectStore.from_url(server.new(), **server.options)
         store.set("k", b"0123456789")
         first = store.versioned_reads.get("k", (0, 4))
         assert first is not None
@@ -155,25 +155,25 @@ def test_a_state_is_told_from_others(s3: RunningServer, azure: RunningServer) ->
             assert changed is not None
             assert changed.data is None
         store.erase("k")
-        gone = store.versioned_reads.get("k", (4, 4), first.version)
-        assert gone is None or gone.data is None  # Azure looks at the condition first
+        erased = store.versioned_reads.get("k", (4, 4), first.version)
+        assert erased is None or erased.data is None  # Azure checks the condition first
 
 
-def test_one_call_opens_a_bucket(s3: RunningServer, azure: RunningServer) -> None:
-    for place in (s3, azure):
-        url = place.new()
-        z = omnizarr.create_array(f"{url}/a/b.zarr", data=range(100), chunks=10, storage_options=place.options)
+def test_arrays_by_bucket_url(s3: RunningServer, azure: RunningServer) -> None:
+    for server in (s3, azure):
+        url = server.new()
+        z = omnizarr.create_array(f"{url}/a/b.zarr", data=range(100), chunks=10, storage_options=server.options)
         assert z.store.location == f"{url}/a/b.zarr"
-        assert (omnizarr.open(url, path="a/b.zarr", mode="r", storage_options=place.options)[...] == range(100)).all()
-        group = omnizarr.open(f"{url}/a", mode="a", storage_options=place.options)
+        assert (omnizarr.open(url, path="a/b.zarr", mode="r", storage_options=server.options)[...] == range(100)).all()
+        group = omnizarr.open(f"{url}/a", mode="a", storage_options=server.options)
         assert sorted(group.keys()) == ["b.zarr"]  # type: ignore[union-attr]
 
 
-def test_one_call_opens_a_web_address(web: RunningServer, files: Path) -> None:
+def test_arrays_by_web_address(web: RunningServer, files: Path) -> None:
     z = omnizarr.create_array(files / "a b.zarr", data=range(100), chunks=10, shards=50)
-    read = omnizarr.open(f"{web.url}/a%20b.zarr")
-    assert (read[...] == z[...]).all()  # type: ignore[index]
-    assert read.store.location == f"{web.url}/a b.zarr"
+    opened = omnizarr.open(f"{web.url}/a%20b.zarr")
+    assert (opened[...] == z[...]).all()  # type: ignore[index]
+    assert opened.store.location == f"{web.url}/a b.zarr"
     with pytest.raises(omnizarr.errors.NodeNotFoundError):
         omnizarr.open(f"{web.url}/nothing")
 
@@ -190,13 +190,13 @@ def test_one_call_opens_a_web_address(web: RunningServer, files: Path) -> None:
         ("az://box", {"access_key_id": "x"}, "access_key_id"),
     ],
 )
-def test_what_cannot_be_understood_is_refused_at_once(url: str, options: dict[str, object], message: str) -> None:
+def test_invalid_urls_and_options_are_rejected_when_opening(url: str, options: dict[str, object], message: str) -> None:
     with pytest.raises((LocationError, ArgumentError), match=message):
         omnizarr.open(url, storage_options=options)
 
 
 def test_few_requests(s3: RunningServer) -> None:
-    """The list of what reading, writing and describing an array may cost."""
+    """The maximum number of requests to create, open, read, write and describe an array."""
     store = RecordingStore(ObjectStore.from_url(s3.new(), **s3.options))
     group = omnizarr.create_group(store)
     store.reset()
@@ -209,7 +209,7 @@ def test_few_requests(s3: RunningServer) -> None:
     assert store.requests == 1
     store.reset()
     assert z[3, 4] == 7
-    assert store.methods() == ["versioned_reads.get", "versioned_reads.get"]  # the index, and the inner chunk
+    assert store.methods() == ["versioned_reads.get", "versioned_reads.get"]  # the shard index and the inner chunk
     store.reset()
     assert z[20, 4] == 7
     assert store.methods() == ["versioned_reads.get"]
@@ -226,12 +226,12 @@ def test_few_requests(s3: RunningServer) -> None:
     other.attrs["c"] = 3
     store.reset()
     z.attrs["d"] = 4
-    again = omnizarr.open_array(store, path="z", mode="r", zarr_format=3)
-    assert again.attrs.asdict() == {"a": 2, "b": 2, "c": 3, "d": 4}
+    reopened = omnizarr.open_array(store, path="z", mode="r", zarr_format=3)
+    assert reopened.attrs.asdict() == {"a": 2, "b": 2, "c": 3, "d": 4}
 
 
-def test_what_others_changed_is_not_lost_to_memory(s3: RunningServer) -> None:
-    """Two machines remember different states of one document."""
+def test_attribute_updates_of_two_handles_are_kept(s3: RunningServer) -> None:
+    """Both handles have cached different versions of the document."""
     url = s3.new()
     z = omnizarr.create_array(url, data=[1], storage_options=s3.options)
     other = omnizarr.open_array(url, mode="r+", storage_options=s3.options)
@@ -243,7 +243,7 @@ def test_what_others_changed_is_not_lost_to_memory(s3: RunningServer) -> None:
 
 
 class _Obspec:
-    """An object that has the methods of obspec, and nothing else of obstore."""
+    """A client with only the methods of the obspec protocols."""
 
     def __init__(self) -> None:
         self._inner = ObstoreMemory()
@@ -267,13 +267,13 @@ class _Obspec:
         return self._inner.list_with_delimiter(prefix)
 
 
-def test_any_object_with_the_methods_of_obspec_is_a_place() -> None:
+def test_objects_with_the_methods_of_obspec_are_accepted_as_locations() -> None:
     client = _Obspec()
     group = omnizarr.create_group(client)
     group.create_array("a", data=range(100), chunks=5, shards=50)
-    again = omnizarr.open(client, mode="r+")
-    assert (again["a"][3::7] == range(3, 100, 7)).all()  # type: ignore[index]
-    again.attrs["b"] = 1
-    assert list(again.keys()) == ["a"]  # type: ignore[union-attr]
+    opened = omnizarr.open(client, mode="r+")
+    assert (opened["a"][3::7] == range(3, 100, 7)).all()  # type: ignore[index]
+    opened.attrs["b"] = 1
+    assert list(opened.keys()) == ["a"]  # type: ignore[union-attr]
     assert ObjectStore(client) == ObjectStore(client)
     assert ObjectStore(client) != ObjectStore(_Obspec())

@@ -1,4 +1,4 @@
-"""Requests that are under way together: how many, what they may take, and what happens when one fails."""
+"""Concurrent requests: their window, errors, cancellation, and worker threads."""
 
 from __future__ import annotations
 
@@ -16,79 +16,79 @@ from omnizarr.store.requests.window import Window
 from omnizarr.store.requests.writes import ConcurrentWrites
 
 
-class Meeting:
-    """Counts who is there at once."""
+class CallCounter:
+    """Counts calls, and the largest number of calls that ran at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.there = 0
-        self.most = 0
-        self.begun = 0
+        self.running = 0
+        self.peak = 0
+        self.started = 0
 
-    def attend(self, seconds: float = 0.01, answer: object = None) -> object:
+    def call(self, seconds: float = 0.01, answer: object = None) -> object:
         with self._lock:
-            self.there += 1
-            self.begun += 1
-            self.most = max(self.most, self.there)
+            self.running += 1
+            self.started += 1
+            self.peak = max(self.peak, self.running)
         time.sleep(seconds)
         with self._lock:
-            self.there -= 1
+            self.running -= 1
         return answer
 
 
-def test_every_answer_comes_once() -> None:
-    asks = (PendingRequest(number, partial(pow, number, 2), 0) for number in range(1000))
-    assert dict(ConcurrentRequests(Window(), asks)) == {number: number * number for number in range(1000)}
+def test_every_request_is_answered_once() -> None:
+    requests = (PendingRequest(number, partial(pow, number, 2), 0) for number in range(1000))
+    assert dict(ConcurrentRequests(Window(), requests)) == {number: number * number for number in range(1000)}
     assert list(ConcurrentRequests(Window(), ())) == []
 
 
-def test_no_more_are_under_way_than_may_be() -> None:
-    meeting = Meeting()
-    list(ConcurrentRequests(Window(7), (PendingRequest(0, meeting.attend, 0) for _ in range(50))))
-    assert 1 < meeting.most <= 7
+def test_the_window_limits_concurrent_requests() -> None:
+    counter = CallCounter()
+    list(ConcurrentRequests(Window(7), (PendingRequest(0, counter.call, 0) for _ in range(50))))
+    assert 1 < counter.peak <= 7
 
 
-def test_large_answers_are_asked_for_two_at_a_time() -> None:
-    meeting = Meeting()
-    list(ConcurrentRequests(Window(), (PendingRequest(0, meeting.attend, 2**30) for _ in range(10))))
-    assert meeting.most <= 2
+def test_at_most_two_large_requests_run_at_once() -> None:
+    counter = CallCounter()
+    list(ConcurrentRequests(Window(), (PendingRequest(0, counter.call, 2**30) for _ in range(10))))
+    assert counter.peak <= 2
 
 
-def test_what_nobody_took_yet_takes_room() -> None:
-    """Who decodes slowly is not drowned in answers."""
-    meeting = Meeting()
+def test_answers_that_are_not_consumed_count_against_the_window() -> None:
+    """A caller that decodes slowly does not accumulate answers in memory."""
+    counter = CallCounter()
     window = Window()
     size = 2**22
     answers = ConcurrentRequests(
-        window, (PendingRequest(0, partial(meeting.attend, 0.0), size) for _ in range(200)), lambda _: size
+        window, (PendingRequest(0, partial(counter.call, 0.0), size) for _ in range(200)), lambda _: size
     )
     for _ in range(3):
         next(answers)
         time.sleep(0.05)
-        assert meeting.begun <= 3 + 2**25 // size  # what may be under way at most
+        assert counter.started <= 3 + 2**25 // size  # the initial size of the window
     answers.close()
 
 
 def test_a_single_request_needs_no_thread() -> None:
-    asked: list[int] = []
-    list(ConcurrentRequests(Window(), [PendingRequest(0, lambda: asked.append(threading.get_ident()), 0)]))
-    assert asked == [threading.get_ident()]
+    threads: list[int] = []
+    list(ConcurrentRequests(Window(), [PendingRequest(0, lambda: threads.append(threading.get_ident()), 0)]))
+    assert threads == [threading.get_ident()]
 
 
-def test_more_may_be_asked_for_on_the_way() -> None:
-    overlap: ConcurrentRequests[int, int] = ConcurrentRequests(
+def test_requests_can_be_added_while_iterating() -> None:
+    requests: ConcurrentRequests[int, int] = ConcurrentRequests(
         Window(), (PendingRequest(number, partial(abs, number), 0) for number in range(5))
     )
-    found = []
-    for tag, answer in overlap:
-        found.append(answer)
+    answers = []
+    for tag, answer in requests:
+        answers.append(answer)
         if tag < 5:
-            overlap.add(PendingRequest(tag + 5, partial(abs, tag + 5), 0))
-    assert sorted(found) == list(range(10))
+            requests.add(PendingRequest(tag + 5, partial(abs, tag + 5), 0))
+    assert sorted(answers) == list(range(10))
 
 
-def test_the_first_error_stops_the_rest() -> None:
-    begun: list[int] = []
+def test_the_first_error_stops_other_requests() -> None:
+    started: list[int] = []
     failed, ended = threading.Event(), threading.Event()
 
     def fail(number: int) -> None:
@@ -96,47 +96,47 @@ def test_the_first_error_stops_the_rest() -> None:
         raise ZeroDivisionError
 
     def wait(number: int) -> None:
-        begun.append(number)
+        started.append(number)
         if number:
             assert ended.wait(20)
         else:
             assert failed.wait(20)
 
-    overlap = ConcurrentRequests(
+    requests = ConcurrentRequests(
         Window(4), (PendingRequest(n, partial(fail if n == 1 else wait, n), 0) for n in range(1000))
     )
     with pytest.raises(ZeroDivisionError):
-        list(overlap)
-    assert len(begun) <= 4
+        list(requests)
+    assert len(started) <= 4
     ended.set()
-    assert list(overlap) == []
+    assert list(requests) == []
 
 
-def test_nothing_more_is_asked_for_after_an_error_that_nobody_has_heard_of_yet() -> None:
-    asked: list[int] = []
+def test_no_request_starts_after_an_error_that_the_caller_has_not_seen() -> None:
+    started: list[int] = []
 
     def fail(number: int) -> None:
-        asked.append(number)
+        started.append(number)
         raise ZeroDivisionError
 
-    overlap = ConcurrentRequests(
+    requests = ConcurrentRequests(
         Window(2), (PendingRequest(number, partial(fail, number), 0) for number in range(1000))
     )
-    overlap.begin()
+    requests.begin()
     time.sleep(0.05)
     with pytest.raises(ZeroDivisionError):
-        next(overlap)
-    assert len(asked) <= 3
+        next(requests)
+    assert len(started) <= 3
 
 
-def test_room_is_given_back_whatever_happens() -> None:
+def test_the_window_is_empty_after_close_and_after_errors() -> None:
     window = Window(4)
     for _ in range(3):
-        overlap = ConcurrentRequests(
+        requests = ConcurrentRequests(
             window, (PendingRequest(number, partial(bytes, 2**20), 2**20) for number in range(20)), len
         )
-        next(overlap)
-        overlap.close()
+        next(requests)
+        requests.close()
         with pytest.raises(ZeroDivisionError):
             list(
                 ConcurrentRequests(
@@ -149,8 +149,8 @@ def test_room_is_given_back_whatever_happens() -> None:
     assert (window._under_way, window._untaken, window._inside, window._requests) == (0, 0, 0, 0)
 
 
-def test_the_room_follows_what_is_delivered() -> None:
-    """Against a place with a latency and a bandwidth that are made up."""
+def test_the_window_adapts_to_latency_and_bandwidth() -> None:
+    """Simulates servers with a given latency (s) and bandwidth (bytes/s)."""
     for latency, bandwidth, least, most in ((0.1, 2**28, 2**25, 2**26), (0.01, 2**24, 2**22, 2**23)):
         now = [0.0]
         window = Window(10**6)
@@ -169,43 +169,43 @@ def test_the_room_follows_what_is_delivered() -> None:
         assert least <= window.room <= most, (latency, bandwidth, window.room)
 
 
-def test_writes_overlap_and_the_first_error_is_raised() -> None:
-    meeting = Meeting()
-    sending = ConcurrentWrites(Window(8))
+def test_writes_run_concurrently_and_the_first_error_is_raised() -> None:
+    counter = CallCounter()
+    writes = ConcurrentWrites(Window(8))
     for _ in range(40):
-        sending.send(meeting.attend, 10)
-    sending.finish()
-    assert meeting.begun == 40
-    assert 1 < meeting.most <= 8
-    sending = ConcurrentWrites(Window(2))
-    sending.send(lambda: 1 // 0, 10)
+        writes.send(counter.call, 10)
+    writes.finish()
+    assert counter.started == 40
+    assert 1 < counter.peak <= 8
+    writes = ConcurrentWrites(Window(2))
+    writes.send(lambda: 1 // 0, 10)
     with pytest.raises(ZeroDivisionError):
-        sending.finish()
+        writes.finish()
     with pytest.raises(ZeroDivisionError):
-        sending.send(meeting.attend, 10)
-    assert meeting.begun == 40
+        writes.send(counter.call, 10)
+    assert counter.started == 40
 
 
-def test_threads_are_used_again() -> None:
-    def there() -> int:
+def test_threads_are_reused() -> None:
+    def request_threads() -> int:
         return sum(thread.name == "omnizarr-request" for thread in threading.enumerate())
 
-    before = there()
+    before = request_threads()
     for _ in range(50):
         done = threading.Event()
         run_in_thread(done.set)
         assert done.wait(10)
         time.sleep(0.002)
-    assert there() < before + 25
+    assert request_threads() < before + 25
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_has_threads_of_its_own() -> None:
+def test_a_forked_child_has_its_own_threads() -> None:
     list(ConcurrentRequests(Window(), (PendingRequest(0, partial(time.sleep, 0.01), 0) for _ in range(8))))
     child = os.fork()
     if child == 0:
-        signal.alarm(60)  # a child that hangs ends, too
+        signal.alarm(60)  # ends a child that hangs
         try:
             answers = dict(
                 ConcurrentRequests(Window(), (PendingRequest(number, partial(abs, number), 0) for number in range(20)))
