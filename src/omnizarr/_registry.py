@@ -138,8 +138,8 @@ def subclass_of(base: type[Any]) -> Callable[[Any], Any]:
 
 def _source(item: object) -> str:
     """Module and qualified name of `item`, or of its class."""
-    named: Any = item if hasattr(item, "__qualname__") else type(item)
-    return f"{named.__module__}.{named.__qualname__}"
+    definition: Any = item if hasattr(item, "__qualname__") else type(item)
+    return f"{definition.__module__}.{definition.__qualname__}"
 
 
 def _entry_points(group: str) -> dict[str, list[EntryPoint]]:

@@ -155,8 +155,8 @@ def open_group(
 
 def _arguments() -> tuple[str, ...]:
     """The arguments of all three functions besides the array options, to suggest one for a misspelt name."""
-    own = ("path", "mode", "zarr_format", "use_consolidated", "storage_options")
-    return (*own, "cache", "on_corrupt", *ReadOptions.names())
+    names = ("path", "mode", "zarr_format", "use_consolidated", "storage_options")
+    return (*names, "cache", "on_corrupt", *ReadOptions.names())
 
 
 def _pop_read_options(options: dict[str, Any]) -> ReadOptions:

@@ -83,16 +83,16 @@ def data_type_of(dtype: Any) -> DataType:
 
 def _look_up(dtype: Any) -> DataType:
     if isinstance(dtype, Mapping) and "name" in dtype:
-        return _named(dict(dtype))
+        return _parse_name(dict(dtype))
     if isinstance(dtype, str) and (is_raw_name(dtype) or dtype in data_types.names()):
-        return _named(dtype)
+        return _parse_name(dtype)
     try:
         if dtype is None:  # NumPy would read it as float64
             raise TypeError
         numpy_dtype = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         if isinstance(dtype, str):
-            return _named(dtype)  # an installed package may offer it
+            return _parse_name(dtype)  # an installed package may offer it
         raise _unsupported(f"{dtype!r} is not a data type") from None
     if numpy_dtype.kind == "O":
         raise ArgumentError(
@@ -107,7 +107,7 @@ def _look_up(dtype: Any) -> DataType:
     return data_type
 
 
-def _named(value: Json) -> DataType:
+def _parse_name(value: Json) -> DataType:
     problems = Problems()
     data_type = parse_data_type(value, "dtype", problems)
     if data_type is None:

@@ -26,28 +26,28 @@ class Objects(DataType):
     dtype: np.dtype[Any] = field(init=False, default=np.dtype(object))
 
     def default_fill(self) -> Scalar:
-        return _alone(None)
+        return _as_scalar(None)
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         """Any JSON value, including null."""
-        return _alone(value)
+        return _as_scalar(value)
 
     def dump_fill(self, fill: Scalar) -> Json:
         return plain(fill[()], "fill_value")
 
     def cast_fill(self, value: Any) -> Scalar:
         """From JSON values, and from bytes, which codecs for bytes can write to a document."""
-        return _alone(value if isinstance(value, bytes) else plain(value, "fill_value"))
+        return _as_scalar(value if isinstance(value, bytes) else plain(value, "fill_value"))
 
     def elements(self, value: Any) -> npt.NDArray[Any]:
         """`value` as NumPy's array of objects."""
         return np.asarray(value, self.dtype)
 
     def element(self, value: Any) -> npt.NDArray[Any]:
-        return _alone(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
+        return _as_scalar(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
 
 
-def _alone(value: Any) -> Scalar:
+def _as_scalar(value: Any) -> Scalar:
     """A 0-d array that contains `value` itself, even if that is a list."""
     scalar = np.empty((), object)
     scalar[()] = value

@@ -46,9 +46,9 @@ class ChunkCache:
     def get(self, value: Hashable, number: int, state: object) -> npt.NDArray[Any] | None:
         """Chunk `number` of a value, if it is cached for this state. Treat it as read-only."""
         with self._lock:
-            known = self._states.get(value)
+            cached = self._states.get(value)
             entry = value, number
-            if known is None or state is None or known[0] != state or entry not in self._chunks:
+            if cached is None or state is None or cached[0] != state or entry not in self._chunks:
                 self.misses += 1
                 return None
             self._chunks.move_to_end(entry)
@@ -62,9 +62,9 @@ class ChunkCache:
             return
         entry = value, number
         with self._lock:
-            known = self._states.get(value)
-            if known is not None:
-                for other in [number] if known[0] == state else list(known[1]):
+            cached = self._states.get(value)
+            if cached is not None:
+                for other in [number] if cached[0] == state else list(cached[1]):
                     self._drop((value, other))
             self._states.setdefault(value, (state, set()))[1].add(number)
             self._chunks[entry] = chunk, size

@@ -148,8 +148,8 @@ class Layout:
         """The keys of all chunks whose coordinates are combinations of `names`, in order, as rows: the common start of
         the keys, and the ends. Making keys one by one takes long compared to reading a small chunk."""
         if not names or self.separator is None:
-            for each in product(*names):
-                yield self.key(each), ("",)
+            for coordinates in product(*names):
+                yield self.key(coordinates), ("",)
             return
         *leading, last = names
         for lead in product(*leading):

@@ -59,10 +59,10 @@ def plan_rows(chain: Chain | None, cells: int, workers: int, nbytes: int) -> tup
         if cells * _FETCH_US + chunks * inner.microseconds < _TINY_US:
             return cells, True
         return 1, _is_short(inner, _shard_row_length(sharding))
-    each = chain.microseconds
+    microseconds = chain.microseconds
     if not chain.compressed:  # only the selected bytes are read, gaps included
-        each *= min(1, _OVERREAD * nbytes / max(1, cells * chain.spec.nbytes))
-    if cells * (each + _FETCH_US) < _TINY_US:
+        microseconds *= min(1, _OVERREAD * nbytes / max(1, cells * chain.spec.nbytes))
+    if cells * (microseconds + _FETCH_US) < _TINY_US:
         return max(1, min(row_length(chain), cells)), True
     length = max(1, min(row_length(chain), cells // (2 * workers)))
     return length, _is_short(chain, length)

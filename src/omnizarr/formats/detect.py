@@ -52,8 +52,8 @@ _HINT_V2 = "`zarr_format=2` reads the other"
 def dialect_for(zarr_format: object, read_options: ReadOptions | None = None) -> Dialect:
     """The dialect of the generation that users call `zarr_format`; ArgumentError if there is none."""
     # Accept the integer 2 but not the float 2.0; look up only hashable values.
-    known = isinstance(zarr_format, str) or is_integer(zarr_format)
-    entry = _DIALECTS.get(zarr_format) if known else None
+    valid_type = isinstance(zarr_format, str) or is_integer(zarr_format)
+    entry = _DIALECTS.get(zarr_format) if valid_type else None
     if entry is None:
         names = ", ".join(repr(name) for name in _DIALECTS)
         raise ArgumentError(f"`zarr_format`: expected one of {names}, found {zarr_format!r}", argument="zarr_format")
@@ -103,12 +103,12 @@ def detect(path: str, documents: Documents, read_options: ReadOptions, zarr_form
 
     Documents at the path itself take precedence over the enclosing hierarchy, and a newer generation over an older
     one. A `zarr.json` whose `zarr_format` is not 3 still counts as v3, so that the v3 parser reports its problems."""
-    own = v3_key(path)
-    has_entry_point = is_entry_point(documents.get(own))
+    zarr_json = v3_key(path)
+    has_entry_point = is_entry_point(documents.get(zarr_json))
     has_v2 = _has_any(v2_keys(path)[:2], documents)
-    if own in documents and not has_entry_point and zarr_format in (None, 3):
+    if zarr_json in documents and not has_entry_point and zarr_format in (None, 3):
         note = f"both Zarr v3 and Zarr v2 metadata lie here: v3 is used; {_HINT_V2}" if has_v2 else None
-        return DetectedNode(_v3_dialect(documents[own], read_options), {own: documents[own]}, note)
+        return DetectedNode(_v3_dialect(documents[zarr_json], read_options), {zarr_json: documents[zarr_json]}, note)
     if has_v2 and (zarr_format == 2 or (zarr_format is None and not has_entry_point)):
         own_documents = {key: documents[key] for key in v2_keys(path) if key in documents}
         return DetectedNode(dialect_for(2, read_options), own_documents)
@@ -142,8 +142,8 @@ def detect_consolidated_group(path: str, document: Json, read_options: ReadOptio
     """
     dialect = dialect_for(2, read_options)
     documents = dialect.parse_consolidated(path, document, Problems()) or {}
-    own = {key: documents[key] for key in dialect.keys(path) if key in documents}
-    return DetectedNode(dialect, own) if dialect.node_type(path, own) == "group" else None
+    own_documents = {key: documents[key] for key in dialect.keys(path) if key in documents}
+    return DetectedNode(dialect, own_documents) if dialect.node_type(path, own_documents) == "group" else None
 
 
 def confirm_node(possible: PossibleNode, path: str, documents: Documents) -> DetectedNode | None:
@@ -161,10 +161,10 @@ def identifying_keys(path: str) -> tuple[str, ...]:
 
 def identify_dialect(path: str, documents: Documents) -> Dialect | None:
     """The dialect of the node or hierarchy at `path`, from the documents under `identifying_keys(path)`."""
-    own = v3_key(path)
-    if is_entry_point(documents.get(own)):
-        return _draft_dialect(documents[own], ReadOptions(), Problems())
-    if own in documents:
+    zarr_json = v3_key(path)
+    if is_entry_point(documents.get(zarr_json)):
+        return _draft_dialect(documents[zarr_json], ReadOptions(), Problems())
+    if zarr_json in documents:
         return dialect_for(3)
     if _has_any(v2_keys(path)[:2], documents):
         return dialect_for(2)

@@ -114,7 +114,7 @@ class Projection:
     def slice_pieces(self) -> list[list[Piece]] | None:
         """The pieces of each dimension, if all picks are slices and the pieces are few enough for lists. The cells are
         their combinations."""
-        return self._pieces if self.plain and all(type(some) is list for some in self._pieces) else None  # type: ignore[return-value]
+        return self._pieces if self.plain and all(type(pieces) is list for pieces in self._pieces) else None  # type: ignore[return-value]
 
     @property
     def point_pieces(self) -> list[Piece] | None:
@@ -160,7 +160,7 @@ class Projection:
             return
         *leading, last = self._pieces
         runs = list(_runs(last, most)) if isinstance(last, list) else None
-        others: list[Cell] = []
+        pending: list[Cell] = []
         for pieces in _combinations(leading):
             lead = _Lead(
                 tuple([piece[0] for piece in pieces]),
@@ -174,12 +174,12 @@ class Projection:
                 if entire and span is not None:
                     yield Row(None, lead, run, (*lead.outer, span))
                     continue
-                others += Row(None, lead, run, None).cells
-                while len(others) >= most:
-                    yield Row.of(others[:most])
-                    del others[:most]
-        if others:
-            yield Row.of(others)
+                pending += Row(None, lead, run, None).cells
+                while len(pending) >= most:
+                    yield Row.of(pending[:most])
+                    del pending[:most]
+        if pending:
+            yield Row.of(pending)
 
     def _point_cells(self, groups: list[PointGroup]) -> Iterator[Cell]:
         for members, positions in groups:
@@ -237,14 +237,14 @@ def _combinations(pieces: Sequence[Collection[Piece]]) -> Iterator[tuple[Piece, 
         yield from product(*pieces)
         return
     for piece in pieces[0]:
-        for others in _combinations(pieces[1:]):
-            yield (piece, *others)
+        for following in _combinations(pieces[1:]):
+            yield (piece, *following)
 
 
 def _runs(pieces: Collection[Piece], most: int) -> Iterator[tuple[list[Piece], slice | None]]:
     """The pieces of the last dimension in runs. With the place of the whole run in the block if all its chunks have one
     length and are taken entirely, otherwise None."""
     for entire, group in groupby(pieces, key=lambda piece: piece[5] and piece[2].stop):  # type: ignore[union-attr]
-        while some := list(islice(group, most)):
-            span = slice(some[0][3].start, some[-1][3].stop, 1) if entire else None  # type: ignore[union-attr]
-            yield some, span
+        while run := list(islice(group, most)):
+            span = slice(run[0][3].start, run[-1][3].stop, 1) if entire else None  # type: ignore[union-attr]
+            yield run, span

@@ -130,8 +130,8 @@ class NativeReader:
             self._several = False  # from now on read several chunks by their selection, or each would be read twice
             return None
         if ABSENT in results:
-            edges = [list(accumulate(some[2::PIECE_NUMBERS], initial=0)) for some in dimensions]
-            self._fill_absent(results, [list(starmap(slice, pairwise(some))) for some in edges], block)
+            edges = [list(accumulate(numbers[2::PIECE_NUMBERS], initial=0)) for numbers in dimensions]
+            self._fill_absent(results, [list(starmap(slice, pairwise(starts))) for starts in edges], block)
         return out
 
     # -- route A: one chunk or inner chunk
@@ -203,7 +203,7 @@ class NativeReader:
         columns = len(projection) // len(pieces[0])
         if columns > _BATCH_CHUNKS:
             return None
-        strides = self._strides([some[0][2] for some in pieces])
+        strides = self._strides([dimension[0][2] for dimension in pieces])
         if self._sharding is not None:
             return self._read_shards(projection, strides, block)
         unusual: list[Cell] = []
@@ -215,10 +215,10 @@ class NativeReader:
                 for number, cell in enumerate(product(*batch)):
                     if not all(piece[5] for piece in cell) and skip(tuple([piece[2] for piece in cell])):
                         status[number] = UNUSUAL
-            names = [[piece[0] for piece in some] for some in batch]
+            names = [[piece[0] for piece in dimension] for dimension in batch]
             self._read_files(names, self._dimensions(batch, block), strides, block, status)
             if any(status):
-                self._fill_absent(status, [[piece[3] for piece in some] for some in batch], block)
+                self._fill_absent(status, [[piece[3] for piece in dimension] for dimension in batch], block)
                 cells = zip(status, product(*batch), strict=True)
                 unusual += [projection.cell_of(cell) for result, cell in cells if result == UNUSUAL]
         return unusual
@@ -434,7 +434,7 @@ class _ShardBatches:
             if UNUSUAL in results:
                 self._unusual.append(cell)
             elif ABSENT in results:
-                places = [[piece[3] for piece in some] for some in pieces]
+                places = [[piece[3] for piece in dimension] for dimension in pieces]
                 self._reader._fill_absent(results, places, self._block[cell.outer])
         self._groups.clear()
         self._count = 0

@@ -51,11 +51,11 @@ def chunk_codecs(
     kinds: tuple[type[Codec], ...] = (
         (ArrayCodec, Serializer, BytesCodec) if dialect.allows_any_filter else (ArrayCodec,)
     )
-    given = _codecs(dialect, filters, "filters", kinds, "array → array", ())
+    filter_codecs = _codecs(dialect, filters, "filters", kinds, "array → array", ())
     arrays: list[ArrayCodec] = [Transpose(tuple(reversed(range(rank))))] if _transposes(dialect, order, rank) else []
     serializers: list[Codec] = []
     bytes_filters: list[BytesCodec] = []
-    for codec in given:
+    for codec in filter_codecs:
         if isinstance(codec, ArrayCodec) and not serializers and not bytes_filters:
             arrays.append(codec)
         elif isinstance(codec, ArrayCodec):  # in a v2 list it may follow a bytes codec, and then takes bytes
@@ -94,8 +94,8 @@ def chunk_codecs(
             f"`compressors`: `{wrong.name}` takes arrays and cannot follow a codec that produces bytes",
             argument="compressors",
         )
-    chosen: Codec = serializers[0] if serializers else _serializer(dialect, arrays, data_type, dtype)
-    return _resolve((*arrays, chosen, *bytes_codecs), rank, data_type.dtype, _endian(dtype))
+    array_to_bytes: Codec = serializers[0] if serializers else _serializer(dialect, arrays, data_type, dtype)
+    return _resolve((*arrays, array_to_bytes, *bytes_codecs), rank, data_type.dtype, _endian(dtype))
 
 
 def _array_compressor(codec: Codec, dialect: Dialect, data_type: DataType, dtype: Any) -> Serializer | None:

@@ -160,8 +160,8 @@ def _existing_nodes(store: Store, dialect: Dialect, paths: list[str]) -> dict[st
     values = document_values(store, keys, [(key, (0, 0)) for key in consolidated_keys.values() if key is not None])
     existing = {}
     for path in paths:
-        own = {key: values[key] for key in dialect.identifying_keys(path) if values[key] is not None}
-        if not own:
+        own_values = {key: values[key] for key in dialect.identifying_keys(path) if values[key] is not None}
+        if not own_values:
             leftovers = tuple(key for key in dialect.keys(path) if values.get(key) is not None)
             consolidated = None
             if dialect.implicit_groups and path != last:
@@ -169,7 +169,7 @@ def _existing_nodes(store: Store, dialect: Dialect, paths: list[str]) -> dict[st
             existing[path] = _Existing(None, consolidated, leftovers)
             continue
         try:
-            documents = parse_documents(store, own, dialect.encoding)
+            documents = parse_documents(store, own_values, dialect.encoding)
         except OmnizarrError:
             if path != last:
                 raise

@@ -102,13 +102,13 @@ def _with_options(function: F, without: Collection[str]) -> F:
         "write_empty_chunks": False,
     }
     signature = inspect.signature(function)
-    own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    declared = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation.__forward_arg__)
         for (name, default), annotation in zip(defaults.items(), ArrayOptions.__annotations__.values(), strict=True)
         if name not in signature.parameters and name not in without
     ]
-    function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
+    function.__signature__ = signature.replace(parameters=[*declared, *added])  # type: ignore[attr-defined]
     return function
 
 

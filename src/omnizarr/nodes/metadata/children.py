@@ -57,10 +57,10 @@ def list_members(context: NodeContext) -> list[Child]:
                 assert consolidated is not None
                 documents = {key: consolidated.documents[key] for key in own_keys if key in consolidated.documents}
             else:
-                own = {key: values[key] for key in own_keys}
-                if all(value is None for value in own.values()):
+                own_values = {key: values[key] for key in own_keys}
+                if all(value is None for value in own_values.values()):
                     continue
-                documents = parse_documents(store, own, dialect.encoding)
+                documents = parse_documents(store, own_values, dialect.encoding)
             members.append(Child(child.name, dialect.node_type(paths[child.name], documents)))
         except OmnizarrError:
             members.append(Child(child.name))

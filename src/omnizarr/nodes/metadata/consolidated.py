@@ -128,10 +128,10 @@ class Consolidated:
         """The nodes that exist at `paths`, from their own documents."""
         dialect, store = self._dialect, self._store
         keys = {path: dialect.keys(path) for path in paths}
-        values = document_values(store, [key for own in keys.values() for key in own])
+        values = document_values(store, [key for node_keys in keys.values() for key in node_keys])
         nodes: dict[str, NodeModel] = {}
-        for path, own in keys.items():
-            documents = parse_documents(store, {key: values[key] for key in own}, dialect.encoding)
+        for path, node_keys in keys.items():
+            documents = parse_documents(store, {key: values[key] for key in node_keys}, dialect.encoding)
             if any(key in documents for key in dialect.identifying_keys(path)):
                 nodes[path] = parse_node(dialect, store, path, documents, quiet=True)
         return nodes

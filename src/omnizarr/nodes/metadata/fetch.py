@@ -165,7 +165,7 @@ def fetch_children(
     """
     listed = list(children)
     keys = {child: dialect.keys(join_path(path, child.name)) if child.keys is None else child.keys for child in listed}
-    values = document_values(store, [key for own in keys.values() for key in own], each=True)
+    values = document_values(store, [key for node_keys in keys.values() for key in node_keys], each=True)
     for child in listed:
         name = child.name
         present = {key: values[key] for key in keys[child] if values[key] is not None}

@@ -82,8 +82,8 @@ class Categorize(Filter):
     def decode_as(self, array: Elements, dtype: np.dtype[Any]) -> Elements:
         """The labels for an array of numbers, as an array of `dtype`."""
         labels = np.array(["", *self.labels], dtype)
-        known = (array > 0) & (array <= len(self.labels))
-        decoded: Elements = labels[np.where(known, array, 0).astype(np.intp)]
+        has_label = (array > 0) & (array <= len(self.labels))
+        decoded: Elements = labels[np.where(has_label, array, 0).astype(np.intp)]
         return decoded
 
 
