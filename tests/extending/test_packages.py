@@ -256,7 +256,7 @@ except ValueError as error:
             "$.storage_transformers[0].name",
         ]
     )
-    assert place.startswith("`attic://` is not a place that can be reached here")
+    assert place.startswith("no store is registered for `attic://`")
 
 
 def test_a_package_provides_extensions_of_the_drafts_by_uri(package: Path, tmp_path: Path) -> None:

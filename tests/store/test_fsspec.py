@@ -92,7 +92,7 @@ def test_a_scheme_that_only_fsspec_knows(tmp_path: Path) -> None:
     z = omnizarr.open(f"local://{tmp_path}/x")
     assert isinstance(z.store, FsspecStore)
     assert (z[...] == range(10)).all()  # type: ignore[index]
-    with pytest.raises(LocationError, match="not a place"):
+    with pytest.raises(LocationError, match="no store is registered"):
         omnizarr.open("nobody-has-this://x")
 
 

@@ -1,4 +1,4 @@
-"""Any place that fsspec has a file system for: FTP, SSH, HDFS, GitHub, Hugging Face, archives, caches and more."""
+"""A store on any fsspec file system: FTP, SSH, HDFS, GitHub, Hugging Face, archives, caches and more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _fsspec() -> Any:
     try:
         import fsspec
     except ImportError:
-        raise MissingDependencyError("this place", "omnizarr[fsspec]") from None
+        raise MissingDependencyError("this location", "omnizarr[fsspec]") from None
     return fsspec
 
 
@@ -48,8 +48,11 @@ def fsspec_knows(scheme: str) -> bool:
 
 
 class FsspecStore(Store):
-    """A folder of a file system of fsspec, synchronous or not. `FsspecStore.from_url("ftp://server/folder")` makes one
-    from any URL of fsspec, chained ones too; `FsspecStore(filesystem, "folder")` from an object."""
+    """A folder of an fsspec file system, synchronous or asynchronous.
+
+    `FsspecStore.from_url("ftp://server/folder")` creates one from any fsspec URL, also chained ones;
+    `FsspecStore(filesystem, "folder")` from a file system object.
+    """
 
     remote = True
     _copyable = True
@@ -65,9 +68,9 @@ class FsspecStore(Store):
         timeout: float = 60.0,
         max_retries: int = 3,
     ) -> None:
-        """`forbidden_is_absent` takes a refusal as the answer for an absent key. `max_concurrency` is how many requests
-        may be under way at most, `timeout` how many seconds an asynchronous file system may take for one, and
-        `max_retries` how often a look that failed is repeated, where that may help."""
+        """`forbidden_is_absent` treats a refused access as an absent key. `max_concurrency` limits the requests in
+        flight, `timeout` the seconds that a request to an asynchronous file system may take, and `max_retries` how
+        often a failed read is repeated."""
         self._filesystem = filesystem
         self._path = str(filesystem._strip_protocol(path)).rstrip("/") if path else ""
         self._read_only = read_only
@@ -90,7 +93,7 @@ class FsspecStore(Store):
         max_retries: int = 3,
         **storage_options: Any,
     ) -> FsspecStore:
-        """The folder at a URL; what fsspec's file system takes are the options."""
+        """The folder at a URL; `storage_options` are those of the fsspec file system."""
         library = _fsspec()
         try:
             filesystem, path = library.core.url_to_fs(url, **storage_options)
@@ -99,7 +102,7 @@ class FsspecStore(Store):
                 f"fsspec cannot open this `{url.partition('://')[0]}://` address: {error}",
                 hint="install the package that it names",
             ) from None
-        except Exception as error:  # whatever the file system raises; some connect already
+        except Exception as error:  # a file system may raise anything; some connect here
             text = without_secrets(str(error) or type(error).__name__, secrets(storage_options))
             raise LocationError(f"fsspec cannot open this `{url.partition('://')[0]}://` address: {text}") from None
         return cls(
@@ -116,17 +119,17 @@ class FsspecStore(Store):
         filesystem = self._filesystem
         protocol = filesystem.protocol
         names = {protocol} if isinstance(protocol, str) else set(protocol)
-        self._quoted = bool(names & {"http", "https"})  # whose paths are addresses
-        self._cuts = not self._quoted  # whether parts are known to be parts: a web server may answer the whole
+        self._quoted = bool(names & {"http", "https"})  # their paths are URLs
+        self._cuts = not self._quoted  # whether ranges are known to work: a web server may send the whole value
         self._local = bool(names & {"file", "local"})
-        # Who is not asynchronous may have a single connection, which threads must not share.
+        # A synchronous file system may have a single connection, which threads must not share.
         many = _asynchronous(filesystem) or self._local or "memory" in names
         self._alone: AbstractContextManager[Any] = nullcontext() if many else threading.RLock()
         self._window = Window(self._max_concurrency if many else 1)
 
     @property
     def window(self) -> Window:
-        """How much may be under way to the place."""
+        """Flow control for requests to this file system."""
         self._here()
         return self._window
 
@@ -137,7 +140,7 @@ class FsspecStore(Store):
         path = without_secrets(self._path, self._secrets)
         if "://" in path:
             return path
-        host = self._options.get("host")  # which is no part of a path on FTP, SSH and the like
+        host = self._options.get("host")  # not a part of the path on FTP, SSH and others
         start = f"{name}://{host}/" if isinstance(host, str) else f"{name}://"
         return start + (path.lstrip("/") if name != "file" else path)
 
@@ -194,7 +197,7 @@ class FsspecStore(Store):
         return twin, name
 
     def _here(self) -> Any:
-        """The file system, as this process may use it: after a fork one of its own, as fsspec wants it."""
+        """The file system for this process: after a fork a new one, as fsspec requires."""
         if self._process != os.getpid():
             filesystem = self._filesystem
             kind = type(filesystem)
@@ -205,7 +208,7 @@ class FsspecStore(Store):
         return self._filesystem
 
     def _call(self, name: str, *arguments: Any, **named: Any) -> Any:
-        """Calls a method of the file system. If that is asynchronous, it may only take its time."""
+        """Call a method of the file system, with a timeout if that is asynchronous."""
         filesystem = self._here()
         try:
             if not _asynchronous(filesystem):
@@ -213,7 +216,7 @@ class FsspecStore(Store):
             sync = _fsspec().asyn.sync
             return sync(filesystem.loop, getattr(filesystem, f"_{name}"), *arguments, timeout=self._timeout, **named)
         except FileNotFoundError as error:
-            # fsspec says so of a web address whatever went wrong there; only 404 and 410 mean it.
+            # fsspec raises FileNotFoundError for every failed web request; only 404 and 410 mean it.
             cause = error.__cause__ if self._quoted else None
             if cause is None or isinstance(cause, _ABSENT) or getattr(cause, "status", None) in (404, 410):
                 raise
@@ -225,8 +228,8 @@ class FsspecStore(Store):
         return f"{self._path}/{key}" if self._path else key
 
     def _asked(self, what: str, key: str | None, act: Callable[[], R], *, absent: R) -> R:
-        """What `act` gives; `absent` if there is no such key."""
-        self._here()  # before the lock is taken, whose holder may be a thread of the parent
+        """The result of `act`; `absent` if there is no such key."""
+        self._here()  # before the lock is taken: its holder may be a thread of the parent process
         try:
             with self._alone:
                 return self._repeated(act)
@@ -244,7 +247,7 @@ class FsspecStore(Store):
             raise self._error(error, what, key) from None
 
     def _repeated(self, act: Callable[[], R]) -> R:
-        """What `act` gives, which looks at something or erases it and may do so again."""
+        """The result of `act`, a read or an erasure, which may be repeated."""
         for number in range(self._max_retries):
             try:
                 return act()
@@ -259,7 +262,7 @@ class FsspecStore(Store):
         place = f"`{key}` in {self!r}" if key is not None else repr(self)
         hint = "check the address and the credentials, or try again later"
         if isinstance(error, NotImplementedError):
-            text, hint = "its file system cannot do that", "copy it to a place that can"
+            text, hint = "the file system does not support this", "copy the data to another store"
         return StoreError(
             f"cannot {what} {place}: {' '.join(text.split())[:400]}", hint=hint, store=repr(self), key=key
         )
@@ -287,8 +290,8 @@ class FsspecStore(Store):
         return self._asked("read", key, act, absent=None)
 
     def _part(self, path: str, start: int, end: int | None) -> Buffer | None:
-        """A part, of no more than was asked for: file systems differ in what they make of a range beyond the end, and a
-        server may answer the whole."""
+        """A part of a value. File systems differ in how they treat a range beyond the end, and a server may send the
+        whole value."""
         try:
             found = _bytes(self._call("cat_file", path, start=start, end=end))
         except _ABSENT:
@@ -315,7 +318,7 @@ class FsspecStore(Store):
             self._cuts = self._cuts or 0 < length < size
             return found
         if len(found) != size:
-            raise StoreError(f"other bytes came than were asked for: {len(found)} instead of {length}")
+            raise StoreError(f"the answer has {len(found)} bytes, expected {length}")
         return cut(found, (start, length))
 
     def _size(self, path: str) -> int | None:
@@ -349,11 +352,11 @@ class FsspecStore(Store):
         path, data = self._at(key), bytes(flat(value))
 
         def act() -> None:
-            # A file is written beside and takes its place when it is complete; what other file systems do is theirs.
+            # A local file is written under a temporary name and renamed; others depend on the file system.
             target = f"{path}.{os.getpid()}-{threading.get_ident()}.partial" if self._local else path
             try:
                 self._call("pipe_file", target, data)
-            except FileNotFoundError:  # a file system with folders that must be there
+            except FileNotFoundError:  # the file system requires existing folders
                 self._call("makedirs", path.rpartition("/")[0], exist_ok=True)
                 self._call("pipe_file", target, data)
             if self._local:
@@ -428,23 +431,23 @@ class FsspecStore(Store):
         for entry in self._asked("list", None, act, absent=none):
             name = str(entry["name"]).rstrip("/")
             if below and not name.startswith(f"{below}/"):
-                continue  # the thing itself, which some file systems list
+                continue  # the folder itself, which some file systems list
             if self._local and name.endswith(".partial"):
                 continue
             if entry.get("type") != "directory":
                 keys.append(name[cut:])
-            elif next(iter(self.list_prefix(f"{name[cut:]}/")), None) is not None:  # an empty folder holds no key
+            elif next(iter(self.list_prefix(f"{name[cut:]}/")), None) is not None:  # an empty folder has no keys
                 prefixes.append(f"{name[cut:]}/")
         return sorted(keys), sorted(prefixes)
 
 
 def _asynchronous(filesystem: Any) -> bool:
-    """Whether it is, and all that it stands on: a folder of another one says so in any case."""
+    """Whether a file system, and the one that it wraps, are asynchronous: a wrapper always claims to be."""
     return getattr(filesystem, "async_impl", False) and (not hasattr(filesystem, "fs") or _asynchronous(filesystem.fs))
 
 
 def _passing(error: Exception) -> bool:
-    """Whether it may go better the next time."""
+    """Whether a retry may help."""
     name = type(error).__name__
     return (
         getattr(error, "status", None) in (429, 500, 502, 503, 504)
@@ -455,7 +458,7 @@ def _passing(error: Exception) -> bool:
 
 
 def _forget(filesystem: Any, path: str) -> None:
-    """What fsspec remembers of a listing may be past."""
+    """Drop the cached listing, which may be outdated."""
     filesystem.invalidate_cache(path)
 
 

@@ -1,4 +1,4 @@
-"""A store that fails on a schedule, for tests of what happens when storage does."""
+"""A store that fails on a schedule, for tests of error handling."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong, and when: a request that meets all of the conditions meets the fault."""
+    """A fault, and its conditions: a request that meets all of them has the fault."""
 
     kind: Literal["fail", "tear", "delay", "duplicate"]
-    """`fail` raises and does nothing; `tear` does half of a write and raises (other requests just fail); `delay` waits
-    first; `duplicate` does it twice and gives the second answer, as a network that sends a request again does."""
+    """`fail` raises without a request; `tear` does half of a write and raises (other requests fail); `delay` waits
+    first; `duplicate` sends the request twice and returns the second answer, like a network that repeats a request."""
     calls: Collection[int] | None = None
-    """The numbers of the requests it applies to; the first request to the store is 1. None is all of them."""
+    """The numbers of the requests; the first request to the store is 1. None: all requests."""
     keys: str = "*"
-    """A pattern for the key, as the shell writes it: `c/*`; `*` crosses `/`."""
+    """A shell pattern for the key, such as `c/*`; `*` matches `/`, too."""
     methods: Collection[str] | None = None
-    """The names of methods; None is all of them."""
+    """The names of methods, such as `get` or `updates.write`. None: all methods."""
     probability: float = 1.0
-    """How often it happens to a request that meets the other conditions."""
+    """The probability of the fault, if the other conditions are met."""
     seconds: float = 0.01
-    """How long a delay is."""
+    """The length of a delay."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("fail", "tear", "delay", "duplicate"):
@@ -47,14 +47,14 @@ class Fault:
 
 
 class FaultyStore(RequestStore, keeps_capabilities=True):
-    """Forwards to `inner`, but for the faults. Of several faults that a request meets, the first one counts. The same
-    seed and the same order of requests bring the same faults."""
+    """Forwards to `inner`, except for the faults. If a request meets several faults, the first one counts. The same
+    seed and the same order of requests give the same faults."""
 
     def __init__(self, inner: Store, faults: Iterable[Fault] = (), *, seed: int = 0) -> None:
         super().__init__(inner)
         self.faults = tuple(faults)
         self.count = 0
-        """How many requests there have been."""
+        """The number of requests so far."""
         self.met: list[tuple[int, str, str, Fault]] = []
         """The faults that happened: number of the request, method, key, fault."""
         self._random = Random(seed)
@@ -81,7 +81,7 @@ class FaultyStore(RequestStore, keeps_capabilities=True):
             return act()
         if fault.kind == "tear" and torn is not None:
             torn()
-        raise StoreError(f"{method} of `{key}` failed, as the schedule says", store=repr(self), key=key, fault=fault)
+        raise StoreError(f"{method} of `{key}` failed as scheduled", store=repr(self), key=key, fault=fault)
 
     def _next(self, method: str, key: str) -> Fault | None:
         with self._counting:

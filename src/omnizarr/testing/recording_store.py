@@ -1,4 +1,4 @@
-"""A store that remembers what it was asked, for tests that count requests."""
+"""A store that records its calls, for tests that count requests."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Call(NamedTuple):
 
     method: str
     key: str | tuple[str, ...]
-    """The key or the prefix; of a batch all keys, in its order."""
+    """The key or the prefix; for a batch all keys, in order."""
     range: ByteRange | tuple[ByteRange | None, ...] | None = None
-    """The part that was asked for; of a batch one for each key."""
+    """The requested part; for a batch one per key."""
 
     @property
     def requests(self) -> int:
@@ -62,7 +62,7 @@ class RecordingStore(WrapperStore):
         return [call for call in tuple(self.calls) if call.method in methods]
 
     def reset(self) -> None:
-        """Forgets the calls."""
+        """Clear the list of calls."""
         self.calls.clear()
 
     def _record(self, method: str, key: str | Iterable[str], range: Any = None) -> None:

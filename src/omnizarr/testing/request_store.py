@@ -1,4 +1,4 @@
-"""A wrapper that takes batches apart, so that whatever is asked of the inner store passes through one method."""
+"""A wrapper that splits batches, so that every request to the inner store passes through one method."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class RequestStore(WrapperStore):
 
     @abstractmethod
     def request(self, method: str, key: str, act: Callable[[], T], *, torn: Callable[[], object] | None = None) -> T:
-        """Calls `act`, which asks the inner store, and gives its answer. Of a request that writes, `torn` does half."""
+        """Call `act`, which sends the request to the inner store, and return its result. `torn` is half of a write."""
 
-    # The fallbacks of the contract make single requests out of batches.
+    # The fallbacks of the contract split batches into single requests.
     get_partial_values = Store.get_partial_values
     get_each = Store.get_each
     set_each = Store.set_each

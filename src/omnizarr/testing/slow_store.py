@@ -1,4 +1,4 @@
-"""A store that is far away: every request takes its time, and a batch sends many at once."""
+"""A store that simulates a remote one: every request is delayed, and a batch sends many at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class SlowStore(RequestStore, keeps_capabilities=True):
-    """Adds `latency` seconds to every request. A batch of N requests keeps `limit` of them under way at once, so that
-    it takes about ceil(N / limit) latencies. `sleep` may be replaced by a test that wants to wait for nothing."""
+    """Adds `latency` seconds to every request. A batch of N requests keeps `limit` of them in flight, so that it takes
+    about ceil(N / limit) latencies. A test that does not want to wait replaces `sleep`."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class SlowStore(RequestStore, keeps_capabilities=True):
 
     @property
     def window(self) -> None:
-        """None: it sends batches itself."""
+        """None: the store sends batches itself."""
         return None
 
     def request(self, method: str, key: str, act: Callable[[], T], *, torn: Callable[[], object] | None = None) -> T:

@@ -19,7 +19,7 @@ from omnizarr.store import Buffer, Request, Store
 
 __all__ = ["Fetch", "Part", "ShardReader", "damaged", "shard_bytes"]
 
-_MOST_TRIES = 100  # of reading parts of a shard that others keep replacing
+_MOST_TRIES = 100  # attempts to read parts of a shard that other writers keep replacing
 
 Part: TypeAlias = tuple[int, tuple[int, int]]
 """Something wanted of a shard: a number to know the answer by, and where it lies."""
@@ -89,7 +89,8 @@ class ShardReader:
             if not found:
                 return
         raise StoreError(
-            f"the shards {', '.join(f'`{shard}`' for shard in found)} are replaced by others all the time",
+            f"gave up after {_MOST_TRIES} attempts: other writers keep replacing the shards "
+            f"{', '.join(f'`{shard}`' for shard in found)}",
             store=repr(self._store),
             key=next(iter(found)),
         )

@@ -1,7 +1,7 @@
-"""A store of chunks over a store of shards: the whole interface in terms of the chunks' own keys (S66–S77).
+"""A store of chunks on a store of shards, under the chunks' own keys (S66–S77).
 
-A shard is changed as a whole and under the lock of its own key, so that of writers in one process none undoes what
-another did. Keys that are no chunks of the array pass through.
+A shard is changed as a whole, under the lock of its key, so that no writer undoes the change of another. Keys that are
+no chunks of the array are passed through.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from omnizarr.transformers.shard_reading import Fetch, Part, ShardReader, damage
 
 __all__ = ["ShardedStore"]
 
-_TOGETHER = 16  # shards that are changed at once where requests are slow; elsewhere one after the other
-_INDEX_BYTES = 16 * 2**20  # of indexes that a listing asks for at once
+_TOGETHER = 16  # shards that are changed together on a remote store; elsewhere one after the other
+_INDEX_BYTES = 16 * 2**20  # of indexes that a listing requests at once
 
 _Change: TypeAlias = bytes | list[Piece] | None
-"""What becomes of a chunk: a new value, parts of one, or nothing."""
+"""The change of a chunk: a new value, parts of one, or None to erase it."""
 
 
 class ShardedStore(WrapperStore):
@@ -42,7 +42,7 @@ class ShardedStore(WrapperStore):
 
     def __init__(self, inner: Store, place: ArrayPlace, chunks_per_shard: Sequence[int]) -> None:
         super().__init__(inner)
-        self.in_memory = False  # what it hands out is checked and cut out of a shard first
+        self.in_memory = False  # values are checked and cut out of a shard first
         self.place = place
         self.chunks_per_shard = tuple(chunks_per_shard)
         self._keys = ShardKeys(place, self.chunks_per_shard)
@@ -139,7 +139,7 @@ class ShardedStore(WrapperStore):
         changes: dict[str, dict[int, _Change]] = {}
         others: list[tuple[str, Buffer]] = []
         for key, value in items:
-            # Copied, because whoever makes the items may use their memory again before all are here.
+            # Copied, because the producer of the items may reuse their memory.
             data = bytes(flat(value))
             where = self._keys.locate(key)
             if where is None:
@@ -179,7 +179,7 @@ class ShardedStore(WrapperStore):
         self._change(changes)
 
     def _change(self, changes: Mapping[str, Mapping[int, _Change]]) -> None:
-        """Rewrites shards; one that is left without chunks is erased (S72, S73)."""
+        """Rewrite shards; a shard without chunks is erased (S72, S73)."""
         shards = iter(changes)
         while window := list(islice(shards, _TOGETHER if self.remote else 1)):
             self._reader.check_index_size(window[0])
@@ -197,8 +197,8 @@ class ShardedStore(WrapperStore):
                     self.inner.erase_values(gone)
 
     def _changed(self, changes: Mapping[str, Mapping[int, _Change]]) -> Iterator[tuple[str, list[Buffer | None]]]:
-        """Each shard that changes, with what all of its chunks become. A shard whose chunks are all replaced is not
-        read; of others, what stays is."""
+        """Each changed shard with the new values of all its chunks. Chunks that stay are read; a shard whose chunks are
+        all replaced is not."""
         read: list[str] = []
         for shard, change in changes.items():
             if len(change) == self._shard.count and not any(isinstance(value, list) for value in change.values()):
@@ -214,7 +214,7 @@ class ShardedStore(WrapperStore):
                 for number, place in places
                 if place is not None and (number not in change or isinstance(change[number], list))
             ]
-            limit = config.current.max_chunk_bytes  # entries that overlap could make more of a shard than it is
+            limit = config.current.max_chunk_bytes  # overlapping entries could add up to more than the shard
             if sum(place[1] for _, place in parts) > limit:
                 raise damaged(shard, f"its chunks have more bytes than the limit of {limit}", repr(self.inner))
             return parts
@@ -223,7 +223,7 @@ class ShardedStore(WrapperStore):
             assert name is not None
             change = changes[name]
             if all(value is None and (index is None or index[number] is None) for number, value in change.items()):
-                continue  # what is to be erased is not there
+                continue  # the chunks to erase do not exist
             parts: list[Buffer | None] = [None] * self._shard.count
             for number, value in old.items():
                 parts[number] = value
@@ -248,7 +248,7 @@ class ShardedStore(WrapperStore):
         return self._listed(check_prefix(prefix))
 
     def _listed(self, prefix: str) -> Iterator[str]:
-        """Keys that are no chunks', and those of the chunks that the indexes name (S75)."""
+        """Keys that are no chunks, and the chunks in the indexes (S75)."""
         top = prefix if self._keys.outside(prefix) else self._keys.shards_below(prefix)
         most = max(1, _INDEX_BYTES // self._shard.index_size)
         shards: list[str] = []
@@ -266,7 +266,7 @@ class ShardedStore(WrapperStore):
             yield from (key for key in self.inner.list_prefix(prefix) if not self._keys.is_shard(key))
 
     def _chunks_of(self, shards: Iterable[str], prefix: str) -> Iterator[str]:
-        """The keys of the chunks that shards hold, as far as they start with `prefix`."""
+        """The keys of the chunks in `shards` that start with `prefix`."""
         for shard, data in self._reader.indexes(shards).items():
             if data is not None:
                 for key in self._keys.chunks(shard, self._reader.index(shard, data).present()):
@@ -274,7 +274,7 @@ class ShardedStore(WrapperStore):
                         yield key
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        # A prefix of shards becomes those of all chunks that could lie in them, without a look below it (S76).
+        # A prefix of shards becomes the prefixes of all chunks that could be in them, without listing them (S76).
         prefix = check_prefix(prefix)
         here = prefix == self.place.prefix
         if not here and self._keys.outside(prefix):
@@ -310,8 +310,8 @@ class ShardedStore(WrapperStore):
             return nullcontext()
         if held:
             raise StoreError(
-                f"while other keys are locked, `{shards[0]}` cannot be written",
-                hint="lock all keys that are to be written together",
+                f"`{shards[0]}` cannot be written while this thread has locked other keys",
+                hint="lock all keys that are written together at once",
                 store=repr(self),
                 key=shards[0],
             )
@@ -371,14 +371,14 @@ class _ShardedUpdates(Updates):
 
 
 class _Locks(threading.local):
-    """What the current thread has locked: locks do not nest, but a chunk that is locked must be written."""
+    """The keys that the current thread has locked: locks do not nest, but a locked chunk can be written."""
 
     def __init__(self) -> None:
         self.held: frozenset[str] = frozenset()
 
     @contextmanager
     def taken(self, lock: AbstractContextManager[None], keys: Iterable[str]) -> Iterator[None]:
-        """`lock`, and a note that this thread has it."""
+        """`lock`, recorded for this thread."""
         with lock:
             before, self.held = self.held, self.held.union(keys)
             try:

@@ -165,7 +165,7 @@ def test_a_web_address_requires_a_host() -> None:
 
 def test_an_opener_must_return_a_store() -> None:
     containers.register("bin", lambda store, key: "nothing")
-    with pytest.raises(LocationError, match="`bin::` gave a str and no store"):
+    with pytest.raises(LocationError, match="`bin::` returned a str, expected a store"):
         locate("bin::x")
     with pytest.raises(ArgumentError, match="cannot be registered"):
         containers.register("lid", 3)

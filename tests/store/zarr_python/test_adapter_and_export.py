@@ -207,7 +207,7 @@ if TOGETHER:
 
         with pytest.raises(StoreError, match="ConnectionError: connection lost"):
             ZarrPythonStore(Broken()).get("a")
-        with pytest.raises(StoreError, match="no store of zarr-python"):
+        with pytest.raises(StoreError, match="expected a store of zarr-python 3"):
             ZarrPythonStore({})
 
     # -- stores of omnizarr in zarr-python

@@ -1,4 +1,4 @@
-"""Stores that lie in one value of another store, such as an archive in a bucket: who opens them, by name and suffix."""
+"""Containers: stores that lie in one value of another store, such as an archive in a bucket, by name and suffix."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from omnizarr.store.contract import Store
 __all__ = ["Container", "container_of", "containers", "folders", "may_be_folder", "open_container", "suffixes"]
 
 Container: TypeAlias = Callable[..., Store]
-"""Gives the store that lies under a key; called with the store that has it, the key, and the user's options by name."""
+"""Opens the store in a value; called with the outer store, the key, and the user's options as keyword arguments."""
 
 
 def _as_container(found: Any) -> Container:
     if not callable(found):
-        raise TypeError(f"expected a function that gives a store, found {found!r}")
+        raise TypeError(f"expected a function that returns a store, found {found!r}")
     container: Container = found
     return container
 
 
 containers: Registry[Container] = Registry("container", "omnizarr.containers", _as_container)
-"""By the name that stands in an address, as in `zip::s3://bucket/data.zip`."""
+"""By their name in an address, as in `zip::s3://bucket/data.zip`."""
 
 suffixes: dict[str, str] = {
     ".zip": "zip",
@@ -35,30 +35,30 @@ suffixes: dict[str, str] = {
     ".json": "reference",
     ".parq": "reference",
 }
-"""The names of the containers that are recognised by how a file's name ends, so that they need not be named."""
+"""The containers that are recognised by the suffix of a file name."""
 
 folders = frozenset({".parq"})
-"""The endings of those that are folders; others that are called so are folders like any other."""
+"""The suffixes of containers that are folders; a folder with another of the suffixes is no container."""
 
 
 def container_of(name: str) -> str | None:
-    """The container that a file of this name is, as far as its name tells."""
+    """The container for the suffix of a file name, if there is one."""
     dot = name.rfind(".")
     return suffixes.get(name[dot:].lower()) if dot > 0 else None
 
 
 def may_be_folder(name: str) -> bool:
-    """Whether a container of this name is a folder."""
+    """Whether a container with this name is a folder."""
     return name[name.rfind(".") :].lower() in folders
 
 
 def open_container(name: str, store: Store, key: str, options: Mapping[str, Any]) -> Store:
-    """The store of that kind which lies under `key` of another one."""
+    """The store in the value of `key` in another store."""
     opener = containers.get(name)
     if opener is None:
         known = " ".join(f"`{one}::`" for one in containers.names())
         raise LocationError(
-            f"`{name}::` is nothing that can be opened here; known are {known or 'none'}",
+            f"no container `{name}::` is registered; known are {known or 'none'}",
             hint=nearest(name, containers.names()),
         )
     return opened(opener, (store, key), options, f"{name}::")

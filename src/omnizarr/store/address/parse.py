@@ -7,7 +7,7 @@
     s3://bucket/data|zip:a/b       the same, with the archive behind what it lies in
     simplecache::https://server/x  what only fsspec knows is given to it as it is
 
-Only a part whose name ends like that of a container is looked at, to see whether it is one: all others cost no look.
+Only a part whose name has the suffix of a container costs a request, to see whether it is one.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _PART_OF_PATH = re.compile(r"[^/\\]+") if os.sep == "\\" else re.compile(r"[^/]+
 
 
 class Location(NamedTuple):
-    """A store, and the path of the node that is meant in it."""
+    """A store, and the path of a node in it."""
 
     store: Store
     path: str = ""
 
 
 class _Step(NamedTuple):
-    """A container, and the path that is meant in it."""
+    """A container, and a path in it."""
 
     name: str
     path: str
 
 
 def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
-    """The place that an address means. `options` are for the store that the address begins with; those for a container
-    stand under its name, or with the others if there is nothing else that takes any."""
+    """The location of an address. `options` are for the first store of the address; those for a container are nested
+    under its name, or stand with the others if the first store takes none."""
     base, steps = _parts(address)
     given = dict(options or {})
     if not base:
@@ -61,26 +61,26 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
         return Location(_plain(base, given))
     foreign = next((step.name for step in steps if step.name not in containers.names()), None)
     if foreign is not None:
-        from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # which few need
+        from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # lazy import: rarely needed
 
-        if fsspec_knows(foreign):  # it understands the whole of such an address
+        if fsspec_knows(foreign):  # fsspec parses the whole address
             return Location(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))
     own = [_options_of(step.name, given, all=scheme_of(base) is None) for step in steps]
     store, key = value_at(base, given)
-    for step, taken in zip(steps, own, strict=True):  # what one step means is what the next one lies in
+    for step, taken in zip(steps, own, strict=True):  # each container lies in the value that the step before it names
         store, key = open_container(step.name, store, key, taken), step.path.strip("/")
     return Location(store, key)
 
 
 def value_at(address: str, options: Mapping[str, Any] | None = None) -> tuple[Store, str]:
-    """The store and the key of a single value that a path or a URL means."""
+    """The store and the key of the value at a path or a URL."""
     scheme = scheme_of(address)
     if scheme == "file":
         address = str(url_to_path(address, type(PurePath())))
     elif scheme is not None:
         start, mark, query = address.partition("?")
         folder, _, name = start.rstrip("/").rpartition("/")
-        if len(folder) <= len(scheme) + 3:  # what stands first is a host or a bucket
+        if len(folder) <= len(scheme) + 3:  # the first part is a host or a bucket
             raise LocationError(f"this `{scheme}://` address names no file")
         store = store_at(folder + mark + query, scheme, options or {})
         return store, plain_url(f"{scheme}://{name}").partition("://")[2]
@@ -95,16 +95,16 @@ def _plain(base: str, options: Mapping[str, Any]) -> Store:
     if scheme is not None:
         return store_at(base, scheme, options)
     if options:
-        raise LocationError("`storage_options` belong to a URL, and a path is none")
+        raise LocationError("`storage_options` are only for URLs, and this is a path")
     return LocalStore(base)
 
 
 def _parts(address: str) -> tuple[str, list[_Step]]:
-    """What an address begins with, and the containers that lead from there to what is meant."""
+    """The first store of an address, and the containers after it."""
     if "::" in address:
         *before, base = address.split("::")
         matches = [_STEP.fullmatch(part) for part in before]
-        # A folder may have such a name, unless what stands there is a container, or cannot be a path.
+        # A folder may have such a name, unless the text names a container or cannot be a path.
         if all(matches) and (_known(matches[0]) or scheme_of(base) is not None):
             return base, [_Step(match[1], match[2] or "") for match in reversed(matches) if match]
     base, *rest = _PIPE.split(address)
@@ -118,7 +118,7 @@ def _known(match: re.Match[str] | None) -> bool:
 
 
 def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, Any]:
-    """Takes the options of a container out of those that were given."""
+    """Remove the options of a container from `options` and return them."""
     taken = options.pop(name, {})
     if not isinstance(taken, Mapping):
         raise LocationError(
@@ -132,7 +132,7 @@ def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, A
 
 
 def _recognised(base: str, options: dict[str, Any]) -> Location | None:
-    """The place, if a part of the address is called like a container and is one, or could become one."""
+    """The location, if a part of the address has the suffix of a container and is one, or could become one."""
     lower = base.lower()
     if not any(suffix in lower for suffix in suffixes):
         return None

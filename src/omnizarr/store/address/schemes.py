@@ -1,4 +1,4 @@
-"""From a URL to a store: what each scheme stands for, here and in other packages."""
+"""From a URL to a store: the schemes of omnizarr, and those that other packages register."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnizarr.store.wrappers import PrefixStore
 __all__ = ["check_scheme", "opened", "plain_url", "scheme_of", "store_at", "stores"]
 
 Opener: TypeAlias = Callable[..., Store]
-"""Gives the store that a URL means; called with the URL as text, and the user's `storage_options` by name."""
+"""Opens a store; called with the URL, and the user's `storage_options` as keyword arguments."""
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # a single letter is a drive of Windows
 
@@ -36,7 +36,7 @@ def _as_opener(found: Any) -> Opener:
 
 
 stores: Registry[Opener] = Registry("store", "omnizarr.stores", _as_opener)
-"""By scheme, in small letters."""
+"""By scheme, in lower case."""
 
 
 def check_scheme(scheme: str) -> str:
@@ -45,7 +45,7 @@ def check_scheme(scheme: str) -> str:
         raise ArgumentError(
             f"{scheme!r} is no scheme for URLs",
             argument="scheme",
-            hint="expected two or more small letters, digits, `+`, `-` and `.`, the first of them a letter",
+            hint="expected two or more lower-case letters, digits, `+`, `-` and `.`, starting with a letter",
         )
     return scheme
 
@@ -66,10 +66,10 @@ def plain_url(url: str) -> str:
 
 
 def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store:
-    """The store that a URL of this scheme means."""
+    """The store at a URL of this scheme."""
     opener = stores.get(scheme)
     if opener is None:
-        from omnizarr.store.fsspec_ import FsspecStore, fsspec_here, fsspec_knows  # which few need
+        from omnizarr.store.fsspec_ import FsspecStore, fsspec_here, fsspec_knows  # lazy import: rarely needed
 
         if fsspec_knows(scheme):
             opener = FsspecStore.from_url
@@ -80,7 +80,7 @@ def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store
         known = " ".join(f"`{name}://`" for name in stores.names())
         meant = nearest(scheme, stores.names())
         raise LocationError(
-            f"`{scheme}://` is not a place that can be reached here; known are {known}",
+            f"no store is registered for `{scheme}://`; known are {known}",
             hint=meant or another,
         )
     return opened(opener, (url,), storage_options, f"{scheme}://")
@@ -99,16 +99,16 @@ def opened(opener: Callable[..., Any], place: tuple[Any, ...], options: Mapping[
     except Exception as error:
         raise LocationError(f"the store of this `{what}` address: {type(error).__name__}: {error}") from error
     if not isinstance(found, Store):
-        raise LocationError(f"what is registered for `{what}` gave a {type(found).__name__} and no store")
+        raise LocationError(f"the function registered for `{what}` returned a {type(found).__name__}, expected a store")
     return found
 
 
 def _check_options(opener: Callable[..., Any], place: tuple[Any, ...], what: str, options: Mapping[str, Any]) -> None:
-    from inspect import signature  # only those who give options wait for it
+    from inspect import signature  # lazy import: only with options
 
     try:
         takes = signature(opener)
-    except (TypeError, ValueError):  # a function of C that does not tell; it may judge for itself
+    except (TypeError, ValueError):  # a C function without a signature checks its options itself
         return
     try:
         takes.bind(*place, **options)
@@ -117,7 +117,7 @@ def _check_options(opener: Callable[..., Any], place: tuple[Any, ...], what: str
         raise LocationError(f"`{what}` does not take these `storage_options`: {names} ({error})") from None
 
 
-_memory: dict[str, MemoryStore] = {}  # `memory://name` means the same place wherever it is opened in this process
+_memory: dict[str, MemoryStore] = {}  # `memory://name` is the same store everywhere in this process
 
 
 def _in_memory(url: str) -> Store:
@@ -128,7 +128,7 @@ def _in_memory(url: str) -> Store:
 
 
 def _in_a_bucket(url: str, **storage_options: Any) -> Store:
-    from omnizarr.store.object import ObjectStore  # which few need
+    from omnizarr.store.object import ObjectStore  # lazy import: rarely needed
 
     return ObjectStore.from_url(url, **storage_options)
 

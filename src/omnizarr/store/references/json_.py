@@ -14,18 +14,18 @@ from omnizarr.store.references.templates import MOST_REFERENCES, expanded, fille
 __all__ = ["Reference", "parse_references"]
 
 Reference = bytes | tuple[str, int, int | None]
-"""A value itself; or where it lies: a URL, an offset, and a length, which is None for all of the rest."""
+"""A value; or its target: a URL, an offset, and a length (None: up to the end)."""
 
 _LARGEST = 2**63
 
 
 def parse_references(document: Any, what: str) -> dict[str, Reference]:
-    """The references of a document; all of them checked, but for the targets."""
+    """The references of a document, checked; targets are checked when they are read."""
     if not isinstance(document, dict):
         raise MetadataError(f"{what}: expected an object, found {_json.describe(document)}")
     if "zarr_format" in document or "zarr_consolidated_format" in document:
         raise MetadataError(
-            f"{what} is a document of a Zarr node and has no references", hint="open the folder that it lies in"
+            f"{what} is the metadata of a Zarr node and has no references", hint="open its folder instead"
         )
     version = document.get("version", 0)
     if "refs" not in document and "version" not in document:
@@ -55,7 +55,7 @@ def _references(items: dict[str, Any], templates: dict[str, str], what: str, pat
         try:
             check_key(key)
         except InvalidKeyError:
-            raise MetadataError(f"{what}: {path} has {key!r}, which no key may be called") from None
+            raise MetadataError(f"{what}: {path} has {key!r}, which is not a valid key") from None
         try:
             found[key] = _reference(item, templates, f"{what}: {path}[{key!r}]")
         except (ValueError, binascii.Error) as error:
@@ -70,7 +70,7 @@ def _reference(item: Any, templates: dict[str, str], what: str) -> Reference:
         if item.startswith("base64:"):
             return b64decode(item[7:], validate=True)
         return item.encode()
-    if isinstance(item, dict):  # a document that was not made a text
+    if isinstance(item, dict):  # a document as an object instead of a text
         return _json.dump(item, allow_nan=True)
     if isinstance(item, list) and len(item) in (1, 3) and isinstance(item[0], str) and item[0]:
         url = filled(item[0], {}, templates, what) if templates and needs_filling(item[0]) else item[0]

@@ -1,5 +1,5 @@
-"""References in parquet files, as kerchunk and fsspec write them: a document of all metadata, and for every array files
-of a fixed number of rows, a row for each chunk in C order."""
+"""References in parquet files, as kerchunk and fsspec write them: one document with all metadata, and files for each
+array with a fixed number of rows, one row per chunk in C order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Array(NamedTuple):
     separator: str
 
     def number(self, name: str) -> int | None:
-        """The number of the chunk with this name; None if it has none of that name."""
+        """The number of the chunk with this name; None if there is none."""
         if not self.grid:
             return 0 if name == "0" else None
         parts = name.split(self.separator)
@@ -67,7 +67,7 @@ def parquet_table(store: Store, folder: str, document: Json, what: str) -> Refer
         try:
             check_key(key)
         except InvalidKeyError:
-            raise MetadataError(f"{what}: has {key!r}, which no key may be called") from None
+            raise MetadataError(f"{what}: has {key!r}, which is not a valid key") from None
         documents[key] = value.encode() if isinstance(value, str) else _json.dump(value, allow_nan=True)
         if key.rpartition("/")[2] == ".zarray":
             arrays[key[: -len(".zarray")]] = _array(value, f"{what}: {key}")
@@ -97,7 +97,7 @@ def _lengths(value: Json, what: str) -> list[int]:
 
 
 class ParquetTable(ReferenceTable):
-    """References that are read when they are needed, many rows at a time."""
+    """References that are loaded on demand, many rows at a time."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class ParquetTable(ReferenceTable):
                     yield prefix + array.name(record * self._rows + at)
 
     def _records(self, prefix: str, count: int) -> list[int]:
-        """The numbers of the files that an array has, of as many as it could have."""
+        """The numbers of the existing files of an array that can have `count` files."""
         names = self._store.list_dir(f"{self._folder}/{prefix}")[0]
         found = [int(match[1]) for match in map(_RECORD.search, names) if match is not None]
         return sorted(number for number in found if number < count)
@@ -186,7 +186,7 @@ def _rows_of(data: bytes, most: int, what: str) -> list[Reference | None]:
         columns = _read(data, most, what)
     except (MetadataError, MissingDependencyError):
         raise
-    except Exception as error:  # the libraries raise many
+    except Exception as error:  # pyarrow raises many kinds
         raise StoreError(f"{what} is not a parquet file of references: {error}") from None
     return [_reference(row, what) for row in zip(*columns, strict=True)]
 
@@ -204,7 +204,7 @@ def _reference(row: tuple[Any, Any, Any, Any], what: str) -> Reference | None:
 
 
 def _read(data: bytes, most: int, what: str) -> list[list[Any]]:
-    """The four columns. Nothing is unfolded before it is known how much there is."""
+    """The four columns. The size is checked before anything is decompressed."""
     try:
         import pyarrow
         from pyarrow import parquet

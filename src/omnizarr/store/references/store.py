@@ -1,4 +1,4 @@
-"""A store of references: keys whose values are parts of other files, as kerchunk and VirtualiZarr describe them."""
+"""A store of references: values are parts of other files, in the format of kerchunk and VirtualiZarr."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class ReferenceStore(Store):
 
     def _table(self) -> ReferenceTable:
         if self._loaded is None:
-            self._loaded = self._load()  # two threads may do so at once, and one of them in vain
+            self._loaded = self._load()  # two threads may load it at once, which is harmless
         return self._loaded
 
     def _load(self) -> ReferenceTable:
@@ -121,7 +121,7 @@ class ReferenceStore(Store):
             return ReferenceTable(parse_references(_json.parse(value, what, limit=limit), what))
         value = store.get(f"{key}/.zmetadata", (0, limit + 1))
         if value is None:
-            raise StoreError(f"there are no references at {self.location}", store=repr(self), key=key)
+            raise StoreError(f"no references found at {self.location}", store=repr(self), key=key)
         from omnizarr.store.references.parquet import parquet_table
 
         return parquet_table(store, key, _json.parse(value, what, limit=limit), what)
@@ -161,9 +161,11 @@ class ReferenceStore(Store):
     def _checked(self, key: str, found: Reference, asked: ByteRange | None, value: Buffer | None) -> Buffer:
         url = str(found[0])
         if value is None:
-            self._fail(key, url, "which is not there", "the file was moved or removed since the references were made")
+            self._fail(
+                key, url, "which does not exist", "the file was moved or removed after the references were created"
+            )
         if found[2] is not None and asked is not None and len(value) != asked[1]:
-            self._fail(key, url, "which is too short for it", "the file was changed since the references were made")
+            self._fail(key, url, "which is too short", "the file was changed after the references were created")
         return value
 
     def _fail(self, key: str, url: str, what: str, hint: str) -> NoReturn:
@@ -186,7 +188,7 @@ class ReferenceStore(Store):
         size = store.size(target)
         return None if size is None else max(0, size - found[1])
 
-    # -- writing, which it cannot
+    # -- writing is refused
 
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
@@ -205,11 +207,11 @@ class ReferenceStore(Store):
 
 
 def _asked(found: Reference, range: ByteRange | None) -> ByteRange | None:
-    """The part of the target that is a part of the value."""
+    """The part of the target file for a part of the value."""
     assert not isinstance(found, bytes)
     _, offset, length = found
     if length is None:
-        return range  # all of a file
+        return range  # the whole file
     start, wanted = span(range, length)
     return offset + start, wanted
 
@@ -230,5 +232,5 @@ def open_inside(
     allow: Iterable[str | os.PathLike[str]] = (),
     target_options: Mapping[str, Any] | None = None,
 ) -> ReferenceStore:
-    """The references that lie under a key."""
+    """The references that are the value of `key`."""
     return ReferenceStore.inside(store, key, allow=allow, target_options=target_options)

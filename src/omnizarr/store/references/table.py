@@ -18,7 +18,7 @@ class ReferenceTable:
         self._keys: KeyIndex | None = None
 
     def get(self, key: str) -> Reference | None:
-        """What a key stands for; None if there is no such key."""
+        """The reference of a key; None if there is no such key."""
         return self._references.get(key)
 
     def _index(self) -> KeyIndex:

@@ -1,7 +1,7 @@
-"""The files that references lead to: which of them may be read, and from which store.
+"""The target files of references: which of them may be read, and from which store.
 
-A reference file is data, and data must not choose which files of a machine are read. So a target is used only if it
-lies beside the reference file, or below a place that the user named.
+A reference file is data, and data must not choose which files of a machine are read. A target is therefore used only if
+it lies beside the reference file, or below a location that the user allows.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 
 
 class Target(NamedTuple):
-    """A file, as a store has it."""
+    """A file as a key of a store."""
 
     store: Store
     key: str
 
 
 class Targets:
-    """The files that may be read."""
+    """The target files that may be read."""
 
     def __init__(
         self, beside: Store | None, prefix: str, allow: Iterable[str | os.PathLike[str]], options: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Targets:
         if isinstance(allow, (str, os.PathLike)):
             raise ArgumentError("`allow`: expected a list of paths and URLs, found a single one", argument="allow")
         self._beside = beside
-        self._prefix = prefix  # of the keys that lie beside the references
+        self._prefix = prefix  # of the keys beside the references
         self._options = dict(options)
         self._folders: list[tuple[str, LocalStore]] = []
         self._urls: list[str] = []
@@ -60,7 +60,7 @@ class Targets:
         self._found: dict[str, Target] = {}
 
     def find(self, url: str, store: str) -> Target:
-        """The file that a reference names; refused if it may not be read."""
+        """The file of a reference; refused if it may not be read."""
         found = self._found.get(url)
         if found is None:
             found = self._looked_up(url, store)
@@ -82,8 +82,8 @@ class Targets:
         except (InvalidKeyError, _NotAllowed):
             pass
         raise StoreError(
-            f"{store} leads to `{shown(url)}`, which is neither beside it nor in a place that is allowed",
-            hint="if you trust it, name the place: `ReferenceStore(…, allow=[…])`, or `storage_options={'allow': […]}`",
+            f"{store} refers to `{shown(url)}`, which is neither beside it nor in an allowed location",
+            hint="if you trust it, allow it: `ReferenceStore(…, allow=[…])`, or `storage_options={'allow': […]}`",
             store=store,
         )
 
@@ -95,7 +95,7 @@ class Targets:
             if path.startswith(below):
                 key = path[len(below) :].replace(os.sep, "/")
                 check_key(key)
-                return Target(store, key)  # which follows no links
+                return Target(store, key)  # this store follows no links
         raise _NotAllowed
 
     def _remote_target(self, url: str, scheme: str) -> Target:
@@ -125,10 +125,10 @@ class _NotAllowed(Exception):
 def _local(place: str) -> str:
     path = str(url_to_path(place, type(PurePath()))) if scheme_of(place) == "file" else place
     if ".." in re.split(r"[/\\]", path):
-        raise InvalidKeyError(f"{place!r} leads upwards", key=place)
+        raise InvalidKeyError(f"{place!r} contains `..`", key=place)
     return os.path.abspath(path)
 
 
 def shown(url: str) -> str:
-    """A URL for a message, without what may be a password."""
+    """A URL for an error, without a possible password."""
     return re.sub(r"//[^/@]*@", "//…@", url.partition("?")[0])[:200]

@@ -17,7 +17,7 @@ from omnizarr.errors import MetadataError
 __all__ = ["MOST_REFERENCES", "expanded", "filled", "needs_filling"]
 
 MOST_REFERENCES = 2**20
-"""How many may be generated: far more than a file of them would have lines."""
+"""A limit on generated references, far above the number of lines of a real file."""
 
 _SLOT = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _LONGEST = 200  # characters of an expression
@@ -30,17 +30,17 @@ Value = int | str
 
 
 class _Refused(Exception):
-    """Why an expression is not filled in."""
+    """The reason why an expression is refused."""
 
 
 def needs_filling(text: str) -> bool:
-    """Whether there is anything to fill in."""
+    """Whether `text` contains an expression."""
     return "{{" in text or "{%" in text or "{#" in text
 
 
 def filled(text: str, names: Mapping[str, Value], templates: Mapping[str, str], what: str) -> str:
-    """`text` with every expression replaced by its value. `names` are values, `templates` are texts that may be used
-    by name, or as functions if they have names of their own; `what` says in errors where this is."""
+    """`text` with every expression replaced by its value. `names` are values; `templates` are texts, used by name, or
+    as functions if they contain names themselves. `what` is the location in errors."""
     try:
         return _filled(text, names, templates, 0)
     except (_Refused, SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
@@ -123,8 +123,8 @@ def _bounded(value: Value) -> Value:
 
 
 def expanded(item: Any, templates: Mapping[str, str], what: str) -> dict[str, Any]:
-    """The references that one generator stands for: a key, a URL, and perhaps an offset and a length, for every
-    combination of the values that its dimensions take."""
+    """The references of one generator: a key, a URL, and optionally an offset and a length, for every combination of
+    the values of its dimensions."""
     if not isinstance(item, dict) or not all(isinstance(item.get(name), str) for name in ("key", "url")):
         raise MetadataError(f"{what}: expected an object with the texts `key` and `url`")
     dimensions = item.get("dimensions")
@@ -135,7 +135,7 @@ def expanded(item: Any, templates: Mapping[str, str], what: str) -> dict[str, An
     for steps in values.values():
         count *= len(steps)
         if count > MOST_REFERENCES:
-            raise MetadataError(f"{what}: stands for more than {MOST_REFERENCES} references")
+            raise MetadataError(f"{what}: generates more than {MOST_REFERENCES} references")
     found: dict[str, Any] = {}
     for combination in product(*values.values()):
         names = dict(zip(values, combination, strict=True))

@@ -1,4 +1,4 @@
-"""Stores of zarr-python 3 as ours, and ours as stores of zarr-python 3."""
+"""Adapters between stores of zarr-python 3 and stores of omnizarr, in both directions."""
 
 from __future__ import annotations
 

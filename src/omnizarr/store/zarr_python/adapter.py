@@ -1,7 +1,7 @@
-"""A store of zarr-python 3, such as that of an Icechunk session, as a store of ours.
+"""A store of zarr-python 3, such as that of an Icechunk session, as an omnizarr store.
 
-Their stores are asynchronous, and may belong to the event loop on which zarr-python itself uses them; so that loop is
-used here, too, from whatever thread. Of those that are far away, as many requests are under way as ours have.
+These stores are asynchronous and may belong to the event loop of zarr-python, so that all calls run on that loop,
+whatever the calling thread. Requests to remote stores are concurrent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ZarrPythonStore"]
 
 T = TypeVar("T")
 
-_AT_ONCE = 64  # requests that are under way together
+_AT_ONCE = 64  # concurrent requests
 _NEAR = ("LocalStore", "MemoryStore", "GpuMemoryStore", "ZipStore")
 
 
@@ -40,7 +40,7 @@ class ZarrPythonStore(Store):
 
     def __init__(self, inner: Any, *, read_only: bool = False) -> None:
         if not isinstance(inner, _library().abc.store.Store):
-            raise StoreError(f"{inner!r} is no store of zarr-python 3", store=repr(inner))
+            raise StoreError(f"expected a store of zarr-python 3, found {inner!r}", store=repr(inner))
         self.inner = inner
         self.writable = bool(inner.supports_writes)
         self.listable = bool(inner.supports_listing)
@@ -61,13 +61,13 @@ class ZarrPythonStore(Store):
 
     @property
     def window(self) -> Window | None:
-        if self._process != os.getpid():  # what is under way in the parent never ends here
+        if self._process != os.getpid():  # requests of the parent process never end here
             self._begin()
         return self._window
 
     @property
     def location(self) -> str:
-        return " ".join(str(self.inner).split())  # some write several lines
+        return " ".join(str(self.inner).split())  # some have several lines
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ZarrPythonStore) and bool(other.inner == self.inner)
@@ -75,12 +75,12 @@ class ZarrPythonStore(Store):
     def __hash__(self) -> int:
         return hash(type(self.inner))
 
-    # -- from there to here
+    # -- calling the inner store
 
     def _run(self, action: str, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
             result: T = _library().core.sync.sync(work())
-        except Exception as error:  # whatever the store raises
+        except Exception as error:  # the store may raise anything
             self._fail(action, key, error)
         return result
 
@@ -117,7 +117,7 @@ class ZarrPythonStore(Store):
                 found = await self.inner.get(key, prototype, asked)
                 return None if found is None else cut(found.to_bytes(), (0, length) if start >= 0 else (start, None))
             except Exception:
-                pass  # some refuse what lies beyond the end, each in its own way; the whole value tells
+                pass  # some stores refuse ranges beyond the end, with different errors; read the whole value instead
         try:
             found = await self.inner.get(key, prototype)
         except Exception as error:
@@ -165,7 +165,7 @@ class ZarrPythonStore(Store):
         check_key(key)
 
         async def erase() -> None:
-            if await self._exists(key):  # some complain of what is absent
+            if await self._exists(key):  # some stores raise for an absent key
                 await self.inner.delete(key)
 
         self._run("erase", key, erase)
@@ -199,24 +199,24 @@ class ZarrPythonStore(Store):
             return list(zip(found, there, strict=True))
 
         listed = self._run("list", prefix, names)
-        # They tell names, and not whether there is a value, or more below.
+        # `list_dir` of zarr-python returns names, without saying whether they are keys or prefixes.
         return [prefix + name for name, key in listed if key], [f"{prefix}{name}/" for name, key in listed if not key]
 
-    # -- its life
+    # -- close
 
     def close(self) -> None:
         self.inner.close()
 
 
 def _cannot_be(error: Exception) -> bool:
-    """Whether it says that there can be no such key. Icechunk keeps nothing but nodes of version 3; we ask for the
-    documents of all generations."""
+    """Whether the error means that such a key cannot exist: Icechunk stores only nodes of version 3, and omnizarr asks
+    for the documents of all generations."""
     what = str(error)
     return type(error).__module__.startswith("icechunk") and ("invalid zarr key" in what or "not an array at" in what)
 
 
 async def _together(pending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
-    """The answers to many questions, in their order; the first error ends all."""
+    """The results of many calls, in their order; the first error cancels the others."""
     room = asyncio.Semaphore(_AT_ONCE)
 
     async def one(ask: Callable[[], Awaitable[T]]) -> T:
@@ -227,5 +227,5 @@ async def _together(pending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     try:
         return await asyncio.gather(*tasks)
     finally:
-        for task in tasks:  # those that still wait, if one failed
+        for task in tasks:  # calls that still wait after an error
             task.cancel()

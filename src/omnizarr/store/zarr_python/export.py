@@ -1,4 +1,4 @@
-"""A store of ours as one of zarr-python 3, for everything that is built on it."""
+"""An omnizarr store as a store of zarr-python 3."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 class OmnizarrStore(TheirStore):  # type: ignore[misc]
-    """Forwards to a store of ours: by a thread of its own where that has to wait, so that zarr-python's event loop need
-    not."""
+    """Forwards to an omnizarr store; in a worker thread if that may block, so that it does not block the event loop of
+    zarr-python."""
 
     supports_deletes = True
     supports_partial_writes = False
@@ -99,7 +99,7 @@ class OmnizarrStore(TheirStore):  # type: ignore[misc]
             yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        # Theirs is any beginning of a key; ours ends where a name does.
+        # In zarr-python a prefix is any beginning of a key; in omnizarr it ends in `/`.
         folder = prefix[: prefix.rfind("/") + 1]
         for key in await self._do(lambda: list(self.inner.list_prefix(folder))):
             if key.startswith(prefix):
@@ -117,7 +117,7 @@ class OmnizarrStore(TheirStore):  # type: ignore[misc]
 
 
 class NearOmnizarrStore(OmnizarrStore):
-    """One that need not wait, and so can be asked without a loop, which zarr-python prefers."""
+    """A store that does not block, with the synchronous methods that zarr-python prefers."""
 
     def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:
         value = self.inner.get(key, _range(byte_range))
@@ -150,4 +150,4 @@ def _range(asked: Any) -> ByteRange | None:
         return asked.offset, None
     if isinstance(asked, SuffixByteRequest):
         return (-asked.suffix, None) if asked.suffix else (0, 0)
-    raise TypeError(f"{asked!r} is no range of bytes")
+    raise TypeError(f"expected a byte range, found {asked!r}")

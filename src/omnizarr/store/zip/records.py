@@ -1,4 +1,4 @@
-"""The records of a ZIP archive as bytes: written, and taken apart without trusting any number in them (APPNOTE 6.3)."""
+"""The records of a ZIP archive: written, and parsed without trusting any number in them (APPNOTE 6.3)."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ _END_64_SIGN, _LOCATOR_SIGN = b"PK\6\6", b"PK\6\7"
 
 _UTF_8 = 0x800
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
-_FULL, _FULL_COUNT = 0xFFFF_FFFF, 0xFFFF  # stand for a number that did not fit and is found in a 64-bit field instead
-_ZIP64 = 1  # the kind of extra field that has them
+_FULL, _FULL_COUNT = 0xFFFF_FFFF, 0xFFFF  # mark a number that is stored in a 64-bit field instead
+_ZIP64 = 1  # the extra field with the 64-bit numbers
 _DATE = 1 << 5 | 1  # 1 January 1980: the same values give the same archive, whenever it is written
-_UNIX_FILE = 3 << 8, 0o100644 << 16  # who made it, and that it is a file that everybody may read
+_UNIX_FILE = 3 << 8, 0o100644 << 16  # created on Unix, and a regular file with mode 644
 
-_MOST_INFLATED = 1032  # times: DEFLATE cannot do better, so that a larger ratio is a lie
+_MOST_INFLATED = 1032  # the largest ratio of DEFLATE; a larger one is an error
 
 
 class Damaged(Exception):
-    """What is wrong with an archive; its reader says which archive it is."""
+    """The archive is damaged; the reader adds its location."""
 
 
 class DirectoryRecord(NamedTuple):
-    """What the directory says about an entry."""
+    """The directory record of an entry."""
 
     key: str
     offset: int
@@ -149,7 +149,7 @@ def _check_name(key: str) -> None:
     try:
         check_key(key)
     except InvalidKeyError:
-        raise Damaged(f"it has an entry called {key!r}, which no key may be called") from None
+        raise Damaged(f"it has an entry named {key!r}, which is not a valid key") from None
 
 
 def _full(extra: bytes, size: int, stored_size: int, offset: int, key: str) -> tuple[int, int, int]:
@@ -168,11 +168,11 @@ def _full(extra: bytes, size: int, stored_size: int, offset: int, key: str) -> t
                     field = field[8:]
             return numbers[0], numbers[1], numbers[2]
         at += 4 + length
-    return size, stored_size, offset  # they are just that large
+    return size, stored_size, offset  # the numbers really are that large
 
 
 def local_lengths(header: bytes | memoryview) -> tuple[int, int]:
-    """How long the name and the extra field are that follow a local header."""
+    """The lengths of the name and the extra field after a local header."""
     fields = _LOCAL.unpack_from(header) if len(header) >= LOCAL_SIZE else (b"",)
     if fields[0] != _LOCAL_SIGN:
         raise Damaged("there is no entry where its directory says")
@@ -183,7 +183,7 @@ def local_lengths(header: bytes | memoryview) -> tuple[int, int]:
 
 
 def local_record(name: bytes, method: int, crc: int, stored_size: int, size: int) -> bytes:
-    """What stands before an entry's bytes."""
+    """The local header before the bytes of an entry."""
     extra = b""
     if max(stored_size, size) >= _FULL:
         extra = Struct("<HHQQ").pack(_ZIP64, 16, size, stored_size)
@@ -196,7 +196,7 @@ def local_record(name: bytes, method: int, crc: int, stored_size: int, size: int
 
 
 def central_record(name: bytes, method: int, crc: int, stored_size: int, size: int, offset: int) -> bytes:
-    """What stands in the directory for an entry."""
+    """The directory record of an entry."""
     numbers = [size, stored_size, offset]
     large = [number for number in numbers if number >= _FULL]
     extra = Struct(f"<HH{len(large)}Q").pack(_ZIP64, 8 * len(large), *large) if large else b""
@@ -211,7 +211,7 @@ def central_record(name: bytes, method: int, crc: int, stored_size: int, size: i
 
 
 def end_records(offset: int, size: int, count: int) -> bytes:
-    """What stands behind a directory."""
+    """The end records after a directory."""
     large = b""
     if offset >= _FULL or size >= _FULL or count >= _FULL_COUNT:
         large = _END_64.pack(_END_64_SIGN, _END_64.size - 12, 45, 45, 0, 0, count, count, size, offset)
