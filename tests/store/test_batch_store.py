@@ -1,4 +1,4 @@
-"""A store whose own operations are batches passes the suite like any other."""
+"""StoreWithPartialAccess: a store that implements only batch operations passes the store suite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from omnizarr.testing import StoreSuite
 
 
 class BatchStore(StoreWithPartialAccess):
-    """Counts its batches."""
+    """A store of batch operations that counts its batches."""
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner

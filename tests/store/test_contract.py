@@ -1,4 +1,4 @@
-"""The fallbacks of the contract: a store of four methods does everything that a store must (R116)."""
+"""The default methods of the store contract: a store needs only four methods of its own (R116)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from omnizarr.testing import StoreSuite
 
 
 class SmallestStore(Store):
-    """What somebody writes who writes as little as possible."""
+    """A store that implements only the four required methods."""
 
     def __init__(self) -> None:
         self.data: dict[str, bytes] = {}
@@ -53,25 +53,25 @@ class TestSmallestStore(StoreSuite):
         return SmallestStore()
 
 
-class WriteOnceStore(SmallestStore):
-    """A store that cannot write, and gets its values in another way."""
+class UnwritableStore(SmallestStore):
+    """A store that cannot write. Tests put values into `data`."""
 
     writable = False
 
 
-class TestStoreThatCannotWrite(StoreSuite):
+class TestUnwritableStore(StoreSuite):
     pickled_is_equal = False
 
-    def make_store(self, tmp_path: Path) -> WriteOnceStore:
-        return WriteOnceStore()
+    def make_store(self, tmp_path: Path) -> UnwritableStore:
+        return UnwritableStore()
 
     def fill(self, store: Store, contents: dict[str, bytes]) -> Store:
-        assert isinstance(store, WriteOnceStore)
+        assert isinstance(store, UnwritableStore)
         store.data.update(contents)
         return store
 
 
-def test_R116_parts_of_values_fall_back_to_whole_ones():
+def test_R116_partial_reads_and_writes_use_whole_values():
     store = SmallestStore()
     store.set_partial_values([("a", 0, b"0123456789"), ("b/c", 0, b"x"), ("b/d", 0, b"y")])
     store.set_partial_values([("a", 2, b"--"), ("a", 8, b"++>")])
@@ -84,22 +84,22 @@ def test_R116_parts_of_values_fall_back_to_whole_ones():
 
 
 def test_a_store_that_cannot_write_is_read_only():
-    assert WriteOnceStore().read_only
+    assert UnwritableStore().read_only
     with pytest.raises(ReadOnlyError):
-        WriteOnceStore().set("k", b"")
+        UnwritableStore().set("k", b"")
 
 
 @given(st.binary(max_size=12), st.integers(0, 15), st.one_of(st.none(), st.integers(0, 15)))
 def test_R112_a_range_is_a_slice(value: bytes, start: int, length: int | None):
     expected = value[start:] if length is None else value[start : start + length]
     assert bytes(cut(value, (start, length))) == expected
-    where, count = span((start, length), len(value))
-    assert value[where : where + count] == expected
-    assert where + count <= len(value)
+    offset, count = span((start, length), len(value))
+    assert value[offset : offset + count] == expected
+    assert offset + count <= len(value)
     assert bytes(cut(value, (-start, None))) == (value[-start:] if start else value)
 
 
-def test_a_cut_copies_nothing():
+def test_cut_does_not_copy():
     value = b"0123456789"
     assert cut(value, None) is value
     part = cut(value, (2, 3))
@@ -118,7 +118,7 @@ def test_flat_counts_bytes():
 
 
 @given(st.text(alphabet="a./\0\ud800é\n", max_size=6))
-def test_R108_check_key_looks_at_every_segment(key: str):
+def test_R108_check_key_checks_every_segment(key: str):
     allowed = "\0" not in key and "\ud800" not in key and not {"", ".", ".."} & set(key.split("/"))
     if allowed:
         check_key(key)
@@ -128,11 +128,11 @@ def test_R108_check_key_looks_at_every_segment(key: str):
         assert caught.value.key == key
 
 
-def test_A16_check_prefix_takes_the_leading_slash_off():
+def test_A16_check_prefix_removes_the_leading_slash():
     assert [check_prefix(prefix) for prefix in ("", "/", "a/", "/a/b/")] == ["", "", "a/", "a/b/"]
 
 
-def test_locks_of_many_keys_do_not_wait_for_each_other_in_a_circle():
+def test_locks_of_many_keys_do_not_deadlock():
     store = SmallestStore()
     keys = [f"k{number}" for number in range(50)]
 

@@ -1,5 +1,8 @@
-"""The store interface of the drafts, by the words and the examples of their texts; they have the same one, but for the
-operations on parts and on several keys, which came in 2022. The suite asks all stores for more than this."""
+"""The store interface of the drafts, with the examples of their texts.
+
+Both drafts have the same interface, except for operations on parts of values and on several keys, which only the draft
+of 2022 has. StoreSuite tests more than these rules require.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return MemoryStore() if request.param == "memory" else LocalStore(tmp_path)
 
 
-def filled(store: Store, *keys: str) -> Store:
+def fill(store: Store, *keys: str) -> Store:
     store.set_each([(key, key.encode()) for key in keys])
     return store
 
@@ -32,7 +35,7 @@ def filled(store: Store, *keys: str) -> Store:
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_S50_T23_keys_have_only_letters_digits_and_four_signs(draft: Any) -> None:
+def test_S50_T23_keys_consist_of_letters_digits_and_four_other_characters(draft: Any) -> None:
     store = MemoryStore()
     root = omnizarr.create_group(store, zarr_format=draft)
     root.create_array("Some-name_1.x/y", data=np.arange(12.0).reshape(3, 4), chunks=(2, 2), attributes={"ü": "é"})
@@ -41,18 +44,18 @@ def test_S50_T23_keys_have_only_letters_digits_and_four_signs(draft: Any) -> Non
 
 
 def test_S50_T23_keys_do_not_end_in_a_slash_and_prefixes_do(store: Store) -> None:
-    for act in (store.get, store.erase, lambda key: store.set(key, b"")):
+    for operation in (store.get, store.erase, lambda key: store.set(key, b"")):
         with pytest.raises(InvalidKeyError):
-            act("a/b/")
-    filled(store, "a/b")
-    for act in (store.list_prefix, store.list_dir, store.erase_prefix):
+            operation("a/b/")
+    fill(store, "a/b")
+    for operation in (store.list_prefix, store.list_dir, store.erase_prefix):
         with pytest.raises(InvalidKeyError):
-            list(act("a") or ())
+            list(operation("a") or ())
     assert list(store.list()) == ["a/b"]
 
 
-def test_S50_T23_case_counts() -> None:
-    store = filled(MemoryStore(), "foo", "FOO")
+def test_S50_T23_keys_are_case_sensitive() -> None:
+    store = fill(MemoryStore(), "foo", "FOO")
     assert (store.get("foo"), store.get("FOO")) == (b"foo", b"FOO")
 
 
@@ -65,8 +68,8 @@ def test_S50_values_are_any_bytes(store: Store) -> None:
 # -- reading
 
 
-def test_S51_T23_get_gives_the_value_or_none(store: Store) -> None:
-    filled(store, "a/b")
+def test_S51_T23_get_returns_the_value_or_none(store: Store) -> None:
+    fill(store, "a/b")
     assert store.get("a/b") == b"a/b"
     assert store.get("a") is None
     assert store.get("a/c") is None
@@ -75,8 +78,8 @@ def test_S51_T23_get_gives_the_value_or_none(store: Store) -> None:
 def test_S52_parts_come_in_the_order_of_the_requests(store: Store) -> None:
     store.set_each([("a", b"01234"), ("b", b"56789")])
     requests: Any = [("b", (1, 3)), ("a", (0, None)), ("absent", (0, None)), ("b", (4, None)), ("a", (2, 2))]
-    found = store.get_partial_values(requests)
-    assert [None if value is None else bytes(value) for value in found] == [b"678", b"01234", None, b"9", b"23"]
+    values = store.get_partial_values(requests)
+    assert [None if value is None else bytes(value) for value in values] == [b"678", b"01234", None, b"9", b"23"]
 
 
 # -- writing and erasing
@@ -99,43 +102,43 @@ def test_S54_parts_of_a_value_are_stored_and_must_not_overlap(store: Store) -> N
 
 
 def test_S55_T23_erase_removes_one_key(store: Store) -> None:
-    filled(store, "a", "b/c", "b/d").erase("b/c")
+    fill(store, "a", "b/c", "b/d").erase("b/c")
     assert sorted(store.list()) == ["a", "b/d"]
 
 
 def test_S56_erase_values_removes_several(store: Store) -> None:
-    filled(store, "a", "b/c", "b/d", "e").erase_values({"a", "b/d", "absent"})
+    fill(store, "a", "b/c", "b/d", "e").erase_values({"a", "b/d", "absent"})
     assert sorted(store.list()) == ["b/c", "e"]
 
 
-def test_S57_T23_erase_prefix_removes_what_starts_with_it(store: Store) -> None:
-    filled(store, "meta/foo.array.json", "data/foo/c0", "data/foo/bar/c0", "data/foobar/c0").erase_prefix("data/foo/")
+def test_S57_T23_erase_prefix_removes_all_keys_with_the_prefix(store: Store) -> None:
+    fill(store, "meta/foo.array.json", "data/foo/c0", "data/foo/bar/c0", "data/foobar/c0").erase_prefix("data/foo/")
     assert sorted(store.list()) == ["data/foobar/c0", "meta/foo.array.json"]
 
 
 # -- listing
 
 
-def test_S58_T23_list_gives_all_keys(store: Store) -> None:
+def test_S58_T23_list_returns_all_keys(store: Store) -> None:
     assert list(store.list()) == []
-    assert sorted(filled(store, "a/b", "a/c/d", "e").list()) == ["a/b", "a/c/d", "e"]
+    assert sorted(fill(store, "a/b", "a/c/d", "e").list()) == ["a/b", "a/c/d", "e"]
 
 
-def test_S59_T23_list_prefix_by_the_example(store: Store) -> None:
-    assert sorted(filled(store, "a/b", "a/c/d", "e/f/g").list_prefix("a/")) == ["a/b", "a/c/d"]
+def test_S59_T23_example_of_list_prefix(store: Store) -> None:
+    assert sorted(fill(store, "a/b", "a/c/d", "e/f/g").list_prefix("a/")) == ["a/b", "a/c/d"]
 
 
-def test_S60_T23_list_dir_by_the_example(store: Store) -> None:
-    filled(store, "a/b", "a/c", "a/d/e", "a/f/g")
+def test_S60_T23_example_of_list_dir(store: Store) -> None:
+    fill(store, "a/b", "a/c", "a/d/e", "a/f/g")
     assert store.list_dir("a/") == (["a/b", "a/c"], ["a/d/", "a/f/"])
     assert store.list_dir("b/") == ([], [])
 
 
-# -- abilities
+# -- stores with fewer operations
 
 
 class Unlisted(WrapperStore):
-    """A store that can do everything but list, as a plain web server."""
+    """A store that cannot list, like a plain web server."""
 
     def __init__(self, inner: Store) -> None:
         super().__init__(inner)
@@ -149,7 +152,7 @@ class Unlisted(WrapperStore):
 
 
 class OnlyAllKeys(WrapperStore):
-    """A store that lists in one way only, as a small database; the others are made from it."""
+    """A store that can only list all keys. The other listings are derived from that."""
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return (key for key in self.inner.list() if key.startswith(prefix))
@@ -159,7 +162,7 @@ class OnlyAllKeys(WrapperStore):
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3, *DRAFTS])
-def test_S62_a_store_that_cannot_list_is_read_and_written_by_path(zarr_format: Any) -> None:
+def test_S62_a_store_that_cannot_list_can_be_read_and_written_by_path(zarr_format: Any) -> None:
     store = Unlisted(MemoryStore())
     omnizarr.create_array(store, name="g/a", data=np.arange(6), chunks=4, zarr_format=zarr_format)
     z = omnizarr.open_array(store, path="g/a")
@@ -171,7 +174,7 @@ def test_S62_a_store_that_cannot_list_is_read_and_written_by_path(zarr_format: A
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_S62_one_way_of_listing_is_enough(draft: Any) -> None:
+def test_S62_one_list_operation_is_enough(draft: Any) -> None:
     store = OnlyAllKeys(MemoryStore())
     root = omnizarr.create_group(store, zarr_format=draft)
     root.create_array("foo/bar", data=[1])
@@ -181,14 +184,14 @@ def test_S62_one_way_of_listing_is_enough(draft: Any) -> None:
     assert list(root) == []
 
 
-def test_S62_a_store_that_cannot_write_is_read_and_listed() -> None:
+def test_S62_a_store_that_cannot_write_can_be_read_and_listed() -> None:
     store = MemoryStore()
     omnizarr.create_array(store, name="a", data=[1, 2], zarr_format="3-draft-2022")
     store.writable = False
     assert (store.readable, store.writable, store.listable) == (True, False, True)
     assert omnizarr.open_group(store, mode="r")["a"][...].tolist() == [1, 2]
     before = sorted(store.list())
-    for act in (
+    for operation in (
         lambda: store.set("k", b""),
         lambda: store.set_partial_values([("zarr.json", 0, b"")]),
         lambda: store.erase("zarr.json"),
@@ -196,14 +199,14 @@ def test_S62_a_store_that_cannot_write_is_read_and_listed() -> None:
         lambda: omnizarr.create_group(store, path="g", zarr_format="3-draft-2022"),
     ):
         with pytest.raises(ReadOnlyError):
-            act()
+            operation()
     assert sorted(store.list()) == before
 
 
-# -- the store of files
+# -- file system stores
 
 
-def test_S86_a_key_is_the_path_of_a_file_and_back(tmp_path: Path) -> None:
+def test_S86_keys_are_paths_of_files(tmp_path: Path) -> None:
     store = LocalStore(tmp_path / "data")
     store.set("foo/bar", b"value")
     file = tmp_path / "data" / "foo" / "bar"
@@ -220,9 +223,9 @@ def test_S86_a_key_is_the_path_of_a_file_and_back(tmp_path: Path) -> None:
 
 def test_S86_A66_deleting_a_key_deletes_a_file_and_no_directory(tmp_path: Path) -> None:
     store = LocalStore(tmp_path)
-    filled(store, "foo/bar", "foo/baz").erase("foo/bar")
+    fill(store, "foo/bar", "foo/baz").erase("foo/bar")
     assert [path.name for path in (tmp_path / "foo").iterdir()] == ["baz"]
-    store.erase("foo")  # a directory, which the text would delete
+    store.erase("foo")  # a directory; the text of the draft would delete it
     assert store.get("foo/baz") == b"foo/baz"
 
 

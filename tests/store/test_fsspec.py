@@ -1,4 +1,4 @@
-"""FsspecStore: the suite that every store passes, over file systems that are synchronous and that are not."""
+"""FsspecStore: the store suite on synchronous and asynchronous file systems, faults, secrets and forks."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class TestLocal(StoreSuite):
         return FsspecStore(LocalFileSystem(), str(tmp_path))
 
 
-class TestFolderOfAnother(StoreSuite):
-    """A file system that stands on another, and is not asynchronous."""
+class TestDirFileSystem(StoreSuite):
+    """A synchronous file system on top of another one."""
 
     def make_store(self, tmp_path: Path) -> Store:
         return FsspecStore.from_url(f"dir::memory://fsspec-{os.getpid()}-{next(_NUMBERS)}")
@@ -51,21 +51,21 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[RunningServer]:
-    with rclone(tmp_path_factory.mktemp("rclone"), files) as place:
-        yield place
+    with rclone(tmp_path_factory.mktemp("rclone"), files) as server:
+        yield server
 
 
 class TestWeb(StoreSuite):
-    """An asynchronous file system, which cannot be written to."""
+    """An asynchronous file system without write access."""
 
     @pytest.fixture(autouse=True)
-    def server(self, web: RunningServer, files: Path) -> None:
-        self.place, self.files = web, files
+    def _start(self, web: RunningServer, files: Path) -> None:
+        self.server, self.files = web, files
 
     def make_store(self, tmp_path: Path) -> Store:
         self.folder = f"suite-{next(_NUMBERS)}"
         (self.files / self.folder).mkdir()
-        store = FsspecStore.from_url(f"{self.place.url}/{self.folder}", read_only=True)
+        store = FsspecStore.from_url(f"{self.server.url}/{self.folder}", read_only=True)
         store.writable = store.listable = False
         return store
 
@@ -77,26 +77,26 @@ class TestWeb(StoreSuite):
         return store
 
 
-def test_one_call_opens_what_fsspec_knows() -> None:
-    # `memory://` is ours; a chain, or an object, leads to the one of fsspec.
+def test_file_system_objects_are_accepted_as_locations() -> None:
+    # The URL `memory://` opens a MemoryStore of omnizarr; a chained URL or a file system object opens fsspec's.
     filesystem = fsspec.filesystem("memory")
     z = omnizarr.create_array(FsspecStore(filesystem, "/one-call"), name="a/z", data=range(10), chunks=3, shards=6)
     assert (z[...] == range(10)).all()
-    again = omnizarr.open(filesystem, path="one-call/a/z", mode="r")  # type: ignore[arg-type]
-    assert (again[2:9:3] == [2, 5, 8]).all()  # type: ignore[index]
+    reopened = omnizarr.open(filesystem, path="one-call/a/z", mode="r")  # type: ignore[arg-type]
+    assert (reopened[2:9:3] == [2, 5, 8]).all()  # type: ignore[index]
     assert FsspecStore(filesystem, "/one-call/a").parent() == (FsspecStore(filesystem, "/one-call"), "a")
 
 
-def test_a_scheme_that_only_fsspec_knows(tmp_path: Path) -> None:
+def test_schemes_of_fsspec(tmp_path: Path) -> None:
     omnizarr.create_array(tmp_path / "x", data=range(10))
     z = omnizarr.open(f"local://{tmp_path}/x")
     assert isinstance(z.store, FsspecStore)
     assert (z[...] == range(10)).all()  # type: ignore[index]
     with pytest.raises(LocationError, match="no store is registered"):
-        omnizarr.open("nobody-has-this://x")
+        omnizarr.open("unknown-scheme://x")
 
 
-def test_an_asynchronous_file_system_reads_together(web: RunningServer, files: Path) -> None:
+def test_an_asynchronous_file_system_reads_concurrently(web: RunningServer, files: Path) -> None:
     data = np.arange(400).reshape(20, 20)
     omnizarr.create_array(files / "together", data=data, chunks=(4, 4))
     omnizarr.create_array(files / "shards", data=data, chunks=(2, 2), shards=(10, 10), compressors=None)
@@ -111,7 +111,7 @@ def test_an_asynchronous_file_system_reads_together(web: RunningServer, files: P
         assert (z[1:18:7, ::5] == data[1:18:7, ::5]).all()
 
 
-def test_errors_say_where_and_show_no_secret(web: RunningServer) -> None:
+def test_errors_name_the_location_and_show_no_secret(web: RunningServer) -> None:
     with proxy(web.endpoint) as faulty:
         faulty.faults = Faults(status=500)
         options: dict[str, Any] = {"client_kwargs": {"headers": {"Authorization": "a-secret-token"}}, "max_retries": 0}
@@ -127,7 +127,7 @@ def test_errors_say_where_and_show_no_secret(web: RunningServer) -> None:
         assert FsspecStore.from_url(f"{faulty.endpoint}/x", forbidden_is_absent=True, **options).get("a") is None
 
 
-def test_no_secret_is_plain_in_a_pickle() -> None:
+def test_pickles_do_not_contain_secrets_in_plain_text() -> None:
     inner = MemoryFileSystem(password="hunter-2")
     for filesystem, path in (
         (MemoryFileSystem(password="hunter-2"), "/a"),
@@ -141,25 +141,25 @@ def test_no_secret_is_plain_in_a_pickle() -> None:
         assert pickle.loads(pickled) == store
 
 
-def test_what_cannot_be_opened_is_our_error() -> None:
+def test_errors_of_fsspec_become_location_errors() -> None:
     with pytest.raises(LocationError, match="`ftp://`") as caught:
         FsspecStore.from_url("ftp://me:hunter-2@127.0.0.1:9/x")
     assert "hunter-2" not in str(caught.value)
 
 
-def test_the_host_is_a_part_of_the_location() -> None:
+def test_the_location_contains_the_host() -> None:
     assert FsspecStore(MemoryFileSystem(host="server", password="hunter-2"), "/a").location == "memory://server/a"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_reads(web: RunningServer, files: Path) -> None:
+def test_a_forked_child_can_read(web: RunningServer, files: Path) -> None:
     omnizarr.create_array(files / "fork", data=range(100), chunks=10)
     z = omnizarr.open_array(FsspecStore.from_url(f"{web.url}/fork"), mode="r")
     assert z[...].sum() == 4950
     child = os.fork()
     if child == 0:
-        signal.alarm(60)  # a child that hangs ends, too
+        signal.alarm(60)  # ends a child that hangs
         try:
             os._exit(0 if z[...].sum() == 4950 else 1)
         finally:
@@ -169,10 +169,10 @@ def test_a_child_reads(web: RunningServer, files: Path) -> None:
     assert pickle.loads(pickle.dumps(z))[...].sum() == 4950
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_child_waits_for_no_thread_of_its_parent() -> None:
-    """Of a file system that one thread at a time uses, another thread may do so while the process is forked."""
+def test_a_forked_child_does_not_wait_for_threads_of_its_parent() -> None:
+    """The process forks while another thread holds the lock of a synchronous file system."""
     store = FsspecStore.from_url(f"dir::memory://fork-{os.getpid()}")
     store.set("a", b"1")
     held, ended = threading.Event(), threading.Event()
@@ -187,7 +187,7 @@ def test_a_child_waits_for_no_thread_of_its_parent() -> None:
     assert held.wait(60)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)  # a child that hangs ends, too
+        signal.alarm(20)  # ends a child that hangs
         try:
             store.set("b", b"2")
             os._exit(0 if (store.get("a"), store.get("b")) == (b"1", b"2") else 1)
@@ -202,7 +202,7 @@ def test_a_child_waits_for_no_thread_of_its_parent() -> None:
 @pytest.mark.parametrize(
     "faults", [Faults(fail=0.15), Faults(reset=0.15), Faults(cut=0.15)], ids=["fail", "reset", "cut"]
 )
-def test_errors_at_random_are_survived(web: RunningServer, files: Path, faults: Faults) -> None:
+def test_random_faults_are_retried(web: RunningServer, files: Path, faults: Faults) -> None:
     data = np.arange(400).reshape(20, 20)
     omnizarr.create_array(files / "faults", data=data, chunks=(4, 4), overwrite=True)
     with proxy(web.endpoint) as faulty:
@@ -212,7 +212,7 @@ def test_errors_at_random_are_survived(web: RunningServer, files: Path, faults: 
 
 
 @pytest.mark.parametrize("status", [400, 403, 429, 500, 503])
-def test_what_fails_is_not_taken_for_absent(web: RunningServer, files: Path, status: int) -> None:
+def test_a_failed_request_does_not_mean_that_the_key_is_absent(web: RunningServer, files: Path, status: int) -> None:
     omnizarr.create_array(files / "failing", data=range(10), chunks=5, overwrite=True)
     with proxy(web.endpoint) as faulty:
         z = omnizarr.open_array(FsspecStore.from_url(f"{faulty.endpoint}/failing", max_retries=0), mode="r")
@@ -220,9 +220,9 @@ def test_what_fails_is_not_taken_for_absent(web: RunningServer, files: Path, sta
         for part in (None, (0, 100), (2, 3), (2, None), (-2, None), (0, 0)):
             with pytest.raises(StoreError, match="`c/0`"):
                 z.store.get("c/0", part)
-        for act in (z.store.size, z.store.exists):
+        for operation in (z.store.size, z.store.exists):
             with pytest.raises(StoreError, match="`c/0`"):
-                act("c/0")
+                operation("c/0")
         with pytest.raises(StoreError):
             z[...]
         faulty.faults = Faults(status=404)
@@ -234,7 +234,7 @@ def test_what_fails_is_not_taken_for_absent(web: RunningServer, files: Path, sta
             z[...]
 
 
-def test_who_never_answers_is_an_error_in_time(web: RunningServer) -> None:
+def test_a_server_that_never_answers_raises_an_error_in_time(web: RunningServer) -> None:
     with proxy(web.endpoint) as faulty:
         faulty.faults = Faults(stall=1)
         store = FsspecStore.from_url(f"{faulty.endpoint}/x", timeout=0.5, max_retries=0)
@@ -253,7 +253,7 @@ def test_a_server_that_ignores_ranges(web: RunningServer, files: Path) -> None:
 
 
 @pytest.mark.parametrize("no_ranges", [False, True])
-def test_every_range_of_such_a_server(web: RunningServer, files: Path, no_ranges: bool) -> None:
+def test_ranges_on_servers_with_and_without_range_support(web: RunningServer, files: Path, no_ranges: bool) -> None:
     value = bytes(range(20))
     (files / "parts").mkdir(exist_ok=True)
     (files / "parts" / "k").write_bytes(value)

@@ -1,4 +1,4 @@
-"""Stores on mappings of all kinds."""
+"""MappingStore: the store suite, and mappings of several kinds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestMapping(StoreSuite):
         return MappingStore(UserDict())
 
 
-class TestMapperOfFsspec(StoreSuite):
+class TestFsspecMapper(StoreSuite):
     pickled_is_equal = False
 
     def make_store(self, tmp_path: Path) -> MappingStore:
@@ -33,18 +33,18 @@ class TestMapperOfFsspec(StoreSuite):
 
 
 @pytest.mark.smoke
-def test_any_mapping_is_a_place() -> None:
+def test_mappings_are_accepted_as_locations() -> None:
     for mapping in (UserDict(), ChainMap({}, {})):
         omnizarr.create_array(mapping, name="a", data=[1, 2, 3])
         assert sorted(mapping) == ["a/c/0", "a/zarr.json", "zarr.json"]
         assert omnizarr.open(mapping, path="a") == omnizarr.open(mapping)["a"]  # type: ignore[index]
-    closed = MappingProxyType(dict(mapping))
-    assert omnizarr.open_array(closed, path="a")[...].tolist() == [1, 2, 3]
+    protected = MappingProxyType(dict(mapping))
+    assert omnizarr.open_array(protected, path="a")[...].tolist() == [1, 2, 3]
     with pytest.raises(ReadOnlyError):
-        omnizarr.open_group(closed, mode="r+")
+        omnizarr.open_group(protected, mode="r+")
 
 
-def test_an_fsspec_mapper_is_a_place(tmp_path: Path) -> None:
+def test_fsspec_mappers_are_accepted_as_locations(tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     mapper = fsspec.get_mapper(f"{tmp_path}/x.zarr")
     omnizarr.create_array(mapper, data=np.arange(5))
@@ -52,7 +52,7 @@ def test_an_fsspec_mapper_is_a_place(tmp_path: Path) -> None:
     assert omnizarr.open_array(mapper, mode="r")[3] == 3
 
 
-def test_other_things_in_it_are_passed_over() -> None:
+def test_invalid_keys_are_skipped_and_invalid_values_are_errors() -> None:
     mapping: Any = UserDict({"a": b"1", "../b": b"2", 3: b"3", "": b"", "array": np.arange(3, dtype="u1"), "text": "x"})
     store = MappingStore(mapping)
     assert sorted(store.list()) == ["a", "array", "text"]
@@ -62,38 +62,38 @@ def test_other_things_in_it_are_passed_over() -> None:
 
 
 class Broken(UserDict):  # type: ignore[type-arg]
-    """Fails at everything."""
+    """A mapping whose methods all raise ConnectionError."""
 
     def __getitem__(self, key: str) -> Any:
-        raise ConnectionError("the line is dead")
+        raise ConnectionError("connection lost")
 
     def __contains__(self, key: object) -> bool:
-        raise ConnectionError("the line is dead")
+        raise ConnectionError("connection lost")
 
     def __setitem__(self, key: str, value: Any) -> None:
-        raise ConnectionError("the line is dead")
+        raise ConnectionError("connection lost")
 
     def __delitem__(self, key: str) -> None:
-        raise ConnectionError("the line is dead")
+        raise ConnectionError("connection lost")
 
     def __iter__(self) -> Iterator[Any]:
-        raise ConnectionError("the line is dead")
+        raise ConnectionError("connection lost")
 
 
-def test_what_the_mapping_raises_is_one_of_our_errors() -> None:
+def test_errors_of_the_mapping_become_store_errors() -> None:
     store = MappingStore(Broken(), name="a database")
-    for act in (
+    for operation in (
         lambda: store.get("a"),
         lambda: store.exists("a"),
         lambda: store.set("a", b""),
         lambda: store.erase("a"),
         lambda: store.list(),
     ):
-        with pytest.raises(StoreError, match=r"in MappingStore\(a database\): ConnectionError: the line is dead"):
-            act()
+        with pytest.raises(StoreError, match=r"in MappingStore\(a database\): ConnectionError: connection lost"):
+            operation()
 
 
-def test_equality_and_names() -> None:
+def test_equality_and_location() -> None:
     one: Any = UserDict()
     assert MappingStore(one) == MappingStore(one)
     assert hash(MappingStore(one)) == hash(MappingStore(one))

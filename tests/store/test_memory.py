@@ -1,4 +1,4 @@
-"""MemoryStore: the suite that every store passes, its index, and dicts that come from outside."""
+"""MemoryStore: the store suite, its index, and dicts of the caller."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TestGivenDict(StoreSuite):
         return MemoryStore({})
 
 
-def test_a_range_is_a_view_and_no_copy():
+def test_get_returns_views_without_copying():
     store = MemoryStore()
     value = b"0123456789"
     store.set("k", value)
@@ -36,7 +36,7 @@ def test_a_range_is_a_view_and_no_copy():
     assert part.obj is value
 
 
-def test_a_given_dict_may_be_changed_behind_our_back():
+def test_the_caller_may_change_its_dict():
     data = {"a/b": b"1"}
     store = MemoryStore(data)
     data["a/c/d"] = b"2"
@@ -47,7 +47,7 @@ def test_a_given_dict_may_be_changed_behind_our_back():
     assert data["e"] == b"3"
 
 
-def test_stores_are_equal_if_they_show_one_dict():
+def test_stores_of_one_dict_are_equal():
     data: dict[str, bytes] = {}
     assert MemoryStore(data) == MemoryStore(data, read_only=True)
     assert MemoryStore(data).location == MemoryStore(data).location
@@ -56,7 +56,7 @@ def test_stores_are_equal_if_they_show_one_dict():
     assert MemoryStore(data).location.startswith("memory://")
 
 
-def test_a_key_may_also_be_a_prefix_in_memory():
+def test_a_key_may_also_be_a_prefix():
     store = MemoryStore()
     store.set("a", b"1")
     store.set("a/b", b"2")
@@ -67,7 +67,7 @@ def test_a_key_may_also_be_a_prefix_in_memory():
     assert store.list_dir("") == ([], [])
 
 
-def test_a_pickle_carries_the_data_and_the_index_along():
+def test_a_pickle_contains_the_values_and_the_index():
     store = MemoryStore(read_only=False)
     store.set("a/b/c", b"x")
     copy = pickle.loads(pickle.dumps(store))
@@ -77,17 +77,17 @@ def test_a_pickle_carries_the_data_and_the_index_along():
     assert copy != store
 
 
-def test_list_dir_costs_what_it_returns(monkeypatch: pytest.MonkeyPatch):
+def test_list_dir_does_not_scan_all_keys(monkeypatch: pytest.MonkeyPatch):
     store = MemoryStore()
     for number in range(1000):
         store.set(f"group{number}/zarr.json", b"{}")
         store.set(f"group{number}/x/y/zarr.json", b"{}")
     assert len(store.list_dir("")[1]) == 1000
 
-    def scanned(prefix: str) -> None:
-        raise AssertionError("all keys were scanned for the listing of a few")
+    def fail(prefix: str) -> None:
+        raise AssertionError("list_dir scanned all keys")
 
-    monkeypatch.setattr(store, "list_prefix", scanned)
+    monkeypatch.setattr(store, "list_prefix", fail)
     assert store.list_dir("group7/") == (["group7/zarr.json"], ["group7/x/"])
     monkeypatch.undo()
     for number in range(1000):
@@ -108,7 +108,7 @@ def test_read_only():
     assert pickle.loads(pickle.dumps(store)).read_only
 
 
-def test_it_says_that_locks_and_conditional_writes_hold():
+def test_capabilities():
     assert MemoryStore().updates is not None
     assert MemoryStore.locking
     assert not MemoryStore.remote

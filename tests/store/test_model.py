@@ -1,4 +1,4 @@
-"""Both stores, driven at random beside a dict that says what they should hold."""
+"""MemoryStore and LocalStore compared with a dict under random operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from omnizarr.store import LocalStore, MemoryStore, Store
 from omnizarr.store.contract import ByteRange, cut
 from omnizarr.store.update import update
 
-# Names of files and of directories differ, because a file system cannot give one name to both.
+# Keys and prefixes use different names, because a file system cannot give one name to a file and a directory.
 PREFIXES = st.lists(st.sampled_from(["A", "B", "ü"]), max_size=3).map(
     lambda names: "".join(f"{name}/" for name in names)
 )

@@ -1,4 +1,4 @@
-"""Wrappers forward every verb; transparent ones forward every capability, too; subclasses inherit no capability."""
+"""Wrappers forward every method. Transparent wrappers also forward every capability. Subclasses inherit none."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from omnizarr.store.capabilities import CAPABILITIES
 from omnizarr.testing import RecordingStore, StoreSuite
 
 PUBLIC = [name for name in {**vars(Store), **Store.__annotations__} if not name.startswith("_")]
-VERBS = [name for name in PUBLIC if inspect.isfunction(getattr(Store, name))]
-DESCRIPTORS = [name for name in PUBLIC if name not in VERBS and name not in CAPABILITIES]
+STORE_METHODS = [name for name in PUBLIC if inspect.isfunction(getattr(Store, name))]
+ATTRIBUTES = [name for name in PUBLIC if name not in STORE_METHODS and name not in CAPABILITIES]
 TYPES = {
     "snapshots": capabilities.Snapshots,
     "versioned_reads": capabilities.VersionedReads,
@@ -39,7 +39,7 @@ TYPES = {
     "splicing": capabilities.Splicing,
     "local_files": capabilities.LocalFiles,
 }
-METHODS = [
+CAPABILITY_METHODS = [
     (name, method)
     for name, kind in TYPES.items()
     for method, member in vars(kind).items()
@@ -78,7 +78,7 @@ class TestPrefixOfFiles(StoreSuite):
 
 
 class Spy:
-    """Answers every call with the name of the method and the arguments, batches taken apart."""
+    """A store whose methods return their name and arguments, with iterators as lists."""
 
     erases = True
 
@@ -90,11 +90,11 @@ class Spy:
             raise AttributeError(name)
         if name in CAPABILITIES:
             return Spy(f"{name}.")
-        if name in DESCRIPTORS:
+        if name in ATTRIBUTES:
             return f"the {name} of the inner store"
         return lambda *given, **options: (
             self._name + name,
-            *(list(one) if hasattr(one, "__next__") else one for one in given),
+            *(list(argument) if hasattr(argument, "__next__") else argument for argument in given),
             options,
         )
 
@@ -122,19 +122,19 @@ ARGUMENTS: dict[str, Any] = {
 def arguments(method: Any, name: str) -> tuple[list[Any], dict[str, Any]]:
     parameters = list(inspect.signature(method).parameters.values())[1:]
     given = {**ARGUMENTS, "items": [("k", 1, b"")]} if name == "set_partial_values" else ARGUMENTS
-    positional = [given[one.name] for one in parameters if one.kind is not one.KEYWORD_ONLY]
-    return positional, {one.name: given[one.name] for one in parameters if one.kind is one.KEYWORD_ONLY}
+    positional = [given[item.name] for item in parameters if item.kind is not item.KEYWORD_ONLY]
+    return positional, {item.name: given[item.name] for item in parameters if item.kind is item.KEYWORD_ONLY}
 
 
-def test_the_contract_has_verbs_descriptors_and_capabilities() -> None:
-    assert {"get", "get_into", "lock", "task_lock", "list_dir", "check_writable", "file"} <= set(VERBS)
-    assert {"read_only", "location", "remote", "locking", "window"} <= set(DESCRIPTORS)
+def test_the_contract_has_methods_attributes_and_capabilities() -> None:
+    assert {"get", "get_into", "lock", "task_lock", "list_dir", "check_writable", "file"} <= set(STORE_METHODS)
+    assert {"read_only", "location", "remote", "locking", "window"} <= set(ATTRIBUTES)
     assert set(CAPABILITIES) == set(TYPES)
-    assert len(METHODS) == 10
+    assert len(CAPABILITY_METHODS) == 10
 
 
-@pytest.mark.parametrize("name", [name for name in VERBS if name not in ("parent", "check_writable", "file")])
-def test_a_wrapper_forwards_every_verb(name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in STORE_METHODS if name not in ("parent", "check_writable", "file")])
+def test_a_wrapper_forwards_every_method(name: str) -> None:
     given, options = arguments(getattr(Store, name), name)
     answer = getattr(WrapperStore(Spy()), name)(*given, **options)  # type: ignore[arg-type]
     if name in ("set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix", "flush", "close"):
@@ -145,8 +145,8 @@ def test_a_wrapper_forwards_every_verb(name: str) -> None:
     assert inspect.signature(getattr(WrapperStore, name)) == inspect.signature(getattr(Store, name))
 
 
-@pytest.mark.parametrize("name", DESCRIPTORS)
-def test_a_wrapper_forwards_every_descriptor(name: str) -> None:
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_a_wrapper_forwards_every_attribute(name: str) -> None:
     assert getattr(WrapperStore(Spy()), name) == f"the {name} of the inner store"  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ def test_a_wrapper_forwards_no_capability(name: str) -> None:
     assert WrapperStore(Spy()).file("k") is None  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "method"), METHODS)
+@pytest.mark.parametrize(("name", "method"), CAPABILITY_METHODS)
 @pytest.mark.parametrize("prefix", ["", "a/b/"])
 def test_a_transparent_store_forwards_every_capability(name: str, method: str, prefix: str) -> None:
     class Moved(TransparentStore, keeps_capabilities=True):
@@ -166,16 +166,15 @@ def test_a_transparent_store_forwards_every_capability(name: str, method: str, p
 
     capability = getattr(Moved(Spy()), name)  # type: ignore[arg-type]
     assert isinstance(capability, TYPES[name])
-    assert method in vars(type(capability)), "a fallback of the contract would not reach the inner store"
+    assert method in vars(type(capability)), "a default method of the contract would not reach the inner store"
     given, options = arguments(getattr(TYPES[name], method), method)
-    moved = {"k": f"{prefix}k"}
-    expected = [moved.get(one, one) if isinstance(one, str) else one for one in given]
-    expected = [[f"{prefix}k"] if one == ["k"] else one for one in expected]
-    expected = [[(f"{prefix}k", ["1", "2"])] if one == ARGUMENTS["rows"] else one for one in expected]
+    expected = [f"{prefix}k" if isinstance(item, str) and item == "k" else item for item in given]
+    expected = [[f"{prefix}k"] if item == ["k"] else item for item in expected]
+    expected = [[(f"{prefix}k", ["1", "2"])] if item == ARGUMENTS["rows"] else item for item in expected]
     assert getattr(capability, method)(*given, **options) == (f"{name}.{method}", *expected, options)
 
 
-def test_a_transparent_store_has_what_the_inner_store_has(tmp_path: Path) -> None:
+def test_a_transparent_store_has_the_capabilities_of_the_inner_store(tmp_path: Path) -> None:
     for inner in (MemoryStore(), LocalStore(tmp_path), WrapperStore(MemoryStore())):
         for store in (TransparentStore(inner), PrefixStore(inner, "a"), ReadOnlyStore(inner)):
             for name in CAPABILITIES:
@@ -184,7 +183,7 @@ def test_a_transparent_store_has_what_the_inner_store_has(tmp_path: Path) -> Non
 
 
 def test_a_subclass_inherits_no_capability(tmp_path: Path) -> None:
-    """It may show other values, which the capabilities of its base would bypass."""
+    """A subclass may change values, and the capabilities of its base class would bypass that."""
 
     class Mixin:
         def get(self, key: str, range: Any = None) -> Any:
@@ -209,7 +208,7 @@ def test_a_subclass_inherits_no_capability(tmp_path: Path) -> None:
         assert isinstance(as_read_only(store), ReadOnlyStore)
 
 
-def test_a_subclass_may_keep_capabilities_or_have_its_own(tmp_path: Path) -> None:
+def test_a_subclass_may_keep_capabilities_or_define_its_own(tmp_path: Path) -> None:
     class Same(LocalStore, keeps_capabilities=True):
         pass
 
@@ -231,7 +230,7 @@ def test_a_subclass_may_keep_capabilities_or_have_its_own(tmp_path: Path) -> Non
     assert type(as_read_only(Same(tmp_path))) is Same
 
 
-def test_a_copy_offers_its_own_capabilities() -> None:
+def test_a_copy_has_its_own_capabilities() -> None:
     store = MemoryStore()
     copied = as_read_only(store)
     assert copied.updates is not None
@@ -244,27 +243,27 @@ def test_every_capability_is_abstract() -> None:
     assert {kind.__name__ for kind in TYPES.values()} <= set(capabilities.__all__)
 
 
-def test_writes_ask_whether_they_may_and_reach_the_inner_store() -> None:
-    asked = []
+def test_writes_call_check_writable_and_then_the_inner_store() -> None:
+    calls = []
 
-    class Silent(MemoryStore):
+    class Recorder(MemoryStore):
         def __getattribute__(self, name: str) -> Any:
-            if name in VERBS:
-                return lambda *arguments: asked.append(name)
+            if name in STORE_METHODS:
+                return lambda *arguments: calls.append(name)
             return super().__getattribute__(name)
 
-    store = WrapperStore(Silent())
+    store = WrapperStore(Recorder())
     store.set("k", b"")
     store.set_each([])
     store.set_partial_values([])
     store.erase("k")
     store.erase_values([])
     store.erase_prefix("")
-    assert asked[1::2] == ["set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix"]
-    assert set(asked[::2]) == {"check_writable"}
+    assert calls[1::2] == ["set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix"]
+    assert set(calls[::2]) == {"check_writable"}
 
 
-def test_equality_and_names() -> None:
+def test_equality_location_and_repr() -> None:
     inner = MemoryStore()
     assert WrapperStore(inner) == WrapperStore(inner)
     assert WrapperStore(inner) != ReadOnlyStore(inner)
@@ -278,49 +277,49 @@ def test_equality_and_names() -> None:
     assert repr(ReadOnlyStore(inner)) == f"ReadOnlyStore({inner!r})"
 
 
-def test_as_read_only_wraps_only_what_can_write(tmp_path: Path) -> None:
+def test_as_read_only_copies_or_wraps_writable_stores(tmp_path: Path) -> None:
     for store in (MemoryStore(), LocalStore(tmp_path)):
         store.set("k", b"x")
-        closed = as_read_only(store)
-        assert closed.read_only
+        protected = as_read_only(store)
+        assert protected.read_only
         assert not store.read_only
-        assert type(closed) is type(store)  # a copy: no reference leads from it to the one that writes
-        assert closed == store
-        assert closed.get("k") == b"x"
+        assert type(protected) is type(store)  # a copy without a reference to the writable store
+        assert protected == store
+        assert protected.get("k") == b"x"
         with pytest.raises(ReadOnlyError):
-            closed.set("k", b"y")
+            protected.set("k", b"y")
         store.set("k", b"z")
-        assert closed.get("k") == b"z"
-        assert as_read_only(closed) is closed
+        assert protected.get("k") == b"z"
+        assert as_read_only(protected) is protected
     other = WrapperStore(MemoryStore())
     assert isinstance(as_read_only(other), ReadOnlyStore)
 
 
-def test_a_read_only_store_refuses_to_write_through_its_capabilities(tmp_path: Path) -> None:
+def test_capabilities_of_a_read_only_store_reject_writes(tmp_path: Path) -> None:
     inner = LocalStore(tmp_path)
     inner.set("k", b"x")
     store = ReadOnlyStore(inner)
     assert store.snapshots is not None
     snapshot = store.snapshots.open("k")
     assert snapshot is not None
-    acts: list[Any] = []
+    writes: list[Any] = []
     if store.updates is not None:
         updates = store.updates
-        acts += [lambda: updates.write("k", b"y", None), lambda: updates.erase("k", None)]
+        writes += [lambda: updates.write("k", b"y", None), lambda: updates.erase("k", None)]
     if store.splicing is not None:
         splicing = store.splicing
-        acts.append(lambda: splicing.splice("k", [b"y"], snapshot))
+        writes.append(lambda: splicing.splice("k", [b"y"], snapshot))
     if store.local_files is not None:
         local_files = store.local_files
-        acts.append(lambda: local_files.publish(["k"], lambda paths: bytes(len(paths))))
-    for act in acts:
+        writes.append(lambda: local_files.publish(["k"], lambda paths: bytes(len(paths))))
+    for write in writes:
         with pytest.raises(ReadOnlyError):
-            act()
+            write()
     snapshot.close()
     assert inner.get("k") == b"x"
 
 
-def test_a_prefix_store_stays_below_its_prefix() -> None:
+def test_a_prefix_store_accesses_only_keys_below_its_prefix() -> None:
     inner = MemoryStore()
     inner.set("secret", b"x")
     store = PrefixStore(inner, "a")
@@ -333,39 +332,39 @@ def test_a_prefix_store_stays_below_its_prefix() -> None:
         PrefixStore(inner, "../a")
 
 
-def test_a_prefix_store_locks_the_keys_that_are_stored() -> None:
-    asked = []
+def test_a_prefix_store_locks_the_keys_of_the_inner_store() -> None:
+    locked = []
 
-    class Watched(MemoryStore):
+    class Recorder(MemoryStore):
         def lock(self, keys: Any, *, shared: bool = False) -> Any:
-            asked.append((list(keys), shared))
+            locked.append((list(keys), shared))
             return super().lock(keys, shared=shared)
 
-    with PrefixStore(Watched(), "a").lock(["k"], shared=True):
+    with PrefixStore(Recorder(), "a").lock(["k"], shared=True):
         pass
-    assert asked == [(["a/k"], True)]
+    assert locked == [(["a/k"], True)]
 
 
-def test_what_is_read_only_is_so_above_its_root_too() -> None:
+def test_the_parent_of_a_read_only_store_is_read_only() -> None:
     inner = MemoryStore()
-    found = ReadOnlyStore(PrefixStore(inner, "a/b")).parent()
-    assert found is not None
-    above, name = found
-    assert (above, name) == (ReadOnlyStore(PrefixStore(inner, "a")), "b")
-    assert above.read_only
+    parent = ReadOnlyStore(PrefixStore(inner, "a/b")).parent()
+    assert parent is not None
+    store, name = parent
+    assert (store, name) == (ReadOnlyStore(PrefixStore(inner, "a")), "b")
+    assert store.read_only
     assert ReadOnlyStore(inner).parent() is None
-    assert WrapperStore(PrefixStore(inner, "a/b")).parent() is None  # made for what it stands in front of
+    assert WrapperStore(PrefixStore(inner, "a/b")).parent() is None  # a wrapper is valid only for its own inner store
 
 
-def test_a_store_that_shows_other_values_offers_updates_only_if_it_has_its_own() -> None:
-    """Those of the inner store compare and set what is stored there."""
+def test_a_wrapper_that_changes_values_offers_updates_only_if_it_defines_them() -> None:
+    """The updates of the inner store would compare and set unchanged values."""
 
-    class Backward(WrapperStore):
+    class Reversed(WrapperStore):
         def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
             value = self.inner.get(key)
             return None if value is None else bytes(value)[::-1]
 
-    class BackwardUpdates(wrappers.ForwardedUpdates):
+    class ReversedUpdates(wrappers.ForwardedUpdates):
         def read(self, key: str, limit: int | None = None) -> Any:
             value, version = super().read(key, limit) or (None, None)
             return None if value is None else bytes(value)[::-1], version
@@ -373,15 +372,15 @@ def test_a_store_that_shows_other_values_offers_updates_only_if_it_has_its_own()
         def write(self, key: str, value: Buffer, version: Any) -> bool:
             return super().write(key, bytes(value)[::-1], version)
 
-    class Compared(Backward):
-        updates = wrappers.forwarded("updates", BackwardUpdates)
+    class ReversedWithUpdates(Reversed):
+        updates = wrappers.forwarded("updates", ReversedUpdates)
 
     inner = MemoryStore()
     inner.set("k", b"ab")
     assert inner.updates is not None
-    assert Backward(inner).updates is None
+    assert Reversed(inner).updates is None
     assert WrapperStore(inner).updates is None
-    updates = Compared(inner).updates
+    updates = ReversedWithUpdates(inner).updates
     assert updates is not None
     assert updates.read("k") == (b"ba", b"ab")
     assert updates.write("k", b"dc", b"ab")
@@ -398,7 +397,7 @@ def test_a_capability_may_depend_on_the_store() -> None:
     assert store.snapshots is None
 
 
-def test_updates_of_a_cache_bypass_what_it_holds() -> None:
+def test_updates_of_a_cache_bypass_cached_values() -> None:
     inner = MemoryStore()
     inner.set("k", b"old")
     store = CacheStore(inner, max_age=None)
