@@ -1,5 +1,8 @@
-"""The examples of a page of documentation, found and run: each `python` block with the `text` block of its output, and
-each `omnizarr` command of a `console` block with what follows it."""
+"""Finds and runs the examples of a page of documentation.
+
+The output of a `python` block is the `text` block after it. The output of an `omnizarr` command is the text after it in
+its `console` block.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: what it is, its text, the line it starts on, and what stands between it and the one before."""
+    """One fenced block: its language, its text, its first line, and the text between it and the previous block."""
 
     kind: str
     text: str
@@ -34,32 +37,34 @@ class Block:
 
 
 def read(page: str) -> str:
-    """The text of a page, by its path from the root of the project."""
+    """The text of a page; `page` is its path relative to the root of the project."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 
 def blocks(page: str) -> list[Block]:
     """All fenced blocks of a page, in order."""
     text = read(page)
-    found, end = [], 0
+    fenced, end = [], 0
     for match in _FENCE.finditer(text):
         line = text.count("\n", 0, match.start(2)) + 1
-        found.append(Block(match[1], match[2], line, text[end : match.start()]))
+        fenced.append(Block(match[1], match[2], line, text[end : match.start()]))
         end = match.end()
-    return found
+    return fenced
 
 
 def compiled(block: Block, page: str) -> types.CodeType:
-    """A block as a program of its own; a traceback names the page's own lines."""
+    """A block as a program. Tracebacks show the line numbers of the page."""
     return compile("\n" * (block.line - 1) + block.text, page, "exec", dont_inherit=True)
 
 
 def run_python(page: str) -> Iterator[tuple[int, str, str]]:
-    """Runs the `python` blocks of a page one after the other, as one program in the current directory; for each the
-    line, what it should print, and what it printed."""
+    """Runs the `python` blocks of a page as one program in the current directory.
+
+    Yields the line of each block, the output on the page, and the output of the run.
+    """
     names: dict[str, object] = {"__name__": "page"}
-    found = blocks(page)
-    for block, after in zip(found, [*found[1:], None], strict=True):
+    fenced = blocks(page)
+    for block, after in zip(fenced, [*fenced[1:], None], strict=True):
         if block.kind != "python":
             continue
         printed = io.StringIO()
@@ -70,7 +75,7 @@ def run_python(page: str) -> Iterator[tuple[int, str, str]]:
 
 
 def classes(page: str) -> types.ModuleType:
-    """A module with the classes that a page defines, which can be pickled as those of any module can."""
+    """A module with the classes that a page defines. It is in `sys.modules`, so the classes can be pickled."""
     module = types.ModuleType("classes_of_" + re.sub(r"\W", "_", page))
     sys.modules[module.__name__] = module
     for block in blocks(page):
@@ -80,8 +85,10 @@ def classes(page: str) -> types.ModuleType:
 
 
 def run_console(page: str) -> Iterator[tuple[str, str, str]]:
-    """Runs every `$ omnizarr` command of a page in the current directory; for each the command, what it should print,
-    and what it printed. Other commands (pip, make) are left alone."""
+    """Runs every `$ omnizarr` command of a page in the current directory, and no other commands (pip, make).
+
+    Yields each command, the output on the page, and the output of the run.
+    """
     for block in blocks(page):
         if block.kind != "console":
             continue
@@ -96,5 +103,5 @@ def run_console(page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def here_as_data(text: str) -> str:
-    """`text` with the current directory written as `/data`, which it is in the pages."""
+    """`text` with the current directory replaced by `/data`, which the pages use."""
     return text.replace(os.getcwd(), "/data")

@@ -1,4 +1,4 @@
-"""The subjects of the benchmarks run, with omnizarr alone and the least data."""
+"""The subjects of the benchmarks run, with omnizarr only and little data."""
 
 from __future__ import annotations
 

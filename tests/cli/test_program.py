@@ -90,9 +90,9 @@ def test_a_usage_error_is_exit_code_2(run: Run) -> None:
 def test_a_library_warning_is_one_line_and_exit_code_0(run: Run, tmp_path: Path) -> None:
     omnizarr.create_array(tmp_path / "a", shape=2, dtype="int8")
     document = tmp_path / "a" / "zarr.json"
-    told = json.loads(document.read_text())
-    told["data_type"] = {"name": "int8"}  # readers accept it, writers must not write it
-    document.write_text(json.dumps(told))
+    members = json.loads(document.read_text())
+    members["data_type"] = {"name": "int8"}  # readers accept it, writers must not write it
+    document.write_text(json.dumps(members))
     result = run("info", tmp_path / "a")
     assert result.exit_code == 0
     assert result.stderr.startswith("warning: array `/` in ")

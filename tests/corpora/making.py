@@ -299,7 +299,7 @@ def write_provenance(place: Path, script: str, remarks: Sequence[str]) -> None:
         "of its own. The contents are invented for this purpose, and what a program writes when it is run is data: the",
         "files are under the licence of this project and hold nothing of the programs themselves.",
         "",
-        "What is in a folder is told by the file of the same name in `expected`; `tests/corpora/reading.py` reads it.",
+        "The file of the same name in `expected` describes a folder; `tests/corpora/reading.py` reads it.",
         *remarks,
         "",
         "| folder | nodes | files | made | Python | NumPy | numcodecs |",
@@ -318,7 +318,7 @@ def write_provenance(place: Path, script: str, remarks: Sequence[str]) -> None:
     if left_out:
         lines += [
             "",
-            "What a program was asked for and does not write, or cannot read itself, is left out:",
+            "Left out, because the program does not write it or cannot read it back:",
             "",
             *left_out,
         ]

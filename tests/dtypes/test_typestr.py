@@ -269,6 +269,6 @@ def test_any_json_gives_a_type_or_a_problem(value: Any) -> None:
 
 def test_numpy_agrees_about_padding() -> None:
     dtype = np.dtype([("a", "u1"), ("b", "<f8"), ("c", "|S3")], align=True)
-    told = [list(entry) for entry in dtype.descr]
-    assert dump_typestr(dtype) == told
-    assert read(told)[0] == dtype
+    description = [list(entry) for entry in dtype.descr]
+    assert dump_typestr(dtype) == description
+    assert read(description)[0] == dtype

@@ -1,4 +1,4 @@
-"""Reads through a cache of decoded chunks give the same elements as without, also while others write."""
+"""Reads through a cache of decoded chunks give the same elements as without, also while other handles write."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_a_fill_value_that_cannot_be_written_is_kept() -> None:
         ("no arrays of objects", {"dtype": "string"}),
     ],
 )
-def test_what_v1_cannot_express_is_refused_before_writing(reason: str, options: dict[str, Any]) -> None:
+def test_options_that_v1_cannot_express_are_refused_before_writing(reason: str, options: dict[str, Any]) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match=reason):
         omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 1} | options)

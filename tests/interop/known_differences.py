@@ -16,7 +16,7 @@ from tests.interop.cases import EXTENSION_KINDS, KINDS, MORE_KINDS, Case
 __all__ = ["DIFFERS", "KNOWN_DIFFERENCES", "KnownDifference", "known_difference"]
 
 DIFFERS = "other values"
-"""The complaint if there was no error, but the values that arrived are not those that were sent."""
+"""The complaint if there was no error, but the values differ."""
 
 Action = Literal["read", "write"]
 
@@ -298,14 +298,14 @@ KNOWN_DIFFERENCES = (
         ("read",),
         _transposed_vlen,
         "out-of-bounds of array shape",
-        "zarrs takes elements of any length from transposed chunks as if they were not transposed",
+        "zarrs reads variable-length elements of transposed chunks as if the chunks were not transposed",
     ),
     KnownDifference(
         ("zarrista",),
         ("write",),
         lambda case: KINDS[case.kind].serializer is not None and case.fill != "",
         DIFFERS,
-        "zarrs takes elements of no length for the fill value, whatever that is, and leaves out chunks of such",
+        "zarrs treats empty elements as the fill value, even if that is another, and omits chunks of them",
     ),
     *(
         KnownDifference(
@@ -313,7 +313,7 @@ KNOWN_DIFFERENCES = (
             ("read",),
             _blosc_of_compressed,
             words,
-            "zarrs takes from a blosc frame in part only what is whole elements, though bytes are in it that are none",
+            "zarrs reads only whole elements of a part of a blosc frame, although the frame holds compressed bytes",
         )
         for words in ("unexpected end of file", "incomplete frame")
     ),
@@ -322,7 +322,7 @@ KNOWN_DIFFERENCES = (
         ("write",),
         _single_bytes,
         "Expected bytes, got numpy.ndarray",
-        "zarr-python takes the array around a single object for that object",
+        "zarr-python mistakes an array of one object for the object",
     ),
     KnownDifference(
         ("zarr",),
@@ -353,7 +353,11 @@ KNOWN_DIFFERENCES = (
         "zarrs 0.2.3 swaps the real and the imaginary part of big-endian chunks that it reads in part",
     ),
     KnownDifference(
-        ("zarr",), ("read",), lambda case: case.fill == "0x7e01", DIFFERS, "zarr-python knows one NaN of float16"
+        ("zarr",),
+        ("read",),
+        lambda case: case.fill == "0x7e01",
+        DIFFERS,
+        "zarr-python supports only one NaN of float16",
     ),
     KnownDifference(
         ("zarrs",),
@@ -370,6 +374,6 @@ KNOWN_DIFFERENCES = (
         ("write",),
         _complex_fill,
         DIFFERS,
-        "zarr-python leaves out chunks whose complex numbers are NaN in any part, or zero of any sign, as the fill is",
+        "zarr-python omits complex chunks if they and the fill value all have a NaN part, or are zero of any sign",
     ),
 )

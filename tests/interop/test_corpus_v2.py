@@ -39,7 +39,7 @@ def quietly(stored: Stored, **options: Any) -> omnizarr.Array:
         return opened(stored, **options)
 
 
-def wanted(stored: Stored, array: omnizarr.Array) -> Any:
+def elements_as_read(stored: Stored, array: omnizarr.Array) -> Any:
     """The elements as we read them: text and bytes of variable length represent no value by the empty one."""
     expected = stored.expected
     assert expected.elements is not None
@@ -62,11 +62,11 @@ def test_we_read_the_corpus(stored: Stored) -> None:
     assert array.chunks == expected.chunks
     assert array.attrs.asdict() == expected.attributes
     found = array[...]
-    told = replace(expected, elements=wanted(stored, array))
-    assert told.agrees(found)
+    adapted = replace(expected, elements=elements_as_read(stored, array))
+    assert adapted.agrees(found)
     part = (*(slice(length // 3, length, 2) for length in expected.shape), ...)
     defined = None if expected.defined is None else expected.defined[part]
-    some = replace(told, elements=told.elements[part], shape=found[part].shape, defined=defined)
+    some = replace(adapted, elements=adapted.elements[part], shape=found[part].shape, defined=defined)
     assert some.agrees(array[part])
 
 

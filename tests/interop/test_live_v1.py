@@ -116,7 +116,7 @@ def test_U16_we_write_into_its_arrays(zarr1_peer: Peer, tmp_path: Path, compress
     assert same(array[...], LARGE)
     array[3:20, 5:25] = -LARGE[3:20, 5:25]
     array.attrs["a"] = 1
-    wanted = LARGE.copy()
-    wanted[3:20, 5:25] *= -1
-    assert same(zarr1_peer.read("zarr1", tmp_path), wanted)
+    expected = LARGE.copy()
+    expected[3:20, 5:25] *= -1
+    assert same(zarr1_peer.read("zarr1", tmp_path), expected)
     assert zarr1_peer.describe("zarr1", tmp_path)["order"] == order

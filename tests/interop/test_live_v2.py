@@ -245,19 +245,19 @@ def test_peers_read_arrays_that_grew_and_shrank(peer: Peer, tmp_path: Path, libr
     assert peer.read(library, tmp_path).tolist() == np.concatenate([LARGE, LARGE]).tolist()
     array.resize((30, 20))
     array.resize((45, 25))
-    wanted = np.full((45, 25), -1)
-    wanted[:30, :20] = LARGE[:30, :20]
-    assert array[...].tolist() == wanted.tolist()
-    assert peer.read(library, tmp_path).tolist() == wanted.tolist()
+    expected = np.full((45, 25), -1)
+    expected[:30, :20] = LARGE[:30, :20]
+    assert array[...].tolist() == expected.tolist()
+    assert peer.read(library, tmp_path).tolist() == expected.tolist()
 
 
 def test_zarr_2_writes_into_ours_and_we_into_its(zarr2_peer: Peer, tmp_path: Path) -> None:
     zarr2_peer.write("zarr2", tmp_path / "its", LARGE, chunks=[7, 8], order="F", compressor={"id": "zlib", "level": 1})
     array = omnizarr.open_array(tmp_path / "its")
     array[3:20, 5:25] = -LARGE[3:20, 5:25]
-    wanted = LARGE.copy()
-    wanted[3:20, 5:25] *= -1
-    assert zarr2_peer.read("zarr2", tmp_path / "its").tolist() == wanted.tolist()
+    expected = LARGE.copy()
+    expected[3:20, 5:25] *= -1
+    assert zarr2_peer.read("zarr2", tmp_path / "its").tolist() == expected.tolist()
     omnizarr.create_array(tmp_path / "ours", data=LARGE, chunks=(7, 8), zarr_format=2)
     zarr2_peer.resize("zarr2", tmp_path / "ours", [50, 30])
     assert omnizarr.open_array(tmp_path / "ours").shape == (50, 30)

@@ -112,14 +112,14 @@ def test_chunks_are_equal_to_the_byte(zarr3_peer: Peer, tmp_path: Path, library:
     mine = [case for case in CASES if case[0] == library]
     for number, (_, dtype, data, codecs) in enumerate(mine):
         fill = 3 if codecs[0]["name"] == "scale_offset" else 1
-        wanted = array_document(data.shape, dtype, codecs=_fitted(codecs), fill_value=fill)
+        document = array_document(data.shape, dtype, codecs=_fitted(codecs), fill_value=fill)
         places = [tmp_path / f"{number} {who}" for who in ("ours", "theirs")]
         try:
-            zarr3_peer.write(library, places[1], data, document=wanted)
+            zarr3_peer.write(library, places[1], data, document=document)
         except Unsupported as missing:
             pytest.skip(missing.reason)
         places[0].mkdir()
-        (places[0] / "zarr.json").write_text(json.dumps(wanted))
+        (places[0] / "zarr.json").write_text(json.dumps(document))
         omnizarr.open_array(places[0], mode="r+")[...] = data
         ours, theirs = ((place / "c" / "0").read_bytes() for place in places)
         if ours != theirs:

@@ -1,4 +1,4 @@
-"""The kernel reads and writes what it is told, and rejects arguments that the engine never passes."""
+"""The functions of the kernel: results for valid arguments, and errors for arguments that the engine never passes."""
 
 from __future__ import annotations
 

@@ -365,7 +365,7 @@ def test_documents_of_arraylake() -> None:
     assert z.dimension_names == ("y", "x")
 
 
-def test_what_the_draft_cannot_express_is_refused_before_writing() -> None:
+def test_options_that_the_draft_cannot_express_are_refused_before_writing() -> None:
     losses: list[dict[str, Any]] = [
         {"dtype": "int4"},
         {"shape": (2, 2, 2), "filters": [{"name": "transpose", "configuration": {"order": [1, 0, 2]}}]},

@@ -416,7 +416,7 @@ def test_A10_documents_are_strict_json() -> None:
         omnizarr.open_array(store, path="a")
 
 
-def test_what_the_draft_cannot_express_is_refused_before_writing() -> None:
+def test_options_that_the_draft_cannot_express_are_refused_before_writing() -> None:
     losses: list[dict[str, Any]] = [
         {"compressors": "zstd"},
         {"compressors": [{"name": "crc32c"}]},
