@@ -1,4 +1,4 @@
-"""A cache in memory: it changes nothing that is stored, so it is given by whoever opens an array (S63)."""
+"""A cache in memory. It changes nothing that is stored, so that it is given when an array is opened (S63)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["MemoryCache"]
 
 @dataclass(frozen=True, slots=True)
 class MemoryCache(StorageTransformer):
-    """Keeps what was read, up to `max_bytes` of it, and forgets first what was not asked for longest.
+    """Caches up to `max_bytes` of what was read, and drops the least recently used first.
 
-    It is for data that nobody else changes meanwhile: what is written through it is forgotten, but it does not hear of
-    other writers. A write of a part of a chunk always starts from what is stored.
+    It is for data that no other writer changes meanwhile: it drops what is written through it, but does not detect
+    other writers. A write of a part of a chunk always starts from the stored value.
     """
 
     name: ClassVar[str] = "memory_cache"

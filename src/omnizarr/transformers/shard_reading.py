@@ -22,23 +22,23 @@ __all__ = ["Fetch", "Part", "ShardReader", "damaged", "shard_bytes"]
 _MOST_TRIES = 100  # attempts to read parts of a shard that other writers keep replacing
 
 Part: TypeAlias = tuple[int, tuple[int, int]]
-"""Something wanted of a shard: a number to know the answer by, and where it lies."""
+"""A part of a shard: a number for the answer, and its range."""
 
 Fetch: TypeAlias = Callable[[Sequence[Request]], Iterable[tuple[int, Buffer | None]]]
-"""How a store is asked: for all at once, or for each as it arrives."""
+"""Sends requests to a store: all answers at once, or each as it arrives."""
 
 
 def shard_bytes(count: int) -> ShardBytes:
-    """The form of a shard with so many chunks: 16 bytes for each at its end, without a checksum (S68)."""
+    """The layout of a shard with `count` chunks: 16 bytes for each at its end, without a checksum (S68)."""
     problems = Problems()
     index = Chain.bind((Bytes("little"),), index_spec((count,)), "$", problems)
     assert index is not None, problems.found
-    # How long a chunk may be is known above; what lies beyond the shard's end shows when it is read.
+    # The layers above know how long a chunk may be; a part beyond the end of the shard is detected on reading.
     return ShardBytes(count, index, at_start=False, largest=2**63 - 1)
 
 
 class ShardReader:
-    """Reads shards of one form out of a store."""
+    """Reads shards of one layout from a store."""
 
     def __init__(self, store: Store, form: ShardBytes) -> None:
         self._store = store
@@ -51,8 +51,8 @@ class ShardReader:
         fetch: Fetch,
         others: Sequence[tuple[int, Request]] = (),
     ) -> Iterator[tuple[str | None, ShardIndex | None, dict[int, Buffer | None]]]:
-        """Each shard with its index, and what is `wanted` of it, all from one state of the shard; without either if
-        there is no shard. Answers to `others`, which are no shards, come without a name."""
+        """Each shard with its index and the parts that `wanted` selects, all of one state of the shard; None and no
+        parts if there is no shard. Answers to `others`, which are no shards, come with None as the name."""
         found = self.indexes(shards)
         for _ in range(_MOST_TRIES):
             batch: list[Request] = [request for _, request in others]
@@ -105,12 +105,12 @@ class ShardReader:
         return dict(zip(shards, answers, strict=True))
 
     def check_index_size(self, shard: str) -> None:
-        """Refuses shards of so many chunks that their index is too large to be held."""
+        """Refuse shards whose index is larger than the limit."""
         limit = config.current.max_chunk_bytes
         if self._form.index_size > limit:
             raise StoreError(
                 f"the index of a shard has {self._form.index_size} bytes, more than the limit of {limit}",
-                hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
+                hint="raise the limit with `omnizarr.config.set(max_chunk_bytes=...)`",
                 store=repr(self._store),
                 key=shard,
             )
@@ -123,7 +123,7 @@ class ShardReader:
 
 
 class _Reading:
-    """What is wanted of one shard, until all of it and the index once more have arrived."""
+    """The requested parts of one shard, until all of them and a second copy of the index have arrived."""
 
     def __init__(self, shard: str, data: Buffer, index: ShardIndex, wanted: Iterable[Part]) -> None:
         self.shard = shard
@@ -136,7 +136,7 @@ class _Reading:
         self._data = data
         for name, range in wanted:
             if range[1] == 0:
-                self.answers[name] = b""  # to be there is all it can do
+                self.answers[name] = b""  # an empty chunk needs no request
             else:
                 self.parts.append((name, range))
         self._missing = len(self.parts) + 1 if self.parts else 0
@@ -146,7 +146,7 @@ class _Reading:
         return self._missing == 0
 
     def take(self, number: int, value: Buffer | None) -> None:
-        """Takes the answer to the part that has this number, or behind the last of them the index."""
+        """Take the answer for the part `number`; the one after the last part is the index."""
         self._missing -= 1
         if number == len(self.parts):
             self.again = value
@@ -154,7 +154,7 @@ class _Reading:
             self.answers[self.parts[number][0]] = value
 
     def is_one_state(self) -> bool:
-        """Whether the shard was not replaced after its index was read: that would lead to anything in the new one."""
+        """Whether both copies of the index agree, so that the shard was not replaced in between."""
         return self.again is not None and bytes(self.again) == bytes(self._data)
 
     def check_lengths(self, store: str) -> None:
@@ -165,5 +165,5 @@ class _Reading:
 
 
 def damaged(shard: str, reason: str, store: str) -> StoreError:
-    """Says that a shard is not what it should be."""
+    """The error for a damaged shard."""
     return StoreError(f"the shard `{shard}` cannot be used: {reason}", store=store, key=shard)
