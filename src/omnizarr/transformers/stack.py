@@ -28,14 +28,14 @@ def array_store(
     stored: Sequence[StorageTransformer] = (),
     runtime: Sequence[StorageTransformer] = (),
 ) -> Store:
-    """The store for the chunks of an array. Below the array come the `runtime` transformers, which the program that
-    opens it gives, then the `stored` ones, which its document names. A runtime transformer must not change what is stored,
+    """The store for the chunks of an array. Below the array come the `runtime` transformers, which are given when it is
+    opened, then the `stored` ones, which its document names. A runtime transformer must not change what is stored,
     because other programs could not read it."""
     for transformer in runtime:
         if transformer.layout:
             raise ArgumentError(
                 f"{transformer!r} changes what is stored, but the document of the array does not name it",
                 argument="storage_transformers",
-                hint="name it when the array is created; caches and similar transformers can be given when it is opened",
+                hint="name it when the array is created; only caches and the like can be given when it is opened",
             )
     return wrap_all(store, [*runtime, *stored], place) if runtime or stored else store
