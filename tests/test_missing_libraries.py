@@ -162,7 +162,7 @@ def test_a_store_names_the_missing_package(extra: str) -> None:
     [
         ("obstore", "s3://bucket/x", 'hint: run `pip install "omnizarr[obstore]"`'),  # quoted for every shell
         ("fsspec", "ftp://server/x", 'hint: fsspec may know it: run `pip install "omnizarr[fsspec]"`; or a package'),
-        ("sqlite3", "sqlite::x", "hint: it is a part of Python, which this build of Python was made without"),
+        ("sqlite3", "sqlite::x", "hint: it is a part of Python, but this build of Python lacks it"),
     ],
 )
 def test_the_hint_names_a_command_that_works(library: str, place: str, hint: str, tmp_path: Path) -> None:

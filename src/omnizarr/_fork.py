@@ -20,7 +20,7 @@ from threading import Lock, get_ident
 from types import FrameType
 from typing import Any
 
-__all__ = ["CACHE_LOCK", "DATABASE_LOCK", "MEMORY_LOCK", "import_library", "run_before_fork"]
+__all__ = ["CACHE_LOCK", "DATABASE_LOCK", "MEMORY_LOCK", "forks_seen", "import_library", "run_before_fork"]
 
 # The forking thread holds these locks during a fork. They are defined here, and not where they are used, so that their
 # handlers are registered before any fork starts: otherwise a fork in progress would release a lock it never acquired.
@@ -32,11 +32,22 @@ _PAUSE = 0.0005  # seconds
 _IMPORT_MACHINERY = "<frozen importlib._bootstrap"
 _forks: dict[int, float] = {}  # threads about to fork -> until when imports wait for them
 _tasks: list[Callable[[], object]] = []
+_seen = 0  # raised before and after each fork: odd while one is in progress
 
 
 def run_before_fork(task: Callable[[], object]) -> None:
     """Register `task` to run before each fork, while the locks above are held."""
     _tasks.append(task)
+
+
+def forks_seen() -> int:
+    """A number that changes with each fork of this process, and is odd while one is in progress."""
+    return _seen
+
+
+def _count_fork() -> None:
+    global _seen
+    _seen += 1
 
 
 def import_library(name: str) -> Any:
@@ -108,6 +119,8 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 if hasattr(os, "register_at_fork"):  # the `before` handler registered last runs first
+    # Counts next to the fork itself: the handlers that run earlier may wait for other threads.
+    os.register_at_fork(before=_count_fork, after_in_parent=_count_fork, after_in_child=_count_fork)
     os.register_at_fork(before=_run_tasks)
     for _lock in (MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK):
         os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

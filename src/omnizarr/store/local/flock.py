@@ -12,10 +12,13 @@ from __future__ import annotations
 import errno
 import os
 import threading
+import time
 from contextlib import suppress
 from functools import lru_cache
 from types import TracebackType
 from typing import Self
+
+from omnizarr._fork import forks_seen
 
 try:
     import fcntl
@@ -26,6 +29,7 @@ else:
 
 __all__ = ["AVAILABLE", "DirectoryLock", "Identity", "any_held", "file_system", "identity", "is_network"]
 
+_MAX_OPENS = 100  # 50 ms at least; a fork takes less than 1 ms unless the process has gigabytes of memory
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 Identity = tuple[int, int]
@@ -89,9 +93,7 @@ class DirectoryLock:
         self.path = path
         self._generation = _generation
         self._identity: Identity | None = None
-        # Kept in `self` at once, so that `__del__` closes it whatever interrupts the following.
-        self.file = os.open(path, flags, 0o666)
-        _files.add(self.file)
+        self._open(path, flags)
         try:
             if expected is not None and identity(os.fstat(self.file)) != expected:
                 raise FileNotFoundError(errno.ENOENT, "the directory was removed and created again", path)
@@ -111,6 +113,23 @@ class DirectoryLock:
         except BaseException:
             self._close()
             raise
+
+    def _open(self, path: str, flags: int) -> None:
+        """Open the file and register it in `_files`.
+
+        If another thread forks in between, the child has a copy that it does not know of and never closes. A lock on
+        the copied descriptor would outlive this process, so the file is opened again.
+        """
+        for _ in range(_MAX_OPENS):
+            before = forks_seen()
+            self.file = os.open(path, flags, 0o666)  # kept in `self` at once: `__del__` closes it after an interrupt
+            _files.add(self.file)
+            if before % 2 == 0 and before == forks_seen():
+                return
+            self._close()
+            time.sleep(0.0005)  # lets the forking thread finish
+        self.file = os.open(path, flags, 0o666)
+        _files.add(self.file)
 
     def still_there(self) -> bool:
         """Whether the path still leads to the locked directory."""
