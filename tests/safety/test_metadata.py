@@ -15,7 +15,7 @@ import pytest
 
 import omnizarr
 from omnizarr.api import hierarchy
-from omnizarr.nodes import array
+from omnizarr.nodes import array_state
 from omnizarr.testing import Fault, FaultyStore, RecordingStore
 from tests.safety.processes import program, run_all
 
@@ -247,7 +247,7 @@ def test_a_thread_with_an_older_state_does_not_restore_it_in_the_handle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     z = omnizarr.create_array(None, shape=3, dtype="u1", chunks=2)
-    fetched, go_on, fetch = threading.Event(), threading.Event(), array.fetch_model
+    fetched, go_on, fetch = threading.Event(), threading.Event(), array_state.fetch_model
 
     def slowly(*arguments: Any) -> Any:
         found = fetch(*arguments)
@@ -256,7 +256,7 @@ def test_a_thread_with_an_older_state_does_not_restore_it_in_the_handle(
             go_on.wait(1)  # times out if the other thread waits for this one
         return found
 
-    monkeypatch.setattr(array, "fetch_model", slowly)
+    monkeypatch.setattr(array_state, "fetch_model", slowly)
     reader = threading.Thread(target=z.refresh)
     reader.start()
     fetched.wait()
