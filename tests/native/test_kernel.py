@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -327,3 +328,18 @@ class TestKernel:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+
+
+def test_a_kernel_of_other_sources_counts_as_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editable installation may keep an older kernel after its C sources changed."""
+    monkeypatch.setattr(native, "_INTERFACE", -1)
+    assert native.kernel.__wrapped__() is None
+
+
+@pytest.mark.skipif(native.kernel() is None, reason="there is no kernel")
+@pytest.mark.parametrize("numbers", [(0, -1, 16, 1), (0, 16, 16, 0), (0, 16, 16, -(2**63)), (0, 16, 16, 2**40)])
+def test_read_one_rejects_invalid_sizes(tmp_path: Path, numbers: tuple[int, ...]) -> None:
+    (tmp_path / "k").write_bytes(bytes(16))
+    decoding = struct.pack("=4q", *numbers)
+    with pytest.raises(ValueError, match="sizes do not match"):
+        native.kernel().read_one(bytearray(16), str(tmp_path / "k"), os.O_RDONLY, 0, -1, decoding, (1,), 0, (16,))

@@ -7,8 +7,10 @@ from abc import ABC
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import omnizarr
 from omnizarr.errors import InvalidKeyError, ReadOnlyError
 from omnizarr.store import (
     Buffer,
@@ -18,6 +20,7 @@ from omnizarr.store import (
     MemoryStore,
     PrefixStore,
     ReadOnlyStore,
+    SQLiteStore,
     Store,
     TransparentStore,
     WrapperStore,
@@ -182,7 +185,7 @@ def test_a_transparent_store_has_the_capabilities_of_the_inner_store(tmp_path: P
     assert PrefixStore(LocalStore(tmp_path), "a").file("k") == str(tmp_path / "a" / "k")
 
 
-def test_a_subclass_inherits_no_capability(tmp_path: Path) -> None:
+def test_a_subclass_with_its_own_get_inherits_no_capability(tmp_path: Path) -> None:
     """A subclass may change values, and the capabilities of its base class would bypass that."""
 
     class Mixin:
@@ -198,14 +201,74 @@ def test_a_subclass_inherits_no_capability(tmp_path: Path) -> None:
     class Below(Mixin, PrefixStore):  # type: ignore[misc]
         pass
 
-    class Renamed(LocalStore):
-        pass
-
     inner = LocalStore(tmp_path)
-    for store in (Memory(), Local(tmp_path), Below(inner, "a"), Renamed(tmp_path)):
+    for store in (Memory(), Local(tmp_path), Below(inner, "a")):
         assert [getattr(store, name) for name in CAPABILITIES] == [None] * len(CAPABILITIES)
         assert store.file("k") is None
         assert isinstance(as_read_only(store), ReadOnlyStore)
+
+
+def test_a_subclass_that_overrides_no_verb_inherits_every_capability(tmp_path: Path) -> None:
+    """Otherwise two processes would lose updates of a store whose lock holds within one process only."""
+
+    class Mine(LocalStore):
+        label = "mine"
+
+    class Wrapped(TransparentStore):
+        label = "wrapped"
+
+    inner = LocalStore(tmp_path)
+    for store in (Mine(tmp_path), Wrapped(inner)):
+        for name in CAPABILITIES:
+            assert (getattr(store, name) is None) == (getattr(inner, name) is None)
+        assert isinstance(as_read_only(store), ReadOnlyStore)
+
+
+class _Inverted:
+    """Stores every byte inverted."""
+
+    def get(self, key: str, range: Any = None) -> Any:
+        value = super().get(key, range)  # type: ignore[misc]
+        return None if value is None else bytes(255 - byte for byte in bytes(value))
+
+    def set(self, key: str, value: Any) -> None:
+        super().set(key, bytes(255 - byte for byte in memoryview(value).cast("B")))  # type: ignore[misc]
+
+
+class InvertedLocal(_Inverted, LocalStore):
+    pass
+
+
+class InvertedMemory(_Inverted, MemoryStore):
+    pass
+
+
+class InvertedSQLite(_Inverted, SQLiteStore):
+    pass
+
+
+class InvertedWrapper(_Inverted, WrapperStore):
+    pass
+
+
+@pytest.mark.parametrize("kind", ["local", "memory", "sqlite", "wrapper"])
+@pytest.mark.parametrize("shards", [None, 8])
+def test_every_verb_passes_through_an_overridden_get_and_set(tmp_path: Path, kind: str, shards: int | None) -> None:
+    store: Store = {
+        "local": lambda: InvertedLocal(tmp_path),
+        "memory": lambda: InvertedMemory(),
+        "sqlite": lambda: InvertedSQLite(tmp_path / "x.sqlite"),
+        "wrapper": lambda: InvertedWrapper(MemoryStore()),
+    }[kind]()
+    z = omnizarr.create_array(store, shape=32, dtype="i4", chunks=4, shards=shards, compressors=None)
+    z[...] = np.arange(32)
+    z[3:7] = 0
+    expected = np.arange(32)
+    expected[3:7] = 0
+    np.testing.assert_array_equal(omnizarr.open_array(store)[...], expected)
+    assert bytes(store.get_partial_values([("zarr.json", (0, 1))])[0] or b"") == b"{"
+    store.set_partial_values([("k", 0, b"ab"), ("k", 2, b"c")])
+    assert (bytes(store.get("k") or b""), store.size("k")) == (b"abc", 3)
 
 
 def test_a_subclass_may_keep_capabilities_or_define_its_own(tmp_path: Path) -> None:
@@ -215,8 +278,12 @@ def test_a_subclass_may_keep_capabilities_or_define_its_own(tmp_path: Path) -> N
     class Own(LocalStore):
         snapshots = LocalStore.snapshots
 
+        def get(self, key: str, range: Any = None) -> Any:
+            return super().get(key, range)
+
     class Derived(Own):
-        pass
+        def set(self, key: str, value: Any) -> None:
+            super().set(key, value)
 
     class Fewer(LocalStore, keeps_capabilities=True):
         local_files = None

@@ -259,6 +259,10 @@ static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
         return 0;
     }
     memcpy(numbers, packed, sizeof numbers);
+    if (numbers[1] < 0 || numbers[3] < 1 || numbers[3] > INT_MAX) {
+        PyErr_SetString(PyExc_ValueError, "sizes do not match");
+        return 0;
+    }
     if (numbers[0] < 0 || numbers[0] > INT_MAX || !check_codec((int)numbers[0])) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such codec");
         return 0;

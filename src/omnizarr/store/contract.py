@@ -163,9 +163,10 @@ class Store(ABC):
     Keys are case-sensitive and never end in `/`; prefixes are empty or end in `/`. An absent key is `None`. Stores may
     be used by many threads at once, can be pickled, and compare equal when they show the same location.
 
-    What only some stores can do are capabilities: attributes that are objects, or None. A subclass does not inherit
-    them, because it may change what values are and a capability of its base would bypass that. A subclass that shows
-    the same values keeps them by `class Mine(LocalStore, keeps_capabilities=True)`; another one may define its own.
+    What only some stores can do are capabilities: attributes that are objects, or None. A subclass that overrides a
+    verb that reads or changes values does not inherit them, because they would bypass its verb. If it shows the same
+    values, it keeps them by `class Mine(LocalStore, keeps_capabilities=True)`; it may also define its own. It does not
+    inherit the other verbs of the same kind either, but gets the fallbacks of this class, which call its own verb.
     """
 
     readable: bool = True
@@ -196,10 +197,17 @@ class Store(ABC):
 
     def __init_subclass__(cls, *, keeps_capabilities: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if not keeps_capabilities:
-            for name in _NOT_INHERITED:
-                if name not in vars(cls):
-                    setattr(cls, name, getattr(Store, name))
+        defined = {name for base in cls.__mro__ if base is cls or not issubclass(base, Store) for name in vars(base)}
+        if keeps_capabilities:
+            return
+        dropped = {"_copyable"}
+        if not defined.isdisjoint(_VALUE_VERBS):
+            dropped.update(CAPABILITIES, ("file",))
+            for verb, others in _DERIVED_VERBS.items():
+                if verb in defined:
+                    dropped.update(others)
+        for name in dropped - defined:
+            setattr(cls, name, getattr(Store, name))
 
     @property
     def read_only(self) -> bool:
@@ -283,7 +291,7 @@ class Store(ABC):
     def file(self, key: str) -> str | None:
         """The native path of the file whose content is the value of `key`, or would be; None if values are no files.
 
-        Like a capability, it is not inherited.
+        It is inherited like a capability.
         """
         return None
 
@@ -371,4 +379,13 @@ class Store(ABC):
         return process_task_lock(f"{self.location}\0{key}")
 
 
-_NOT_INHERITED = (*CAPABILITIES, "file", "_copyable")
+_DERIVED_VERBS = {
+    "get": ("get_into", "get_partial_values", "get_each", "exists", "size"),
+    "set": ("set_each", "set_partial_values"),
+    "erase": ("erase_values", "erase_prefix"),
+    "list_prefix": ("list", "list_dir"),
+}
+"""Verbs, and the verbs whose fallback in `Store` calls them. A subclass that overrides the first gets the fallback of
+the others, unless it overrides them too: an inherited `get_into` would bypass its `get`."""
+_VALUE_VERBS = frozenset(verb for first in ("get", "set", "erase") for verb in (first, *_DERIVED_VERBS[first]))
+"""Verbs that read or change values."""

@@ -42,8 +42,9 @@ __all__ = [
 class WrapperStore(Store):
     """Forwards every verb to `inner`, and no capability.
 
-    A subclass that changes `get` or `set` must change the other verbs that read or write values, too, because batches
-    are forwarded as batches. If it shows the same values as `inner`, derive it from `TransparentStore`.
+    A subclass that overrides `get`, `set` or `erase` gets the fallbacks of `Store` for the verbs that it does not
+    override, so that batches pass through its own verbs. If it shows the same values as `inner`, derive it from
+    `TransparentStore`.
     """
 
     def __init__(self, inner: Store) -> None:
@@ -258,8 +259,8 @@ def forwarded(name: str, make: Callable[[Any, Any], object]) -> Any:
 class TransparentStore(WrapperStore):
     """Forwards every verb and every capability to `inner`, under the key that `inner_key` gives.
 
-    For wrappers that show the same values, under other keys or with other rights. As with every store, a subclass keeps
-    the capabilities only by `class Mine(TransparentStore, keeps_capabilities=True)`.
+    For wrappers that show the same values, under a prefix or with other rights. As with every store, a subclass that
+    overrides a verb for values keeps the capabilities only by `keeps_capabilities=True`.
     """
 
     snapshots = forwarded("snapshots", ForwardedSnapshots)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import numpy as np
 import pytest
 
@@ -15,6 +16,20 @@ from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore
 
 def stores(kind: str, tmp_path: Path) -> Store:
     return MemoryStore() if kind == "memory" else LocalStore(tmp_path / "x.zarr")
+
+
+def test_shards_of_one_absent_inner_chunk_are_not_read_as_chunks(tmp_path: Path) -> None:
+    """A shard whose length is that of its only decoded inner chunk holds an index, and no elements."""
+    z = omnizarr.create_array(
+        tmp_path / "x.zarr", shape=10, chunks=5, shards=5, dtype="i4", compressors=None, fill_value=7
+    )
+    absent = b"\xff" * 16
+    for name in ("c/0", "c/1"):
+        file = tmp_path / "x.zarr" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(absent + google_crc32c.value(absent).to_bytes(4, "little"))
+    assert (z[:] == 7).all()
+    assert (omnizarr.open_array(tmp_path / "x.zarr")[2:9] == 7).all()
 
 
 def test_parts_of_a_shard_come_from_one_state_of_it(tmp_path: Path) -> None:

@@ -75,7 +75,8 @@ class NativeReader:
         self._decoding = (codec, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize)
         self._packed_decoding = struct.pack(f"={DECODING_NUMBERS}q", *self._decoding)
         self._axes = self._packed_axes(chain) if by_key else None
-        self._several = True
+        # A shard with one inner chunk has the shape of a chunk, so that `locate` would take its file for a chunk.
+        self._several = sharding is None
 
     def _packed_axes(self, chain: Chain) -> bytes | None:
         """The dimensions of the array as `kernel.locate` takes them; None if it cannot spell the keys or the result."""
