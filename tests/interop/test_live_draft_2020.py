@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import omnizarr
+from tests.formats.draft.test_arrays_2020 import BIG_ENDIAN
 from tests.peers import Peer, PeerError
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -91,6 +92,15 @@ def test_zarr_python_2_reads_our_fills(zarr2_peer: Peer, tmp_path: Path, fill: A
     assert same(found[:2], np.full((2, 4), 5.0))
     if fill is not None:
         assert same(found, array[...])
+
+
+@pytest.mark.parametrize(("options", "_"), BIG_ENDIAN)
+def test_zarr_python_2_reads_our_big_endian_filters(
+    zarr2_peer: Peer, tmp_path: Path, options: dict[str, Any], _: str
+) -> None:
+    data = np.arange(4.0)
+    omnizarr.create_array(tmp_path, name="a", data=data, zarr_format="3-draft-2020", **options)
+    assert zarr2_peer.read("zarr2", tmp_path, "a").tolist() == data.tolist()
 
 
 def test_zarr_python_2_reads_our_filters(zarr2_peer: Peer, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ have a NumPy dtype, an element order, and codecs without kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,8 +35,11 @@ from omnizarr.model import ArrayModel
 __all__ = [
     "codecs_without_order",
     "dump_codec_configs",
+    "filter_losses",
+    "first_stored_dtype",
     "new_data_type",
     "new_serializer",
+    "normalize_codecs",
     "normalize_new_array",
     "normalize_objects",
     "order_of",
@@ -63,21 +66,25 @@ def codecs_without_order(model: ArrayModel) -> tuple[Codec, ...]:
 
 
 def stored_dtype_of(model: ArrayModel) -> np.dtype[Any]:
-    """The member `dtype`: the elements as the first codec receives them. With filters before the serializer, the first
-    filter that names a byte order determines it."""
-    codecs = codecs_without_order(model)
+    """The member `dtype`: the elements as the first codec receives them."""
+    return first_stored_dtype(model.dtype, codecs_without_order(model))
+
+
+def first_stored_dtype(dtype: np.dtype[Any], codecs: Sequence[Codec]) -> np.dtype[Any]:
+    """The dtype of elements as the first codec receives them. With filters before the serializer, the first filter that
+    names a byte order determines it."""
     serializer = next((codec for codec in codecs if isinstance(codec, Serializer)), None)
-    if model.dtype.hasobject or model.dtype.kind == "T":
+    if dtype.hasobject or dtype.kind == "T":
         return np.dtype(object)
     for codec in codecs:
         if isinstance(codec, ArrayCodec):
             decoded = getattr(codec, "decoded_dtype", None)
             orders = {} if decoded is None else set(byte_orders(decoded))
             if orders:
-                return model.dtype.newbyteorder("big" if orders == {">"} else "little")
+                return dtype.newbyteorder("big" if orders == {">"} else "little")
             if getattr(codec, "encoded_dtype", None) is not None:
-                return stored_dtype(model.dtype, Bytes("little"))
-    return stored_dtype(model.dtype, serializer)
+                return stored_dtype(dtype, Bytes("little"))
+    return stored_dtype(dtype, serializer)
 
 
 def dump_codec_configs(model: ArrayModel) -> tuple[list[Json] | None, Json]:
@@ -115,7 +122,7 @@ def v1_v2_losses(model: ArrayModel, generation: str) -> list[str]:
             losses.append(f"{generation} has no codec `{codec.name}`")
     if order_of(model) == "F" and rank > 1 and stores_shape(codecs):
         losses.append("zarr-python cannot read objects in F order that are stored with their shape")
-    losses += _filter_losses(model, codecs)
+    losses += filter_losses(stored_dtype_of(model), codecs)
     if not isinstance(model.grid, Regular):
         losses.append(f"all chunks of {generation} have the same shape")
     if model.dtype.hasobject and isinstance(codecs[0], (Bytes, StoredBytes)):
@@ -150,9 +157,8 @@ def _has_type(model: ArrayModel) -> bool:
     return not model.data_type.only_v3 and (stored.hasobject or data_type_of_stored(stored) == model.data_type)
 
 
-def _filter_losses(model: ArrayModel, codecs: Iterable[Codec]) -> list[str]:
-    """Filters that name different byte orders for the same elements."""
-    stored = stored_dtype_of(model)
+def filter_losses(stored: np.dtype[Any], codecs: Iterable[Codec]) -> list[str]:
+    """Filters that name different byte orders for the same elements. `stored` is the input of the first codec."""
     for codec in codecs:
         if isinstance(codec, Serializer):
             break
@@ -201,16 +207,17 @@ def _as_dtype(dtype: Any) -> np.dtype[Any] | None:
 
 def normalize_new_array(model: ArrayModel) -> ArrayModel:
     """A new array in the form in which its document will be parsed."""
-    return _normalize_codecs(normalize_objects(model))
+    model = normalize_objects(model)
+    return replace(model, codecs=normalize_codecs(model.codecs, stored_dtype_of(model)))
 
 
-def _normalize_codecs(model: ArrayModel) -> ArrayModel:
-    """A new array whose serializer has the byte order that the last filter names, and whose blosc takes the element
-    size from its input, because documents have no member for it."""
-    stored = stored_dtype_of(model)
-    codecs: list[Codec] = []
+def normalize_codecs(codecs: Iterable[Codec], stored: np.dtype[Any]) -> tuple[Codec, ...]:
+    """The codecs of a new array with the byte order that the last filter names for the serializer, and a blosc that
+    takes the element size from its input, because documents have no member for it. `stored` is the input of the first
+    codec."""
+    normalized: list[Codec] = []
     filtered = False
-    for codec in model.codecs:
+    for codec in codecs:
         if isinstance(codec, ArrayCodec) and not isinstance(codec, Transpose):
             filtered = True
             stored = getattr(codec, "encoded_dtype", None) or stored
@@ -220,8 +227,8 @@ def _normalize_codecs(model: ArrayModel) -> ArrayModel:
             codec = replace(codec, dtype=stored)
         elif isinstance(codec, Blosc):
             codec = replace(codec, typesize=None)
-        codecs.append(codec)
-    return replace(model, codecs=tuple(codecs))
+        normalized.append(codec)
+    return tuple(normalized)
 
 
 def normalize_objects(model: ArrayModel) -> ArrayModel:

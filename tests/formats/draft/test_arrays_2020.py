@@ -381,3 +381,47 @@ def test_options_that_the_draft_cannot_express_are_refused_before_writing() -> N
         with pytest.raises((ArgumentError, MetadataError)):
             omnizarr.create_array(store, **({"shape": 4, "dtype": "i4", "zarr_format": "3-draft-2020"} | options))
         assert list(store.list()) == []
+
+
+BIG_ENDIAN = [
+    pytest.param({"dtype": ">f8", "filters": [{"id": "bitround", "keepbits": 40}]}, ">f8", id="bitround"),
+    pytest.param({"filters": [{"id": "delta", "dtype": "<f8", "astype": ">f8"}]}, "<f8", id="delta to big-endian"),
+    pytest.param({"filters": [{"id": "delta", "dtype": ">f8"}]}, ">f8", id="delta of big-endian"),
+    pytest.param({"filters": [{"id": "astype", "encode_dtype": ">f4", "decode_dtype": "<f8"}]}, "<f8", id="astype"),
+    pytest.param(
+        {"filters": [{"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": "<f8", "astype": ">i2"}]},
+        "<f8",
+        id="fixedscaleoffset",
+    ),
+    pytest.param({"filters": [{"id": "bitround", "keepbits": 40}], "serializer": Bytes("big")}, ">f8", id="serializer"),
+]
+
+
+@pytest.mark.parametrize("shards", [None, 4])
+@pytest.mark.parametrize(("options", "stored"), BIG_ENDIAN)
+def test_big_endian_elements_with_a_filter(options: dict[str, Any], stored: str, shards: int | None) -> None:
+    data = np.arange(4.0)
+    ours = create(data=data, chunks=2, shards=shards, **options)
+    reopened = omnizarr.open_array(ours.store, mode="r")
+    assert reopened[...].tolist() == data.tolist()
+    assert reopened.metadata.codecs == ours.metadata.codecs
+    assert dumped(ours.metadata, 2020)["data_type"] == stored
+
+
+@pytest.mark.parametrize("source_format", [2, 3])
+def test_conversion_of_big_endian_elements_with_a_filter(source_format: Any) -> None:
+    data = np.arange(4.0)
+    source = omnizarr.create_array(
+        data=data, zarr_format=source_format, filters=[{"id": "bitround", "keepbits": 40}], serializer=Bytes("big")
+    )
+    store = MemoryStore()
+    omnizarr.from_array(store, data=source, zarr_format="3-draft-2020")
+    assert omnizarr.open_array(store, mode="r")[...].tolist() == data.tolist()
+
+
+def test_filters_of_different_byte_orders_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="expects another byte order"):
+        create(
+            data=np.arange(4.0),
+            filters=[{"id": "delta", "dtype": "<f8", "astype": ">f8"}, {"id": "delta", "dtype": "<f8"}],
+        )

@@ -13,7 +13,7 @@ from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
 from omnizarr.chunk_keys import ChunkKeys, DraftKeys
-from omnizarr.codecs import ArrayCodec, Bytes, Codec, Serializer, Sharding, Transpose
+from omnizarr.codecs import ArrayCodec, Bytes, Codec, Sharding, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_members import (
@@ -31,6 +31,7 @@ from omnizarr.formats.draft.transformers import dump_transformer, parse_transfor
 from omnizarr.formats.draft.types import DraftType, dump_draft_type, fallback_from_user, parse_draft_type
 from omnizarr.formats.numpy_dtype import stored_dtype
 from omnizarr.formats.read_options import ReadOptions
+from omnizarr.formats.v1_v2_dump import filter_losses, first_stored_dtype, normalize_codecs
 from omnizarr.formats.v1_v2_parse import arrange_codecs, check_codecs, object_type, order_codecs, parse_codec_configs
 from omnizarr.grids import Grid, Regular
 from omnizarr.model import ArrayModel, ZarrFormat
@@ -39,6 +40,7 @@ __all__ = [
     "chunk_memory_layouts",
     "draft_losses",
     "dump_draft_array",
+    "normalize_draft_codecs",
     "parse_dimension_names",
     "parse_draft_array",
     "scalar_chunk_key",
@@ -262,7 +264,7 @@ def dump_draft_array(model: ArrayModel, year: Year) -> Json:
     """The document that describes the array."""
     inner = unsharded(model)
     layout, codecs = _split_layout(inner.codecs)
-    stored = _stored(model, codecs)
+    stored = _stored(model.dtype, codecs, year)
     assert isinstance(model.chunk_keys, DraftKeys)
     document: dict[str, Json] = {
         "shape": list(model.shape),
@@ -300,8 +302,7 @@ def _split_layout(codecs: tuple[Codec, ...]) -> tuple[Json, tuple[Codec, ...]]:
 
 
 def _dump_type(model: ArrayModel, codecs: Sequence[Codec], year: Year) -> Json:
-    serializer = next((codec for codec in codecs if isinstance(codec, Serializer)), None)
-    return dump_draft_type(model.data_type, None if _has_filters(codecs) else serializer, model.fallback, year)
+    return dump_draft_type(model.data_type, _stored(model.dtype, codecs, year), model.fallback, year)
 
 
 def with_fallback_member(model: ArrayModel, year: Year) -> ArrayModel:
@@ -325,11 +326,23 @@ def _has_filters(codecs: Sequence[Codec]) -> bool:
     return any(isinstance(codec, ArrayCodec) for codec in codecs)
 
 
-def _stored(model: ArrayModel, codecs: Sequence[Codec]) -> np.dtype[Any]:
-    if model.dtype.hasobject:
-        return np.dtype(object)
-    serializer = next((codec for codec in codecs if isinstance(codec, Serializer)), None)
-    return stored_dtype(model.dtype, Bytes("little") if _has_filters(codecs) else serializer)
+def _stored(dtype: np.dtype[Any], codecs: Sequence[Codec], year: Year) -> np.dtype[Any]:
+    """The dtype that the member `data_type` describes, with its byte order. In the draft of 2022, names of types have
+    no byte order: a codec expresses it."""
+    if year == 2020 or not _has_filters(codecs):
+        return first_stored_dtype(dtype, codecs)
+    return np.dtype(object) if dtype.hasobject else stored_dtype(dtype, Bytes("little"))
+
+
+def normalize_draft_codecs(model: ArrayModel, year: Year) -> ArrayModel:
+    """A new array whose codecs have the form in which its document will be parsed."""
+    first = model.codecs[0]
+    codecs = first.codecs if isinstance(first, Sharding) else model.codecs
+    _, rest = _split_layout(codecs)
+    layout = codecs[: len(codecs) - len(rest)]
+    if year == 2020:
+        codecs = (*layout, *normalize_codecs(rest, _stored(model.dtype, rest, year)))
+    return replace(model, codecs=(replace(first, codecs=codecs),) if isinstance(first, Sharding) else codecs)
 
 
 def draft_losses(model: ArrayModel, year: Year) -> list[str]:
@@ -368,6 +381,7 @@ def draft_losses(model: ArrayModel, year: Year) -> list[str]:
             losses.append(f"{draft} has {error.message}")
     if not {"codecs", "compressor", "filters"} & model.verbatim.keys():
         losses += codec_losses(codecs, year, draft)
+        losses += filter_losses(_stored(model.dtype, codecs, year), codecs) if year == 2020 else []
     problems = Problems()
     parse_extensions(list(model.extensions), "$.extensions", problems)
     losses += [f"{problem.path}: {problem.message}" for problem in problems.found]

@@ -25,6 +25,7 @@ from omnizarr.formats.document_members import (
 from omnizarr.formats.draft.arrays import (
     draft_losses,
     dump_draft_array,
+    normalize_draft_codecs,
     parse_dimension_names,
     parse_draft_array,
     scalar_chunk_key,
@@ -291,7 +292,8 @@ class DraftDialect(Dialect):
         model = with_leading_sharding(replace(model, storage_transformers=transformers))
         if not model.shape and not self.early_zarrita:
             model = replace(model, chunk_keys=scalar_chunk_key(model.chunk_keys, self.year))
-        return with_fallback_member(with_dimension_names_attribute(normalize_objects(model)), self.year)
+        model = normalize_draft_codecs(with_dimension_names_attribute(normalize_objects(model)), self.year)
+        return with_fallback_member(model, self.year)
 
     def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
         names = parse_dimension_names(model, model.extra.get("dimension_names"))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr._json import Json, Problems, describe
-from omnizarr.codecs import Bytes, Codec
+from omnizarr.codecs import Bytes
 from omnizarr.dtypes import (
     DataType,
     Datetime,
@@ -207,7 +207,7 @@ def _dump_fallback(name: Json, stored: np.dtype[Any], year: int) -> Json:
     if data_type is None or data_type.dtype.itemsize != stored.itemsize:
         return None
     serializer = Bytes("big" if stored.byteorder == ">" else "little").resolved(data_type.dtype)
-    return _dump_type(data_type, serializer, year)
+    return _dump_type(data_type, stored_dtype(data_type.dtype, serializer), year)
 
 
 def is_core(dtype: np.dtype[Any], year: int) -> bool:
@@ -217,10 +217,10 @@ def is_core(dtype: np.dtype[Any], year: int) -> bool:
     return dtype.kind in ("biufV" if year == 2020 else "biufcV")
 
 
-def dump_draft_type(data_type: DataType, serializer: Codec | None, fallback: Json, year: int) -> Json:
-    """The member `data_type`. Raises ArgumentError, which names what the draft lacks, if it cannot express the type, or
-    if readers would take it for another type."""
-    member = _dump_type(data_type, serializer, year)
+def dump_draft_type(data_type: DataType, stored: np.dtype[Any], fallback: Json, year: int) -> Json:
+    """The member `data_type` for elements that are stored as `stored`. Raises ArgumentError, which names what the draft
+    lacks, if it cannot express the type, or if readers would take it for another type."""
+    member = _dump_type(data_type, stored, year)
     reparsed = parse_draft_type(member, DEFAULT_READ_OPTIONS, "$", Problems())
     if reparsed is None or reparsed.data_type not in (None, data_type):
         raise _no_type(data_type)
@@ -231,7 +231,7 @@ def _no_type(data_type: DataType) -> ArgumentError:
     return ArgumentError(f"no data type `{data_type.name}`", argument="dtype")
 
 
-def _dump_type(data_type: DataType, serializer: Codec | None, year: int) -> Json:
+def _dump_type(data_type: DataType, stored: np.dtype[Any], year: int) -> Json:
     if is_uri(data_type.name):
         document = data_type.to_json()
         configuration = document.get("configuration", {}) if isinstance(document, dict) else {}
@@ -242,7 +242,6 @@ def _dump_type(data_type: DataType, serializer: Codec | None, year: int) -> Json
         return {"extension": _OBJECT_URI, "type": "|O", "fallback": None}
     if data_type.only_v3:
         raise _no_type(data_type)
-    stored = stored_dtype(data_type.dtype, serializer)
     if is_core(stored, year):
         if stored.kind == "V":
             return f"r{8 * stored.itemsize}"
