@@ -138,7 +138,7 @@ def test_suffix_ranges_take_one_request_if_the_server_supports_them(s3: RunningS
         store = ObjectStore.from_url(server.new(), **server.options)
         store.set("k", b"0123456789")
         assert bytes(store.get("k", (-3, None)) or b"") == b"789"
-        assert store._suffixes is supported
+        assert store._reader.suffixes is supported
 
 
 def test_versioned_reads_detect_every_change(s3: RunningServer, azure: RunningServer) -> None:

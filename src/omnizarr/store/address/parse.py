@@ -61,7 +61,8 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
         return Location(_plain(base, given))
     foreign = next((step.name for step in steps if step.name not in containers.names()), None)
     if foreign is not None:
-        from omnizarr.store.fsspec_ import FsspecStore, fsspec_knows  # lazy import: rarely needed
+        from omnizarr.store.fsspec_ import FsspecStore  # lazy import: rarely needed
+        from omnizarr.store.fsspec_.library import fsspec_knows
 
         if fsspec_knows(foreign):  # fsspec parses the whole address
             return Location(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))

@@ -69,13 +69,14 @@ def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store
     """The store at a URL of this scheme."""
     opener = stores.get(scheme)
     if opener is None:
-        from omnizarr.store.fsspec_ import FsspecStore, fsspec_here, fsspec_knows  # lazy import: rarely needed
+        from omnizarr.store.fsspec_ import FsspecStore  # lazy import: rarely needed
+        from omnizarr.store.fsspec_.library import fsspec_installed, fsspec_knows
 
         if fsspec_knows(scheme):
             opener = FsspecStore.from_url
     if opener is None:
         another = "a package can offer it, by the entry point `omnizarr.stores`"
-        if not fsspec_here():
+        if not fsspec_installed():
             another = f'fsspec may know it: run `pip install "omnizarr[fsspec]"`; or {another}'
         known = " ".join(f"`{name}://`" for name in stores.names())
         meant = nearest(scheme, stores.names())

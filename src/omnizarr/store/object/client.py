@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from omnizarr.errors import LocationError
 from omnizarr.store.object.error_mapping import without_secrets
 from omnizarr.store.object.obstore_fork import in_this_process, obstore
-from omnizarr.store.object.options import described, secrets, sorted_out, unveiled, veiled
+from omnizarr.store.object.options import deobfuscate, describe_options, obfuscate, parse_options, secrets
 from omnizarr.store.object.profiles import profile_in_use
 from omnizarr.store.requests.window import Window
 
@@ -90,14 +90,16 @@ class UrlClientFactory(ClientFactory):
         self.kind = kind
         self.root = root  # the bucket; for `http`, the scheme and the server
         self.options = dict(options)
-        said = sorted_out(kind, options)
-        self.forbidden_is_absent = said.forbidden_is_absent
-        self.max_concurrency = said.max_concurrency
-        user = urlsplit(root).password if kind == "http" else None
-        self.secrets = [*secrets(options), *([user] if user else [])]
-        self.retry_timeout = float(said.retrying["retry_timeout"])
-        where = {name: said.config[name] for name in ("endpoint", "base_url", "account_name") if name in said.config}
-        self.server = " ".join(described(where))
+        parsed = parse_options(kind, options)
+        self.forbidden_is_absent = parsed.forbidden_is_absent
+        self.max_concurrency = parsed.max_concurrency
+        password = urlsplit(root).password if kind == "http" else None
+        self.secrets = [*secrets(options), *([password] if password else [])]
+        self.retry_timeout = float(parsed.retrying["retry_timeout"])
+        server = {
+            name: parsed.config[name] for name in ("endpoint", "base_url", "account_name") if name in parsed.config
+        }
+        self.server = " ".join(describe_options(server))
         self.location = without_secrets(root, ()) if kind == "http" else f"{kind}://{root}"
 
     def __eq__(self, other: object) -> bool:
@@ -110,31 +112,31 @@ class UrlClientFactory(ClientFactory):
         return self.kind, self.location, self.server
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.kind, veiled({"root": self.root}), veiled(self.options))
+        return _restore_url, (self.kind, obfuscate({"root": self.root}), obfuscate(self.options))
 
     def _create(self) -> Any:
-        said = sorted_out(self.kind, self.options)
+        options = parse_options(self.kind, self.options)
         library = obstore()
         classes = {"s3": "S3Store", "gs": "GCSStore", "az": "AzureStore", "http": "HTTPStore"}
         cls = getattr(library.store, classes[self.kind])
-        retrying: dict[str, Any] = dict(said.retrying)
+        retrying: dict[str, Any] = dict(options.retrying)
         retrying["retry_timeout"] = timedelta(seconds=retrying["retry_timeout"])
         retrying["backoff"] = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 2}
-        named: dict[str, Any] = {"client_options": said.client, "retry_config": retrying}
+        named: dict[str, Any] = {"client_options": options.client, "retry_config": retrying}
         try:
             if self.kind == "http":
                 if self.root.startswith("http://"):
-                    said.client.setdefault("allow_http", True)  # the user wrote it
+                    options.client.setdefault("allow_http", True)  # the user wrote it
                 return cls(self.root, **named)
-            named["config"] = said.config
-            provider = said.credential_provider
+            named["config"] = options.config
+            provider = options.credential_provider
             if self.kind == "s3":
-                profile = None if provider or _CREDENTIALS & said.config.keys() else profile_in_use(said.profile)
+                profile = None if provider or _CREDENTIALS & options.config.keys() else profile_in_use(options.profile)
                 if profile is not None:
                     provider = profile
                     region = profile.values().get("region")
-                    if region and not {"region", "default_region"} & said.config.keys():
-                        named["config"] = {**said.config, "region": region}
+                    if region and not {"region", "default_region"} & options.config.keys():
+                        named["config"] = {**options.config, "region": region}
             if provider is not None:
                 named["credential_provider"] = provider
             return cls(self.root, **named)
@@ -145,8 +147,8 @@ class UrlClientFactory(ClientFactory):
             raise LocationError(f"`{self.location}` cannot be opened: {text}") from None
 
 
-def _again(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> UrlClientFactory:
-    return UrlClientFactory(kind, unveiled(root)["root"], unveiled(options))
+def _restore_url(kind: str, root: Mapping[str, Any], options: Mapping[str, Any]) -> UrlClientFactory:
+    return UrlClientFactory(kind, deobfuscate(root)["root"], deobfuscate(options))
 
 
 class GivenClientFactory(ClientFactory):
@@ -160,15 +162,15 @@ class GivenClientFactory(ClientFactory):
         self._maker = os.getpid()
         name = type(client).__name__
         self.kind = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az", "HTTPStore": "http"}.get(name, name)
-        self.location = self._described()
+        self.location = self._describe()
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         client, prefix = self.given, getattr(self.given, "prefix", None)
         config = getattr(client, "config", None)
         bucket = None
         if isinstance(config, Mapping):
             self.secrets = secrets(config)
-            self.server = " ".join(described(config))
+            self.server = " ".join(describe_options(config))
             bucket = config.get("bucket") or config.get("container_name")
         if self.kind == "http":
             root = without_secrets(str(getattr(client, "url", "http://")), ())
@@ -190,17 +192,21 @@ class GivenClientFactory(ClientFactory):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The whole client is obfuscated: its configuration holds secrets.
-        return _given_again, (veiled({"client": self.given}), self.max_concurrency, self.forbidden_is_absent)
+        return _restore_given, (
+            obfuscate({"client": self.given}),
+            self.max_concurrency,
+            self.forbidden_is_absent,
+        )
 
     def _create(self) -> Any:
         return self.given if self._maker == os.getpid() else in_this_process(self.given)
 
 
-def _given_again(kept: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> GivenClientFactory:
-    return GivenClientFactory(unveiled(kept)["client"], max_concurrency, forbidden_is_absent)
+def _restore_given(client: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> GivenClientFactory:
+    return GivenClientFactory(deobfuscate(client)["client"], max_concurrency, forbidden_is_absent)
 
 
-def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
+def parse_url(url: str) -> tuple[str, str, str, dict[str, str]]:
     """The kind of a URL, its root, the path below the root, and the options that the URL contains."""
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
@@ -219,10 +225,10 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
         return "http", f"{scheme}://{parts.netloc}", unquote(parts.path).strip("/"), {}
     kind = {"gcs": "gs", "s3a": "s3", "abfs": "az", "abfss": "az", "azure": "az", "adl": "az"}.get(scheme, scheme)
     root, _, path = rest.partition("/")
-    said: dict[str, str] = {}
+    options: dict[str, str] = {}
     if kind == "az" and "@" in root:  # abfs://container@account.dfs.core.windows.net/path
         root, _, server = root.partition("@")
-        said["account_name"] = server.partition(".")[0]
+        options["account_name"] = server.partition(".")[0]
     if not root:
         raise LocationError(f"`{scheme}://` must be followed by the name of a bucket")
     if "@" in root or _QUERY.search(path):  # the location is shown in errors
@@ -232,4 +238,4 @@ def parsed(url: str) -> tuple[str, str, str, dict[str, str]]:
         )
     if not _BUCKET.fullmatch(root):  # for some characters obstore panics
         raise LocationError(f"{root!r} is no name of a bucket: expected letters, digits, `.-_:`")
-    return kind, root, path.strip("/"), said
+    return kind, root, path.strip("/"), options

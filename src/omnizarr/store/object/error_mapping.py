@@ -10,11 +10,11 @@ from omnizarr.errors import StoreError
 
 __all__ = [
     "ignores_ranges",
+    "is_forbidden",
+    "lacks_suffix_ranges",
+    "may_pass",
     "no_panic",
-    "no_suffix",
     "out_of_range",
-    "passing",
-    "refused",
     "store_error",
     "without_secrets",
 ]
@@ -28,8 +28,8 @@ _CREDENTIALS = ("169.254.", "metadata", "credential", "token")
 
 
 def _status(error: BaseException) -> int | None:
-    found = _STATUS.search(str(error))
-    return None if found is None else int(found[1])
+    match = _STATUS.search(str(error))
+    return None if match is None else int(match[1])
 
 
 def out_of_range(error: BaseException) -> bool:
@@ -42,18 +42,18 @@ def ignores_ranges(error: BaseException) -> bool:
     return any(words in str(error) for words in _NO_RANGES)
 
 
-def no_suffix(error: BaseException) -> bool:
+def lacks_suffix_ranges(error: BaseException) -> bool:
     """Whether the server has no ranges that count from the end."""
     text = str(error)
     return type(error).__name__ == "NotSupportedError" and "suffix" in text
 
 
-def refused(error: BaseException) -> bool:
+def is_forbidden(error: BaseException) -> bool:
     """Whether access is forbidden."""
     return type(error).__name__ == "PermissionDeniedError" or _status(error) == 403
 
 
-def passing(error: BaseException) -> bool:
+def may_pass(error: BaseException) -> bool:
     """Whether a retry may help that obstore does not make itself: the answer broke off."""
     text = str(error)
     return _status(error) is None and any(word in text for word in ("body", "decod", "incomplete", "stream", "closed"))
@@ -78,29 +78,29 @@ def without_secrets(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def store_error(error: BaseException, what: str, store: str, key: str | None, secrets: Iterable[str]) -> StoreError:
+def store_error(error: BaseException, action: str, store: str, key: str | None, secrets: Iterable[str]) -> StoreError:
     """The error for a failed request."""
     text = " ".join(without_secrets(str(error), secrets).split())
     kind, status = type(error).__name__, _status(error)
     hint = None
     if kind == "UnauthenticatedError" or status in (400, 401):
-        hint = "check the credentials and the region; `anon=True` in `storage_options` asks without any"
-    elif refused(error):
+        hint = "check the credentials and the region; `anon=True` in `storage_options` sends none"
+    elif is_forbidden(error):
         hint = (
-            "check the credentials, or use `anon=True` for public data; where this is the answer for absent keys, "
-            "`forbidden_is_absent=True` takes it so"
+            "check the credentials, or use `anon=True` for public data; if the server answers 403 for absent keys, use "
+            "`forbidden_is_absent=True`"
         )
     elif status in (429, 503):
-        hint = "the server is overloaded; `max_concurrency` in `storage_options` asks it for less at once"
+        hint = "the server is overloaded; lower `max_concurrency` in `storage_options`"
     elif "timed out" in text or "timeout" in text.lower():
-        hint = "the server is slow or out of reach; `timeout` in `storage_options` says how long to wait"
+        hint = "the server is slow or cannot be reached; `timeout` in `storage_options` sets how long to wait"
     elif "allow_http" in text or "scheme is not allowed" in text:
         hint = "`allow_http=True` in `storage_options` allows connections that are not encrypted"
     elif "error sending request" in text and any(word in text for word in _CREDENTIALS):
-        hint = "no credentials were found; `anon=True` in `storage_options` asks without any"
+        hint = "no credentials were found; `anon=True` in `storage_options` sends none"
     elif status is None or status >= 500:
         hint = "the server failed or cannot be reached; check the address, or try again later"
     if len(text) > 400:
         text = text[:400] + "…"
-    place = f"`{key}` in {store}" if key is not None else store
-    return StoreError(f"cannot {what} {place}: {text}", hint=hint, store=store, key=key)
+    value = f"`{key}` in {store}" if key is not None else store
+    return StoreError(f"cannot {action} {value}: {text}", hint=hint, store=store, key=key)

@@ -15,7 +15,7 @@ from omnizarr._json import nearest
 from omnizarr.errors import LocationError
 from omnizarr.store.object.error_mapping import without_secrets
 
-__all__ = ["Options", "described", "secrets", "sorted_out", "unveiled", "veiled"]
+__all__ = ["Options", "deobfuscate", "describe_options", "obfuscate", "parse_options", "secrets"]
 
 _ALIASES = {
     "anon": "skip_signature",
@@ -23,7 +23,7 @@ _ALIASES = {
     "headers": "default_headers",
     "retries": "max_retries",
 }
-_OF_SCHEME = {
+_SCHEME_ALIASES = {
     "s3": {
         "key": "access_key_id",
         "secret": "secret_access_key",
@@ -38,7 +38,7 @@ _OF_SCHEME = {
     "az": {"sas_token": "sas_key", "account": "account_name", "key": "account_key"},
     "http": {},
 }
-_CONFIG = {
+_CONFIG_OPTIONS = {
     "s3": frozenset(
         (
             *("access_key_id", "secret_access_key", "session_token", "region", "default_region", "endpoint"),
@@ -64,7 +64,7 @@ _CONFIG = {
     ),
     "http": frozenset[str](),
 }
-_CLIENT: dict[str, Any] = {
+_CLIENT_OPTIONS: dict[str, Any] = {
     "allow_http": None,
     "allow_invalid_certificates": None,
     "connect_timeout": 5.0,
@@ -84,14 +84,14 @@ _CLIENT: dict[str, Any] = {
 }
 _ENDPOINT = re.compile(r"https?://[^\s/]+(?:/[!-~]*)?")
 _DURATIONS = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
-_RETRYING: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
-_OWN: dict[str, Any] = {
+_RETRY_OPTIONS: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
+_OWN_OPTIONS: dict[str, Any] = {
     "forbidden_is_absent": False,
     "max_concurrency": 256,
     "profile": None,
     "credential_provider": None,
 }
-_SECRET = (
+_SECRET_WORDS = (
     *("key", "secret", "token", "pass", "headers", "authorization", "proxy_url", "sas"),
     *("credential", "connection_string"),
 )
@@ -110,22 +110,34 @@ class Options(NamedTuple):
     credential_provider: Any
 
 
-def sorted_out(kind: str, given: Mapping[str, Any]) -> Options:
-    """The options for `s3`, `gs`, `az` or `http`. Unknown options are refused."""
+def parse_options(kind: str, given: Mapping[str, Any]) -> Options:
+    """The options for `s3`, `gs`, `az` or `http`. Rejects unknown options."""
     config: dict[str, Any] = {}
-    client: dict[str, Any] = {name: value for name, value in _CLIENT.items() if value is not None}
-    retrying, own = dict(_RETRYING), dict(_OWN)
-    for said, value in given.items():
-        name = _OF_SCHEME[kind].get(said) or _ALIASES.get(said, said)
-        for group, known in ((own, _OWN), (retrying, _RETRYING), (client, _CLIENT), (config, _CONFIG[kind])):
+    client: dict[str, Any] = {name: value for name, value in _CLIENT_OPTIONS.items() if value is not None}
+    retrying, own = dict(_RETRY_OPTIONS), dict(_OWN_OPTIONS)
+    for given_name, value in given.items():
+        name = _SCHEME_ALIASES[kind].get(given_name) or _ALIASES.get(given_name, given_name)
+        for group, known in (
+            (own, _OWN_OPTIONS),
+            (retrying, _RETRY_OPTIONS),
+            (client, _CLIENT_OPTIONS),
+            (config, _CONFIG_OPTIONS[kind]),
+        ):
             if name in known:
                 group[name] = value
                 break
         else:
-            names = [*_OWN, *_RETRYING, *_CLIENT, *_CONFIG[kind], *_ALIASES, *_OF_SCHEME[kind]]
+            names = [
+                *_OWN_OPTIONS,
+                *_RETRY_OPTIONS,
+                *_CLIENT_OPTIONS,
+                *_CONFIG_OPTIONS[kind],
+                *_ALIASES,
+                *_SCHEME_ALIASES[kind],
+            ]
             raise LocationError(
-                f"`{kind}://` does not take the `storage_options` {said!r}",
-                hint=nearest(said, names) or "docs/stores.md lists the options",
+                f"`{kind}://` does not take the `storage_options` {given_name!r}",
+                hint=nearest(given_name, names) or "docs/stores.md lists the options",
             )
     _check(own, retrying, client)
     endpoint = config.get("endpoint") or config.get("base_url")
@@ -152,76 +164,76 @@ def _check(*groups: dict[str, Any]) -> None:
 
 
 def _is_secret(name: object) -> bool:
-    return name != "metadata_endpoint" and any(word in str(name).lower() for word in _SECRET)
+    return name != "metadata_endpoint" and any(word in str(name).lower() for word in _SECRET_WORDS)
 
 
 def secrets(options: Mapping[Any, Any], *, all: bool = False) -> list[str]:
     """The secret values among options, also in nested options; `all` values, if the outer option is secret."""
-    found = []
+    values = []
     for name, value in options.items():
         hidden = all or _is_secret(name)
         if isinstance(value, Mapping):
-            found += secrets(value, all=hidden)
+            values += secrets(value, all=hidden)
         elif hidden and isinstance(value, (str, bytes)) and len(value) > 2:
-            found.append(value if isinstance(value, str) else value.decode("utf-8", "replace"))
-    return found
+            values.append(value if isinstance(value, str) else value.decode("utf-8", "replace"))
+    return values
 
 
-def described(options: Mapping[Any, Any]) -> list[str]:
+def describe_options(options: Mapping[Any, Any]) -> list[str]:
     """The options that are not secret, as texts that are the same in every program."""
-    found = []
+    texts = []
     for name, value in sorted(options.items(), key=lambda item: str(item[0])):
         if isinstance(value, Mapping):
-            found += [f"{name}.{text}" for text in described(value)]
+            texts += [f"{name}.{text}" for text in describe_options(value)]
         elif isinstance(value, (str, int)) and not _is_secret(name):
-            found.append(f"{name}={without_secrets(str(value), ())}")
-    return found
+            texts.append(f"{name}={without_secrets(str(value), ())}")
+    return texts
 
 
-def veiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
+def obfuscate(options: Mapping[Any, Any]) -> dict[Any, Any]:
     """Options for a pickle. A secret that an environment variable holds is replaced by the name of the variable and
-    looked up on unpickling. Other values are obfuscated, because addresses and objects may contain passwords, too; this
-    keeps them from eyes and searches, and is no encryption."""
+    looked up on unpickling. Other values are obfuscated, because addresses and objects may contain passwords, too. This
+    hides them from searches of logs and files; it is no encryption."""
     variables = {value: name for name, value in os.environ.items() if len(value) > 7}
-    found: dict[Any, Any] = {}
+    hidden: dict[Any, Any] = {}
     for name, value in options.items():
         if type(value) is dict:
-            found[name] = "options", veiled(value)
+            hidden[name] = "options", obfuscate(value)
         elif isinstance(value, str) and _is_secret(name) and value in variables:
-            found[name] = "environment", variables[value]
+            hidden[name] = "environment", variables[value]
         elif value is None or type(value) in (bool, int, float):
-            found[name] = value
+            hidden[name] = value
         else:
-            found[name] = "veiled", _veil(pickle.dumps(value))
-    return found
+            hidden[name] = "obfuscated", _obfuscate_bytes(pickle.dumps(value))
+    return hidden
 
 
-def unveiled(options: Mapping[Any, Any]) -> dict[Any, Any]:
+def deobfuscate(options: Mapping[Any, Any]) -> dict[Any, Any]:
     """The options from a pickle."""
-    found: dict[Any, Any] = {}
+    plain: dict[Any, Any] = {}
     for name, value in options.items():
         if not isinstance(value, tuple):
-            found[name] = value
+            plain[name] = value
         elif value[0] == "options":
-            found[name] = unveiled(value[1])
+            plain[name] = deobfuscate(value[1])
         elif value[0] == "environment":
             if value[1] not in os.environ:
                 raise LocationError(
                     f"`storage_options`: `{name}` was in the environment as {value[1]}, which is not set"
                 )
-            found[name] = os.environ[value[1]]
+            plain[name] = os.environ[value[1]]
         else:
             seed, data = value[1]
-            found[name] = pickle.loads(_mixed(data, seed))
-    return found
+            plain[name] = pickle.loads(_xor_stream(data, seed))
+    return plain
 
 
-def _mixed(data: bytes, seed: bytes) -> bytes:
+def _xor_stream(data: bytes, seed: bytes) -> bytes:
     pad = shake_256(seed).digest(len(data))
     return (int.from_bytes(data, "little") ^ int.from_bytes(pad, "little")).to_bytes(len(data), "little")
 
 
-def _veil(data: bytes) -> tuple[bytes, bytes]:
-    """A random seed, and the bytes combined with a stream that is derived from it."""
+def _obfuscate_bytes(data: bytes) -> tuple[bytes, bytes]:
+    """A random seed, and the bytes XORed with a stream that is derived from it."""
     seed = os.urandom(12)
-    return seed, _mixed(data, seed)
+    return seed, _xor_stream(data, seed)

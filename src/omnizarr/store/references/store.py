@@ -12,7 +12,7 @@ from omnizarr.config import config
 from omnizarr.errors import StoreError
 from omnizarr.store.address.parse import value_at
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, span
-from omnizarr.store.object.options import unveiled, veiled
+from omnizarr.store.object.options import deobfuscate, obfuscate
 from omnizarr.store.references.json_ import Reference, parse_references
 from omnizarr.store.references.table import ReferenceTable
 from omnizarr.store.references.targets import Targets, shown
@@ -100,7 +100,7 @@ class ReferenceStore(Store):
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        said = veiled({"allow": self._targets.allowed, "target_options": self._target_options})
+        said = obfuscate({"allow": self._targets.allowed, "target_options": self._target_options})
         return _restored, (type(self), self._place, self._document, said)
 
     # -- the references
@@ -220,7 +220,7 @@ def _restored(
     cls: type[ReferenceStore], place: _Place | None, document: Any, said: Mapping[str, Any]
 ) -> ReferenceStore:
     made = cls.__new__(cls)
-    known = unveiled(said)
+    known = deobfuscate(said)
     made._begin(place, document, known["allow"], known["target_options"])
     return made
 

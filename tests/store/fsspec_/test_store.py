@@ -178,7 +178,7 @@ def test_a_forked_child_does_not_wait_for_threads_of_its_parent() -> None:
     held, ended = threading.Event(), threading.Event()
 
     def use() -> None:
-        with store._alone:
+        with store._filesystem._lock:
             held.set()
             ended.wait(60)
 

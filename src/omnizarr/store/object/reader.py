@@ -1,0 +1,173 @@
+"""Reads objects: ranges, versions and retries, also from servers that lack one of them."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from omnizarr.errors import OmnizarrError, StoreError, warn
+from omnizarr.store.contract import ByteRange, State, Version, check_key, cut, span
+from omnizarr.store.object import error_mapping
+from omnizarr.store.object.client import ClientFactory
+
+__all__ = ["ObjectReader", "version_of"]
+
+_TRIES = 4  # attempts to read an answer that breaks off; obstore itself repeats requests that fail before
+
+
+class ObjectReader:
+    """Reads the objects under a prefix, and remembers which kinds of ranges the server supports."""
+
+    def __init__(self, factory: ClientFactory, prefix: str, store: str) -> None:
+        """`store` names the store in errors."""
+        self._factory = factory
+        self._prefix = prefix
+        self.store = store
+        self.suffixes = factory.kind != "az"  # Azure has no ranges that count from the end
+        self._ranges = True
+
+    def read(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        """The value or a part of it, as `VersionedReads.get` returns it."""
+        check_key(key)
+        if range is not None:
+            start, length = range
+            if start < 0 and not (self.suffixes and self._ranges):
+                return self._from_the_end(key, -start, version)
+            if length is not None and length <= 0:
+                return self._empty_part(key, version)
+        tag = version[0] if isinstance(version, tuple) else None
+        for attempt in _attempts(self._factory.retry_timeout):
+            try:
+                return self._request(key, range, tag)
+            except FileNotFoundError:
+                return None
+            except Exception as error:
+                if type(error).__name__ == "PreconditionError":
+                    return State(None, None, None)
+                if error_mapping.is_forbidden(error) and self._factory.forbidden_is_absent:
+                    return None
+                if range is not None:
+                    if error_mapping.out_of_range(error):
+                        return self._empty_part(key, version)
+                    if error_mapping.lacks_suffix_ranges(error):
+                        self.suffixes = False
+                        return self._from_the_end(key, -range[0], version)
+                    if error_mapping.ignores_ranges(error):
+                        return self._cut(key, range, tag)
+                if not (error_mapping.may_pass(error) and attempt()):
+                    raise self.error(error, "read", key) from None
+        raise AssertionError("the last attempt raises")
+
+    def _request(self, key: str, range: ByteRange | None, tag: str | None) -> State:
+        """One request, whose answer is checked against `range` and the ETag `tag`."""
+        options: dict[str, Any] = {}
+        if range is not None and self._ranges:
+            start, length = range
+            if start < 0:
+                options["range"] = {"suffix": -start}
+            elif length is None:
+                options["range"] = {"offset": start}
+            else:
+                options["range"] = (start, start + length)
+        if tag is not None:
+            options["if_match"] = tag
+        with error_mapping.no_panic():
+            answer = self._factory.process_client().client.get(self._prefix + key, options=options)
+        meta = answer.meta
+        version = version_of(meta)
+        size = meta["size"]
+        if tag is not None and version is not None and version[0] != tag:
+            return State(None, version, size)  # the server ignores conditions
+        begin, end = answer.range
+        start, length = span(range, size) if self._ranges else (0, size)
+        if (begin, end) != (start, start + length) and length:
+            raise ValueError(f"the body of the answer holds other bytes than requested: {begin} to {end}")
+        data = memoryview(answer.buffer() if hasattr(answer, "buffer") else answer.bytes())
+        if len(data) != end - begin:
+            raise ValueError(f"the body of the answer has {len(data)} bytes instead of {end - begin}")
+        if range is not None and not self._ranges:
+            return State(cut(data, range), version, size)
+        return State(data, version, size)
+
+    def _cut(self, key: str, range: ByteRange, tag: str | None) -> State | None:
+        """A part of a value, from a server that sends whole values."""
+        whole = self.read(key, None, None if tag is None else (tag, None))
+        if whole is None or whole.data is None:
+            return whole
+        if len(whole.data) and self._ranges:  # servers answer requests for parts of an empty value with the whole value
+            self._ranges = False
+            warn(f"{self.store}: this server ignores ranges and sends whole values, which takes longer")
+        return State(cut(whole.data, range), whole.version, whole.size)
+
+    def _from_the_end(self, key: str, count: int, version: Version) -> State | None:
+        """The last bytes, from a server without ranges that count from the end: the size is requested first."""
+        if not self._ranges:
+            return self._cut(key, (-count, None), version[0] if isinstance(version, tuple) else None)
+        for _ in range(_TRIES):
+            head = self.head(key)
+            if head is None:
+                return None
+            current = version_of(head)
+            if version is not None and current != version:
+                return State(None, current, head["size"])
+            start, length = span((-count, None), head["size"])
+            if not length:
+                return State(b"", current, head["size"])
+            answer = self.read(key, (start, length), current)
+            if answer is None or answer.data is not None:
+                return answer
+        raise StoreError(
+            f"cannot read `{key}` in {self.store}: gave up after {_TRIES} attempts, because other writers keep "
+            "replacing it",
+            store=self.store,
+            key=key,
+        )
+
+    def _empty_part(self, key: str, version: Version) -> State | None:
+        """The answer for a range that holds no bytes, for which servers have none."""
+        head = self.head(key)
+        if head is None:
+            return None
+        current = version_of(head)
+        return State(b"" if version is None or current == version else None, current, head["size"])
+
+    def head(self, key: str) -> Any:
+        """The metadata of an object; None if it is absent."""
+        check_key(key)
+        try:
+            with error_mapping.no_panic():
+                return self._factory.process_client().client.head(self._prefix + key)
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            if error_mapping.is_forbidden(error) and self._factory.forbidden_is_absent:
+                return None
+            raise self.error(error, "look at", key) from None
+
+    def error(self, error: BaseException, action: str, key: str | None) -> OmnizarrError:
+        """The error for a failed request: `action` says what failed."""
+        if isinstance(error, OmnizarrError):
+            return error  # the client cannot be created
+        return error_mapping.store_error(error, action, self.store, key, self._factory.secrets)
+
+
+def version_of(meta: Any) -> tuple[str, str | None] | None:
+    """The version of an object: its ETag, unless that is weak and does not identify the bytes."""
+    tag = meta.get("e_tag")
+    return None if not tag or tag.startswith("W/") else (tag, meta.get("version"))
+
+
+def _attempts(seconds: float) -> Iterator[Callable[[], bool]]:
+    """Attempts, each as a function that waits and returns whether another attempt may follow."""
+    deadline = time.monotonic() + seconds
+    for number in range(1, _TRIES + 1):
+
+        def again(number: int = number) -> bool:
+            if number == _TRIES or time.monotonic() > deadline:
+                return False
+            time.sleep(random.uniform(0.5, 1.0) * 0.1 * 2**number)
+            return True
+
+        yield again
