@@ -16,7 +16,7 @@ from omnizarr.errors import ArgumentError
 
 __all__ = ["ChunkCache"]
 
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", re.IGNORECASE)
+_SIZE = r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*"  # compiled when a size is text, because few are
 _ENTRY_BYTES = 256  # approximate size of an entry without its chunk
 _Entry: TypeAlias = tuple[Hashable, int]
 
@@ -98,7 +98,7 @@ class ChunkCache:
 
 def _as_bytes(size: int | str) -> int:
     if isinstance(size, str):
-        match = _SIZE.fullmatch(size)
+        match = re.fullmatch(_SIZE, size, re.IGNORECASE)
         if match is not None:
             number, prefix, binary = match.groups()
             return int(float(number) * (1024 if binary else 1000) ** " kmgt".index(prefix.lower() or " "))

@@ -14,9 +14,9 @@ __all__ = ["check_native", "key_to_path", "path_to_url", "url_to_path"]
 
 P = TypeVar("P", bound=PurePath)
 
-_WINDOWS_CHARACTERS = re.compile(r'[<>:"|?*\\\x00-\x1f]')
+_WINDOWS_CHARACTERS = r'[<>:"|?*\\\x00-\x1f]'
 # Devices, whatever follows the first dot, and whether or not spaces stand before it.
-_WINDOWS_DEVICES = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
+_WINDOWS_DEVICES = r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³]) *(?:\..*)?"
 
 
 def check_native(key: str, *, windows: bool) -> None:
@@ -26,9 +26,9 @@ def check_native(key: str, *, windows: bool) -> None:
             reason = "is kept for files that are being written"
         elif not windows:
             continue
-        elif _WINDOWS_CHARACTERS.search(segment):
+        elif re.search(_WINDOWS_CHARACTERS, segment):
             reason = "has a character that Windows forbids in file names"
-        elif _WINDOWS_DEVICES.fullmatch(segment):
+        elif re.fullmatch(_WINDOWS_DEVICES, segment, re.IGNORECASE):
             reason = "is the name of a device on Windows"
         elif segment.endswith((".", " ")):
             reason = "ends in a dot or a space, which Windows drops"
