@@ -109,19 +109,23 @@ def parse_node(dialect: Dialect, store: Store, path: str, documents: Documents, 
     Warns once about all deviations that it accepts. `quiet` suppresses the warning for a node that is already open.
     """
     problems = Problems()
-    kind = dialect.node_type(path, documents) or "node"
-    node = f"{kind} {describe_location(store, path)}"
     try:
         model = dialect.parse(path, documents, problems)
     except (ExtensionError, MissingDependencyError) as error:
-        raise error.add_context(f"cannot open {node}") from error.__cause__
-    names = ", ".join(f"`{key.removeprefix(f'{path}/')}`" for key in documents)
-    if model is None or problems:
-        raise MetadataError(f"cannot open {node}: {_count(problems.found)} in {names}", problems.found, path=path)
-    if problems.warnings and not quiet:
-        lines = "".join(f"\n  {problem.path}: {problem.message}" for problem in problems.warnings)
-        warn(f"{node}: accepted {_count(problems.warnings)} in {names}{lines}")
+        raise error.add_context(f"cannot open {_describe_node(dialect, store, path, documents)}") from error.__cause__
+    if model is None or problems or problems.warnings:
+        node = _describe_node(dialect, store, path, documents)
+        names = ", ".join(f"`{key.removeprefix(f'{path}/')}`" for key in documents)
+        if model is None or problems:
+            raise MetadataError(f"cannot open {node}: {_count(problems.found)} in {names}", problems.found, path=path)
+        if not quiet:
+            lines = "".join(f"\n  {problem.path}: {problem.message}" for problem in problems.warnings)
+            warn(f"{node}: accepted {_count(problems.warnings)} in {names}{lines}")
     return model
+
+
+def _describe_node(dialect: Dialect, store: Store, path: str, documents: Documents) -> str:
+    return f"{dialect.node_type(path, documents) or 'node'} {describe_location(store, path)}"
 
 
 def _count(problems: Sequence[Problem]) -> str:

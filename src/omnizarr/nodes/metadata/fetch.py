@@ -111,13 +111,14 @@ def _fetch_in_dialect(
     store: Store, path: str, possible: PossibleNode, consolidated: ByteRange | Literal[False] | None
 ) -> FetchedNode | None:
     dialect = possible.dialect
-    values = document_values(store, possible.keys, _consolidated_request(dialect.consolidated_key(path), consolidated))
+    consolidated_key = dialect.consolidated_key(path)
+    values = document_values(store, possible.keys, _consolidated_request(consolidated_key, consolidated))
     documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
     detection = confirm_node(possible, path, documents)
     # A damaged file under a common name, such as `meta`, may belong to another program.
     if damaged and (detection is not None or dialect.has_distinctive_keys):
         raise next(iter(damaged.values()))
-    consolidated_value = _value(values, dialect.consolidated_key(path))
+    consolidated_value = _value(values, consolidated_key)
     if isinstance(detection, DetectedNode):
         return FetchedNode(dialect, parse_node(dialect, store, path, detection.documents), consolidated_value)
     implicit = _implicit_group(store, path, dialect) if dialect.implicit_groups else None
