@@ -40,14 +40,6 @@ def tree(path: Path) -> ast.Module:
 
 # -- imports
 
-ALLOWED_IMPORTS: dict[tuple[str, str], str] = {
-    ("store.contract", "store.requests.window"): "a store has a window, and a window is made for requests of a store",
-    ("store.contract", "store.capabilities"): "typing only: a store has capabilities, which use its types",
-    ("store.local.capabilities", "store.local.store"): "typing only: a capability of one store",
-    ("store.local.files", "store.local.splice"): "lazy import: splicing writes files",
-}
-"""Imports (importer, imported) that are part of a cycle, and why."""
-
 
 def imports(name: str) -> set[str]:
     """The modules of the package that a module imports: at its top, for type checkers only, and inside functions."""
@@ -98,14 +90,7 @@ def test_imports_for_type_checkers_and_in_functions_are_found() -> None:
 
 
 def test_no_module_imports_itself_through_others() -> None:
-    allowed = {(f"omnizarr.{importer}", f"omnizarr.{imported}") for importer, imported in ALLOWED_IMPORTS}
-    graph = {name: {other for other in imports(name) if (name, other) not in allowed} for name in modules()}
-    assert cycles(graph) == []
-    for importer, imported in sorted(allowed):
-        assert imported in reachable({**graph, importer: imports(importer)}, importer), "remove it from the list"
-        assert importer in reachable(graph, imported), (
-            f"{importer} → {imported} is in no cycle: remove it from the list"
-        )
+    assert cycles({name: imports(name) for name in modules()}) == []
 
 
 # -- sizes
@@ -226,8 +211,6 @@ SHARED_NAMES: dict[str, str] = {
     "BitRound": "a codec of v3 and a filter of v2 with the same public name",
     "Buffer": "the same type in `codecs` and in `store`, which do not import each other",
     "PackBits": "a codec of v3 and a filter of v2 with the same public name",
-    "Part": "part of a chunk, of a shard, of a file",
-    "Piece": "part of a pick (see docs/glossary.md), and part of a spliced value",
     "ShardReader": "reads the shards of a storage transformer, and those of the sharding codec",
 }
 """Names of classes and type aliases that several modules define, and their meanings."""

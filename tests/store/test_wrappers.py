@@ -115,7 +115,7 @@ ARGUMENTS: dict[str, Any] = {
     "shared": True,
     "version": 3,
     "limit": 4,
-    "pieces": [b""],
+    "parts": [b""],
     "snapshot": object(),
     "rows": [("k", ["1", "2"])],
     "write": len,

@@ -11,7 +11,7 @@ from omnizarr.formats import is_entry_point
 from omnizarr.model import ZarrFormat, join_path, normal_path
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
 from omnizarr.nodes.metadata.enclosing_dialect import dialects_along
-from omnizarr.store import LocalStore, MemoryStore, Store
+from omnizarr.store import LocalStore, Store
 from omnizarr.store.address.parse import Location, locate
 
 __all__ = ["Location", "StoreLike", "file_hint", "hierarchy_above", "new_location", "resolve"]
@@ -62,11 +62,11 @@ def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, pat
             f"`storage_options`: expected a URL to go with them, found {type(store).__name__}",
             hint="give the options to the store itself",
         )
-    if store is None:
-        return Location(MemoryStore(), path)
     if isinstance(store, Store):
         return Location(store, path)
-    if isinstance(store, dict):
+    if store is None or isinstance(store, dict):
+        from omnizarr.store import MemoryStore  # lazy import: most programs use files
+
         return Location(MemoryStore(store), path)
     if isinstance(store, (str, os.PathLike)):
         location = locate(os.fspath(store), storage_options)

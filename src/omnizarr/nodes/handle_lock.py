@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from omnizarr.store.process_locks import Stripes
+from omnizarr.store.thread_locks import Stripes
 
 __all__ = ["handle_lock"]
 

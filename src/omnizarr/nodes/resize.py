@@ -20,7 +20,7 @@ from omnizarr.model import ArrayModel
 from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.assignment import as_value
-from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.thread_locks import TaskLock
 
 __all__ = ["append", "resize"]
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, VersionedReads, provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
 from omnizarr.store.local.store import LocalStore
-from omnizarr.store.memory import MemoryStore
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, TransparentStore, WrapperStore, as_read_only
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from omnizarr.store.caching import CacheStore
     from omnizarr.store.fsspec_ import FsspecStore
     from omnizarr.store.mapping import MappingStore
+    from omnizarr.store.memory import MemoryStore
     from omnizarr.store.object import ObjectStore
     from omnizarr.store.references import ReferenceStore
     from omnizarr.store.sqlite import SQLiteStore
@@ -61,6 +61,7 @@ _HOMES = {
     "CacheStore": "caching",
     "FsspecStore": "fsspec_",
     "MappingStore": "mapping",
+    "MemoryStore": "memory",
     "ObjectStore": "object",
     "ReferenceStore": "references",
     "SQLiteStore": "sqlite",

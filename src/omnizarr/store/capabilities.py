@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from omnizarr.store.contract import Buffer, ByteRange, State, Version
-    from omnizarr.store.snapshot import Snapshot
+from omnizarr.store.snapshot import Snapshot
+from omnizarr.store.values import Buffer, ByteRange, Extent, State, Version
 
 __all__ = [
     "CAPABILITIES",
@@ -36,7 +35,7 @@ __all__ = [
 CAPABILITIES = ("snapshots", "versioned_reads", "updates", "splicing", "local_files")
 """The attributes of a store that are capabilities."""
 
-Versioned: TypeAlias = "tuple[Buffer | None, Version]"
+Versioned: TypeAlias = tuple[Buffer | None, Version]
 """A value and its version; `(None, None)` for an absent key."""
 
 
@@ -107,8 +106,8 @@ class Splicing(ABC):
     """Builds a value from new bytes and parts of the old value without moving those parts through this process."""
 
     @abstractmethod
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], snapshot: Snapshot) -> bool:
-        """Set `key` to `pieces`, where `(start, length)` is a part of `snapshot`.
+    def splice(self, key: str, parts: Sequence[Buffer | Extent], snapshot: Snapshot) -> bool:
+        """Set `key` to `parts`, one after the other, where an extent is a part of `snapshot`.
 
         False, without a change, if `snapshot` is no longer the value of `key`.
         """

@@ -6,15 +6,31 @@ here; a store overrides those that it can do better. A store does not know what 
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
-from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
+from omnizarr.errors import ReadOnlyError
 from omnizarr.store.capabilities import CAPABILITIES, LocalFiles, Snapshots, Splicing, Updates, VersionedReads
-from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
+from omnizarr.store.thread_locks import TaskLock, thread_lock, thread_task_lock
+from omnizarr.store.values import (
+    Buffer,
+    ByteRange,
+    Patch,
+    Request,
+    State,
+    Version,
+    check_key,
+    check_prefix,
+    cut,
+    flat,
+    is_text,
+    patched,
+    patches_by_key,
+    refuse_start,
+    span,
+)
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
@@ -22,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Buffer",
     "ByteRange",
-    "Piece",
+    "Patch",
     "Request",
     "State",
     "Store",
@@ -32,129 +48,12 @@ __all__ = [
     "cut",
     "flat",
     "is_text",
-    "overwritten",
-    "parts_by_key",
-    "process_lock",
+    "patched",
+    "patches_by_key",
     "refuse_start",
     "span",
+    "thread_lock",
 ]
-
-Buffer: TypeAlias = bytes | bytearray | memoryview
-"""The bytes of a value. Treat as read-only."""
-
-ByteRange: TypeAlias = tuple[int, int | None]
-"""`(start, length)`, `(start, None)` for all from `start`, `(-n, None)` for the last n bytes. As in a slice, bytes
-beyond the end of the value are left out (S52, R112)."""
-
-Request: TypeAlias = tuple[str, ByteRange | None]
-"""A key and a part of its value; None is the whole value."""
-
-Version: TypeAlias = Hashable
-"""A token that tells one state of a key from another; None is the state of an absent key."""
-
-
-class State(NamedTuple):
-    """A value or a part of it, with its version."""
-
-    data: Buffer | None
-    """None if the value no longer has the requested version."""
-    version: Version
-    """Of the whole value; None if the store cannot tell. The same as that of `updates.read`, if the store has it."""
-    size: int | None
-    """Length of the whole value; None if unknown."""
-
-
-_MALFORMED = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)|\0").search
-
-
-def check_key(key: str) -> None:
-    """Refuse keys that no store may accept: empty, absolute, ending in `/`, with empty, `.` or `..` segments, with a
-    NUL character, or with an unpaired surrogate, which UTF-8 cannot encode (R108, R118)."""
-    if _MALFORMED(key) or not (key.isascii() or is_text(key)):
-        raise InvalidKeyError(f"{key!r} is not a valid store key", key=key)
-
-
-def is_text(key: str) -> bool:
-    """Whether UTF-8 can encode every character; an unpaired surrogate it cannot."""
-    try:
-        key.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def check_prefix(prefix: str) -> str:
-    """The prefix as stores use it: empty, or a key followed by `/`. A `/` in front, as in the drafts (A16), is removed.
-    A prefix without `/` at the end is refused, because the specifications do not define it (R115)."""
-    prefix = prefix.removeprefix("/")
-    if prefix:
-        if not prefix.endswith("/"):
-            raise InvalidKeyError(f"{prefix!r} is not a valid prefix: it must end in `/`", key=prefix)
-        check_key(prefix[:-1])
-    return prefix
-
-
-def span(range: ByteRange | None, size: int) -> tuple[int, int]:
-    """The start and the length of `range` in a value of `size` bytes."""
-    if range is None:
-        return 0, size
-    start, length = range
-    start = min(start, size) if start >= 0 else max(0, size + start)
-    rest = size - start
-    return start, rest if length is None else max(0, min(length, rest))
-
-
-def cut(value: Buffer, range: ByteRange | None) -> Buffer:
-    """The part `range` of `value`, without a copy."""
-    if range is None:
-        return value
-    start, length = span(range, len(value))
-    return memoryview(value)[start : start + length]
-
-
-def refuse_start(key: str, start: int, store: str) -> NoReturn:
-    """Raise for a negative `start` of `get_into`: only ranges count from the end."""
-    raise StoreError(f"cannot read `{key}` from byte {start}: expected at least 0", store=store, key=key)
-
-
-def flat(value: Buffer) -> bytes | memoryview:
-    """`value` as single bytes (`len` of a view of numbers counts numbers), copied only if it is not contiguous."""
-    if type(value) is bytes:
-        return value
-    view = memoryview(value)
-    if view.itemsize == 1 and view.ndim == 1 and view.c_contiguous and view.format == "B":
-        return view
-    return view.cast("B") if view.c_contiguous and view.nbytes else bytes(view)
-
-
-Piece: TypeAlias = tuple[int, Buffer]
-"""The start of a part of a value, and its bytes."""
-
-
-def parts_by_key(items: Iterable[tuple[str, int, Buffer]], store: str) -> dict[str, list[Piece]]:
-    """The parts to write, by key and in order. Refused if two of them overlap or one starts before 0 (R110, S54).
-    `store` is its name in the error."""
-    parts: dict[str, list[Piece]] = {}
-    for key, start, value in items:
-        parts.setdefault(key, []).append((start, flat(value)))
-    for key, pieces in parts.items():
-        pieces.sort(key=lambda piece: (piece[0], len(piece[1])))
-        end = 0
-        for start, value in pieces:
-            if start < end:
-                raise StoreError(f"parts of `{key}` overlap or start before 0", store=store, key=key)
-            end = start + len(value)
-    return parts
-
-
-def overwritten(value: Buffer | None, pieces: Iterable[Piece]) -> bytes:
-    """`value` with some parts replaced. An absent value counts as empty; a gap is filled with zeros."""
-    whole = bytearray(b"" if value is None else value)
-    for start, part in pieces:
-        if start > len(whole):
-            whole.extend(bytes(start - len(whole)))
-        whole[start : start + len(part)] = part
-    return bytes(whole)
 
 
 class Store(ABC):
@@ -320,9 +219,9 @@ class Store(ABC):
         """Overwrite parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
         empty, and a gap is filled with zeros. All parts of a key become visible together."""
         self.check_writable()
-        for key, pieces in parts_by_key(items, repr(self)).items():
+        for key, patches in patches_by_key(items, repr(self)).items():
             with self.lock([key]):
-                self.set(key, overwritten(self.get(key), pieces))
+                self.set(key, patched(self.get(key), patches))
 
     @abstractmethod
     def erase(self, key: str) -> None:
@@ -367,7 +266,7 @@ class Store(ABC):
 
         This fallback holds within the process; `locking` says whether `lock` holds between processes.
         """
-        return process_lock(self.location, keys)
+        return thread_lock(self.location, keys)
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         """Wait until no other holder works on the task named `key`, which takes many writes, such as `append`. It does
@@ -376,7 +275,7 @@ class Store(ABC):
         A store that can keep the mark of a crash keeps it beside the data, so that every process finds it. This
         fallback holds, and remembers crashes, within the process.
         """
-        return process_task_lock(f"{self.location}\0{key}")
+        return thread_task_lock(f"{self.location}\0{key}")
 
 
 _DERIVED_VERBS = {

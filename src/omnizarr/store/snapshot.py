@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from omnizarr.store.contract import Buffer, ByteRange, cut, span
+from omnizarr.store.values import Buffer, ByteRange, cut, span
 
 __all__ = ["BytesSnapshot", "Snapshot", "SnapshotPart"]
 

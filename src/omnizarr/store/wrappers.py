@@ -18,8 +18,9 @@ from omnizarr.store.capabilities import (
     provides,
 )
 from omnizarr.store.contract import Buffer, ByteRange, Request, State, Store, Version, check_prefix
-from omnizarr.store.process_locks import TaskLock
 from omnizarr.store.snapshot import Snapshot
+from omnizarr.store.thread_locks import TaskLock
+from omnizarr.store.values import Extent
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
@@ -221,9 +222,9 @@ class ForwardedSplicing(Splicing):
         self._store = store
         self._inner = inner
 
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], snapshot: Snapshot) -> bool:
+    def splice(self, key: str, parts: Sequence[Buffer | Extent], snapshot: Snapshot) -> bool:
         self._store.check_writable()
-        return self._inner.splice(self._store.inner_key(key), pieces, snapshot)
+        return self._inner.splice(self._store.inner_key(key), parts, snapshot)
 
 
 class ForwardedFiles(LocalFiles):

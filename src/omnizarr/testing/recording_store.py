@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, VersionedReads, WrapperStore
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import State, Version
-from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.thread_locks import TaskLock
 from omnizarr.store.wrappers import ForwardedReads, ForwardedUpdates, forwarded
 
 __all__ = ["Call", "RecordingStore"]

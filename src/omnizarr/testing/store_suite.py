@@ -22,7 +22,7 @@ import pytest
 
 from omnizarr.errors import ReadOnlyError, StoreError
 from omnizarr.store import Store, Updates, as_read_only
-from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.thread_locks import TaskLock
 from omnizarr.store.update import set_if_absent, update
 from omnizarr.testing.store_suite_basics import TREE, StoreBasics, contents, plain
 

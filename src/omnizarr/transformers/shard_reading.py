@@ -16,13 +16,14 @@ from omnizarr.codecs.sharding import ShardBytes, ShardIndex, index_spec
 from omnizarr.config import config
 from omnizarr.errors import CodecError, StoreError
 from omnizarr.store import Buffer, Request, Store
+from omnizarr.store.values import Extent
 
-__all__ = ["Fetch", "Part", "ShardReader", "damaged", "shard_bytes"]
+__all__ = ["ChunkExtent", "Fetch", "ShardReader", "damaged", "shard_bytes"]
 
 _MOST_TRIES = 100  # attempts to read parts of a shard that other writers keep replacing
 
-Part: TypeAlias = tuple[int, tuple[int, int]]
-"""A part of a shard: a number for the answer, and its range."""
+ChunkExtent: TypeAlias = tuple[int, Extent]
+"""A number for the answer, and the part of a shard to read."""
 
 Fetch: TypeAlias = Callable[[Sequence[Request]], Iterable[tuple[int, Buffer | None]]]
 """Sends requests to a store: all answers at once, or each as it arrives."""
@@ -47,7 +48,7 @@ class ShardReader:
     def read(
         self,
         shards: Iterable[str],
-        wanted: Callable[[str, ShardIndex], list[Part]],
+        wanted: Callable[[str, ShardIndex], list[ChunkExtent]],
         fetch: Fetch,
         others: Sequence[tuple[int, Request]] = (),
     ) -> Iterator[tuple[str | None, ShardIndex | None, dict[int, Buffer | None]]]:
@@ -125,12 +126,12 @@ class ShardReader:
 class _Reading:
     """The requested parts of one shard, until all of them and a second copy of the index have arrived."""
 
-    def __init__(self, shard: str, data: Buffer, index: ShardIndex, wanted: Iterable[Part]) -> None:
+    def __init__(self, shard: str, data: Buffer, index: ShardIndex, wanted: Iterable[ChunkExtent]) -> None:
         self.shard = shard
         self.index = index
         self.again: Buffer | None = None
         self.answers: dict[int, Buffer | None] = {}
-        self.parts: list[Part] = []
+        self.parts: list[ChunkExtent] = []
         self.first = 0
         """The position of the first part in a batch of requests."""
         self._data = data

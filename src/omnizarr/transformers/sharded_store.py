@@ -18,17 +18,17 @@ from omnizarr.config import config
 from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, WrapperStore, check_prefix, provides
 from omnizarr.store.capabilities import Versioned
-from omnizarr.store.contract import Piece, Version, flat, overwritten, parts_by_key, span
+from omnizarr.store.contract import Patch, Version, flat, patched, patches_by_key, span
 from omnizarr.transformers.contract import ArrayPlace
 from omnizarr.transformers.shard_keys import ShardKeys
-from omnizarr.transformers.shard_reading import Fetch, Part, ShardReader, damaged, shard_bytes
+from omnizarr.transformers.shard_reading import ChunkExtent, Fetch, ShardReader, damaged, shard_bytes
 
 __all__ = ["ShardedStore"]
 
 _TOGETHER = 16  # shards that are changed together on a remote store; elsewhere one after the other
 _INDEX_BYTES = 16 * 2**20  # of indexes that a listing requests at once
 
-_Change: TypeAlias = bytes | list[Piece] | None
+_Change: TypeAlias = bytes | list[Patch] | None
 """The change of a chunk: a new value, parts of one, or None to erase it."""
 
 
@@ -93,7 +93,7 @@ class ShardedStore(WrapperStore):
             else:
                 asked.setdefault(where[0], []).append((position, where[1], range))
 
-        def wanted(shard: str, index: ShardIndex) -> list[Part]:
+        def wanted(shard: str, index: ShardIndex) -> list[ChunkExtent]:
             parts = []
             for position, number, range in asked[shard]:
                 place = index[number]
@@ -154,12 +154,12 @@ class ShardedStore(WrapperStore):
         self.check_writable()
         changes: dict[str, dict[int, _Change]] = {}
         others: list[tuple[str, int, Buffer]] = []
-        for key, pieces in parts_by_key(items, repr(self)).items():
+        for key, patches in patches_by_key(items, repr(self)).items():
             where = self._keys.locate(key)
             if where is None:
-                others.extend((key, start, value) for start, value in pieces)
+                others.extend((key, start, value) for start, value in patches)
             else:
-                changes.setdefault(where[0], {})[where[1]] = pieces
+                changes.setdefault(where[0], {})[where[1]] = patches
         if others:
             self.inner.set_partial_values(others)
         self._change(changes)
@@ -206,7 +206,7 @@ class ShardedStore(WrapperStore):
             else:
                 read.append(shard)
 
-        def kept(shard: str, index: ShardIndex) -> list[Part]:
+        def kept(shard: str, index: ShardIndex) -> list[ChunkExtent]:
             change = changes[shard]
             places = [(number, index[number]) for number in index.present()]
             parts = [
@@ -228,7 +228,7 @@ class ShardedStore(WrapperStore):
             for number, value in old.items():
                 parts[number] = value
             for number, new in change.items():
-                parts[number] = overwritten(parts[number], new) if isinstance(new, list) else new
+                parts[number] = patched(parts[number], new) if isinstance(new, list) else new
             yield name, parts
 
     def erase_prefix(self, prefix: str) -> None:

@@ -141,7 +141,7 @@ def test_without_file_locks_two_paths_of_one_directory_share_a_lock(tmp_path: Pa
     (tmp_path / "link").symlink_to("real")
     one, two = LocalStore(tmp_path / "real", locking=False), LocalStore(tmp_path / "link", locking=False)
     locked = []
-    monkeypatch.setattr(locking, "process_lock", lambda place, keys: locked.append((place, keys)))
+    monkeypatch.setattr(locking, "thread_lock", lambda place, keys: locked.append((place, keys)))
     one.lock(["k"])
     two.lock(["k"])
     assert locked[0] == locked[1]

@@ -13,7 +13,7 @@ from typing import Protocol
 from omnizarr.engine.layout import too_long
 from omnizarr.store import Buffer, Store, Updates
 from omnizarr.store.contract import Version
-from omnizarr.store.process_locks import Stripes
+from omnizarr.store.thread_locks import Stripes
 from omnizarr.store.update import update
 
 __all__ = ["Change", "StoredValue", "set_or_erase", "update_chunk"]

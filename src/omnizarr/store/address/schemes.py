@@ -11,7 +11,6 @@ from omnizarr._registry import Registry, subclass_of
 from omnizarr.errors import ArgumentError, LocationError, OmnizarrError
 from omnizarr.store.contract import Store
 from omnizarr.store.local.store import LocalStore
-from omnizarr.store.memory import MemoryStore
 from omnizarr.store.wrappers import PrefixStore
 
 __all__ = ["check_scheme", "opened", "plain_url", "scheme_of", "store_at", "stores"]
@@ -118,10 +117,12 @@ def _check_options(opener: Callable[..., Any], place: tuple[Any, ...], what: str
         raise LocationError(f"`{what}` does not take these `storage_options`: {names} ({error})") from None
 
 
-_memory: dict[str, MemoryStore] = {}  # `memory://name` is the same store everywhere in this process
+_memory: dict[str, Store] = {}  # `memory://name` is the same store everywhere in this process
 
 
 def _in_memory(url: str) -> Store:
+    from omnizarr.store.memory import MemoryStore  # lazy import: most programs use files
+
     name, _, below = url.partition("://")[2].partition("/")
     store = _memory.setdefault(name, MemoryStore(name=name))
     below = below.strip("/")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from stat import S_ISREG
-from typing import TYPE_CHECKING
 
 from omnizarr.errors import StoreError
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned
 from omnizarr.store.contract import Buffer, Version, flat
-from omnizarr.store.local.paths import ABSENT, is_plain
-from omnizarr.store.local.snapshot import FileSnapshot
+from omnizarr.store.local import files
+from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain
+from omnizarr.store.local.snapshot import FileSnapshot, FileVersion
+from omnizarr.store.local.staged import FileWriter
 from omnizarr.store.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from omnizarr.store.local.store import LocalStore
+from omnizarr.store.values import Extent
 
 __all__ = ["KernelFiles", "LocalSnapshots", "LocalSplicing", "LocalUpdates"]
 
@@ -23,12 +22,12 @@ __all__ = ["KernelFiles", "LocalSnapshots", "LocalSplicing", "LocalUpdates"]
 class LocalSnapshots(Snapshots):
     """A snapshot is an open file: writers replace files and never change them."""
 
-    def __init__(self, store: LocalStore) -> None:
-        self._store = store
+    def __init__(self, paths: NativePaths) -> None:
+        self._paths = paths
 
     def open(self, key: str) -> Snapshot | None:
-        store = self._store
-        file = store._open(key)
+        paths = self._paths
+        file = self._paths.open(key)
         if file is None:
             return None
         try:
@@ -36,7 +35,7 @@ class LocalSnapshots(Snapshots):
             if not S_ISREG(status.st_mode):
                 return None
             kept, file = file, None
-            return FileSnapshot(kept, status, lambda error: store._paths.fail("read", key, error))
+            return FileSnapshot(kept, status, lambda error: paths.fail("read", key, error))
         finally:
             if file is not None:
                 os.close(file)
@@ -47,44 +46,63 @@ class LocalUpdates(Updates):
 
     erases = True
 
-    def __init__(self, store: LocalStore) -> None:
-        self._store = store
+    def __init__(self, paths: NativePaths, writer: FileWriter, check_writable: Callable[[], None]) -> None:
+        self._paths = paths
+        self._writer = writer
+        self._check_writable = check_writable
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        return self._store._get_versioned(key, limit)
+        file = self._paths.open(key)
+        if file is None:
+            return None, None
+        try:
+            status = os.fstat(file)
+            if not S_ISREG(status.st_mode):
+                return None, None
+            if limit is not None and status.st_size > limit:
+                return None
+            value = files.read(file, status.st_size, None)
+            kept, file = file, None
+            return value, FileVersion(kept, status)
+        except OSError as error:
+            self._paths.fail("read", key, error)
+        finally:
+            if file is not None:
+                os.close(file)
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
-        self._store.check_writable()
-        return self._store._writer.put(key, flat(value), (version,))
+        self._check_writable()
+        return self._writer.put(key, flat(value), (version,))
 
     def erase(self, key: str, version: Version) -> bool:
-        self._store.check_writable()
-        return self._store._writer.remove(key, (version,))
+        self._check_writable()
+        return self._writer.remove(key, (version,))
 
 
 class LocalSplicing(Splicing):
     """The system copies parts of the old file into the new one."""
 
-    def __init__(self, store: LocalStore) -> None:
-        self._store = store
+    def __init__(self, writer: FileWriter, check_writable: Callable[[], None]) -> None:
+        self._writer = writer
+        self._check_writable = check_writable
 
-    def splice(self, key: str, pieces: Sequence[Buffer | tuple[int, int]], snapshot: Snapshot) -> bool:
+    def splice(self, key: str, parts: Sequence[Buffer | Extent], snapshot: Snapshot) -> bool:
         from omnizarr.store.local.splice import Splice  # lazy import: only for large shards
 
-        store = self._store
-        store.check_writable()
+        self._check_writable()
         if not isinstance(snapshot, FileSnapshot):
-            raise StoreError(f"{store!r} splices only its own snapshots", store=repr(store), key=key)
-        splice = Splice(snapshot.file, [piece if isinstance(piece, tuple) else flat(piece) for piece in pieces])
-        return store._writer.put(key, splice, (snapshot.file_version,))
+            raise StoreError(f"`{key}`: a local store splices only its own snapshots", key=key)
+        splice = Splice(snapshot.file, [part if isinstance(part, tuple) else flat(part) for part in parts])
+        return self._writer.put(key, splice, (snapshot.file_version,))
 
 
 class KernelFiles(LocalFiles):
     """Paths of files that the kernel opens, and of temporary files that it writes."""
 
-    def __init__(self, store: LocalStore) -> None:
-        self._store = store
-        self._paths = store._paths
+    def __init__(self, paths: NativePaths, writer: FileWriter, check_writable: Callable[[], None]) -> None:
+        self._paths = paths
+        self._writer = writer
+        self._check_writable = check_writable
 
     def path(self, key: str) -> tuple[str, int]:
         paths = self._paths
@@ -117,8 +135,8 @@ class KernelFiles(LocalFiles):
             return ""  # no file has this path
 
     def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
-        self._store.check_writable()
-        return self._store._writer.put_by(keys, write)
+        self._check_writable()
+        return self._writer.put_by(keys, write)
 
 
 def _are_digits(names: Sequence[str]) -> bool:

@@ -6,15 +6,13 @@ import os
 import time
 from collections.abc import Callable
 from stat import S_ISLNK
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from omnizarr.store.contract import ByteRange, span
 from omnizarr.store.local import temp_names
 
-if TYPE_CHECKING:
-    from omnizarr.store.local.splice import Splice
-
 __all__ = [
+    "FileContent",
     "discard",
     "flush_folder",
     "is_link",
@@ -31,6 +29,13 @@ __all__ = [
 _WINDOWS = os.name == "nt"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _RETRIES = 50  # times 10 ms, while another program on Windows reads a file that is to be replaced or removed
+
+
+class FileContent(Protocol):
+    """The content of a new file that writes itself, such as a `Splice`."""
+
+    def write_to(self, file: int) -> None:
+        """Write the content at the position of `file`."""
 
 
 def is_link(status: os.stat_result) -> bool:
@@ -71,13 +76,13 @@ def read(file: int, size: int, range: ByteRange | None) -> bytes:
     data = _pread(file, length, start)
     if len(data) == length:
         return data
-    pieces = []  # one read gives 2 GiB at most, and less if the file shrank
+    reads = []  # one read gives 2 GiB at most, and less if the file shrank
     while data:
-        pieces.append(data)
+        reads.append(data)
         start += len(data)
         length -= len(data)
         data = _pread(file, length, start)
-    return b"".join(pieces)
+    return b"".join(reads)
 
 
 def read_into(file: int, start: int, target: memoryview) -> int:
@@ -95,7 +100,7 @@ def read_into(file: int, start: int, target: memoryview) -> int:
     return done
 
 
-def stage(folder: str, data: bytes | memoryview | Splice, unsynced: list[int] | None = None) -> str:
+def stage(folder: str, data: bytes | memoryview | FileContent, unsynced: list[int] | None = None) -> str:
     """Write a temporary file in `folder` and return its path. With `unsynced`, the file stays open and is added to that
     list, for a later fsync."""
     temporary = folder + temp_names.new_name()

@@ -13,7 +13,7 @@ from omnizarr.errors import StoreError, warn
 from omnizarr.store.contract import check_key
 from omnizarr.store.local import flock
 from omnizarr.store.local.paths import NativePaths
-from omnizarr.store.process_locks import TaskLock, process_lock, process_task_lock
+from omnizarr.store.thread_locks import TaskLock, thread_lock, thread_task_lock
 
 __all__ = ["DirectoryLocks"]
 
@@ -49,7 +49,7 @@ class DirectoryLocks:
         if self.enabled:
             return self._lock_directories(list(keys), shared)
         # By the real path of the root, because one file may be reached through several roots.
-        return process_lock(self._paths.real_root, keys)
+        return thread_lock(self._paths.real_root, keys)
 
     @contextmanager
     def _lock_directories(self, keys: list[str], shared: bool) -> Iterator[None]:
@@ -101,7 +101,7 @@ class DirectoryLocks:
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         if not self.enabled:
-            return process_task_lock(f"{self._paths.real_root}\0{key}")
+            return thread_task_lock(f"{self._paths.real_root}\0{key}")
         return self._task_lock_file(key)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""From keys to native paths below a root directory.
+"""From keys to native paths below a root directory, and to open files.
 
 No path leaves the root: links below it are refused or skipped unless the store follows links.
 """
@@ -22,6 +22,7 @@ _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 # O_NONBLOCK: opening a pipe must not wait for its other end.
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
+_LINK = frozenset({errno.ELOOP, errno.EMLINK})  # what O_NOFOLLOW answers: the first of them, on FreeBSD the second
 _REMEMBERED = 16_384  # directories; a few megabytes at most, and enough for the chunks of one read
 
 _HINTS = {
@@ -72,6 +73,45 @@ class NativePaths:
             check_name(key)
             folder = self.enter(key[:cut])
         return folder + key[cut:]
+
+    def open(self, key: str) -> int | None:
+        """An open file, which the caller closes; None if there is no such key."""
+        file = self.open_known(key)
+        if file == -1:
+            return None
+        return self.open_checked(key) if file is None else file
+
+    def open_known(self, key: str) -> int | None:
+        """An open file, if `key` is a plain name in a known directory, as nearly every chunk is: one system call.
+
+        -1 if there is no such file; None if `open_checked` must find out more.
+        """
+        cut = key.rfind("/") + 1
+        name = key[cut:]
+        folder = self.folders.get(key[:cut])
+        if folder is None or not is_plain(name) or not self.refuses_links:
+            return None
+        try:
+            return os.open(folder + name, self.flags)
+        except FileNotFoundError:
+            return -1
+        except OSError:
+            return None
+
+    def open_checked(self, key: str) -> int | None:
+        """An open file, after all checks; None if there is no such key."""
+        path = ""
+        try:
+            path = self.find(key)
+            if not self.refuses_links and os.path.islink(path):
+                self.refuse_link(key, path)
+            return os.open(path, self.flags)
+        except OSError as error:
+            if error.errno in ABSENT or os.path.isdir(path):
+                return None
+            if error.errno in _LINK and not self.follow_links:
+                self.refuse_link(key, path)
+            self.fail("read", key, error)
 
     def enter(self, directory: str, created: list[str] | None = None) -> str:
         """The native path of a valid prefix, after a check of each part that is not known.

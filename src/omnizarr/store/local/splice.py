@@ -5,14 +5,12 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from omnizarr.store.local.files import write_all
+from omnizarr.store.values import Extent
 
-__all__ = ["Part", "Splice"]
-
-Part: TypeAlias = tuple[int, int]
-"""Start and length of a part of the old value."""
+__all__ = ["Splice"]
 
 _STEP = 2**20  # bytes that Python copies at a time where the system cannot copy between files
 _UNABLE = frozenset(
@@ -25,15 +23,15 @@ class Splice(NamedTuple):
     """The content of a new file: bytes, and parts of the open file `source`."""
 
     source: int
-    pieces: Sequence[bytes | memoryview | Part]
+    parts: Sequence[bytes | memoryview | Extent]
 
     def write_to(self, file: int) -> None:
         """Write the content at the position of `file`."""
-        for piece in self.pieces:
-            if isinstance(piece, tuple):
-                _copy(self.source, file, *piece)
+        for part in self.parts:
+            if isinstance(part, tuple):
+                _copy(self.source, file, *part)
             else:
-                write_all(file, piece)
+                write_all(file, part)
 
 
 def _copy(source: int, file: int, start: int, length: int) -> None:

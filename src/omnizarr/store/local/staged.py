@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import NoReturn, Self
 
 from omnizarr.config import config
 from omnizarr.native import kernel
@@ -17,9 +17,6 @@ from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, check_name, is_plain
 from omnizarr.store.local.snapshot import FileVersion
-
-if TYPE_CHECKING:
-    from omnizarr.store.local.splice import Splice
 
 __all__ = ["FileWriter", "StagedFiles", "publish"]
 
@@ -98,7 +95,7 @@ class FileWriter:
 
     # -- writing
 
-    def put(self, key: str, data: bytes | memoryview | Splice, expected: tuple[Version] | None) -> bool:
+    def put(self, key: str, data: bytes | memoryview | files.FileContent, expected: tuple[Version] | None) -> bool:
         """Write a file. With a version that is `expected`, only if the file still has it; returns whether it did."""
         with StagedFiles(self.durable) as staged:
             try:
@@ -148,7 +145,7 @@ class FileWriter:
             except OSError as error:
                 self._fail(staged, keys[0], error)
 
-    def _stage(self, staged: StagedFiles, key: str, data: bytes | memoryview | Splice) -> None:
+    def _stage(self, staged: StagedFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
         paths = self._paths
         cut = key.rfind("/") + 1
         directory = key[:cut]

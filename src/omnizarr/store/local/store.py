@@ -12,20 +12,17 @@ from stat import S_ISREG
 from typing import Self
 
 from omnizarr.store.address.file_urls import key_to_path, path_to_url, url_to_path
-from omnizarr.store.capabilities import Versioned, provides
+from omnizarr.store.capabilities import provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_prefix, flat, refuse_start
 from omnizarr.store.local import files
 from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots, LocalSplicing, LocalUpdates
 from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
-from omnizarr.store.local.paths import ABSENT, NativePaths, absolute, is_plain
-from omnizarr.store.local.snapshot import FileVersion
+from omnizarr.store.local.paths import ABSENT, NativePaths, absolute
 from omnizarr.store.local.staged import FileWriter
-from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.thread_locks import TaskLock
 
 __all__ = ["LocalStore"]
-
-_LINK = frozenset({errno.ELOOP, errno.EMLINK})  # what O_NOFOLLOW answers: the first of them, on FreeBSD the second
 
 
 class LocalStore(Store):
@@ -37,10 +34,16 @@ class LocalStore(Store):
     neither touches its target. `~` is an ordinary character.
     """
 
-    snapshots = provides(LocalSnapshots)
-    updates = provides(lambda store: LocalUpdates(store) if store.locking else None)
-    splicing = provides(LocalSplicing)
-    local_files = provides(lambda store: KernelFiles(store) if store._paths.for_kernel else None)
+    snapshots = provides(lambda store: LocalSnapshots(store._paths))
+    updates = provides(
+        lambda store: LocalUpdates(store._paths, store._writer, store.check_writable) if store.locking else None
+    )
+    splicing = provides(lambda store: LocalSplicing(store._writer, store.check_writable))
+    local_files = provides(
+        lambda store: (
+            KernelFiles(store._paths, store._writer, store.check_writable) if store._paths.for_kernel else None
+        )
+    )
     _copyable = True
 
     def __init__(
@@ -125,49 +128,8 @@ class LocalStore(Store):
 
     # -- reading
 
-    def _open(self, key: str) -> int | None:
-        """An open file, which the caller closes; None if there is no such key."""
-        file = self._open_known(key)
-        if file == -1:
-            return None
-        return self._open_checked(key) if file is None else file
-
-    def _open_known(self, key: str) -> int | None:
-        """An open file, if `key` is a plain name in a known directory, as nearly every chunk is: one system call.
-
-        -1 if there is no such file; None if `_open_checked` must find out more.
-        """
-        paths = self._paths
-        cut = key.rfind("/") + 1
-        name = key[cut:]
-        folder = paths.folders.get(key[:cut])
-        if folder is None or not is_plain(name) or not paths.refuses_links:
-            return None
-        try:
-            return os.open(folder + name, paths.flags)
-        except FileNotFoundError:
-            return -1
-        except OSError:
-            return None
-
-    def _open_checked(self, key: str) -> int | None:
-        """An open file, after all checks; None if there is no such key."""
-        paths = self._paths
-        path = ""
-        try:
-            path = paths.find(key)
-            if not paths.refuses_links and os.path.islink(path):
-                paths.refuse_link(key, path)
-            return os.open(path, paths.flags)
-        except OSError as error:
-            if error.errno in ABSENT or os.path.isdir(path):
-                return None
-            if error.errno in _LINK and not paths.follow_links:
-                paths.refuse_link(key, path)
-            paths.fail("read", key, error)
-
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        file = self._open_known(key) if range is None or (range[0] == 0 and range[1] is not None) else None
+        file = self._paths.open_known(key) if range is None or (range[0] == 0 and range[1] is not None) else None
         if file == -1:
             return None
         if file is not None:
@@ -185,7 +147,7 @@ class LocalStore(Store):
         return self._get_checked(key, range)
 
     def _get_checked(self, key: str, range: ByteRange | None) -> Buffer | None:
-        file = self._open_checked(key)
+        file = self._paths.open_checked(key)
         if file is None:
             return None
         try:
@@ -196,32 +158,12 @@ class LocalStore(Store):
         finally:
             os.close(file)
 
-    def _get_versioned(self, key: str, limit: int | None) -> Versioned | None:
-        """A value and its version; None if it is longer than `limit`."""
-        file = self._open(key)
-        if file is None:
-            return None, None
-        try:
-            status = os.fstat(file)
-            if not S_ISREG(status.st_mode):
-                return None, None
-            if limit is not None and status.st_size > limit:
-                return None
-            value = files.read(file, status.st_size, None)
-            kept, file = file, None
-            return value, FileVersion(kept, status)
-        except OSError as error:
-            self._paths.fail("read", key, error)
-        finally:
-            if file is not None:
-                os.close(file)
-
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
             refuse_start(key, start, repr(self))
         if not target:
             return 0 if self.exists(key) else None  # reading 0 bytes would not notice a directory
-        file = self._open(key)
+        file = self._paths.open(key)
         if file is None:
             return None
         try:
@@ -243,7 +185,7 @@ class LocalStore(Store):
                 yield from self._get_ranges(key, ranges)
 
     def _get_ranges(self, key: str, ranges: list[tuple[int, ByteRange | None]]) -> Iterator[tuple[int, Buffer | None]]:
-        file = self._open_checked(key)
+        file = self._paths.open_checked(key)
         try:
             status = None if file is None else os.fstat(file)
             for index, range in ranges:

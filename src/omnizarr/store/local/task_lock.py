@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from omnizarr.store.local import files
 from omnizarr.store.local.flock import DirectoryLock
 from omnizarr.store.local.temp_names import task_lock_name
-from omnizarr.store.process_locks import TaskLock
+from omnizarr.store.thread_locks import TaskLock
 
 __all__ = ["task_lock_file"]
 

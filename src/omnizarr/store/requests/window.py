@@ -11,7 +11,7 @@ import threading
 from time import perf_counter
 from typing import TypeAlias
 
-from omnizarr.store.contract import ByteRange
+from omnizarr.store.values import ByteRange
 
 __all__ = ["Admission", "Window"]
 

@@ -19,8 +19,8 @@ from omnizarr.store.contract import (
     check_key,
     check_prefix,
     flat,
-    overwritten,
-    parts_by_key,
+    patched,
+    patches_by_key,
     span,
 )
 from omnizarr.store.sqlite.connections import Connections, library
@@ -237,14 +237,14 @@ class SQLiteStore(Store):
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.check_writable()
-        parts = parts_by_key(items, repr(self))
-        for key in parts:
+        by_key = patches_by_key(items, repr(self))
+        for key in by_key:
             check_key(key)
-        for key, pieces in parts.items():
+        for key, patches in by_key.items():
             self._change(
                 key,
-                lambda connection, key=key, pieces=pieces: connection.execute(  # type: ignore[misc]
-                    _SET, (key, overwritten(_value(connection, key, None), pieces))
+                lambda connection, key=key, patches=patches: connection.execute(  # type: ignore[misc]
+                    _SET, (key, patched(_value(connection, key, None), patches))
                 ),
             )
 

@@ -19,9 +19,9 @@ from omnizarr.store.contract import (
     check_key,
     check_prefix,
     flat,
-    process_lock,
     refuse_start,
     span,
+    thread_lock,
 )
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.zip.archive import Archive, archive_at
@@ -310,7 +310,7 @@ class ZipStore(Store):
     @contextmanager
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> Iterator[None]:
         keys = list(keys)
-        with process_lock(self.location, keys):
+        with thread_lock(self.location, keys):
             if not (shared or self.read_only):
                 # Claims the archive for this process and brings it up to date, so that what the holder reads is what
                 # it replaces.

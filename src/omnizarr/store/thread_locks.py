@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-__all__ = ["Stripes", "TaskLock", "process_lock", "process_task_lock"]
+__all__ = ["Stripes", "TaskLock", "thread_lock", "thread_task_lock"]
 
 
 class Stripes:
@@ -43,7 +43,7 @@ _EVERY: list[Stripes] = []
 _KEYS = Stripes()
 
 
-def process_lock(location: str, keys: Iterable[str]) -> AbstractContextManager[Any]:
+def thread_lock(location: str, keys: Iterable[str]) -> AbstractContextManager[Any]:
     """Keep the other threads of this process from the same keys of the same location."""
     return _KEYS.of(*[f"{location}\0{key}" for key in keys])
 
@@ -58,7 +58,7 @@ class TaskLock:
         """Call before the first write: from now on, an error or a crash inside the block marks the task as broken."""
 
 
-class _ProcessTaskLock(TaskLock):
+class _ThreadTaskLock(TaskLock):
     def __init__(self, name: str) -> None:
         self._name = name
         self.broken = name in _BROKEN
@@ -77,14 +77,14 @@ _COUNTING = threading.Lock()
 
 
 @contextmanager
-def process_task_lock(name: str) -> Iterator[TaskLock]:
+def thread_task_lock(name: str) -> Iterator[TaskLock]:
     """The task lock of this process for tasks of this name. A crash of the process forgets its mark."""
     with _COUNTING:
         lock, users = _TASKS.setdefault(name, (threading.Lock(), []))
         users.append(None)
     try:
         with lock:
-            task_lock = _ProcessTaskLock(name)
+            task_lock = _ThreadTaskLock(name)
             yield task_lock
             task_lock.end()
     finally:
