@@ -75,7 +75,9 @@ the table.
 sub-arrays, long doubles (`<f16`, `<c32`), and Python objects.
 """,
     "Chunk grids and chunk keys": """
-`default` makes keys such as `c/0/1`, `v2` makes keys such as `0.1`.
+`default` makes keys such as `c/0/1`, `v2` makes keys such as `0.1`. `fanout` is
+[proposed](https://github.com/zarr-developers/zarr-extensions/pull/31) for the registry; it makes keys such as
+`c/1/001/234`, so that [no directory has many entries](transformers.md#fanout).
 """,
     "Storage transformers": """
 The sharding of the drafts of v3, under the three names that writers use.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, DraftKeys, V2Keys
+from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, DraftKeys, FanoutKeys, V2Keys
 from omnizarr.transformers import ArrayPlace
 
 NONE = 2**64 - 1
@@ -42,6 +42,7 @@ ENCODINGS: tuple[ChunkKeys, ...] = (
     V2Keys("/"),
     V2Keys("."),
     BackwardKeys(),
+    FanoutKeys(100),
 )
 
 

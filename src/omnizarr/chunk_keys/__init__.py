@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from omnizarr._extension import call_extension, find_registered, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys.contract import ChunkKeys, chunk_key_encodings
@@ -9,7 +11,12 @@ from omnizarr.chunk_keys.default import DefaultKeys
 from omnizarr.chunk_keys.draft import DraftKeys
 from omnizarr.chunk_keys.v2 import V2Keys
 
-__all__ = ["ChunkKeys", "DefaultKeys", "DraftKeys", "V2Keys", "chunk_key_encodings", "parse_chunk_keys"]
+if TYPE_CHECKING:
+    from omnizarr.chunk_keys.fanout import FanoutKeys
+
+__all__ = ["ChunkKeys", "DefaultKeys", "DraftKeys", "FanoutKeys", "V2Keys", "chunk_key_encodings", "parse_chunk_keys"]
+
+chunk_key_encodings.offer("fanout", "omnizarr.chunk_keys.fanout:FanoutKeys")  # lazy import: few arrays have it
 
 # Names that version 0.1 documented.
 Default, Draft, V2 = DefaultKeys, DraftKeys, V2Keys
@@ -23,3 +30,12 @@ def parse_chunk_keys(value: Json, path: str, problems: Problems) -> ChunkKeys | 
     if not extension or not encoding:
         return None
     return call_extension("chunk key encoding", extension.name, path, problems, encoding.parse, extension.configuration)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "FanoutKeys":
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    from omnizarr.chunk_keys.fanout import FanoutKeys
+
+    globals()[name] = FanoutKeys
+    return FanoutKeys
