@@ -150,6 +150,11 @@ GENERATION_WORDS: dict[str, set[str]] = {
     # Extension points of the drafts.
     "extending/register.py": {"draft"},
     "transformers/contract.py": {"_DRAFT_URI"},
+    # Only the drafts shard by a storage transformer, in a folder of its own.
+    "transformers/__init__.py": {"draft_sharding"},
+    "transformers/draft_sharding/__init__.py": {"draft_sharding"},
+    "transformers/draft_sharding/store.py": {"draft_sharding"},
+    "transformers/draft_sharding/transformer.py": {"draft_sharding"},
     # A document of a node is recognized, to say that it has no references.
     "store/references/json_.py": {"zarr_format"},
     # A ZIP archive that is being written, not a generation.
@@ -211,7 +216,6 @@ SHARED_NAMES: dict[str, str] = {
     "BitRound": "a codec of v3 and a filter of v2 with the same public name",
     "Buffer": "the same type in `codecs` and in `store`, which do not import each other",
     "PackBits": "a codec of v3 and a filter of v2 with the same public name",
-    "ShardReader": "reads the shards of a storage transformer, and those of the sharding codec",
 }
 """Names of classes and type aliases that several modules define, and their meanings."""
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from omnizarr.transformers.contract import ArrayPlace, StorageTransformer, find_transformer, storage_transformers
+from omnizarr.transformers.draft_sharding import SHARDING_URIS, ShardedStore, ShardingTransformer
 from omnizarr.transformers.memory_cache import MemoryCache
-from omnizarr.transformers.sharded_store import ShardedStore
-from omnizarr.transformers.sharding import SHARDING_URIS, ShardingTransformer
 from omnizarr.transformers.stack import array_store, wrap_all
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The map between keys of chunks and keys of the shards that contain them (S65–S67)."""
+"""Maps between keys of chunks and keys of the shards that contain them (S65–S67)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Reading shards: their indexes, and parts of them, all from one state.
+"""Reads shards of the sharding transformer: their indexes, and parts of them, all from one state.
 
-A shard is read in two steps, its index and then what is wanted of it. A shard that a writer replaces between the two is
-noticed, because the index is asked for once more, behind the chunks; a store that sends the requests of a batch side by
-side can only make that likely.
+A read has two steps: the index, then the selected parts. The second step requests the index again, after the parts, to
+notice a writer that replaced the shard in between. A store that sends the requests of a batch concurrently makes this
+likely, not certain.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from omnizarr.errors import CodecError, StoreError
 from omnizarr.store import Buffer, Request, Store
 from omnizarr.store.values import Extent
 
-__all__ = ["ChunkExtent", "Fetch", "ShardReader", "damaged", "shard_bytes"]
+__all__ = ["ChunkExtent", "Fetch", "ShardStateReader", "damaged", "shard_bytes"]
 
 _MOST_TRIES = 100  # attempts to read parts of a shard that other writers keep replacing
 
@@ -38,7 +38,7 @@ def shard_bytes(count: int) -> ShardBytes:
     return ShardBytes(count, index, at_start=False, largest=2**63 - 1)
 
 
-class ShardReader:
+class ShardStateReader:
     """Reads shards of one layout from a store."""
 
     def __init__(self, store: Store, form: ShardBytes) -> None:
@@ -48,22 +48,22 @@ class ShardReader:
     def read(
         self,
         shards: Iterable[str],
-        wanted: Callable[[str, ShardIndex], list[ChunkExtent]],
+        select: Callable[[str, ShardIndex], list[ChunkExtent]],
         fetch: Fetch,
         others: Sequence[tuple[int, Request]] = (),
     ) -> Iterator[tuple[str | None, ShardIndex | None, dict[int, Buffer | None]]]:
-        """Each shard with its index and the parts that `wanted` selects, all of one state of the shard; None and no
+        """Each shard with its index and the parts that `select` returns, all of one state of the shard; None and no
         parts if there is no shard. Answers to `others`, which are no shards, come with None as the name."""
-        found = self.indexes(shards)
+        pending = self.indexes(shards)
         for _ in range(_MOST_TRIES):
             batch: list[Request] = [request for _, request in others]
             readings: list[_Reading | None] = [None] * len(others)
-            for shard, data in found.items():
+            for shard, data in pending.items():
                 if data is None:
                     yield shard, None, {}
                     continue
                 index = self.index(shard, data)
-                reading = _Reading(shard, data, index, wanted(shard, index))
+                reading = _Reading(shard, data, index, select(shard, index))
                 if reading.complete:
                     yield shard, index, reading.answers
                     continue
@@ -73,27 +73,27 @@ class ShardReader:
                 readings.extend([reading] * (len(reading.parts) + 1))
             if not batch:
                 return
-            found = {}
+            pending = {}
             for position, value in fetch(batch):
                 known = readings[position]
                 if known is None:
                     yield None, None, {others[position][0]: value}
                     continue
-                known.take(position - known.first, value)
+                known.add_answer(position - known.first, value)
                 if known.complete:
                     if known.is_one_state():
                         known.check_lengths(repr(self._store))
                         yield known.shard, known.index, known.answers
                     else:
-                        found[known.shard] = known.again
+                        pending[known.shard] = known.second_index
             others = ()
-            if not found:
+            if not pending:
                 return
         raise StoreError(
             f"gave up after {_MOST_TRIES} attempts: other writers keep replacing the shards "
-            f"{', '.join(f'`{shard}`' for shard in found)}",
+            f"{', '.join(f'`{shard}`' for shard in pending)}",
             store=repr(self._store),
-            key=next(iter(found)),
+            key=next(iter(pending)),
         )
 
     def indexes(self, shards: Iterable[str]) -> dict[str, Buffer | None]:
@@ -106,7 +106,7 @@ class ShardReader:
         return dict(zip(shards, answers, strict=True))
 
     def check_index_size(self, shard: str) -> None:
-        """Refuse shards whose index is larger than the limit."""
+        """Reject shards whose index is larger than the limit."""
         limit = config.current.max_chunk_bytes
         if self._form.index_size > limit:
             raise StoreError(
@@ -126,16 +126,16 @@ class ShardReader:
 class _Reading:
     """The requested parts of one shard, until all of them and a second copy of the index have arrived."""
 
-    def __init__(self, shard: str, data: Buffer, index: ShardIndex, wanted: Iterable[ChunkExtent]) -> None:
+    def __init__(self, shard: str, data: Buffer, index: ShardIndex, parts: Iterable[ChunkExtent]) -> None:
         self.shard = shard
         self.index = index
-        self.again: Buffer | None = None
+        self.second_index: Buffer | None = None
         self.answers: dict[int, Buffer | None] = {}
         self.parts: list[ChunkExtent] = []
         self.first = 0
         """The position of the first part in a batch of requests."""
-        self._data = data
-        for name, range in wanted:
+        self._first_index = data
+        for name, range in parts:
             if range[1] == 0:
                 self.answers[name] = b""  # an empty chunk needs no request
             else:
@@ -146,17 +146,17 @@ class _Reading:
     def complete(self) -> bool:
         return self._missing == 0
 
-    def take(self, number: int, value: Buffer | None) -> None:
-        """Take the answer for the part `number`; the one after the last part is the index."""
+    def add_answer(self, number: int, value: Buffer | None) -> None:
+        """Add the answer for the part `number`; the one after the last part is the index."""
         self._missing -= 1
         if number == len(self.parts):
-            self.again = value
+            self.second_index = value
         else:
             self.answers[self.parts[number][0]] = value
 
     def is_one_state(self) -> bool:
         """Whether both copies of the index agree, so that the shard was not replaced in between."""
-        return self.again is not None and bytes(self.again) == bytes(self._data)
+        return self.second_index is not None and bytes(self.second_index) == bytes(self._first_index)
 
     def check_lengths(self, store: str) -> None:
         for name, (start, length) in self.parts:

@@ -97,7 +97,7 @@ class Sharded(RuleBasedStateMachine):
             self.model[key] = new[:second] + b"!" + new[second + 1 :]
 
     @rule(number=st.integers(0, 10**6), value=VALUES)
-    def overlapping_parts_are_refused(self, number: int, value: bytes) -> None:
+    def overlapping_parts_are_rejected(self, number: int, value: bytes) -> None:
         key = self.pick(number)
         for parts in ([(key, 0, value + b"ab"), (key, len(value) + 1, b"c")], [(key, -1, value)]):
             with pytest.raises(StoreError):
@@ -121,11 +121,11 @@ class Sharded(RuleBasedStateMachine):
         self.model = {key: value for key, value in self.model.items() if not key.startswith(prefix)}
 
     @rule(number=st.integers(0, 10**6), value=VALUES, fresh=st.booleans())
-    def set_if(self, number: int, value: bytes, fresh: bool) -> None:
+    def compare_and_set(self, number: int, value: bytes, fresh: bool) -> None:
         key = self.pick(number)
-        found, version = self.store.updates.read(key)
-        assert (None if found is None else bytes(found)) == self.model.get(key)
-        assert (version is None) == (found is None)
+        value_before, version = self.store.updates.read(key)
+        assert plain(value_before) == self.model.get(key)
+        assert (version is None) == (value_before is None)
         if not fresh:
             self.store.set(key, self.model.get(key, b"") + b"changed")
             self.model[key] = self.model.get(key, b"") + b"changed"
@@ -156,18 +156,18 @@ class Sharded(RuleBasedStateMachine):
         assert all(plain(value) == expected[position] for position, value in each)
 
     @rule(number=st.integers(0, 10**6), start=st.integers(0, 7), length=st.integers(0, 7))
-    def look(self, number: int, start: int, length: int) -> None:
+    def get_into_and_size(self, number: int, start: int, length: int) -> None:
         key = self.pick(number)
         value = self.model.get(key)
         target = bytearray(b"?" * length)
-        found = self.store.get_into(key, start, memoryview(target))
+        count = self.store.get_into(key, start, memoryview(target))
         assert self.store.exists(key) == (value is not None)
         if value is None:
-            assert found is self.store.size(key) is None
+            assert count is self.store.size(key) is None
         else:
             part = value[start : start + length]
-            assert found == len(part)
-            assert bytes(target[:found]) == part
+            assert count == len(part)
+            assert bytes(target[:count]) == part
             assert self.store.size(key) == len(value)
 
     @rule(number=st.integers(0, 10**6), slash=st.sampled_from(["", "/"]))
@@ -182,10 +182,10 @@ class Sharded(RuleBasedStateMachine):
             deep = [key for key in below if "/" in key[len(prefix) :]]
             # S76: a prefix of shards represents the prefixes of all chunks that they could contain. Other keys below it
             # are listed there, but the store does not check whether there are any.
-            alone = [key for key in deep if not self.is_among_shards(key)]
-            real = {prefix + key[len(prefix) :].split("/")[0] + "/" for key in alone}
+            separate = [key for key in deep if not self.is_among_shards(key)]
+            real = {prefix + key[len(prefix) :].split("/")[0] + "/" for key in separate}
             assert real <= set(prefixes)
-            for name in set(prefixes) - real if len(alone) == len(deep) else ():
+            for name in set(prefixes) - real if len(separate) == len(deep) else ():
                 assert name.startswith(self.place.prefix)
                 assert any(chunk.startswith(name) for chunk in neighbours)
 
@@ -200,7 +200,7 @@ class Sharded(RuleBasedStateMachine):
 
     def neighbours(self) -> set[str]:
         """The keys of all chunks that could be in the shards that exist."""
-        found = set()
+        neighbours = set()
         keys, rank = self.place.chunk_keys, self.place.rank
         for chunk in self.model:
             at = keys.coordinates(chunk.removeprefix(self.place.prefix), rank)
@@ -211,8 +211,8 @@ class Sharded(RuleBasedStateMachine):
                         count *= 4
                     start = index // count * count
                     spread = [(*known, more) for known in spread for more in builtin_range(start, start + count)]
-                found.update(self.place.prefix + keys.key(known) for known in spread)
-        return found
+                neighbours.update(self.place.prefix + keys.key(known) for known in spread)
+        return neighbours
 
     @invariant()
     def all_keys_are_listed(self) -> None:

@@ -20,12 +20,12 @@ from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, WrapperSt
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import Patch, Version, flat, patched, patches_by_key, span
 from omnizarr.transformers.contract import ArrayPlace
-from omnizarr.transformers.shard_keys import ShardKeys
-from omnizarr.transformers.shard_reading import ChunkExtent, Fetch, ShardReader, damaged, shard_bytes
+from omnizarr.transformers.draft_sharding.keys import ShardKeys
+from omnizarr.transformers.draft_sharding.reader import ChunkExtent, Fetch, ShardStateReader, damaged, shard_bytes
 
 __all__ = ["ShardedStore"]
 
-_TOGETHER = 16  # shards that are changed together on a remote store; elsewhere one after the other
+_SHARDS_AT_ONCE = 16  # shards that are changed together on a remote store; elsewhere one after the other
 _INDEX_BYTES = 16 * 2**20  # of indexes that a listing requests at once
 
 _Change: TypeAlias = bytes | list[Patch] | None
@@ -47,7 +47,7 @@ class ShardedStore(WrapperStore):
         self.chunks_per_shard = tuple(chunks_per_shard)
         self._keys = ShardKeys(place, self.chunks_per_shard)
         self._shard = shard_bytes(prod(self.chunks_per_shard))
-        self._reader = ShardReader(inner, self._shard)
+        self._reader = ShardStateReader(inner, self._shard)
         self._locks = _Locks()
 
     def __eq__(self, other: object) -> bool:
@@ -84,30 +84,30 @@ class ShardedStore(WrapperStore):
 
     def _answers(self, requests: Sequence[Request], fetch: Fetch) -> Iterator[tuple[int, Buffer | None]]:
         """The answers with the positions of their requests, after two batches however many there are (S71)."""
-        asked: dict[str, list[tuple[int, int, ByteRange | None]]] = {}
+        requested: dict[str, list[tuple[int, int, ByteRange | None]]] = {}  # position, chunk number and range by shard
         others: list[tuple[int, Request]] = []
         for position, (key, range) in enumerate(requests):
             where = self._keys.locate(key)
             if where is None:
                 others.append((position, (key, range)))
             else:
-                asked.setdefault(where[0], []).append((position, where[1], range))
+                requested.setdefault(where[0], []).append((position, where[1], range))
 
-        def wanted(shard: str, index: ShardIndex) -> list[ChunkExtent]:
+        def select(shard: str, index: ShardIndex) -> list[ChunkExtent]:
             parts = []
-            for position, number, range in asked[shard]:
-                place = index[number]
-                if place is not None:
-                    start, length = span(range, place[1])
-                    parts.append((position, (place[0] + start, length)))
+            for position, number, range in requested[shard]:
+                entry = index[number]
+                if entry is not None:
+                    start, length = span(range, entry[1])
+                    parts.append((position, (entry[0] + start, length)))
             return parts
 
-        for shard, _, found in self._reader.read(asked, wanted, fetch, others):
+        for shard, _, values in self._reader.read(requested, select, fetch, others):
             if shard is None:
-                yield from found.items()
+                yield from values.items()
             else:
-                for position, _, _ in asked[shard]:
-                    yield position, found.get(position)
+                for position, _, _ in requested[shard]:
+                    yield position, values.get(position)
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if not self._keys.is_shard(key):
@@ -123,8 +123,8 @@ class ShardedStore(WrapperStore):
             return self.inner.size(key)
         shard, number = where
         data = self._reader.indexes([shard])[shard]
-        place = None if data is None else self._reader.index(shard, data)[number]
-        return None if place is None else place[1]
+        entry = None if data is None else self._reader.index(shard, data)[number]
+        return None if entry is None else entry[1]
 
     # -- writing: one value is a batch of one (S77)
 
@@ -181,45 +181,45 @@ class ShardedStore(WrapperStore):
     def _change(self, changes: Mapping[str, Mapping[int, _Change]]) -> None:
         """Rewrite shards; a shard without chunks is erased (S72, S73)."""
         shards = iter(changes)
-        while window := list(islice(shards, _TOGETHER if self.remote else 1)):
+        while window := list(islice(shards, _SHARDS_AT_ONCE if self.remote else 1)):
             self._reader.check_index_size(window[0])
             with self._locked(window):
                 new: list[tuple[str, Buffer]] = []
-                gone: list[str] = []
-                for shard, parts in self._changed({shard: changes[shard] for shard in window}):
+                empty: list[str] = []
+                for shard, parts in self._new_chunks({shard: changes[shard] for shard in window}):
                     if all(part is None for part in parts):
-                        gone.append(shard)
+                        empty.append(shard)
                     else:
                         new.append((shard, self._shard.join(parts)))
                 if new:
                     self.inner.set_each(new)
-                if gone:
-                    self.inner.erase_values(gone)
+                if empty:
+                    self.inner.erase_values(empty)
 
-    def _changed(self, changes: Mapping[str, Mapping[int, _Change]]) -> Iterator[tuple[str, list[Buffer | None]]]:
+    def _new_chunks(self, changes: Mapping[str, Mapping[int, _Change]]) -> Iterator[tuple[str, list[Buffer | None]]]:
         """Each changed shard with the new values of all its chunks. Chunks that stay are read; a shard whose chunks are
         all replaced is not."""
-        read: list[str] = []
+        partly_changed: list[str] = []
         for shard, change in changes.items():
             if len(change) == self._shard.count and not any(isinstance(value, list) for value in change.values()):
                 yield shard, [_plain(change[number]) for number in range(self._shard.count)]
             else:
-                read.append(shard)
+                partly_changed.append(shard)
 
-        def kept(shard: str, index: ShardIndex) -> list[ChunkExtent]:
+        def select(shard: str, index: ShardIndex) -> list[ChunkExtent]:
             change = changes[shard]
-            places = [(number, index[number]) for number in index.present()]
+            entries = [(number, index[number]) for number in index.present()]
             parts = [
-                (number, place)
-                for number, place in places
-                if place is not None and (number not in change or isinstance(change[number], list))
+                (number, entry)
+                for number, entry in entries
+                if entry is not None and (number not in change or isinstance(change[number], list))
             ]
             limit = config.current.max_chunk_bytes  # overlapping entries could add up to more than the shard
-            if sum(place[1] for _, place in parts) > limit:
+            if sum(entry[1] for _, entry in parts) > limit:
                 raise damaged(shard, f"its chunks have more bytes than the limit of {limit}", repr(self.inner))
             return parts
 
-        for name, index, old in self._reader.read(read, kept, self._all_at_once):
+        for name, index, old in self._reader.read(partly_changed, select, self._all_at_once):
             assert name is not None
             change = changes[name]
             if all(value is None and (index is None or index[number] is None) for number, value in change.items()):
@@ -245,9 +245,9 @@ class ShardedStore(WrapperStore):
         return self.list_prefix("")
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._listed(check_prefix(prefix))
+        return self._list_keys(check_prefix(prefix))
 
-    def _listed(self, prefix: str) -> Iterator[str]:
+    def _list_keys(self, prefix: str) -> Iterator[str]:
         """Keys that are no chunks, and the chunks in the indexes (S75)."""
         top = prefix if self._keys.outside(prefix) else self._keys.shards_below(prefix)
         most = max(1, _INDEX_BYTES // self._shard.index_size)
@@ -276,19 +276,19 @@ class ShardedStore(WrapperStore):
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         # A prefix of shards becomes the prefixes of all chunks that could be in them, without listing them (S76).
         prefix = check_prefix(prefix)
-        here = prefix == self.place.prefix
-        if not here and self._keys.outside(prefix):
+        is_array = prefix == self.place.prefix
+        if not is_array and self._keys.outside(prefix):
             return self.inner.list_dir(prefix)
-        if not here and not self._keys.is_exact(prefix):
+        if not is_array and not self._keys.is_exact(prefix):
             return Store.list_dir(self, prefix)
-        top = prefix if here else self._keys.shards_below(prefix)
-        found, below = self.inner.list_dir(top)
-        keys = {key for key in found if not self._keys.is_shard(key) and key.startswith(prefix)}
-        keys.update(self._chunks_of([key for key in found if self._keys.is_shard(key)], prefix))
+        top = prefix if is_array else self._keys.shards_below(prefix)
+        stored, below = self.inner.list_dir(top)
+        keys = {key for key in stored if not self._keys.is_shard(key) and key.startswith(prefix)}
+        keys.update(self._chunks_of([key for key in stored if self._keys.is_shard(key)], prefix))
         prefixes: set[str] = set()
         if top != prefix:
-            found, more = self.inner.list_dir(prefix)
-            keys.update(key for key in found if not self._keys.is_shard(key))
+            stored, more = self.inner.list_dir(prefix)
+            keys.update(key for key in stored if not self._keys.is_shard(key))
             prefixes.update(name for name in more if self._keys.outside(name))
         for name in below:
             chunks = self._keys.chunk_prefixes(prefix, name)
@@ -301,21 +301,21 @@ class ShardedStore(WrapperStore):
 
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         stored = {key if (where := self._keys.locate(key)) is None else where[0] for key in keys}
-        return self._locks.taken(self.inner.lock(stored, shared=shared), stored)
+        return self._locks.record(self.inner.lock(stored, shared=shared), stored)
 
     def _locked(self, shards: Sequence[str]) -> AbstractContextManager[None]:
         """The locks of `shards`, unless this thread holds them already."""
-        held = self._locks.held
-        if held.issuperset(shards):
+        locked = self._locks.keys
+        if locked.issuperset(shards):
             return nullcontext()
-        if held:
+        if locked:
             raise StoreError(
                 f"`{shards[0]}` cannot be written while this thread has locked other keys",
                 hint="lock all keys that are written together at once",
                 store=repr(self),
                 key=shards[0],
             )
-        return self._locks.taken(self.inner.lock(shards), shards)
+        return self._locks.record(self.inner.lock(shards), shards)
 
 
 class _ShardedUpdates(Updates):
@@ -374,17 +374,17 @@ class _Locks(threading.local):
     """The keys that the current thread has locked: locks do not nest, but a locked chunk can be written."""
 
     def __init__(self) -> None:
-        self.held: frozenset[str] = frozenset()
+        self.keys: frozenset[str] = frozenset()
 
     @contextmanager
-    def taken(self, lock: AbstractContextManager[None], keys: Iterable[str]) -> Iterator[None]:
-        """`lock`, recorded for this thread."""
+    def record(self, lock: AbstractContextManager[None], keys: Iterable[str]) -> Iterator[None]:
+        """Hold `lock`, and record its keys for this thread."""
         with lock:
-            before, self.held = self.held, self.held.union(keys)
+            before, self.keys = self.keys, self.keys.union(keys)
             try:
                 yield
             finally:
-                self.held = before
+                self.keys = before
 
 
 def _plain(change: _Change) -> Buffer | None:

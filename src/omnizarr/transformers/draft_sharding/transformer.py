@@ -15,7 +15,7 @@ from omnizarr.codecs import Bytes, Codec, Sharding
 from omnizarr.errors import ArgumentError
 from omnizarr.store import Store
 from omnizarr.transformers.contract import ArrayPlace, StorageTransformer, storage_transformers
-from omnizarr.transformers.sharded_store import ShardedStore
+from omnizarr.transformers.draft_sharding.store import ShardedStore
 
 __all__ = ["SHARDING_URIS", "ShardingTransformer"]
 
@@ -49,14 +49,14 @@ class ShardingTransformer(StorageTransformer):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> ShardingTransformer | None:
-        where = f"{path}.configuration"
+        at = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("chunks_per_shard",), where, problems)
+        check_members(configuration, ("chunks_per_shard",), at, problems)
         counts = configuration.get("chunks_per_shard")
         if "chunks_per_shard" not in configuration:
-            problems.add(f"{where}.chunks_per_shard", "is missing")
+            problems.add(f"{at}.chunks_per_shard", "is missing")
         elif not isinstance(counts, list) or not all(is_integer(count) and 0 < count < 2**63 for count in counts):
-            problems.expected(f"{where}.chunks_per_shard", "a list of integers of at least 1", counts)
+            problems.expected(f"{at}.chunks_per_shard", "a list of integers of at least 1", counts)
         return cls(tuple(counts)) if len(problems.found) == before and isinstance(counts, list) else None
 
     def configuration(self) -> dict[str, Json]:
@@ -77,7 +77,7 @@ class ShardingTransformer(StorageTransformer):
         return ShardedStore(store, place, self.chunks_per_shard)
 
     def as_codec(self, chunk_shape: Sequence[int], codecs: Sequence[Codec]) -> tuple[tuple[int, ...], Sharding]:
-        """The equivalent in version 3: the shape of the shards, which become the chunks, and their codec. Keys and
+        """The equivalent in v3: the shape of the shards, which become the chunks, and their codec. Keys and
         stored bytes are identical."""
         shape = self._shard_shape(chunk_shape)
         return shape, Sharding(tuple(chunk_shape), tuple(codecs), index_codecs=(Bytes("little"),))
