@@ -116,8 +116,8 @@ def test_block_keys_select_whole_chunks() -> None:
 
 
 def test_field_names() -> None:
-    assert split_fields("a") == ("a", ())
-    assert split_fields(["a", "b"]) == (["a", "b"], ())
+    assert split_fields("a") == ("a", ...)
+    assert split_fields(["a", "b"]) == (["a", "b"], ...)
     assert split_fields(("a", slice(3), 1)) == ("a", (slice(3), 1))
     assert split_fields(("a", 0, ["b", "c"])) == (["a", "b", "c"], (0,))
     assert split_fields((0, [1, 2])) == (None, (0, [1, 2]))

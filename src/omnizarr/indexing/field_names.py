@@ -10,9 +10,9 @@ __all__ = ["split_fields"]
 def split_fields(key: Any) -> tuple[str | list[str] | None, Any]:
     """Separate field names from the rest of a key: `z["a"]`, `z["a", 0:5]` and `z[["a", "b"]]` name fields."""
     if isinstance(key, str):
-        return key, ()
+        return key, ...
     if _is_field_list(key):
-        return list(key), ()
+        return list(key), ...
     if isinstance(key, tuple):
         fields = [item for item in key if isinstance(item, str) or _is_field_list(item)]
         if fields:
