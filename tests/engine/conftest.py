@@ -9,7 +9,7 @@ import pytest
 
 import omnizarr
 from omnizarr import native
-from omnizarr.engine.read import native as native_reading
+from omnizarr.engine.read.native import kernel_calls, reader
 from omnizarr.engine.write import native as native_writing
 
 
@@ -39,6 +39,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
                 names.append(name)
             return getattr(native.kernel(), name)
 
-    monkeypatch.setattr(native_reading, "kernel", Watched)
+    monkeypatch.setattr(kernel_calls, "kernel", Watched)
+    monkeypatch.setattr(reader, "kernel", Watched)
     monkeypatch.setattr(native_writing, "kernel", Watched)
     return names

@@ -60,8 +60,8 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(owner, name, recorded)
 
     record(native.NativeReader, "_read_one", "A")
-    record(native.NativeReader, "_read_groups", "B")
-    record(native, "_elements", "C")
+    record(native.NativeReader, "read_groups", "B")
+    record(native.reader, "_elements", "C")
     record(python.ChunkReader, "__call__", "D")
     record(python.ChunkReader, "place_fetched", "D")
     record(python, "read_part", "E")

@@ -76,9 +76,7 @@ _DEFAULT_REQUESTS = 32  # writes in flight, if a remote store does not name a li
 def read_key(layout: Layout, key: Any) -> Any:
     """`array[key]` by route A or B, for a key of integers and slices with step 1; None if another route is needed. It
     makes neither a selection nor a projection, which take longer than reading one small chunk."""
-    reader: NativeReader | Literal[False] | None = layout.native_reader
-    if reader is None:
-        reader = layout.native_reader = _new_native_reader(layout)
+    reader = _native_reader(layout)
     return reader.read_key(key if type(key) is tuple else (key,)) if reader else None
 
 
@@ -101,9 +99,7 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt
     if layout.cache is not None and layout.snapshots is not None:  # H
         _read_cached(layout, layout.cache, layout.snapshots, selection, block)
         return
-    reader: NativeReader | Literal[False] | None = layout.native_reader
-    if reader is None:
-        reader = layout.native_reader = _new_native_reader(layout)
+    reader = _native_reader(layout)
     native = reader if reader and _may_read(reader, layout, block) else None
     if not store.remote and not selection.points:
         single = only_chunk(selection.picks, layout.axes)
@@ -214,6 +210,14 @@ def _may_read(reader: NativeReader, layout: Layout, block: npt.NDArray[Any]) -> 
     """Whether the kernel can fill this block, and the settings allow it."""
     settings = config.current
     return bool(settings.native and reader.nbytes <= settings.max_chunk_bytes and block.dtype == layout.dtype)
+
+
+def _native_reader(layout: Layout) -> NativeReader | Literal[False]:
+    """The reader that the layout keeps, made at the first read; False if the kernel cannot read this array."""
+    reader: NativeReader | Literal[False] | None = layout.native_reader
+    if reader is None:
+        reader = layout.native_reader = _new_native_reader(layout)
+    return reader
 
 
 def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:

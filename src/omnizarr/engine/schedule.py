@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "decode_row",
+    "max_wait",
     "max_workers",
     "native_threads",
     "places_in_background",
@@ -38,6 +39,8 @@ _UNLIMITED = 2**16  # more threads than any machine runs
 _LONG_ROW = 2**19  # bytes of a row, below which handing the copy to another thread takes longer than the copy
 _SHARE_US = 250  # microseconds of decoding that are worth handing to another thread
 _NATIVE_WAKE_US = 100  # microseconds of work that are worth waking a kernel thread, which takes a fifth of that
+_SLOW = 200e-6  # seconds for a chunk or shard, above which several threads should wait for the store
+_SLOW_BYTE = 2e-9  # seconds per byte of a chunk or shard in addition
 _NATIVE_CHUNK_US = 5  # microseconds that the kernel needs for a chunk in addition to its decoding
 
 
@@ -66,6 +69,11 @@ def plan_rows(chain: Chain | None, cells: int, workers: int, nbytes: int) -> tup
         return max(1, min(row_length(chain), cells)), True
     length = max(1, min(row_length(chain), cells // (2 * workers)))
     return length, _is_short(chain, length)
+
+
+def max_wait(nbytes: int = 0) -> float:
+    """The seconds for a chunk or shard of `nbytes`, above which several threads should wait for the store."""
+    return _SLOW + nbytes * _SLOW_BYTE
 
 
 def max_workers(chain: Chain | None, nbytes: int) -> int:

@@ -26,6 +26,8 @@ __all__ = ["ArrayState"]
 class ArrayState(ArrayProperties):
     """Base class of `Array`: loads the model, makes the layout, and stores changes of the model."""
 
+    _kind = "array"
+
     def __init__(self, context: NodeContext, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
         super().__init__(context, model)
         self._guessed_keys: ChunkKeys | None = None
@@ -61,10 +63,7 @@ class ArrayState(ArrayProperties):
         return self._write_empty_chunks or self._model.fill is None
 
     def _check_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(
-                f"array {describe_location(self.store, self.path)} is open for reading only", store=repr(self.store)
-            )
+        super()._check_writable()
         reason = self._model.read_only_reason
         if reason is not None:
             raise ReadOnlyError(f"array {describe_location(self.store, self.path)} cannot be written: {reason}")
@@ -109,8 +108,7 @@ class ArrayState(ArrayProperties):
         return self._model.attributes
 
     def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
-        if self.read_only:
-            self._check_writable()
+        super()._check_writable()  # not its own check: attributes can change even if elements cannot
         self._change(lambda model: replace(model, attributes=edit(model.attributes)))
 
 

@@ -17,7 +17,6 @@ from omnizarr.errors import (
     NodeNotFoundError,
     NodeTypeError,
     OmnizarrError,
-    ReadOnlyError,
 )
 from omnizarr.formats import NodeModel, dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
@@ -83,6 +82,8 @@ class Group(Node, MutableMapping[str, Any]):
         (365, 24)
         >>> del g["daily"]
     """
+
+    _kind = "group"
 
     def __init__(self, context: NodeContext, model: GroupModel) -> None:
         super().__init__(context)
@@ -360,12 +361,6 @@ class Group(Node, MutableMapping[str, Any]):
         move_node(self._context, self._full_path(source), self._full_path(dest))
 
     # -- metadata
-
-    def _check_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(
-                f"group {describe_location(self.store, self.path)} is open for reading only", store=repr(self.store)
-            )
 
     def _attributes(self) -> dict[str, Json]:
         return self._model.attributes

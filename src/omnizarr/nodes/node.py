@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from omnizarr._json import Json
 from omnizarr.engine import ChunkCache, OnCorrupt
+from omnizarr.errors import ReadOnlyError
 from omnizarr.formats import Dialect
 from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.metadata.consolidated import Consolidated
+from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.store import Store
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ __all__ = ["Node", "NodeContext"]
 
 class Node(ABC):
     """A handle of a node: its location and its attributes."""
+
+    _kind: ClassVar[str]
+    """What errors call the node."""
 
     def __init__(self, context: NodeContext) -> None:
         self._context = context
@@ -60,6 +65,13 @@ class Node(ABC):
         """Adds or replaces attributes in one write, and returns the handle."""
         self.attrs.update(new_attributes)
         return self
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(
+                f"{self._kind} {describe_location(self.store, self.path)} is open for reading only",
+                store=repr(self.store),
+            )
 
     @abstractmethod
     def _attributes(self) -> dict[str, Json]:

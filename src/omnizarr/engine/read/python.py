@@ -16,7 +16,7 @@ from omnizarr.engine.layout import Layout
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import place, raise_for_chunk
 from omnizarr.engine.read.partial import part_of, read_part
-from omnizarr.engine.schedule import decode_row
+from omnizarr.engine.schedule import decode_row, max_wait
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.store import Buffer
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from omnizarr.engine.read.shards import FetchedChunk
 
 __all__ = ["ChunkReader", "read_chunk"]
-
-_SLOW = 200e-6  # seconds per chunk, above which several threads should wait for the store
-_SLOW_BYTE = 2e-9  # seconds per byte of a chunk in addition
 
 
 def read_chunk(layout: Layout, cell: Cell, block: npt.NDArray[Any]) -> None:
@@ -76,8 +73,8 @@ class ChunkReader:
         try:
             chain = self._bind(self._cell)
             if row.outer is not None and chain.direct and self._block.dtype == layout.dtype:
-                return self._read_row(row, chain) > len(row) * _SLOW
-            return self._read_cells(row) > len(row) * (_SLOW + chain.spec.nbytes * _SLOW_BYTE)
+                return self._read_row(row, chain) > len(row) * max_wait()
+            return self._read_cells(row) > len(row) * max_wait(chain.spec.nbytes)
         except (CodecError, MissingDependencyError) as error:
             self._raise(error)
 

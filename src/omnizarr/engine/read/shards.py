@@ -19,7 +19,7 @@ from omnizarr.engine.layout import Layout, inner_axes, sharding_of
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import fill_target, place, raise_for_chunk
 from omnizarr.engine.read.partial import ChunkPart
-from omnizarr.engine.schedule import decode_row, row_length, takes_whole_shard
+from omnizarr.engine.schedule import decode_row, max_wait, row_length, takes_whole_shard
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, only_chunk
 from omnizarr.store import Buffer, Snapshot, Snapshots
@@ -32,8 +32,6 @@ _GAP = 2**13  # bytes between inner chunks, up to which reading the gap is faste
 _MAX_SPAN = 2**23  # bytes per call
 _SMALL_SHARD = 2**16  # bytes of a nested shard, up to which reading it whole is faster than looking at its index
 _MAX_ROOM = 2**28  # bytes of a shard for which memory is reused; the system provides only the pages that are used
-_SLOW = 200e-6  # seconds per shard, above which several threads should wait for the store
-_SLOW_BYTE = 2e-9  # seconds per byte of a shard in addition
 
 InnerChunk: TypeAlias = "Buffer | Mapping[int, InnerChunk] | None"
 """The stored bytes of an inner chunk, None if it is empty. For a nested shard, possibly only the selected inner chunks
@@ -76,7 +74,7 @@ class ShardReader:
         waited = allowed = 0.0
         for cell in row.cells:
             waited += self.read(cell)
-            allowed += _SLOW + self._sharding.spec.nbytes * _SLOW_BYTE
+            allowed += max_wait(self._sharding.spec.nbytes)
         return waited > allowed
 
     def _bind(self, cell: Cell) -> BoundSharding:
