@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.formats.old_documents import array_v2, fill_of, model, problem_paths
+from tests.formats.old_documents import array_v2, fill_of, model, problem_paths, warning_paths
 
 import omnizarr
 from omnizarr.errors import ArgumentError
@@ -45,14 +45,31 @@ def test_integers(dtype: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "value"), [("|i1", 128), ("<u2", -1), ("<i4", 1.5), ("<i4", "x"), ("<i4", [1]), ("<i4", {})]
+    ("dtype", "value"),
+    [
+        ("|i1", 128),
+        ("<u2", -1),
+        ("<i4", 1.5),
+        ("<i4", "x"),
+        ("<i4", "1.5"),
+        ("|u1", "-1"),
+        ("<i8", "9" * 500),
+        ("<i4", [1]),
+        ("<i4", {}),
+    ],
 )
 def test_invalid_integers(dtype: str, value: Any) -> None:
     assert problem_paths(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
 
 
+@pytest.mark.parametrize(("dtype", "value"), [("<i4", "1.5"), ("|u1", "-1"), ("<i8", "9" * 500), ("<i4", "true")])
+def test_invalid_integers_as_text(dtype: str, value: str) -> None:
+    assert problem_paths(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
+
+
 def test_other_forms_of_integers() -> None:
     assert fill_of("<i4", 3.0) == 3
+    assert fill_of("<i4", "0") == fill_of("<i4", "0.0") == 0  # n5-zarr
     assert fill_of("<i8", "-9223372036854775808") == -(2**63)  # as in GDAL, which cannot write all integers as numbers
     assert fill_of("<u8", "18446744073709551615") == 2**64 - 1
 
@@ -79,9 +96,32 @@ def test_V10_only_the_default_NaN_can_be_written() -> None:
         written_fill("<f4", np.array(0x7FC00001, "u4").view("f4")[()])
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "", [1.0], {}, "0x7fc00001"])
-def test_V10_invalid_floats(value: Any) -> None:
-    assert problem_paths(array_v2(dtype="<f4", fill_value=value)) == ["$.fill_value"]
+@pytest.mark.parametrize("value", ["", "x", "1_0", "1.5.2", "0x10", "\u0661", "true", "1" * 401, [], "0x7fc00001"])
+@pytest.mark.parametrize("dtype", ["<f4", "<c8"])
+def test_V10_invalid_floats(dtype: str, value: Any) -> None:
+    assert problem_paths(array_v2(dtype=dtype, fill_value=value)) == ["$.fill_value"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("0", 0.0), ("0.0", 0.0), ("-1", -1.0), ("+5", 5.0), ("1e3", 1e3), (" 1 ", 1.0), (".5", 0.5), ("2.", 2.0)),
+        *(("nan", np.nan), ("NAN", np.nan), ("-nan", np.nan), ("inf", np.inf), ("+inf", np.inf), ("-Inf", -np.inf)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["<f2", ">f4", "<f8", "<c8", ">c16"])
+def test_V10_text_that_states_a_number_as_in_n5_zarr(dtype: str, text: str, value: float) -> None:
+    assert np.array_equal(fill_of(dtype, text), value, equal_nan=True)
+    assert warning_paths(array_v2(dtype=dtype, fill_value=text)) == []
+    document = dialect_for(2).dump("", model(array_v2(dtype=dtype, fill_value=text)))[".zarray"]
+    assert np.array_equal(fill_of(dtype, document["fill_value"]), value, equal_nan=True)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(1e39, np.inf), (-(10**400), -np.inf), ("1e39", np.inf)])
+def test_a_number_beyond_the_range_is_an_infinity_as_in_zarr_python(value: Any, expected: float) -> None:
+    assert fill_of("<f4", value) == expected
+    assert fill_of("<c8", [0, value]).imag == expected
+    assert warning_paths(array_v2(dtype="<f4", fill_value=value)) == ["$.fill_value"]
 
 
 def test_V11_bytes_are_base64() -> None:
@@ -98,6 +138,12 @@ def test_V11_records_are_base64_of_the_stored_bytes() -> None:
     fill = fill_of(dtype, text)
     assert fill.tolist() == (258, 1.5, b"x")
     assert dialect_for(2).dump("", model(array_v2(dtype=dtype, fill_value=text)))[".zarray"]["fill_value"] == text
+
+
+@pytest.mark.parametrize(("text", "value"), [("", b"\0\0\0"), ("AQ==", b"\1\0\0"), ("AQIDAAA=", b"\1\2\3")])
+def test_raw_bytes_may_lack_or_add_trailing_zeros(text: str, value: bytes) -> None:
+    assert fill_of("|V3", text).tobytes() == value
+    assert warning_paths(array_v2(dtype="|V3", fill_value=text)) == ["$.fill_value"]
 
 
 @pytest.mark.parametrize("value", ["AAE", "AAECAw==", "!!!!", [0, 1, 2], 5, True])
@@ -126,17 +172,21 @@ def test_plain_text_instead_of_base64_as_before_zarr_2_2(text: str, value: bytes
 def test_text() -> None:
     assert fill_of("<U3", "ü🦀") == "ü🦀"
     assert written_fill("<U3", "ü🦀") == "ü🦀"
-    assert problem_paths(array_v2(dtype="<U3", fill_value="four")) == ["$.fill_value"]
+    assert fill_of("<U3", "four") == "fou"  # as in zarr-python
+    assert warning_paths(array_v2(dtype="<U3", fill_value="four")) == ["$.fill_value"]
     assert problem_paths(array_v2(dtype="<U3", fill_value=5)) == ["$.fill_value"]
 
 
-@pytest.mark.parametrize(("value", "expected"), [(True, True), (False, False), (1, True), (0, False)])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(True, True), (False, False), (1, True), (0, False), (1.0, True), ("0", False), ("true", True), ("False", False)],
+)
 def test_V29_A50_booleans(value: Any, expected: bool) -> None:
     assert fill_of("|b1", value) is np.bool_(expected)
     assert written_fill("?", expected) is expected
 
 
-@pytest.mark.parametrize("value", [2, "true", "", [True]])
+@pytest.mark.parametrize("value", [2, "yes", "", [True]])
 def test_V29_A50_invalid_booleans(value: Any) -> None:
     assert problem_paths(array_v2(dtype="|b1", fill_value=value)) == ["$.fill_value"]
 
@@ -173,7 +223,13 @@ def test_V29_times_are_written_as_integers() -> None:
     assert written_fill("<M8[s]", np.datetime64("NaT", "s")) == -(2**63)
 
 
-@pytest.mark.parametrize("value", ["2020-01-01", 1.5, 2**64, [1]])
+def test_V29_times_as_text() -> None:
+    assert fill_of("<M8[s]", "2020-01-01") == np.datetime64("2020-01-01", "s")  # zarr 2 reads these
+    assert fill_of("<M8[ns]", "2020-01-01T12:30:00.5") == np.datetime64("2020-01-01T12:30:00.5", "ns")
+    assert fill_of("<m8[s]", "-5") == np.timedelta64(-5, "s")
+
+
+@pytest.mark.parametrize("value", ["2020-13-01", "2020", "5", "today", 1.5, 2**64, [1]])
 def test_V29_invalid_times(value: Any) -> None:
     assert problem_paths(array_v2(dtype="<M8[s]", fill_value=value)) == ["$.fill_value"]
 

@@ -7,6 +7,7 @@ which raises at the first invalid value, and `read(cls, …)` to parse a documen
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import cache
@@ -106,7 +107,8 @@ def read(cls: type[Codec], configuration: Mapping[str, Json], path: str, problem
 
 def read_config(cls: type[Codec], config: Mapping[str, Json], path: str, problems: Problems) -> dict[str, Json] | None:
     """The constructor's arguments from a v1 or v2 document, where the members stand beside `id`. Unknown members only
-    warn, because readers of these generations have always ignored them."""
+    warn, because readers of these generations have always ignored them. Text may state a number or a truth value, as
+    numcodecs decodes without regard to most options."""
     return _read(cls, config, path, problems, lenient=True)
 
 
@@ -117,6 +119,8 @@ def _read(
     arguments: dict[str, Json] = {}
     valid = True
     for name, value in configuration.items():
+        if lenient and isinstance(value, str) and name in rules:
+            value = _from_text(value, rules[name].metadata["accepts"])
         if name in rules and rules[name].metadata["accepts"](value):
             arguments[name] = value
         elif name in rules:
@@ -136,3 +140,16 @@ def _read(
         else:
             problems.warn(where, f"`{name}` is missing: read as {describe(field.default)}")
     return arguments if valid else None
+
+
+_WORDS: Mapping[str, Json] = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
+
+
+def _from_text(text: str, accepts: Callable[[Json], bool]) -> Json:
+    """The number or word that `text` states, if the rule accepts this and not the text; otherwise the text."""
+    value: Json = _WORDS.get(text.lower(), text)
+    if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        value = int(text)
+    elif re.fullmatch(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}", text):
+        value = float(text)
+    return value if not accepts(text) and accepts(value) else text

@@ -208,7 +208,8 @@ def test_decoded_dtype_and_encoded_dtype_have_the_configured_byte_order() -> Non
 @pytest.mark.parametrize(
     ("config", "dtype", "message"),
     [
-        ({"id": "delta", "dtype": "<i4"}, "i8", "expected elements of type int32, found int64"),
+        ({"id": "delta", "dtype": "<i8"}, "i4", "expected elements of type int64, found int32"),
+        ({"id": "delta", "dtype": "<i4"}, "V6", "expected elements of type int32, found |V6"),
         ({"id": "delta", "dtype": "<i8"}, "O", "expected elements of type int64, found object"),
         ({"id": "delta", "dtype": "<c8", "astype": "<m8[s]"}, "c8", "does not support elements of type complex64: "),
         ({"id": "packbits"}, "i2", "expected elements of type bool"),
@@ -226,6 +227,31 @@ def test_decoded_dtype_and_encoded_dtype_have_the_configured_byte_order() -> Non
 def test_unsupported_types(config: dict[str, Any], dtype: str, message: str) -> None:
     ((_, found),) = config_problems(config, ChunkSpec((4,), np.dtype(dtype), np.zeros((), dtype)))
     assert message in found
+
+
+@pytest.mark.parametrize(
+    ("config", "dtype"),
+    [
+        ({"id": "delta", "dtype": "<f4"}, "<c8"),  # GDAL
+        ({"id": "delta", "dtype": "<f8"}, "<c16"),
+        ({"id": "delta", "dtype": "<i2", "astype": "<i4"}, "<i8"),
+        ({"id": "fixedscaleoffset", "scale": 2, "offset": 1, "dtype": "<f4", "astype": "<i2"}, "<c8"),
+        ({"id": "quantize", "digits": 1, "dtype": "<f4"}, "<c8"),
+        ({"id": "astype", "encode_dtype": "<f8", "decode_dtype": "<f4"}, "<c8"),
+    ],
+)
+def test_a_filter_may_name_the_type_of_parts_of_the_elements(config: dict[str, Any], dtype: str) -> None:
+    """numcodecs interprets the bytes of a chunk without regard to the type of the array."""
+    array = np.array([[1, 2, 300], [4, -5, 6]], dtype)
+    if array.dtype.kind == "c":
+        array.imag = array.real[::-1]
+    bound = bind_array(config, array)
+    numcodec = numcodecs.get_codec(dict(config))
+    encoded = numcodec.encode(array)
+    assert bound.encode(array).tobytes() == encoded.tobytes()
+    decoded = bound.decode(encoded)
+    assert (decoded.shape, decoded.dtype) == (array.shape, array.dtype)
+    assert decoded.tobytes() == numcodec.decode(encoded).tobytes()
 
 
 @pytest.mark.parametrize("data", [[], [8, 1], [1], [9], [255, 0, 0], [0, 0, 0], [5, 255]])

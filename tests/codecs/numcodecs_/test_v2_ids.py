@@ -22,6 +22,7 @@ from omnizarr.codecs.contract import ByteSpec, Codec
 from omnizarr.codecs.numcodecs_.filter_on_bytes import FilterOnBytes
 from omnizarr.codecs.numcodecs_.foreign import Foreign, ForeignArray
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of, known_ids
+from omnizarr.codecs.parsing import parse_codec
 from omnizarr.errors import ArgumentError, CodecError
 
 CODECS: list[Codec] = [
@@ -181,7 +182,7 @@ def test_a_filter_on_bytes_is_written_as_the_filter() -> None:
         ({"id": "zlib", "level": 10}, "$.level", "expected an integer from -1 to 9, found 10"),
         ({"id": "zlib", "level": True}, "$.level", "expected an integer from -1 to 9, found true"),
         ({"id": "bz2", "level": 0}, "$.level", "expected an integer from 1 to 9, found 0"),
-        ({"id": "blosc", "shuffle": "shuffle"}, "$.shuffle", 'expected an integer from -1 to 2, found "shuffle"'),
+        ({"id": "blosc", "shuffle": "SOME"}, "$.shuffle", 'expected an integer from -1 to 2, found "SOME"'),
         ({"id": "lzma", "format": 3}, "$.filters", "raw data (`format` 3) require `filters`"),
         ({"id": "lzma", "preset": 3, "filters": [{"id": 33}]}, "$.preset", "`filters` or `preset`, found both"),
         ({"id": "lzma", "format": 2, "check": 4}, "$.check", "only .xz (`format` 1) has a `check`"),
@@ -193,7 +194,7 @@ def test_a_filter_on_bytes_is_written_as_the_filter() -> None:
         ({"id": "crc32", "location": "middle"}, "$.location", "expected `start` or `end`, or null"),
         ({"id": "jenkins_lookup3", "initval": -1}, "$.initval", "expected an integer from 0 to 4294967295"),
         ({"id": "jenkins_lookup3", "prefix": [256]}, "$.prefix", "expected a list of bytes, or null, found [256]"),
-        ({"id": "shuffle", "elementsize": "4"}, "$.elementsize", "expected an integer from 0 to"),
+        ({"id": "shuffle", "elementsize": "four"}, "$.elementsize", "expected an integer from 0 to"),
         ({"id": "delta"}, "$", "`dtype` is missing: expected a type of numbers such as `<i4`"),
         ({"id": "delta", "dtype": "|O"}, "$.dtype", "expected a type of numbers"),
         ({"id": "delta", "dtype": "<U4"}, "$.dtype", "expected a type of numbers"),
@@ -203,7 +204,7 @@ def test_a_filter_on_bytes_is_written_as_the_filter() -> None:
         ({"id": "delta", "dtype": "<i4", "astype": "quux"}, "$.astype", "expected a type of numbers"),
         ({"id": "fixedscaleoffset", "scale": 0, "offset": 0}, "$.scale", "expected a finite number other than 0"),
         ({"id": "fixedscaleoffset", "scale": 10**400, "offset": 0}, "$.scale", "expected a finite number other than 0"),
-        ({"id": "fixedscaleoffset", "scale": 1, "offset": "1"}, "$.offset", "expected a finite number"),
+        ({"id": "fixedscaleoffset", "scale": 1, "offset": "one"}, "$.offset", "expected a finite number"),
         ({"id": "fixedscaleoffset", "scale": 1}, "$", "`offset` is missing"),
         ({"id": "quantize", "digits": 2, "dtype": "<i4"}, "$.dtype", "expected a type of floats such as"),
         ({"id": "quantize", "digits": 2.5, "dtype": "<f4"}, "$.digits", "expected an integer from -300 to 300"),
@@ -218,7 +219,7 @@ def test_a_filter_on_bytes_is_written_as_the_filter() -> None:
         ({"id": "json2", "indent": 10**9}, "$.indent", "expected a number of spaces up to 20, or null"),
         ({"id": "json2", "separators": ","}, "$.separators", "expected a list of two strings, or null"),
         ({"id": "msgpack", "encoding": "latin-1"}, "$.encoding", "expected `utf-8`, or null"),
-        ({"id": "pickle", "protocol": "5"}, "$.protocol", "expected an integer from 0 to 255"),
+        ({"id": "pickle", "protocol": "five"}, "$.protocol", "expected an integer from 0 to 255"),
         ({"id": "zfpy", "mode": 1}, "$.mode", "expected an integer from 2 to 4, found 1"),
         ({"id": "pcodec", "delta_spec": "none", "delta_encoding_order": 1}, "$.delta_encoding_order", "requires"),
         ({"id": "pcodec", "paging_spec": "other"}, "$.paging_spec", "expected `equal_pages_up_to`"),
@@ -230,6 +231,54 @@ def test_invalid_configurations(config: Any, path: str, message: str) -> None:
     assert codec_from_config(config, "$", problems) is None
     assert [problem.path for problem in problems.found] == [path]
     assert message in problems.found[0].message
+
+
+@pytest.mark.parametrize(
+    ("config", "meaning"),
+    [
+        ({"id": "blosc", "shuffle": "NONE"}, {"id": "blosc", "shuffle": 0}),  # GDAL
+        ({"id": "blosc", "shuffle": "BYTE"}, {"id": "blosc", "shuffle": 1}),
+        ({"id": "blosc", "shuffle": "BIT"}, {"id": "blosc", "shuffle": 2}),
+        ({"id": "blosc", "shuffle": "bitshuffle"}, {"id": "blosc", "shuffle": 2}),
+        ({"id": "blosc", "clevel": "7", "shuffle": "-1"}, {"id": "blosc", "clevel": 7, "shuffle": -1}),
+        ({"id": "zstd", "level": "3", "checksum": "YES"}, {"id": "zstd", "level": 3, "checksum": True}),  # GDAL
+        ({"id": "zstd", "checksum": "NO"}, {"id": "zstd", "checksum": False}),
+        ({"id": "zlib", "level": "9"}, {"id": "zlib", "level": 9}),
+        ({"id": "shuffle", "elementsize": "4"}, {"id": "shuffle", "elementsize": 4}),
+        (
+            {"id": "fixedscaleoffset", "scale": "2.5", "offset": "-1", "dtype": "<f4"},
+            {"id": "fixedscaleoffset", "scale": 2.5, "offset": -1, "dtype": "<f4"},
+        ),
+        ({"id": "lzma", "preset": "none"}, {"id": "lzma", "preset": None}),
+    ],
+    ids=str,
+)
+def test_text_may_state_an_option(config: Any, meaning: Any) -> None:
+    problems = Problems()
+    codec = codec_from_config(config, "$", problems)
+    assert codec is not None, problems.found
+    assert codec == codec_from_config(meaning, "$", problems)
+    assert not problems.found
+
+
+@pytest.mark.parametrize("id", sorted(family.REGISTERED))
+def test_A45_numcodecs_0_14_repeats_the_id_in_v3(id: str) -> None:
+    arguments = {
+        "delta": {"dtype": "int32"},
+        "astype": {"encode_dtype": "int64", "decode_dtype": "int32"},
+        "fixedscaleoffset": {"offset": 0, "scale": 10, "dtype": "float32"},
+        "quantize": {"digits": 2, "dtype": "float32"},
+        "bitround": {"keepbits": 5},
+    }
+    configuration: dict[str, Any] = arguments.get(id, {})
+    problems = Problems()
+    codec = parse_codec({"name": f"numcodecs.{id}", "configuration": {"id": id, **configuration}}, "$", problems)
+    assert codec is not None, problems.found
+    assert codec == parse_codec({"name": f"numcodecs.{id}", "configuration": configuration}, "$", problems)
+    assert "id" not in codec.configuration()
+    wrong = {"name": f"numcodecs.{id}", "configuration": {"id": "quux", **configuration}}
+    parse_codec(wrong, "$", problems)
+    assert [problem.path for problem in problems.found] == ["$.configuration.id"]
 
 
 def test_all_problems_are_reported_and_unknown_members_are_ignored() -> None:

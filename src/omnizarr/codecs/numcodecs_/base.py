@@ -23,6 +23,11 @@ class Numcodec(Codec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Self | None:
+        """Accepts the member `id` that numcodecs 0.14 and 0.15.0 wrote, if it is the id of this codec (A45)."""
+        if "id" in configuration:
+            if configuration["id"] != cls.id:
+                problems.expected(f"{path}.configuration.id", f'"{cls.id}", or no such member', configuration["id"])
+            configuration = {name: value for name, value in configuration.items() if name != "id"}
         return cls._create(read(cls, configuration, path, problems), f"{path}.configuration", problems)
 
     @classmethod

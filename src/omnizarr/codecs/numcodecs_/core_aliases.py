@@ -13,7 +13,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.bytes_to_bytes.blosc import Blosc, BoundBlosc
 from omnizarr.codecs.bytes_to_bytes.gzip import BoundGzip, Gzip
 from omnizarr.codecs.bytes_to_bytes.zstd import BoundZstd, Zstd
-from omnizarr.codecs.config_members import boolean, check, choice, integer, or_null, read_config
+from omnizarr.codecs.config_members import boolean, check, choice, integer, or_null
 from omnizarr.codecs.contract import BytesCodec, ByteSpec
 from omnizarr.codecs.numcodecs_.base import Numcodec
 
@@ -23,6 +23,8 @@ Compressor = Literal["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"]
 ShuffleName = Literal["noshuffle", "shuffle", "bitshuffle"]
 _SHUFFLES: tuple[ShuffleName, ...] = get_args(ShuffleName)  # in the order of numcodecs' numbers
 _AUTOMATIC = -1
+_SHUFFLE_WORDS = {"none": 0, "noshuffle": 0, "byte": 1, "shuffle": 1, "bit": 2, "bitshuffle": 2}
+"""Words for `shuffle` in v2 documents: those of GDAL in upper case, and those of v3."""
 _DEFAULT_DEFLATE_LEVEL = 6
 _MAX_ZSTD_LEVEL = 22
 
@@ -42,6 +44,13 @@ class NumcodecsBlosc(Numcodec, BytesCodec):
 
     def __post_init__(self) -> None:
         check(self)
+
+    @classmethod
+    def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
+        shuffle = config.get("shuffle")
+        if isinstance(shuffle, str) and shuffle.lower() in _SHUFFLE_WORDS:
+            config = config | {"shuffle": _SHUFFLE_WORDS[shuffle.lower()]}
+        return super(NumcodecsBlosc, cls).from_config(config, path, problems)
 
     def configuration(self) -> dict[str, Json]:
         """Omits a `typesize` of None, like numcodecs; old releases of it do not know this member."""
@@ -77,13 +86,6 @@ class NumcodecsZstd(Numcodec, BytesCodec):
 
     def __post_init__(self) -> None:
         check(self)
-
-    @classmethod
-    def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        checksum = config.get("checksum")
-        if checksum in ("YES", "NO"):  # written by GDAL
-            config = config | {"checksum": checksum == "YES"}
-        return cls._create(read_config(cls, config, path, problems), path, problems)
 
     def configuration(self) -> dict[str, Json]:
         """Omits a false `checksum`, because numcodecs before 0.13 and TensorStore (in v2) do not know this member."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.array_to_bytes.zfp_types import MAX_BLOCK_BITS, SIDE, TYPES, block_bits, min_block_bits
-from omnizarr.codecs.config_members import check, integer, number, read, read_config
+from omnizarr.codecs.config_members import check, integer, number, read_config
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import CodecError
@@ -47,9 +47,7 @@ class Zfpy(Numcodec, Serializer):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Self | None:
-        return cls._create(
-            read(cls, _without_arguments(configuration), path, problems), f"{path}.configuration", problems
-        )
+        return super(Zfpy, cls).parse(_without_arguments(configuration), path, problems)
 
     @classmethod
     def from_config(cls, config: dict[str, Json], path: str, problems: Problems) -> Self | None:

@@ -106,7 +106,8 @@ class Filter(Numcodec, ArrayCodec):
             problems.add(path, f"codec `{self.name}` does not support elements of type {spec.dtype}")
             return None
         inner = spec.dtype if codec.decoded_dtype is None else native(codec.decoded_dtype)
-        if spec.dtype.hasobject or inner.itemsize != spec.dtype.itemsize:
+        parts, rest = divmod(spec.dtype.itemsize, inner.itemsize)
+        if spec.dtype.hasobject or rest or (parts > 1 and inner.kind == "b"):
             problems.add(path, f"codec `{self.name}`: expected elements of type {inner}, found {spec.dtype}")
             return None
         reason = codec.unsupported_reason(inner)
@@ -157,7 +158,10 @@ class BoundFilter(BoundArrayCodec):
         self._spec = spec
         self._inner = inner
         dtype = inner if codec.encoded_dtype is None else native(codec.encoded_dtype)
-        self.encoded = ChunkSpec(codec.encoded_shape(spec.shape), dtype, _fill(spec.fill, dtype))
+        shape = spec.shape
+        if inner.itemsize != spec.dtype.itemsize:  # GDAL names the type of the parts of complex numbers
+            shape = (spec.nbytes // inner.itemsize,)
+        self.encoded = ChunkSpec(codec.encoded_shape(shape), dtype, _fill(spec.fill, dtype))
 
     def encode(self, array: Elements) -> Elements:
         flat = np.ascontiguousarray(array).reshape(-1)
@@ -168,7 +172,10 @@ class BoundFilter(BoundArrayCodec):
         return self._apply(self._codec.encode_flat, flat, self.encoded)
 
     def decode(self, array: Elements) -> Elements:
-        decoded = self._apply(self._codec.decode_flat, np.ascontiguousarray(array).reshape(-1), self._spec)
+        return self._apply(self._decode_flat, np.ascontiguousarray(array).reshape(-1), self._spec)
+
+    def _decode_flat(self, flat: Elements) -> Elements:
+        decoded = self._codec.decode_flat(flat)
         if decoded.dtype == self._spec.dtype:
             return decoded
         if self._spec.dtype.kind == "b":
