@@ -12,8 +12,8 @@ from omnizarr.chunk_keys import chunk_key_encodings
 from omnizarr.codecs import codecs
 from omnizarr.dtypes import data_types
 from omnizarr.formats.document_encoding import metadata_encodings
-from omnizarr.formats.draft.arrays import chunk_memory_layouts
 from omnizarr.formats.draft.extensions import extensions
+from omnizarr.formats.draft.layouts import chunk_memory_layouts
 from omnizarr.grids import chunk_grids
 from omnizarr.store.address.schemes import stores
 from omnizarr.transformers import storage_transformers

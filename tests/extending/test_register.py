@@ -19,8 +19,8 @@ from omnizarr.dtypes import DataType, data_types
 from omnizarr.dtypes.numbers.integer import Integer
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_encoding import JsonEncoding, metadata_encodings
-from omnizarr.formats.draft.arrays import chunk_memory_layouts
 from omnizarr.formats.draft.extensions import extensions
+from omnizarr.formats.draft.layouts import chunk_memory_layouts
 from omnizarr.grids import Regular, chunk_grids
 from omnizarr.transformers import MemoryCache, storage_transformers
 

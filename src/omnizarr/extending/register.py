@@ -114,7 +114,7 @@ def register_chunk_memory_layout(layout: Any = None, /, *, replace: bool = False
     """Registers an array → array codec class as a memory layout of the drafts, under its `name`, which is a URI."""
     if layout is None:
         return partial(register_chunk_memory_layout, replace=replace)
-    from omnizarr.formats.draft.arrays import chunk_memory_layouts
+    from omnizarr.formats.draft.layouts import chunk_memory_layouts
 
     return _register(chunk_memory_layouts, layout, "name", (), replace, uri=True)
 

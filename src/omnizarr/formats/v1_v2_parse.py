@@ -12,7 +12,9 @@ import numpy as np
 
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import ArrayCodec, Codec, Serializer, Transpose, VlenBytes, VlenUtf8, plain_serializer
+from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
 from omnizarr.codecs.numcodecs_ import FilterOnBytes, Foreign, Pickle
+from omnizarr.codecs.numcodecs_.filters.base import Filter
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config
 from omnizarr.codecs.parsing import MAX_CODECS
 from omnizarr.dtypes import DataType, Objects, Scalar, String, VariableBytes, data_type_of_stored, parse_typestr
@@ -144,7 +146,7 @@ def arrange_codecs(
             arrays.append((place, codec))
             stored = getattr(codec, "encoded_dtype", None) or stored
         elif isinstance(codec, ArrayCodec):
-            steps.append((place, FilterOnBytes(codec)))
+            steps.append((place, FilterOnBytes(codec) if isinstance(codec, Filter) else ArrayCodecOnBytes(codec)))
         elif is_object_record(stored) and serializer is None and not isinstance(codec, Pickle):
             problems.add(place, f"`{codec.name}` cannot store records that hold objects; only `pickle` can")
             return None

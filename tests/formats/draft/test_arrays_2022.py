@@ -15,7 +15,7 @@ from omnizarr import MemoryStore
 from omnizarr.codecs import ArrayCodec, Bytes, Gzip, Sharding, Transpose
 from omnizarr.errors import ArgumentError, MetadataError, OmnizarrWarning
 from omnizarr.formats import dialect_for
-from omnizarr.formats.draft.arrays import chunk_memory_layouts
+from omnizarr.formats.draft.layouts import chunk_memory_layouts
 from omnizarr.transformers import SHARDING_URIS, MemoryCache, ShardingTransformer
 
 GZIP = {"type": "https://purl.org/zarr/spec/codecs/gzip/1.0", "configuration": {"level": 1}}

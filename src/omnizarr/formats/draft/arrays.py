@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
-from omnizarr._registry import Registry, subclass_of
 from omnizarr.chunk_keys import ChunkKeys, DraftKeys
-from omnizarr.codecs import ArrayCodec, Bytes, Codec, Sharding, Transpose
+from omnizarr.codecs import ArrayCodec, Blosc, Bytes, Codec, Serializer, Sharding, Transpose
+from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_members import (
@@ -27,17 +26,17 @@ from omnizarr.formats.draft.codecs import codec_losses, dump_codecs, filters_and
 from omnizarr.formats.draft.extensions import is_uri, parse_extensions
 from omnizarr.formats.draft.fills import dump_draft_fill, parse_draft_fill
 from omnizarr.formats.draft.grids import dump_draft_grid, is_draft_grid, parse_draft_grid
+from omnizarr.formats.draft.layouts import parse_layout, split_layout
 from omnizarr.formats.draft.transformers import dump_transformer, parse_transformers, unsharded, with_leading_sharding
 from omnizarr.formats.draft.types import DraftType, dump_draft_type, fallback_from_user, parse_draft_type
-from omnizarr.formats.numpy_dtype import stored_dtype
+from omnizarr.formats.numpy_dtype import byte_orders, stored_dtype
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v1_v2_dump import filter_losses, first_stored_dtype, normalize_codecs
-from omnizarr.formats.v1_v2_parse import arrange_codecs, check_codecs, object_type, order_codecs, parse_codec_configs
+from omnizarr.formats.v1_v2_parse import arrange_codecs, check_codecs, object_type, parse_codec_configs
 from omnizarr.grids import Grid, Regular
 from omnizarr.model import ArrayModel, ZarrFormat
 
 __all__ = [
-    "chunk_memory_layouts",
     "draft_losses",
     "dump_draft_array",
     "normalize_draft_codecs",
@@ -67,12 +66,6 @@ _OMITTED = {2020: ("extensions", "fill_value"), 2022: ("chunk_memory_layout",)}
 # Unknown members that only cause a warning: some writers add them, and drafts after January 2023 have them (A8).
 _HARMLESS = ("dimension_separator", "dimension_names")
 
-chunk_memory_layouts: Registry[type[ArrayCodec]] = Registry(
-    "chunk memory layout", "omnizarr.chunk_memory_layouts", subclass_of(ArrayCodec)
-)
-"""Element orders other than C and F, by the URI of their specification. Each is an array → array codec; its `parse`
-receives the members `type` and `configuration`."""
-
 
 def parse_draft_array(
     document: dict[str, Json], year: Year, read_options: ReadOptions, problems: Problems, *, allow_unknown: bool = False
@@ -88,7 +81,7 @@ def parse_draft_array(
     extensions = parse_extensions(_list_member(document, "extensions", year), "$.extensions", problems)
     attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
     grid, separator = _parse_grid(document, shape, year, problems)
-    layout = _parse_layout(document.get("chunk_memory_layout", "C"), shape, problems)
+    layout = parse_layout(document.get("chunk_memory_layout", "C"), shape, problems)
     draft_type = None
     if "data_type" in document:
         draft_type = parse_draft_type(document["data_type"], read_options, "$.data_type", problems)
@@ -98,7 +91,7 @@ def parse_draft_array(
     )
     if shape is None or grid is None or draft_type is None or layout is None or len(problems.found) > before:
         return None
-    arranged = _arrange_codecs(draft_type, items, problems)
+    arranged = _arrange_codecs(draft_type, items, year, problems)
     if arranged is None:
         return None
     codecs = tuple(codec for _, codec in arranged)
@@ -110,8 +103,7 @@ def parse_draft_array(
     if year == 2020 and is_filters(attributes.get("filters")):
         verbatim["filters"] = attributes["filters"]
         attributes = {name: value for name, value in attributes.items() if name != "filters"}
-    if any(isinstance(codec, Transpose) for codec in codecs):  # otherwise it would be written as the layout
-        verbatim["chunk_memory_layout"] = document.get("chunk_memory_layout", "C")
+    verbatim["chunk_memory_layout"] = document.get("chunk_memory_layout", "C")
     name: ZarrFormat = "3-draft-2020" if year == 2020 else "3-draft-2022"
     model = ArrayModel(
         shape=shape,
@@ -176,23 +168,6 @@ def _parse_grid(
     return parse_draft_grid(document["chunk_grid"], shape, year, problems)
 
 
-def _parse_layout(layout: Json, shape: tuple[int, ...] | None, problems: Problems) -> tuple[Codec, ...] | None:
-    """The codecs for the element order: none for C, otherwise one."""
-    if layout in ("C", "F"):
-        return order_codecs(layout, len(shape or ()))
-    uri = layout.get("extension") if isinstance(layout, dict) else None
-    if not isinstance(uri, str):
-        problems.expected("$.chunk_memory_layout", '"C", "F" or an object with an `extension`', layout)
-        return None
-    known = chunk_memory_layouts.get(uri)
-    if known is None:  # S23: must be understood
-        problems.unknown("$.chunk_memory_layout.extension", "chunk memory layout", uri, chunk_memory_layouts.names())
-        return None
-    configuration = {name: value for name, value in layout.items() if name in ("type", "configuration")}
-    codec = call_extension("chunk memory layout", uri, "$.chunk_memory_layout", problems, known.parse, configuration)
-    return None if codec is None else (codec,)
-
-
 def _parse_codecs(
     document: dict[str, Json],
     shape: tuple[int, ...] | None,
@@ -222,7 +197,7 @@ def _parse_codecs(
 
 
 def _arrange_codecs(
-    draft_type: DraftType, items: list[tuple[str, Codec]], problems: Problems
+    draft_type: DraftType, items: list[tuple[str, Codec]], year: Year, problems: Problems
 ) -> list[tuple[str, Codec]] | None:
     """The codecs, with their JSON paths, in the order of the model. A codec `endian` overrides the byte order of the
     type (A1, A19), except for structs, whose fields have their own."""
@@ -232,11 +207,30 @@ def _arrange_codecs(
         stored = draft_type.data_type.dtype
     if stored.names is not None:
         items = [(place, codec) for place, codec in items if not isinstance(codec, Bytes)]
+    if year == 2022:
+        items = _with_default_serializer(stored, items)
     arranged = arrange_codecs(stored, items, "$", problems)
     if arranged is None or stored.hasobject or _has_filters([codec for _, codec in arranged]):
         return arranged
     # Drop the byte order of types that have none, as in new documents (A39).
     return [(place, codec.resolved(stored) if isinstance(codec, Bytes) else codec) for place, codec in arranged]
+
+
+def _with_default_serializer(stored: np.dtype[Any], items: list[tuple[str, Codec]]) -> list[tuple[str, Codec]]:
+    """The codecs with an explicit serializer behind third-party array codecs. These may change the type, so that only
+    their bound form tells whether the elements have a byte order; the default is little-endian (S16, S35). A further
+    array → bytes codec receives the bytes as an array (S34)."""
+    count = next((index for index, (_, codec) in enumerate(items) if not isinstance(codec, ArrayCodec)), len(items))
+    items[count + 1 :] = [
+        (place, ArrayCodecOnBytes(codec) if isinstance(codec, Serializer) and is_uri(codec.name) else codec)
+        for place, codec in items[count + 1 :]
+    ]
+    if not any(is_uri(codec.name) for _, codec in items[:count]):
+        return items
+    if count < len(items) and isinstance(items[count][1], Serializer):
+        return items
+    endian: Literal["little", "big"] = "big" if set(byte_orders(stored)) == {">"} else "little"  # A1
+    return [*items[:count], ("$.codecs", Bytes(endian)), *items[count:]]
 
 
 def _parse_fill(value: Json, draft_type: DraftType, data_type: DataType, year: Year, problems: Problems) -> Any:
@@ -263,7 +257,7 @@ def _parse_fill(value: Json, draft_type: DraftType, data_type: DataType, year: Y
 def dump_draft_array(model: ArrayModel, year: Year) -> Json:
     """The document that describes the array."""
     inner = unsharded(model)
-    layout, codecs = _split_layout(inner.codecs)
+    layout, codecs = split_layout(inner.codecs)
     stored = _stored(model.dtype, codecs, year)
     assert isinstance(model.chunk_keys, DraftKeys)
     document: dict[str, Json] = {
@@ -291,16 +285,6 @@ def dump_draft_array(model: ArrayModel, year: Year) -> Json:
     return document | verbatim | model.extra
 
 
-def _split_layout(codecs: tuple[Codec, ...]) -> tuple[Json, tuple[Codec, ...]]:
-    """The member `chunk_memory_layout`, and the codecs that it does not express."""
-    first = codecs[0] if codecs else None
-    if first is not None and first == (*order_codecs("F", _rank(first)), None)[0]:
-        return "F", codecs[1:]
-    if isinstance(first, ArrayCodec) and is_uri(first.name):
-        return {"extension": first.name, **first.configuration()}, codecs[1:]
-    return "C", codecs
-
-
 def _dump_type(model: ArrayModel, codecs: Sequence[Codec], year: Year) -> Json:
     return dump_draft_type(model.data_type, _stored(model.dtype, codecs, year), model.fallback, year)
 
@@ -309,17 +293,12 @@ def with_fallback_member(model: ArrayModel, year: Year) -> ArrayModel:
     """A new array with its `fallback` in the form of documents; ArgumentError if it is invalid."""
     if model.fallback is None:
         return model
-    _, codecs = _split_layout(unsharded(model).codecs)
+    _, codecs = split_layout(unsharded(model).codecs)
     try:
         member = _dump_type(replace(model, fallback=None), codecs, year)
     except ArgumentError:
         return model  # `draft_losses` reports the unknown type together with all other losses
     return replace(model, fallback=fallback_from_user(model.fallback, member, year))
-
-
-def _rank(codec: Codec) -> int:
-    order = getattr(codec, "order", ())
-    return len(order) if not isinstance(order, str) else 0
 
 
 def _has_filters(codecs: Sequence[Codec]) -> bool:
@@ -338,10 +317,15 @@ def normalize_draft_codecs(model: ArrayModel, year: Year) -> ArrayModel:
     """A new array whose codecs have the form in which its document will be parsed."""
     first = model.codecs[0]
     codecs = first.codecs if isinstance(first, Sharding) else model.codecs
-    _, rest = _split_layout(codecs)
+    _, rest = split_layout(codecs)
     layout = codecs[: len(codecs) - len(rest)]
     if year == 2020:
-        codecs = (*layout, *normalize_codecs(rest, _stored(model.dtype, rest, year)))
+        rest = normalize_codecs(rest, _stored(model.dtype, rest, year))
+    else:
+        rest = tuple(replace(codec, typesize=None) if isinstance(codec, Blosc) else codec for codec in rest)
+        if any(isinstance(codec, ArrayCodec) and is_uri(codec.name) for codec in rest):
+            rest = tuple(Bytes(codec.endian or "little") if isinstance(codec, Bytes) else codec for codec in rest)
+    codecs = (*layout, *rest)
     return replace(model, codecs=(replace(first, codecs=codecs),) if isinstance(first, Sharding) else codecs)
 
 
@@ -368,7 +352,7 @@ def draft_losses(model: ArrayModel, year: Year) -> list[str]:
     if losses:
         return losses
     inner = unsharded(model)
-    _, codecs = _split_layout(inner.codecs)
+    _, codecs = split_layout(inner.codecs)
     losses += [
         f"the storage transformer `{item.name}` cannot be stored in documents"
         for item in inner.storage_transformers

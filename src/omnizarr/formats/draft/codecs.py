@@ -12,6 +12,7 @@ import numpy as np
 from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Gzip, StoredBytes, Transpose, codecs
+from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of
 from omnizarr.formats.draft.extensions import is_uri
 from omnizarr.formats.v1_v2_dump import stores_object_records
@@ -76,12 +77,14 @@ def _uri(name: str, year: int) -> str:
 
 def _dump(codec: Codec, member: str, year: int) -> Json:
     """The object that names a codec; None if the draft does not have the codec."""
+    if isinstance(codec, ArrayCodecOnBytes):
+        codec = codec.codec
     if year == 2022 and isinstance(codec, Bytes):
         return {member: _uri("endian", year), "configuration": {"endian": codec.endian}}
+    if is_uri(codec.name) and (year == 2022 or isinstance(codec, BytesCodec)):
+        return {member: codec.name, "configuration": codec.configuration()}
     if not isinstance(codec, BytesCodec):
         return None
-    if is_uri(codec.name):
-        return {member: codec.name, "configuration": codec.configuration()}
     config = dict(config_of(codec) or {})
     name = config.pop("id", None)
     known = isinstance(codec, (Blosc, Gzip)) if year == 2022 else name in _COMPRESSORS
@@ -125,7 +128,7 @@ def codec_losses(codecs: Sequence[Codec], year: int, draft: str) -> list[str]:
         if stores_object_records(codec):
             losses.append("omnizarr reads and changes records that hold objects, but creates none")
         elif year == 2022 and _dump(codec, "type", 2022) is None:
-            losses.append(f"{draft} has no codec `{codec.name}`; it has gzip, blosc and endian")
+            losses.append(f"{draft} has no codec `{codec.name}`; it has gzip, blosc, endian and codecs with a URI")
         elif year == 2020 and config_of(codec) is None and _dump(codec, "codec", 2020) is None:
             losses.append(f"{draft} has no codec `{codec.name}`; it has {', '.join(_COMPRESSORS)}")
     return losses

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import ChunkKeys, DraftKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Serializer
-from omnizarr.dtypes import DataType
+from omnizarr.dtypes import DataType, same_bits
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding, metadata_encodings
@@ -48,6 +48,8 @@ _NAME_RULE = "consists of letters, digits, `-`, `_` and `.`, and not of periods 
 _SUFFIX_RULE = "letters, digits, `.`, `_` and `-`"
 _MAX_NAME_LENGTH = 255  # T17; the draft of 2022 dropped it
 _CONSOLIDATED_GROUP = "consolidated"  # the group of zarr-python 2 for consolidated metadata (§2.3.2)
+_COMPARED = ("shape", "grid", "data_type", "codecs", "storage_transformers")
+"""The members of the model that determine the elements, besides the fill value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,22 @@ class DraftDialect(Dialect):
             return []
         if self.early_zarrita and node.chunk_keys != V2Keys("."):
             return ["this hierarchy, from before September 2020, has only chunk keys such as `0.0`"]
-        return draft_losses(replace(node, chunk_keys=DraftKeys(".")) if self.early_zarrita else node, self.year)
+        losses = draft_losses(replace(node, chunk_keys=DraftKeys(".")) if self.early_zarrita else node, self.year)
+        return losses or self._misreadings(path, node)
+
+    def _misreadings(self, path: str, node: ArrayModel) -> Sequence[str]:
+        """What readers would misunderstand in the document of an array: parses it and compares the result. Protects
+        stored arrays from mistakes of extensions, whose documents could not be opened or would be read wrongly."""
+        problems = Problems()
+        reparsed = self.parse(path, self.dump(path, node), problems)
+        if not isinstance(reparsed, ArrayModel):
+            return [
+                f"its document could not be opened: {problem.path}: {problem.message}" for problem in problems.found
+            ]
+        members = [name for name in _COMPARED if getattr(reparsed, name) != getattr(node, name)]
+        if (reparsed.fill is None) != (node.fill is None) or not same_bits(reparsed.filler, node.filler):
+            members.append("fill")
+        return [f"readers of its document would find other {name.replace('_', ' ')}" for name in members]
 
     # -- consolidated metadata, by the convention of zarr-python 2
 
