@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import omnizarr
 from omnizarr.codecs import codecs
-from tests.interop.cases import KINDS, Case, document, same, write_ours
+from tests.interop.cases import KINDS, Case
 from tests.interop.matrix_cases import BY_CODEC
-from tests.interop.verdict import judge, need, reads
+from tests.interop.verdict import peer_reads, we_read
 from tests.peers import Peer
 
 LIBRARIES = ("tensorstore", "zarr", "zarrista")  # zarrs in zarr-python is the same as zarrista, with fewer features
@@ -20,27 +20,13 @@ LIBRARIES = ("tensorstore", "zarr", "zarrista")  # zarrs in zarr-python is the s
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("codec", BY_CODEC)
 def test_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, codec: str) -> None:
-    need(zarr3_peer, library)
-
-    def handed(case: Case) -> bool:
-        place = tmp_path / case.name
-        zarr3_peer.write(library, place, case.data, document=document(case))
-        return same(omnizarr.open_array(place, mode="r")[...], case.data)
-
-    judge(library, "write", BY_CODEC[codec], handed, few=3)
+    we_read(zarr3_peer, library, tmp_path, BY_CODEC[codec], few=3)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("codec", BY_CODEC)
-def test_peers_read_our_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, codec: str) -> None:
-    need(zarr3_peer, library)
-
-    def handed(case: Case) -> bool:
-        place = tmp_path / case.name
-        assert same(write_ours(place, case)[...], case.data)
-        return reads(zarr3_peer, library, place, case)
-
-    judge(library, "read", BY_CODEC[codec], handed, few=3)
+def test_peers_read_our_arrays(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, codec: str) -> None:
+    peer_reads(zarr3_peer, library, written, BY_CODEC[codec], few=3)
 
 
 def test_every_codec_and_every_type_is_here() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,47 +10,11 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.cases import Case, document, same, write_ours
-from tests.interop.more_cases import BY_MORE
-from tests.interop.verdict import judge, need, reads
-from tests.peers import LIBRARIES, Peer, array_document
+from tests.interop.cases import same
+from tests.interop.verdict import need
+from tests.peers import Peer, array_document
 
 ALL_BITS = np.arange(256, dtype="u1")
-
-
-@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")  # of TensorStore's zero for types without one
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("table", BY_MORE)
-def test_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, table: str) -> None:
-    need(zarr3_peer, library)
-
-    def handed(case: Case) -> bool:
-        place = tmp_path / case.name
-        zarr3_peer.write(library, place, case.data, document=document(case))
-        return same(omnizarr.open_array(place, mode="r")[...], case.data)
-
-    judge(library, "write", BY_MORE[table], handed)
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], Path]:
-    """Returns the path of one of our arrays, which is written once for all peers."""
-    root = tmp_path_factory.mktemp("ours")
-
-    def write(case: Case) -> Path:
-        place = root / case.name
-        if not place.exists():
-            assert same(write_ours(place, case)[...], case.data)
-        return place
-
-    return write
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("table", BY_MORE)
-def test_peers_read_our_arrays(zarr3_peer: Peer, written: Callable[[Case], Path], library: str, table: str) -> None:
-    need(zarr3_peer, library)
-    judge(library, "read", BY_MORE[table], lambda case: reads(zarr3_peer, library, written(case), case))
 
 
 @pytest.mark.parametrize(

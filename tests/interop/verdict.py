@@ -1,17 +1,18 @@
-"""Exchanges arrays with a peer: a test fails unless the arrays are equal or the difference is known."""
+"""Exchange of arrays with a peer: a test fails unless the arrays are equal or the difference is known."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pytest
 
-from tests.interop.cases import Case, same
+import omnizarr
+from tests.interop.cases import Case, document, same
 from tests.interop.known_differences import DIFFERS, Action, KnownDifference, known_difference
 from tests.peers import Peer, PeerError, Unsupported
 
-__all__ = ["judge", "need", "reads"]
+__all__ = ["judge", "need", "peer_reads", "we_read"]
 
 
 def need(peer: Peer, library: str) -> None:
@@ -49,6 +50,23 @@ def judge(
         pytest.skip("; ".join(sorted({difference.reason for difference in known})))
 
 
-def reads(peer: Peer, library: str, path: str | os.PathLike[str], case: Case) -> bool:
-    """Whether the library reads the array at `path` correctly."""
-    return same(peer.read(library, path), case.data)
+def we_read(peer: Peer, library: str, root: Path, cases: Iterable[Case], *, few: int | None = None) -> None:
+    """Checks that we read what the library writes below `root`; `few` as in `judge`."""
+    need(peer, library)
+
+    def exchange(case: Case) -> bool:
+        place = root / case.name.replace("/", "slash")
+        peer.write(library, place, case.data, document=document(case))
+        array = omnizarr.open_array(place, mode="r")
+        part = (*(slice(length // 3, length, 2) for length in case.data.shape), ...)
+        return same(array[...], case.data) and same(array[part], case.data[part])
+
+    judge(library, "write", cases, exchange, few=few)
+
+
+def peer_reads(
+    peer: Peer, library: str, place_of: Callable[[Case], Path], cases: Iterable[Case], *, few: int | None = None
+) -> None:
+    """Checks that the library reads what we write; `place_of` writes the array of a case and returns its path."""
+    need(peer, library)
+    judge(library, "read", cases, lambda case: same(peer.read(library, place_of(case)), case.data), few=few)

@@ -10,7 +10,7 @@ from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import ReadOptions, dialect_for
 from omnizarr.model import ZarrFormat, normal_path
-from omnizarr.nodes import Array, Group, check_names, new_array, new_group, open_node
+from omnizarr.nodes import Array, ArrayOptions, Group, check_names, new_array, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import as_read_only
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Mode", "open", "open_array", "open_group"]
 
 _Kind: TypeAlias = Literal["array", "group"]
+
+_GROUP_OPTIONS = ("attributes", "storage_transformers")
 
 Mode: TypeAlias = Literal["r", "r+", "a", "w", "w-"]
 """`r`: read only. `r+`: read and write; the node must exist. `a`: read and write; create the node if it does not exist.
@@ -69,12 +71,8 @@ def open(
             zarr 1.x wrote.
         chunks_per_shard: the sharding of a draft array whose document lost it.
     """
-    read_options, handle_options = _pop_read_options(options), _pop_handle_options(options)
-    check_names(options, arguments=_arguments())
     kind: _Kind | None = "array" if "shape" in options or "data" in options else None
-    return _open(
-        store, kind, path, mode, zarr_format, use_consolidated, storage_options, read_options, handle_options, options
-    )
+    return _open(store, kind, path, mode, zarr_format, use_consolidated, storage_options, options)
 
 
 def open_array(
@@ -94,20 +92,7 @@ def open_array(
         >>> z.shape
         (100, 100)
     """
-    read_options, handle_options = _pop_read_options(options), _pop_handle_options(options)
-    check_names(options, arguments=_arguments())
-    node = _open(
-        store,
-        "array",
-        path,
-        mode,
-        zarr_format,
-        use_consolidated,
-        storage_options,
-        read_options,
-        handle_options,
-        options,
-    )
+    node = _open(store, "array", path, mode, zarr_format, use_consolidated, storage_options, options)
     assert isinstance(node, Array)
     return node
 
@@ -133,22 +118,9 @@ def open_group(
         >>> for name, array in g.arrays():
         ...     print(name, array.shape)
     """
-    read_options, handle_options = _pop_read_options(options), _pop_handle_options(options)
-    check_names(options, ("storage_transformers",), arguments=("attributes", *_arguments()))
     if attributes is not None:
         options["attributes"] = attributes
-    node = _open(
-        store,
-        "group",
-        path,
-        mode,
-        zarr_format,
-        use_consolidated,
-        storage_options,
-        read_options,
-        handle_options,
-        options,
-    )
+    node = _open(store, "group", path, mode, zarr_format, use_consolidated, storage_options, options)
     assert isinstance(node, Group)
     return node
 
@@ -180,10 +152,12 @@ def _open(
     zarr_format: ZarrFormat | None,
     use_consolidated: bool | None,
     storage_options: dict[str, Any] | None,
-    read_options: ReadOptions,
-    handle_options: tuple[ChunkCache | None, OnCorrupt],
     options: dict[str, Any],
 ) -> Array | Group:
+    read_options = _pop_read_options(options)
+    cache, on_corrupt = _pop_handle_options(options)
+    known = _GROUP_OPTIONS if kind == "group" else ArrayOptions.__annotations__
+    check_names(options, known, arguments=_arguments())
     if mode not in ("r", "r+", "a", "w", "w-", None):
         raise ArgumentError(f"`mode`: expected one of r, r+, a, w and w-, found {mode!r}", argument="mode")
     if zarr_format is not None:
@@ -192,7 +166,6 @@ def _open(
         raise ArgumentError(
             f"`use_consolidated`: expected True, False or None, found {use_consolidated!r}", argument="use_consolidated"
         )
-    cache, on_corrupt = handle_options
     location = resolve(given, storage_options, normal_path(path))
     store = location.store
     if mode == "r" or (store.read_only and mode in (None, "a")):

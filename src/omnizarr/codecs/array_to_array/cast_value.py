@@ -95,13 +95,7 @@ class CastValue(ArrayCodec):
         if isinstance(members.get("scalar_map"), dict):
             check_members(members["scalar_map"], _DIRECTIONS, f"{where}.scalar_map", problems)
         arguments = read(cls, members, path, problems)
-        if arguments is None or len(problems.found) > before:
-            return None
-        try:
-            return cls(**arguments)
-        except ArgumentError as error:
-            problems.add(f"{where}.{error.argument}", error.message)
-            return None
+        return None if arguments is None or len(problems.found) > before else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         members = {

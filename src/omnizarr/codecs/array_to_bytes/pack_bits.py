@@ -64,13 +64,7 @@ class PackBits(Serializer):
         if isinstance(padding, str):
             members["padding_encoding"] = _PADDING_ALIASES.get(padding, padding)
         arguments = read(cls, members, path, problems)
-        if arguments is None:
-            return None
-        try:
-            return cls(**arguments)
-        except ArgumentError as error:
-            problems.add(f"{where}.{error.argument}", error.message)
-            return None
+        return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:
         members = {
