@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.registries import restoring
 
 import omnizarr
 from omnizarr.codecs import Bytes, Gzip, Sharding, Transpose, Zstd
 from omnizarr.errors import ArgumentError
+from omnizarr.formats.draft.extensions import extensions
 
 SOURCE_OPTIONS: list[dict[str, Any]] = [
     {"chunks": (2, 3)},
@@ -111,3 +114,87 @@ def test_like_functions() -> None:
     assert omnizarr.zeros_like(np.ones((2, 2), "float32"), dtype="int8").dtype == "int8"
     store = omnizarr.MemoryStore()
     assert omnizarr.ones_like(source, store=store, path="x") == omnizarr.open(store, path="x")
+
+
+GENERATIONS: list[Any] = [1, 2, "3-draft-2020", "3-draft-2022", 3]
+EXTENSIONS = [{"extension": "https://example.org/e", "must_understand": True, "configuration": {"a": 1}}]
+FEATURES: dict[str, dict[str, Any]] = {
+    "an extension that readers must understand": {"extensions": EXTENSIONS},
+    "an extension that readers may ignore": {
+        "extensions": [{"extension": "https://example.org/e", "must_understand": False, "configuration": {}}]
+    },
+    "a fallback type": {"dtype": "M8[s]", "fallback": "int64"},
+    "shards": {"shards": (4, 6)},
+    "dimension names": {"dimension_names": ("y", "x")},
+    "attributes": {"attributes": {"a": [1, None]}},
+    "an undefined fill value": {"fill_value": None},
+    "a fill value": {"fill_value": 7},
+    "order F": {"order": "F"},
+}
+
+
+def feature_of(array: omnizarr.Array, name: str) -> Any:
+    """The property of an array that a feature sets."""
+    model = array.metadata
+    return {
+        "extensions": [dict(item) for item in model.extensions],
+        "fallback": model.fallback is not None,
+        "shards": array.shards,
+        "dimension_names": array.dimension_names,
+        "attributes": {key: value for key, value in array.attrs.asdict().items() if key != "_ARRAY_DIMENSIONS"},
+        "fill_value": None if model.fill is None else model.fill.tolist(),
+        "order": array.order,
+    }[name]
+
+
+@pytest.fixture
+def known_extension() -> Iterator[None]:
+    with restoring(extensions):
+        extensions.register("https://example.org/e", lambda configuration, path, problems: None)
+        yield
+
+
+@pytest.mark.usefixtures("known_extension")
+@pytest.mark.filterwarnings("ignore:the fill value of")
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("source_format", GENERATIONS)
+def test_a_copy_of_another_generation_keeps_each_feature_or_is_refused(source_format: Any, feature: str) -> None:
+    options = {"shape": (7, 9), "chunks": (2, 3), "dtype": "int16", "compressors": None, **FEATURES[feature]}
+    try:
+        source = omnizarr.create_array(None, zarr_format=source_format, **options)
+    except ArgumentError:
+        return  # the generation does not have it
+    for zarr_format in GENERATIONS:
+        store = omnizarr.MemoryStore()
+        try:
+            copy = omnizarr.from_array(store, data=source, zarr_format=zarr_format)
+        except ArgumentError:
+            assert list(store.list()) == []
+            continue
+        name = list(FEATURES[feature])[-1]
+        if feature == "an undefined fill value":
+            assert feature_of(copy, name) in (None, 0)
+        else:
+            assert feature_of(copy, name) == feature_of(source, name)
+
+
+@pytest.mark.usefixtures("known_extension")
+def test_a_copy_without_extensions_and_fallback() -> None:
+    source = omnizarr.create_array(
+        None, shape=3, dtype="M8[s]", zarr_format="3-draft-2020", extensions=EXTENSIONS, fallback="<i8"
+    )
+    with pytest.raises(ArgumentError, match="only the drafts of v3 have extensions") as caught:
+        omnizarr.from_array(None, data=source, zarr_format=3)
+    assert caught.value.hint == "`extensions=None` leaves them out"
+    with pytest.raises(ArgumentError, match="`fallback`") as caught:
+        omnizarr.from_array(None, data=source, zarr_format=3, extensions=None)
+    assert caught.value.hint == "`fallback=None` leaves it out"
+    assert omnizarr.from_array(None, data=source, zarr_format=3, extensions=None, fallback=None).zarr_format == 3
+
+
+def test_a_copy_that_defines_an_undefined_fill_value_warns() -> None:
+    source = omnizarr.create_array(None, shape=3, dtype="int8", fill_value=None, compressors=None, zarr_format=2)
+    with pytest.warns(omnizarr.OmnizarrWarning, match="undefined, and that of the copy is np.int8\\(0\\)"):
+        assert omnizarr.from_array(None, data=source, zarr_format=3).fill_value == 0
+    assert omnizarr.from_array(None, data=source, zarr_format=3, fill_value=5).fill_value == 5
+    assert omnizarr.from_array(None, data=source, zarr_format=1).fill_value is None

@@ -13,7 +13,7 @@ from omnizarr.api.create_nodes import create_array
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.new_arrays import with_fill_value, zero_of
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
-from omnizarr.errors import ArgumentError
+from omnizarr.errors import ArgumentError, warn
 from omnizarr.formats.document_members import with_dimension_names_attribute
 from omnizarr.model import normal_path
 from omnizarr.nodes import Array, ArrayOptions, takes_array_options
@@ -24,6 +24,13 @@ from omnizarr.store import Store
 __all__ = ["empty_like", "from_array", "full_like", "ones_like", "zeros_like"]
 
 _CHUNK_OPTIONS = frozenset(["dtype", "chunks", "shards", "filters", "serializer", "compressors", "order"])
+
+_REMEDIES = {
+    "extensions": "`extensions=None` leaves them out",
+    "fallback": "`fallback=None` leaves it out",
+    "compressors": 'give another value for this option, such as `compressors="auto"` for the default compressors',
+}
+"""Hints by argument, for an option of the source that the other generation cannot express."""
 
 
 @takes_array_options
@@ -61,8 +68,17 @@ def from_array(
         array = create_array(target, name=path, **{**_options_like(data, options), **options})
     except ArgumentError as error:
         if isinstance(data, Array) and data.zarr_format != options["zarr_format"] and error.hint is None:
-            error.hint = 'give another value for this option, such as `compressors="auto"` for the default compressors'
+            error.hint = _REMEDIES.get(error.argument or "", _REMEDIES["compressors"])
         raise
+    if (
+        isinstance(data, Array)
+        and "fill_value" not in options
+        and data.metadata.fill is None is not array.metadata.fill
+    ):
+        warn(
+            f"the fill value of {data!r} is undefined, and that of the copy is {array.fill_value!r}; give `fill_value` "
+            "to choose it"
+        )
     if write_data and array.size:
         if not array.shape:
             array[...] = data[...]
@@ -102,10 +118,12 @@ def _options_like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
         "attributes": attributes,
         "dimension_names": names,
         "storage_transformers": model.storage_transformers,
+        "extensions": model.extensions,
+        "fallback": model.fallback,
     }
     alike = changes["zarr_format"] == data.zarr_format
     if alike:
-        options |= {"chunk_key_encoding": model.chunk_keys, "extensions": model.extensions, "fallback": model.fallback}
+        options["chunk_key_encoding"] = model.chunk_keys
     if not alike or changes.keys() & _CHUNK_OPTIONS:
         # The user's options describe the (inner) chunk, so the other options must do so as well.
         sharded = model.sharding is not None
