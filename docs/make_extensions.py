@@ -80,7 +80,8 @@ sub-arrays, long doubles (`<f16`, `<c32`), and Python objects.
 `c/1/001/234`, so that [no directory has many entries](transformers.md#fanout).
 """,
     "Storage transformers": """
-The sharding of the drafts of v3, under the three names that writers use.
+The sharding of the drafts of v3, under the three names that writers use, and
+[transformers of omnizarr](transformers.md), each with a name for v3 and a URI for the drafts.
 """,
     "Stores": """
 These names select a store in an [address](stores.md). Paths, dicts and store objects need no name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,29 @@ class BackwardKeys(ChunkKeys):
     def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
         coordinates = DefaultKeys("/").coordinates("c" + key[1:], ndim) if key[:1] == "k" else None
         return None if coordinates is None else coordinates[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class ShortKeys(ChunkKeys):
+    """Every valid key of up to seven letters is the key of a chunk, and its letters are the only coordinate."""
+
+    name: ClassVar[str] = "short"
+
+    @classmethod
+    def parse(cls, configuration: object, path: object, problems: object) -> ShortKeys:
+        return cls()
+
+    def to_json(self) -> str:
+        return self.name
+
+    def join(self, parts: Sequence[str]) -> str:
+        number = int(parts[0])
+        return number.to_bytes((number.bit_length() + 7) // 8, "big").decode()
+
+    def coordinates(self, key: str, ndim: int) -> tuple[int, ...] | None:
+        if ndim != 1 or not re.fullmatch(r"[a-z0-9]+(/[a-z0-9]+)*", key) or len(key) > 7:
+            return None
+        return (int.from_bytes(key.encode(), "big"),)
 
 
 ENCODINGS: tuple[ChunkKeys, ...] = (

@@ -47,7 +47,7 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         attributes: the user attributes, JSON values by name.
         chunk_key_encoding: the separator `/` or `.`, a name, or a JSON object; by default keys are like `c/0/1`.
         dimension_names: a name or None for each dimension.
-        storage_transformers: storage transformers between the array and its store. Only the drafts of v3 store them.
+        storage_transformers: storage transformers between the array and its store, for v3 and its drafts.
         extensions: JSON objects that declare the extensions of a draft array.
         fallback: the core data type, or a list of them, for readers of a draft array that do not know its data type.
         storage_options: options of the store that a URL names, such as credentials.

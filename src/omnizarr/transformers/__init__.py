@@ -1,15 +1,23 @@
-"""Storage transformers between an array and its store: the contract, the stack, and those of the drafts of 2022."""
+"""Storage transformers between an array and its store: the contract, the stack, and all implementations. Those that few
+arrays have are imported on first use."""
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from omnizarr.transformers.contract import ArrayPlace, StorageTransformer, find_transformer, storage_transformers
 from omnizarr.transformers.draft_sharding import SHARDING_URIS, ShardedStore, ShardingTransformer
 from omnizarr.transformers.memory_cache import MemoryCache
 from omnizarr.transformers.stack import array_store, wrap_all
 
+if TYPE_CHECKING:
+    from omnizarr.transformers.hashed import HashedDirectories
+
 __all__ = [
     "SHARDING_URIS",
     "ArrayPlace",
+    "HashedDirectories",
     "MemoryCache",
     "ShardedStore",
     "ShardingTransformer",
@@ -19,3 +27,23 @@ __all__ = [
     "storage_transformers",
     "wrap_all",
 ]
+
+_HOMES = {"HashedDirectories": "hashed"}
+"""The modules of lazily imported names."""
+
+storage_transformers.offer(
+    "omnizarr.hashed_directories",
+    "omnizarr.transformers.hashed:HashedDirectories",
+    aliases=("urn:omnizarr:storage-transformers:hashed-directories:1",),
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module `omnizarr.transformers` has no attribute `{name}`")
+    value = globals()[name] = getattr(import_module(f"omnizarr.transformers.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

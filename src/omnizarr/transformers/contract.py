@@ -48,7 +48,9 @@ class StorageTransformer(ABC):
     State in memory belongs to the store that `wrap` returns; persistent state belongs to the wrapped store."""
 
     name: ClassVar[str]
-    """The name in documents: a URI in drafts, an extension name in version 3."""
+    """The name in documents: an extension name in version 3, or a URI, which drafts need."""
+    uri: ClassVar[str | None] = None
+    """The URI that drafts write if `name` is not one. Register it as an alias of `name`."""
     type: ClassVar[str | None] = None
     """The `type` that drafts write beside the URI; None accepts any."""
     layout: ClassVar[bool] = True

@@ -102,7 +102,8 @@ def test_A3_other_extensions_are_not(uri: str) -> None:
 
 
 def test_every_registered_transformer_is_tested() -> None:
-    assert storage_transformers.names() == (ShardingTransformer.name,)
+    own = [name for name in storage_transformers.names() if not name.startswith("omnizarr.")]
+    assert own == [ShardingTransformer.name]
 
 
 # -- the same shards as the codec

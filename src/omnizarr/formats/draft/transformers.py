@@ -145,7 +145,7 @@ def transformers_from_user(given: Sequence[Any], shape: tuple[int, ...], year: i
 
 def dump_transformer(transformer: StorageTransformer, year: int) -> Json:
     """The object that names a storage transformer."""
-    name = transformer.name
+    name = transformer.uri or transformer.name
     if isinstance(transformer, ShardingTransformer) and year == 2020:
         name = "https://purl.org/zarr/spec/storage_transformers/sharding/1.0"  # the URI of zarr-python 2 (A3)
     document: dict[str, Json] = {"extension": name, "type": transformer.type}
