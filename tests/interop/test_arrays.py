@@ -49,7 +49,7 @@ TABLES: Mapping[str, Table] = {
 CASES: Table = {f"{title}: {name}": cases for title, table in TABLES.items() for name, cases in table.items()}
 
 
-@pytest.mark.filterwarnings("ignore:.*has no zero:omnizarr.OmnizarrWarning")  # of TensorStore's fill values
+@pytest.mark.filterwarnings(r"ignore:[\s\S]*has no zero:omnizarr.OmnizarrWarning")  # of TensorStore's fill values
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("cases", CASES)
 def test_R71_R92_we_read_peer_arrays(zarr3_peer: Peer, tmp_path: Path, library: str, cases: str) -> None:
