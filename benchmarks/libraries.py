@@ -22,8 +22,11 @@ Selection: TypeAlias = tuple[slice, ...]
 
 
 class Adapter:
-    """The calls that the benchmarks need. The default implementations index arrays as NumPy does. A method raises
-    NotImplementedError if the library does not support it."""
+    """The calls that the benchmarks need. The default implementations index arrays as NumPy does.
+
+    NotImplementedError means that the benchmarks do not measure a call for a library: the report leaves it out. The
+    docstring of each adapter gives the reasons.
+    """
 
     module: ClassVar[str]
     """The module to import; the cost of this import is measured too."""
@@ -159,7 +162,7 @@ class Zarr(NumPyLike):
 
     def find(self, path: str, generation: str) -> Any:
         if generation not in ("v2", "v3"):
-            raise NotImplementedError
+            raise NotImplementedError("zarr-python 3 opens v2 and v3 only")
         return self.library.open(path, mode="r")
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
@@ -177,10 +180,12 @@ class Zarrs(Zarr):
     pipeline = "zarrs.ZarrsCodecPipeline"
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
-        raise NotImplementedError  # it reads files and HTTP; for other stores zarr-python's pipeline takes over
+        raise NotImplementedError("zarrs reads files and HTTP; for other stores zarr-python's pipeline takes over")
 
 
 class TensorStore(Adapter):
+    """TensorStore has no groups (`keys`, `items`), and no call that counts stored chunks (`stored_chunks`)."""
+
     module = "tensorstore"
     packages = ("tensorstore",)
     limits: ClassVar[dict[str, Any]] = {
@@ -196,7 +201,7 @@ class TensorStore(Adapter):
     def find(self, path: str, generation: str) -> Any:
         drivers = {"v2": "zarr", "v3": "zarr3"}  # it does not detect the generation
         if generation not in drivers:
-            raise NotImplementedError
+            raise NotImplementedError("TensorStore opens v2 and v3 only")
         spec = {"driver": drivers[generation], "kvstore": {"driver": "file", "path": path}}
         return self.library.open(spec, read=True, open=True).result()
 
@@ -243,6 +248,10 @@ class TensorStore(Adapter):
 
 
 class Zarrista(Adapter):
+    """Not measured: `find`, because the caller must know whether a node is an array or a group; `in_memory`, because
+    its MemoryStore does not take values; `stored_chunks`, because no call counts them; `resize` and `create_members`,
+    because they would need several calls per array, whose costs cannot be compared."""
+
     module = "zarrista"
     packages = ("zarrista",)
 
@@ -255,7 +264,7 @@ class Zarrista(Adapter):
 
     def take(self, array: Any, indexer: str, key: Any) -> npt.NDArray[Any]:
         if indexer != "[]" or not isinstance(key, slice):
-            raise NotImplementedError  # it has basic indexing only
+            raise NotImplementedError("zarrista has basic indexing only")
         return self.read(array, (key,))
 
     def write(self, array: Any, data: npt.NDArray[Any]) -> None:

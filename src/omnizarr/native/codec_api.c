@@ -62,7 +62,7 @@ static PyObject *codec_functions(void) {
 }
 
 /* 0 with an exception if Python has not passed the functions of a codec. */
-static int check_codec(int codec) {
+static int check_codec(int64_t codec) {
     if (codec == RAW || (codec == BLOSC && blosc_decompress_ctx) || (codec == ZSTD && zstd_decompress) ||
         (codec == GZIP && gzip_decompress))
         return 1;

@@ -91,10 +91,10 @@ PyDoc_STRVAR(read_doc,
              "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target,\n"
              "     low, high, threads)\n"
              "Reads chunks in up to `threads` threads. A group covers all combinations of pieces, one per dimension.\n"
-             "It is a tuple of: the paths of the chunks, or the descriptor of an open shard; an offset from the address\n"
-             "`target`; for each dimension a list with PIECE_NUMBERS integers per piece (offset in the decoded chunk,\n"
-             "offset in the target, elements, what it adds to the number of the inner chunk); and for a shard its\n"
-             "index, pairs of an offset and a length.\n"
+             "It is a tuple of: the paths of the chunks, or the descriptor of an open shard; an offset from the\n"
+             "address `target`; for each dimension a list with PIECE_NUMBERS integers per piece (offset in the\n"
+             "decoded chunk, offset in the target, elements, what it adds to the number of the inner chunk); and\n"
+             "for a shard its index, pairs of an offset and a length.\n"
              "`status` has one byte per chunk. The kernel reads those that are TO_DO, and sets each to DONE, ABSENT,\n"
              "or UNUSUAL if it leaves the chunk to Python.");
 
@@ -152,9 +152,10 @@ end:
 PyDoc_STRVAR(take_doc,
              "take(chunks, flags, status, codec, decoded, limit, itemsize, stride, target, length, threads)\n"
              "Reads single elements of one-dimensional chunks. Each chunk is a tuple (path, sources, places, count).\n"
-             "`sources` are 64-bit indices in the chunk, with a count of -1; or a mask of bytes, of which `count` are\n"
-             "not 0; or None for the first `count` elements. `places` are 64-bit indices in the target of `length`\n"
-             "elements, or one integer, from which the elements follow each other. `status` as for `read`.");
+             "`sources` are 64-bit indices in the chunk, with a count of -1; or a mask of bytes with `count`\n"
+             "bytes that are not 0; or None for the first `count` elements. `places` are 64-bit indices in the target\n"
+             "of `length` elements, or one integer, the index of the first of consecutive elements. `status` as for\n"
+             "`read`.");
 
 static PyObject *py_take(PyObject *module, PyObject *arguments) {
     (void)module;
@@ -263,10 +264,7 @@ static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         return 0;
     }
-    if (numbers[0] < 0 || numbers[0] > INT_MAX || !check_codec((int)numbers[0])) {
-        if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such codec");
-        return 0;
-    }
+    if (!check_codec(numbers[0])) return 0;
     one->plan.codec = (enum codec)numbers[0];
     one->plan.decoded = numbers[1];
     one->plan.limit = numbers[2];
@@ -274,8 +272,8 @@ static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
     return 1;
 }
 
-/* Sets the target to a buffer that holds exactly the box: contiguous, of any shape, or with the shape of the box and any
- * strides. 0 if its size or shape is another. */
+/* Sets the target to a buffer that holds exactly the box: contiguous, of any shape, or with the shape of the box and
+ * any strides. 0 if its size or shape is another. */
 static int set_target(struct read_plan *plan, const struct box *box, const Py_buffer *out) {
     int64_t size = (int64_t)plan->itemsize;
     plan->target = out->buf;
@@ -301,10 +299,10 @@ static int set_target(struct read_plan *plan, const struct box *box, const Py_bu
 
 PyDoc_STRVAR(read_one_doc,
              "read_one(out, file, flags, start, length, decoding, strides, offset, shape)\n"
-             "Reads one chunk into the buffer `out`, in the calling thread. The chunk is the file at a path, or `length`\n"
-             "bytes at `start` of an open file. The elements are a box of `shape`, `strides` bytes apart, from byte\n"
-             "`offset` of the decoded chunk on. `decoding` has DECODING_NUMBERS integers of 64 bits: codec, decoded\n"
-             "size, largest encoded size and itemsize. Returns the status.");
+             "Reads one chunk into the buffer `out`, in the calling thread. The chunk is the file at a path, or\n"
+             "`length` bytes at `start` of an open file. The elements are a box of `shape`, `strides` bytes apart,\n"
+             "from byte `offset` of the decoded chunk on. `decoding` has DECODING_NUMBERS integers of 64 bits: codec,\n"
+             "decoded size, largest encoded size and itemsize. Returns the status.");
 
 static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;

@@ -166,15 +166,15 @@ static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssiz
         if (itemsize < 1 || counts[d] > INT64_MAX / itemsize) Py_RETURN_NONE;
         itemsize *= counts[d];
     }
-    PyObject *taken = make_tuple(counts, rank), *result_shape = make_tuple(shape, visible), *result = NULL;
-    if (taken != NULL && result_shape != NULL) {
+    PyObject *lengths = make_tuple(counts, rank), *result_shape = make_tuple(shape, visible), *result = NULL;
+    if (lengths != NULL && result_shape != NULL) {
         if (several)
-            result = pieces_of(axes, extents, strides, rank, taken, result_shape);
+            result = pieces_of(axes, extents, strides, rank, lengths, result_shape);
         else
-            result = Py_BuildValue("(OOs#LL)", taken, result_shape, text, (Py_ssize_t)(end - text), (long long)offset,
+            result = Py_BuildValue("(OOs#LL)", lengths, result_shape, text, (Py_ssize_t)(end - text), (long long)offset,
                                    (long long)number);
     }
-    Py_XDECREF(taken);
+    Py_XDECREF(lengths);
     Py_XDECREF(result_shape);
     return result;
 }

@@ -3,8 +3,8 @@
 #define HIGH_BITS UINT64_C(0x8080808080808080) /* the highest bit of each byte of a word */
 
 /* The elements to read from one chunk. `sources` are their indices in the chunk; if `masked`, a mask with one byte per
- * element, of which `count` are not 0; if `whole`, unused: the first `count` elements. `places` are their indices in
- * the target; without a buffer, consecutive from `first`. */
+ * element and `count` bytes that are not 0; if `whole`, unused: the first `count` elements. `places` are their indices
+ * in the target; without a buffer, consecutive from `first`. */
 struct points {
     const char *path;
     Py_buffer sources, places;

@@ -58,15 +58,15 @@ static void close_registered(int place) {
 
 /* Whether a path has the expected state: no file (`states` is 0), or device, inode, size and modification time. */
 static int has_state(const char *path, const int64_t *state, int states, int follow) {
-    struct stat found;
-    if ((follow ? stat(path, &found) : lstat(path, &found)) != 0) return states == 0 && errno == ENOENT;
+    struct stat status;
+    if ((follow ? stat(path, &status) : lstat(path, &status)) != 0) return states == 0 && errno == ENOENT;
 #ifdef __APPLE__
-    const struct timespec *date = &found.st_mtimespec;
+    const struct timespec *date = &status.st_mtimespec;
 #else
-    const struct timespec *date = &found.st_mtim;
+    const struct timespec *date = &status.st_mtim;
 #endif
-    return states == 4 && (int64_t)found.st_dev == state[0] && (int64_t)found.st_ino == state[1] &&
-           (int64_t)found.st_size == state[2] && (int64_t)date->tv_sec * 1000000000 + date->tv_nsec == state[3];
+    return states == 4 && (int64_t)status.st_dev == state[0] && (int64_t)status.st_ino == state[1] &&
+           (int64_t)status.st_size == state[2] && (int64_t)date->tv_sec * 1000000000 + date->tv_nsec == state[3];
 }
 
 PyDoc_STRVAR(publish_doc,

@@ -48,12 +48,12 @@ struct box {
 /* Reads exactly `length` bytes; 0 if that fails. */
 static int read_all(int file, char *target, int64_t length, int64_t start) {
     while (length > 0) {
-        ssize_t found = pread(file, target, (size_t)length, (off_t)start);
-        if (found < 0 && errno == EINTR) continue;
-        if (found <= 0) return 0;
-        target += found;
-        start += found;
-        length -= found;
+        ssize_t count = pread(file, target, (size_t)length, (off_t)start);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return 0;
+        target += count;
+        start += count;
+        length -= count;
     }
     return 1;
 }
@@ -103,10 +103,10 @@ static int is_valid_blosc(const unsigned char *frame, int64_t length, int64_t de
 /* Decodes a chunk; 0 unless it yields exactly `plan->decoded` bytes. */
 static int decode(struct scratch *scratch, const struct read_plan *plan, const char *data, int64_t length,
                   char *target) {
-    int64_t found = -1;
+    int64_t size = -1;
     if (plan->codec == BLOSC) {
         if (is_valid_blosc((const unsigned char *)data, length, plan->decoded))
-            found = blosc_decompress_ctx(data, target, (size_t)plan->decoded, 1);
+            size = blosc_decompress_ctx(data, target, (size_t)plan->decoded, 1);
     } else if (plan->codec == GZIP) { /* exactly one member, without trailing bytes */
         size_t used = 0, made = 0;
         if (scratch->inflater == NULL) scratch->inflater = gzip_create_decoder();
@@ -114,15 +114,15 @@ static int decode(struct scratch *scratch, const struct read_plan *plan, const c
             gzip_decompress(scratch->inflater, data, (size_t)length, target, (size_t)plan->decoded, &used, &made) ==
                 0 &&
             used == (size_t)length)
-            found = (int64_t)made;
+            size = (int64_t)made;
     } else {
         if (scratch->dctx == NULL) scratch->dctx = zstd_create_dctx();
         if (scratch->dctx != NULL && length > 0) {
             size_t result = zstd_decompress(scratch->dctx, target, (size_t)plan->decoded, data, (size_t)length);
-            found = zstd_is_error(result) ? -1 : (int64_t)result;
+            size = zstd_is_error(result) ? -1 : (int64_t)result;
         }
     }
-    return found == plan->decoded;
+    return size == plan->decoded;
 }
 
 /* Reads a box of the chunk that is `length` bytes at `start` of an open file. */
@@ -166,9 +166,9 @@ static enum status open_chunk(const char *path, int flags, int *file, int64_t *l
         *file = open(path, flags);
     } while (*file < 0 && errno == EINTR);
     if (*file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
-    struct stat found;
-    if (fstat(*file, &found) == 0 && S_ISREG(found.st_mode)) {
-        *length = (int64_t)found.st_size;
+    struct stat status;
+    if (fstat(*file, &status) == 0 && S_ISREG(status.st_mode)) {
+        *length = (int64_t)status.st_size;
         return DONE;
     }
     close(*file);

@@ -40,10 +40,10 @@ static const char *encode(struct scratch *scratch, const struct write_plan *plan
     char *data = reserve(&scratch->encoded, &scratch->encoded_capacity, room);
     if (data == NULL) return NULL;
     if (plan->codec == BLOSC) {
-        int found = blosc_compress_ctx(plan->level, plan->shuffle, plan->typesize, plan->size, chunk, data, room,
-                                       plan->compressor, plan->blocksize, 1);
-        *length = (size_t)found;
-        return found > 0 ? data : NULL;
+        int size = blosc_compress_ctx(plan->level, plan->shuffle, plan->typesize, plan->size, chunk, data, room,
+                                      plan->compressor, plan->blocksize, 1);
+        *length = (size_t)size;
+        return size > 0 ? data : NULL;
     }
     if (plan->codec == GZIP) {
         *length = gzip_compress(scratch->deflater, chunk, plan->size, data, room);
@@ -98,8 +98,8 @@ PyDoc_STRVAR(write_doc,
              "write(paths, source, offsets, shape, strides, itemsize, fill, codec, options)\n"
              "Encodes chunks of one shape, each at its offset from the address `source`, and writes them to new\n"
              "files. Returns one status byte per chunk: DONE; ABSENT if it holds nothing but `fill` and is not\n"
-             "written (never if `fill` is None); UNUSUAL if it is left to Python. `options` are (level,) for gzip, (level, checksum)\n"
-             "for Zstandard, (compressor, level, shuffle, blocksize, typesize) for Blosc.");
+             "written (never if `fill` is None); UNUSUAL if it is left to Python. `options` are (level,) for gzip,\n"
+             "(level, checksum) for Zstandard, (compressor, level, shuffle, blocksize, typesize) for Blosc.");
 
 static PyObject *py_write(PyObject *module, PyObject *arguments) {
     (void)module;
