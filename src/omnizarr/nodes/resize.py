@@ -38,6 +38,7 @@ def resize(array: ArrayState, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]
     with _task_lock(array) as task_lock:
         _clean_up(array, task_lock)
         before = after = array._model
+        trimmed = _prepare_trim(array, new_shape)
 
         def edit(model: ArrayModel) -> ArrayModel:
             nonlocal before, after
@@ -49,8 +50,28 @@ def resize(array: ArrayState, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]
             return after
 
         array._change(edit)
-        stored_chunks.trim(array._make_layout(before), after.shape)
+        if before.shape != trimmed:
+            stored_chunks.trim(array._make_layout(before), after.shape)
         return before.shape, after
+
+
+def _prepare_trim(array: ArrayState, new_shape: _NewShape) -> _Shape | None:
+    """Raises an error if elements outside the new shape could not be erased, before anything changes.
+
+    In a store that cannot list, it erases them now, because no writer could find what a crash between the two steps
+    leaves behind. Returns the shape that the array had then; None if nothing was erased.
+    """
+    listable = array.store.listable
+    model = array._model if listable else array.refresh()._model
+    shape = new_shape(model.shape)
+    if all(new >= old for new, old in zip(shape, model.shape, strict=True)):
+        return None
+    layout = array._make_layout(model)
+    stored_chunks.check_trim(layout, shape)
+    if listable:
+        return None
+    stored_chunks.trim(layout, shape)
+    return model.shape
 
 
 def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape) -> _Shape:
@@ -130,7 +151,7 @@ def _clean_up(array: ArrayState, task_lock: TaskLock) -> None:
     """Erases the elements outside the array if the previous holder of the task lock crashed."""
     if array._model.guessed_keys:
         array._guess_keys()
-    if task_lock.broken:
+    if task_lock.broken and array.store.listable:  # elsewhere elements outside the shape are erased first
         array.refresh()
         model = array._model
         shape = stored_chunks.covering_shape(array._layout)

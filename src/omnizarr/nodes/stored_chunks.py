@@ -1,21 +1,26 @@
 """The stored chunks of an array: counting them, and erasing those outside a smaller shape.
 
-The cost depends on the number of stored chunks, not on the size of the chunk grid.
+The cost depends on the number of stored chunks, not on the size of the chunk grid, unless the store cannot list.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from math import prod
 
 import numpy as np
 
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.engine import Layout, route
+from omnizarr.errors import StoreError
 from omnizarr.indexing import Selection, pick_length
 from omnizarr.nodes.node import NodeContext
 
-__all__ = ["byte_count", "chunk_count", "covering_shape", "trim"]
+__all__ = ["byte_count", "check_trim", "chunk_count", "covering_shape", "trim"]
+
+_MOST_WITHOUT_LISTING = 1_000_000
+"""Chunks to look for in a store that cannot list. More would take hours in most stores."""
 
 
 def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -87,6 +92,41 @@ def covering_shape(layout: Layout) -> tuple[int, ...]:
     return tuple(lengths)
 
 
+def check_trim(layout: Layout, shape: tuple[int, ...]) -> None:
+    """Raises StoreError if `trim` to this shape would fail, because the store does not tell which chunks exist."""
+    store = layout.store
+    if store.listable:
+        next(_chunks(layout), None)
+        return
+    count = prod(axis.count for axis in layout.axes) - prod(_inner_counts(layout, shape))
+    if count > _MOST_WITHOUT_LISTING:
+        raise StoreError(
+            f"cannot shrink array `{layout.name}`: {store!r} cannot list its keys, and there may be {count} chunks to "
+            f"erase, more than the {_MOST_WITHOUT_LISTING} that are looked for one by one",
+            store=repr(store),
+        )
+
+
+def _inner_counts(layout: Layout, shape: tuple[int, ...]) -> list[int]:
+    """How many chunks of each axis lie wholly inside `shape`."""
+    return [
+        axis.count if length >= axis.length else axis.locate(length)
+        for axis, length in zip(layout.axes, shape, strict=True)
+    ]
+
+
+def _outer_chunks(layout: Layout, shape: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The keys and coordinates of the stored chunks that are not wholly inside `shape`, without listing."""
+    inner = _inner_counts(layout, shape)
+    counts = [axis.count for axis in layout.axes]
+    for axis in range(len(counts)):
+        ranges = (*map(range, inner[:axis]), range(inner[axis], counts[axis]), *map(range, counts[axis + 1 :]))
+        for chunk in itertools.product(*ranges):
+            key = layout.key(tuple(map(str, chunk)))
+            if layout.store.exists(key):
+                yield key, chunk
+
+
 def trim(layout: Layout, shape: tuple[int, ...]) -> None:
     """Erases all elements outside `shape`, so that they do not reappear when the array grows again.
 
@@ -95,7 +135,8 @@ def trim(layout: Layout, shape: tuple[int, ...]) -> None:
     shrunk = [axis for axis, length in enumerate(shape) if length < layout.axes[axis].length]
     if not shrunk:
         return
-    for key, chunk in list(_chunks(layout)):
+    chunks = list(_chunks(layout)) if layout.store.listable else _outer_chunks(layout, shape)
+    for key, chunk in chunks:
         bounds = [axis.bounds(index) for axis, index in zip(layout.axes, chunk, strict=True)]
         ranges = [
             (start, min(start + size, axis.length)) for axis, (start, size) in zip(layout.axes, bounds, strict=True)

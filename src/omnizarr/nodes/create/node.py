@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple, Unpack
 
 from omnizarr._json import same
-from omnizarr.errors import ExtensionError, MissingDependencyError, NodeTypeError, OmnizarrError
+from omnizarr.errors import ExtensionError, MissingDependencyError, NodeTypeError, OmnizarrError, StoreError
 from omnizarr.formats import Dialect, Kind, NodeModel
 from omnizarr.formats.document_encoding import JSON
 from omnizarr.model import ArrayModel, GroupModel
@@ -228,6 +228,11 @@ def _kind_of(model: NodeModel) -> Kind:
 def erase_node(context: NodeContext) -> None:
     """Erases a node with all nodes below it; its documents first, so that readers do not find a half-erased node."""
     context.store.check_writable()
+    if not context.store.listable:
+        raise StoreError(
+            f"cannot erase {describe_location(context.store, context.path)}: the store cannot list its keys",
+            store=repr(context.store),
+        )
     context.store.erase_values(context.dialect.keys(context.path))
     for prefix in context.dialect.prefixes(context.path):
         context.store.erase_prefix(prefix)

@@ -19,19 +19,19 @@ __all__ = ["guess_chunk_keys"]
 def guess_chunk_keys(layout: Layout, selection: Selection | None) -> ChunkKeys:
     """The key encoding under which the first chunk of the selection is stored, or else any chunk.
 
-    If no chunk is stored, that of the model.
+    If no chunk is stored, that of the model. In a store that cannot list, only the first chunk counts.
     """
     default = layout.model.chunk_keys
     alternative = default.alternative()
     if alternative is None:
         return default
     rank = len(layout.axes)
-    if selection is not None:
-        chunk = _first_chunk(layout, selection)
+    if selection is not None or not layout.store.listable:
+        chunk = (0,) * rank if selection is None else _first_chunk(layout, selection)
         for keys in (default, alternative):
             if layout.store.exists(layout.prefix + keys.key(chunk)):
                 return keys
-    if selection is not None and not rank:  # an array without dimensions has no other chunk
+    if not layout.store.listable or (selection is not None and not rank):  # without dimensions there is no other chunk
         return default
     listing = layout.store.list_dir(layout.prefix)
     return next(
