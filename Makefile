@@ -60,7 +60,7 @@ format: .venv/.tools ## format the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-fuzz: .venv/.tools ## feed hostile bytes to every parser, for SECONDS (600)
+fuzz: .venv/.tools ## feed hostile bytes to every parser, and convert random arrays, for SECONDS (600)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
 soak: .venv/.tools ## run many writers, kill and check them, for SECONDS (600); then kill at every system call

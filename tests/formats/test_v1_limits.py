@@ -157,3 +157,12 @@ def test_dimension_names_are_an_attribute() -> None:
     z = omnizarr.create_array(store, shape=(3, 3), dtype="i1", zarr_format=1, dimension_names=["y", None])
     assert z.dimension_names == ("y", None)
     assert json.loads(bytes(store.get("attrs") or b"")) == {"_ARRAY_DIMENSIONS": ["y", None]}
+
+
+def test_U10_a_fill_value_of_records_with_times_is_undefined_or_refused() -> None:
+    """Undefined elements are read as zeros, which is a time in 1970; the default of a record with a time is NaT."""
+    dtype = [("a", "<M8[s]"), ("b", "S2")]
+    assert omnizarr.create_array(shape=3, dtype=dtype, zarr_format=1).metadata.fill is None
+    source = omnizarr.create_array(shape=3, dtype=dtype, zarr_format=3)
+    with pytest.raises(ArgumentError, match="`fill_value=None` leaves it undefined"):
+        omnizarr.from_array({}, data=source, zarr_format=1, compressors="auto")

@@ -193,3 +193,11 @@ def test_A52_text_without_a_byte_order_is_little() -> None:
     assert warning_paths(document) == []
     assert model(document).codecs[0] == Bytes("little")
     assert dumped(model(document)) == document
+
+
+@pytest.mark.parametrize("zarr_format", [2, "3-draft-2020"])
+def test_V24_the_codec_of_objects_determines_the_type_of_new_text(zarr_format: Any) -> None:
+    array = omnizarr.create_array({}, shape=2, dtype="string", filters=["json2"], zarr_format=zarr_format)
+    array[...] = ["a", "ü"]
+    assert array.dtype == omnizarr.open_array(array.store).dtype == np.dtype(object)
+    assert array[...].tolist() == ["a", "ü"]

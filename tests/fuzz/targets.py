@@ -21,6 +21,7 @@ from omnizarr.codecs import ArrayCodec, Bytes, Chain, Codec, Crc32c, Serializer,
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.errors import OmnizarrError
 from omnizarr.store import MemoryStore
+from tests.fuzz.conversions import check_random_case
 from tests.testing.test_codec_suite import samples
 
 __all__ = ["TARGETS", "Target", "survives"]
@@ -249,6 +250,8 @@ def _targets() -> dict[str, Target]:
         **_codecs(),
         "zip": Target(_read_zip, _zips()),
         "references": Target(_read_references, _references()),
+        # The bytes only choose the options of an array.
+        "conversions": Target(check_random_case, [b"%d" % number for number in range(10)]),
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.codecs import Blosc, Zstd
-from omnizarr.dtypes import DataType, data_type_of
+from omnizarr.dtypes import DataType, Scalar, data_type_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_encoding import JSON, Encoding
 from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
@@ -212,6 +212,10 @@ class Dialect(ABC):
         if data_type.fixed_size and 2 <= itemsize <= 255:
             return (Blosc("zstd", 1, "shuffle", itemsize, min(2**17 * itemsize, 2**20)),)
         return (Zstd(level=1),)
+
+    def default_fill(self, data_type: DataType) -> Scalar | None:
+        """The fill value of a new array if the user gives none; None if it is undefined."""
+        return data_type.default_fill()
 
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         """A new array as this generation expresses it, using conventions for what it has no member for."""

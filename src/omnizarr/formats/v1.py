@@ -174,7 +174,9 @@ class V1Dialect(Dialect):
         if new_f_order and not any(isinstance(codec, Blosc) for codec in steps):
             losses.append("zarr 1.x reads F order only with blosc")
         if not losses and node.fill is not None and not node.verbatim and _dump_fill(node) is None:
-            losses.append(f"v1 cannot express this fill value of `{node.data_type.name}`")
+            losses.append(
+                f"v1 cannot express this fill value of `{node.data_type.name}`; `fill_value=None` leaves it undefined"
+            )
         return losses or fill_losses(node.fill, node.data_type, stored_dtype_of(node), "v1")
 
     # -- the hierarchy: a single array
@@ -207,10 +209,16 @@ class V1Dialect(Dialect):
             return (Zlib(1),)  # zarr 1 passes arrays to blosc by the buffer protocol, which does not support times
         return (Blosc("lz4", 5, "shuffle"),)  # blosc in zarr 1 does not support zstd
 
+    def default_fill(self, data_type: DataType) -> Scalar | None:
+        # Documents have no fill value for records with times, whose default is NaT.
+        unknown = data_type.dtype.names is not None and _has(data_type.dtype, "mM")
+        return None if unknown else data_type.default_fill()
+
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         fill = model.fill
-        if fill is not None and _dump_fill(model) is None and same_bits(fill, model.data_type.default_fill()):
-            model = replace(model, fill=None)  # the default, which undefined elements also read as
+        undefined = replace(model, fill=None)
+        if fill is not None and _dump_fill(model) is None and same_bits(fill, undefined.filler):
+            model = undefined  # its elements are read as the same value
         model = with_dimension_names_attribute(normalize_new_array(model))
         codecs = (replace(codec, blocksize=0) if isinstance(codec, Blosc) else codec for codec in model.codecs)
         return replace(model, codecs=tuple(codecs))

@@ -232,15 +232,17 @@ def normalize_codecs(codecs: Iterable[Codec], stored: np.dtype[Any]) -> tuple[Co
 
 
 def normalize_objects(model: ArrayModel) -> ArrayModel:
-    """A new array of objects with the data type that its codec determines."""
-    if not isinstance(model.data_type, Objects):
+    """A new array of objects, text or bytes with the data type that its codec determines."""
+    if not model.dtype.hasobject:
         return model
-    data_type = object_type(model.codecs)
-    fill = model.fill
+    data_type, fill = object_type(model.codecs), model.fill
+    if data_type == model.data_type and not isinstance(data_type, Objects):
+        return model
     if isinstance(data_type, Objects):
         if fill is not None:
+            fill = data_type.cast_fill(fill[()])
             data_type.dump_fill(fill)  # raises for bytes: only codecs that store bytes can express them
-        return replace(model, fill=None) if fill is not None and fill[()] is None else model
-    if fill is not None:
+            fill = None if fill[()] is None else fill
+    elif fill is not None:
         fill = data_type.default_fill() if fill[()] is None or fill[()] == 0 else data_type.cast_fill(fill[()])
     return replace(model, data_type=data_type, fill=fill)

@@ -178,7 +178,7 @@ def array_model(
     model = ArrayModel(
         shape=lengths,
         data_type=data_type,
-        fill=None if fill_value is None and dialect.allows_undefined_fill else _fill(data_type, fill_value),
+        fill=_fill(dialect, data_type, fill_value),
         grid=grid,
         chunk_keys=_chunk_keys(dialect, chunk_key_encoding, codecs),
         codecs=codecs,
@@ -241,9 +241,11 @@ def _check_transformers(dialect: Dialect, model: ArrayModel) -> None:
             )
 
 
-def _fill(data_type: DataType, value: Any) -> Scalar:
+def _fill(dialect: Dialect, data_type: DataType, value: Any) -> Scalar | None:
+    if value is None and dialect.allows_undefined_fill:
+        return None
     if value is None or value is _NOT_GIVEN:
-        return data_type.default_fill()
+        return dialect.default_fill(data_type)
     try:
         return data_type.cast_fill(value)
     except ArgumentError:
