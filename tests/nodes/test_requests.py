@@ -223,8 +223,8 @@ def test_a_draft_node_erased_after_the_listing_is_no_group() -> None:
 
 class FarUpdates(ForwardedUpdates):
     def read(self, key: str, limit: int | None = None) -> Any:
-        if self._store.together is not None:
-            self._store.together.wait(timeout=30)
+        if self.store.together is not None:
+            self.store.together.wait(timeout=30)
         return super().read(key, limit)
 
 

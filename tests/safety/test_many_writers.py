@@ -199,7 +199,7 @@ def test_a_chunk_that_becomes_empty_is_erased_only_if_no_other_writer_changed_it
 class InterruptedUpdates(ForwardedUpdates):
     def read(self, key: str, limit: int | None = None) -> Any:
         found = super().read(key, limit)
-        act, self._store.act = self._store.act, None
+        act, self.store.act = self.store.act, None
         if act is not None and key == "c/0":
             act()
         return found

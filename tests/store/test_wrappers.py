@@ -22,6 +22,7 @@ from omnizarr.store import (
     capabilities,
 )
 from omnizarr.store.capabilities import CAPABILITIES
+from omnizarr.store.verbs import forwards, verb, verbs
 from omnizarr.testing import StoreSuite
 
 TYPES = {
@@ -135,16 +136,97 @@ def test_every_capability_is_abstract() -> None:
     assert {kind.__name__ for kind in TYPES.values()} <= set(capabilities.__all__)
 
 
-@pytest.mark.parametrize("name", [name for name in STORE_METHODS if name not in ("parent", "check_writable", "file")])
+VERBS = [name for name in STORE_METHODS if name not in ("parent", "check_writable", "file", "flush", "close")]
+WRITES = ("set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix")
+
+
+def test_every_method_with_a_key_is_marked_as_a_verb() -> None:
+    marked = verbs(Store)
+    assert [name for name in VERBS if name not in marked] == []
+    assert {name for name, mark in marked.items() if mark.writes} == set(WRITES)
+    for name, method in CAPABILITY_METHODS:
+        assert method in verbs(TYPES[name])
+
+
+@pytest.mark.parametrize("name", [*VERBS, "flush", "close"])
 def test_a_wrapper_forwards_every_method(name: str) -> None:
     given, options = arguments(getattr(Store, name), name)
     answer = getattr(WrapperStore(Spy()), name)(*given, **options)  # type: ignore[arg-type]
-    if name in ("set", "set_each", "set_partial_values", "erase", "erase_values", "erase_prefix", "flush", "close"):
-        assert answer is None
-    else:
-        assert answer == (name, *given, options)
+    assert name in ("flush", "close") or answer == (name, *given, options)
     assert name in vars(WrapperStore)
     assert inspect.signature(getattr(WrapperStore, name)) == inspect.signature(getattr(Store, name))
+
+
+def under(prefix: str, parameter: str, value: Any) -> Any:
+    """An argument as the inner store gets it."""
+    match parameter:
+        case "key" | "prefix":
+            return prefix + value
+        case "keys":
+            return [prefix + key for key in value]
+        case "requests" | "items" | "rows":
+            return [(prefix + key, *rest) for key, *rest in value]
+    return value
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+@pytest.mark.parametrize("name", [name for name in VERBS if not name.startswith("list")])
+def test_a_prefix_store_forwards_every_verb_under_its_prefix(name: str, by_name: bool) -> None:
+    given, options = arguments(getattr(Store, name), name)
+    names = list(inspect.signature(getattr(Store, name)).parameters)[1:]
+    expected = [under("a/b/", parameter, value) for parameter, value in zip(names, given, strict=False)]
+    method = getattr(PrefixStore(Spy(), "a/b"), name)  # type: ignore[arg-type]
+    if not by_name:
+        assert method(*given, **options) == (name, *expected, options)
+    else:
+        called, *positional, rest = method(**dict(zip(names, given, strict=False)), **options)
+        assert (called, positional[0]) == (name, expected[0])
+        assert rest == {**dict(zip(names[1:], expected[1:], strict=False)), **options}
+
+
+def test_a_prefix_store_maps_the_keys_of_listings_both_ways() -> None:
+    inner = MemoryStore()
+    inner.set_each([("a/b/x", b""), ("a/b/c/y", b""), ("a/z", b""), ("x", b"")])
+    store = PrefixStore(inner, "a/b")
+    assert sorted(store.list()) == ["c/y", "x"]
+    assert sorted(store.list_prefix("/c/")) == ["c/y"]
+    assert sorted(store.list_prefix(prefix="")) == ["c/y", "x"]
+    assert store.list_dir("") == (["x"], ["c/"])
+    assert store.list_dir(prefix="c/") == (["c/y"], [])
+    with pytest.raises(InvalidKeyError):
+        store.list_prefix("../")
+
+
+def test_a_new_verb_is_forwarded_without_a_line_in_the_wrapper() -> None:
+    class Contract:
+        @verb(writes=True)
+        def swap(self, key: str, other: int) -> str:
+            raise NotImplementedError
+
+    class Inner(Contract):
+        def swap(self, key: str, other: int) -> str:
+            return f"{key}{other}"
+
+    @forwards
+    class Wrapper(Contract):
+        inner = Inner()
+        _prefix = "a/"
+        checked = False
+
+        def check_writable(self) -> None:
+            self.checked = True
+
+    wrapper = Wrapper()
+    assert wrapper.swap("k", other=3) == "a/k3"
+    assert wrapper.checked
+
+
+def test_a_verb_says_how_it_passes_keys() -> None:
+    with pytest.raises(TypeError, match="`move`"):
+
+        @verb()
+        def move(self: object, source: str) -> None:
+            pass
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
@@ -162,18 +244,14 @@ def test_a_wrapper_forwards_no_capability(name: str) -> None:
 @pytest.mark.parametrize(("name", "method"), CAPABILITY_METHODS)
 @pytest.mark.parametrize("prefix", ["", "a/b/"])
 def test_a_transparent_store_forwards_every_capability(name: str, method: str, prefix: str) -> None:
-    class Moved(TransparentStore, keeps_capabilities=True):
-        def inner_key(self, key: str) -> str:
-            return prefix + key
-
-    capability = getattr(Moved(Spy()), name)  # type: ignore[arg-type]
+    store = PrefixStore(Spy(), prefix) if prefix else TransparentStore(Spy())  # type: ignore[arg-type]
+    capability = getattr(store, name)
     assert isinstance(capability, TYPES[name])
-    assert method in vars(type(capability)), "a default method of the contract would not reach the inner store"
     given, options = arguments(getattr(TYPES[name], method), method)
-    expected = [f"{prefix}k" if isinstance(item, str) and item == "k" else item for item in given]
-    expected = [[f"{prefix}k"] if item == ["k"] else item for item in expected]
-    expected = [[(f"{prefix}k", ["1", "2"])] if item == ARGUMENTS["rows"] else item for item in expected]
+    names = list(inspect.signature(getattr(TYPES[name], method)).parameters)[1:]
+    expected = [under(prefix, parameter, value) for parameter, value in zip(names, given, strict=False)]
     assert getattr(capability, method)(*given, **options) == (f"{name}.{method}", *expected, options)
+    assert inspect.signature(getattr(type(capability), method)) == inspect.signature(getattr(TYPES[name], method))
 
 
 def test_a_transparent_store_has_the_capabilities_of_the_inner_store(tmp_path: Path) -> None:

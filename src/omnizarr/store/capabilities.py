@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.values import Buffer, ByteRange, Extent, State, Version
+from omnizarr.store.verbs import verb
 
 __all__ = [
     "CAPABILITIES",
@@ -47,6 +48,7 @@ def provides(make: Callable[[Any], object | None]) -> Any:
 class Snapshots(ABC):
     """Opens a value so that several reads see one state of it, even if a writer replaces the value in between."""
 
+    @verb()
     @abstractmethod
     def open(self, key: str) -> Snapshot | None:
         """A snapshot of the current value, which the caller closes; None if there is no such key."""
@@ -55,6 +57,7 @@ class Snapshots(ABC):
 class VersionedReads(ABC):
     """Reads parts of one version of a value by independent requests, for stores that keep nothing open."""
 
+    @verb()
     @abstractmethod
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         """The value or a part of it, with its version; None if there is no such key.
@@ -76,6 +79,7 @@ class Updates(ABC):
     erases: bool = False
     """Whether `erase` is available."""
 
+    @verb()
     @abstractmethod
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
         """The stored value and its version, never from a cache; None if the value is longer than `limit` bytes.
@@ -83,6 +87,7 @@ class Updates(ABC):
         A store that would have to ask for the length first may ignore `limit`.
         """
 
+    @verb()
     def last_known(self, key: str) -> Versioned | None:
         """What the last `read` gave, or the last `write` left, without a request; None if that is not known.
 
@@ -90,6 +95,7 @@ class Updates(ABC):
         """
         return None
 
+    @verb(writes=True)
     @abstractmethod
     def write(self, key: str, value: Buffer, version: Version) -> bool:
         """Set `key` if it still has `version` (None: if it is still absent); False, without a change, if it has not.
@@ -97,6 +103,7 @@ class Updates(ABC):
         Raises `UncertainWriteError` if the store cannot tell.
         """
 
+    @verb(writes=True)
     def erase(self, key: str, version: Version) -> bool:
         """Remove `key` if it still has `version`; False, without a change, if it has not. Only if `erases`."""
         raise NotImplementedError
@@ -105,6 +112,7 @@ class Updates(ABC):
 class Splicing(ABC):
     """Builds a value from new bytes and parts of the old value without moving those parts through this process."""
 
+    @verb(writes=True)
     @abstractmethod
     def splice(self, key: str, parts: Sequence[Buffer | Extent], snapshot: Snapshot) -> bool:
         """Set `key` to `parts`, one after the other, where an extent is a part of `snapshot`.
@@ -116,6 +124,7 @@ class Splicing(ABC):
 class LocalFiles(ABC):
     """Native paths for the kernel, of a store in which every value is one file."""
 
+    @verb()
     @abstractmethod
     def path(self, key: str) -> tuple[str, int]:
         """The path of the file that holds `key`, or would, and the flags for `open`.
@@ -123,10 +132,12 @@ class LocalFiles(ABC):
         Open the file at once: the directories on the way were checked just now.
         """
 
+    @verb()
     @abstractmethod
     def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
         """`path` for many keys. Keys come in rows: the beginning of the keys, and the endings."""
 
+    @verb(writes=True)
     @abstractmethod
     def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
         """Call `write(temporary_paths)`, which gives one status byte per file; publish each file whose status is 0 as

@@ -31,6 +31,7 @@ from omnizarr.store.values import (
     refuse_start,
     span,
 )
+from omnizarr.store.verbs import verb, verbs
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
@@ -102,7 +103,7 @@ class Store(ABC):
         dropped = {"_copyable"}
         if not defined.isdisjoint(_VALUE_VERBS):
             dropped.update(CAPABILITIES, ("file",))
-            for verb, others in _DERIVED_VERBS.items():
+            for verb, others in _FAMILIES.items():
                 if verb in defined:
                     dropped.update(others)
         for name in dropped - defined:
@@ -158,10 +159,12 @@ class Store(ABC):
 
     # -- reading
 
+    @verb()
     @abstractmethod
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         """The value of `key`, or the part `range` of it; None if there is no such key."""
 
+    @verb(fallback="get")
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         """Fill `target`, a view of single bytes, with the bytes of `key` from `start` on.
 
@@ -175,6 +178,7 @@ class Store(ABC):
         target[: len(value)] = value
         return len(value)
 
+    @verb(fallback="get")
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         """The values for `requests`, in their order."""
         answers: list[Buffer | None] = [None] * len(requests)
@@ -182,6 +186,7 @@ class Store(ABC):
             answers[index] = value
         return answers
 
+    @verb(fallback="get")
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         """The values as they arrive, each with the position of its request. The store limits the bytes in flight."""
         for index, (key, range) in enumerate(requests):
@@ -194,10 +199,12 @@ class Store(ABC):
         """
         return None
 
+    @verb(fallback="get")
     def exists(self, key: str) -> bool:
         """Whether there is such a key."""
         return self.get(key, (0, 0)) is not None
 
+    @verb(fallback="get")
     def size(self, key: str) -> int | None:
         """The length of the value of `key`; None if there is no such key."""
         value = self.get(key)
@@ -205,16 +212,19 @@ class Store(ABC):
 
     # -- writing
 
+    @verb(writes=True)
     @abstractmethod
     def set(self, key: str, value: Buffer) -> None:
         """Set the value of `key`; readers see the old value or the new one."""
 
+    @verb(writes=True, fallback="set")
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         """Set many values; values that were set before a failure stay set."""
         self.check_writable()
         for key, value in items:
             self.set(key, value)
 
+    @verb(writes=True, fallback="set")
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         """Overwrite parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
         empty, and a gap is filled with zeros. All parts of a key become visible together."""
@@ -223,16 +233,19 @@ class Store(ABC):
             with self.lock([key]):
                 self.set(key, patched(self.get(key), patches))
 
+    @verb(writes=True)
     @abstractmethod
     def erase(self, key: str) -> None:
         """Remove `key`, if it exists."""
 
+    @verb(writes=True, fallback="erase")
     def erase_values(self, keys: Iterable[str]) -> None:
         """Remove many keys."""
         self.check_writable()
         for key in keys:
             self.erase(key)
 
+    @verb(writes=True, fallback="erase")
     def erase_prefix(self, prefix: str) -> None:
         """Remove every key that starts with `prefix`."""
         self.check_writable()
@@ -240,14 +253,17 @@ class Store(ABC):
 
     # -- listing
 
+    @verb(fallback="list_prefix", answers="keys")
     def list(self) -> Iterator[str]:
         """Every key."""
         return self.list_prefix("")
 
+    @verb(answers="keys")
     @abstractmethod
     def list_prefix(self, prefix: str) -> Iterator[str]:
         """Every key that starts with `prefix`."""
 
+    @verb(fallback="list_prefix", answers="children")
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         """The keys and the prefixes directly under `prefix`, both sorted and with `prefix` in front."""
         prefix = check_prefix(prefix)
@@ -260,6 +276,7 @@ class Store(ABC):
 
     # -- agreement between writers
 
+    @verb()
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         """Keep other writers from changing `keys` until the block ends. Several holders of the `shared` side may hold
         it at once. The holder writes only these keys and takes no other lock.
@@ -268,6 +285,7 @@ class Store(ABC):
         """
         return thread_lock(self.location, keys)
 
+    @verb()
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         """Wait until no other holder works on the task named `key`, which takes many writes, such as `append`. It does
         not keep anything else from writing. `TaskLock.broken` says whether the last holder crashed.
@@ -278,13 +296,12 @@ class Store(ABC):
         return thread_task_lock(f"{self.location}\0{key}")
 
 
-_DERIVED_VERBS = {
-    "get": ("get_into", "get_partial_values", "get_each", "exists", "size"),
-    "set": ("set_each", "set_partial_values"),
-    "erase": ("erase_values", "erase_prefix"),
-    "list_prefix": ("list", "list_dir"),
+_VERBS = verbs(Store)
+_FAMILIES = {
+    first: tuple(name for name, mark in _VERBS.items() if mark.fallback == first)
+    for first in ("get", "set", "erase", "list_prefix")
 }
 """Verbs, and the verbs whose fallback in `Store` calls them. A subclass that overrides the first gets the fallback of
 the others, unless it overrides them too: an inherited `get_into` would bypass its `get`."""
-_VALUE_VERBS = frozenset(verb for first in ("get", "set", "erase") for verb in (first, *_DERIVED_VERBS[first]))
+_VALUE_VERBS = frozenset(verb for first in ("get", "set", "erase") for verb in (first, *_FAMILIES[first]))
 """Verbs that read or change values."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from omnizarr.errors import ReadOnlyError
 from omnizarr.store.capabilities import (
@@ -13,14 +12,11 @@ from omnizarr.store.capabilities import (
     Snapshots,
     Splicing,
     Updates,
-    Versioned,
     VersionedReads,
     provides,
 )
-from omnizarr.store.contract import Buffer, ByteRange, Request, State, Store, Version, check_prefix
-from omnizarr.store.snapshot import Snapshot
-from omnizarr.store.thread_locks import TaskLock
-from omnizarr.store.values import Extent
+from omnizarr.store.contract import Store, check_prefix
+from omnizarr.store.verbs import forwards
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.window import Window
@@ -39,14 +35,19 @@ __all__ = [
     "forwarded",
 ]
 
+C = TypeVar("C")
 
+
+@forwards
 class WrapperStore(Store):
-    """Forwards every verb to `inner`, and no capability.
+    """Forwards every verb to `inner`, under the same keys, and no capability.
 
     A subclass that overrides `get`, `set` or `erase` gets the fallbacks of `Store` for the verbs that it does not
     override, so that batches pass through its own verbs. If it shows the same values as `inner`, derive it from
     `TransparentStore`.
     """
+
+    _prefix = ""  # in front of every key of `inner`: only a `PrefixStore` has one
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner
@@ -55,10 +56,6 @@ class WrapperStore(Store):
         self.listable = inner.listable
         self.remote = inner.remote
         self.in_memory = inner.in_memory
-
-    def inner_key(self, key: str) -> str:
-        """The key in `inner` that stands for `key`."""
-        return key
 
     @property
     def locking(self) -> bool:  # type: ignore[override]  # it may change when the first lock is taken
@@ -101,149 +98,60 @@ class WrapperStore(Store):
     def close(self) -> None:
         self.inner.close()
 
-    # -- reading
-
-    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        return self.inner.get(self.inner_key(key), range)
-
-    def get_into(self, key: str, start: int, target: memoryview) -> int | None:
-        return self.inner.get_into(self.inner_key(key), start, target)
-
-    def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
-        return self.inner.get_partial_values([(self.inner_key(key), range) for key, range in requests])
-
-    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        return self.inner.get_each([(self.inner_key(key), range) for key, range in requests])
-
-    def exists(self, key: str) -> bool:
-        return self.inner.exists(self.inner_key(key))
-
-    def size(self, key: str) -> int | None:
-        return self.inner.size(self.inner_key(key))
-
-    # -- writing
-
-    def set(self, key: str, value: Buffer) -> None:
-        self.check_writable()
-        self.inner.set(self.inner_key(key), value)
-
-    def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
-        self.check_writable()
-        self.inner.set_each((self.inner_key(key), value) for key, value in items)
-
-    def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
-        self.check_writable()
-        self.inner.set_partial_values((self.inner_key(key), start, value) for key, start, value in items)
-
-    def erase(self, key: str) -> None:
-        self.check_writable()
-        self.inner.erase(self.inner_key(key))
-
-    def erase_values(self, keys: Iterable[str]) -> None:
-        self.check_writable()
-        self.inner.erase_values(self.inner_key(key) for key in keys)
-
-    def erase_prefix(self, prefix: str) -> None:
-        self.check_writable()
-        self.inner.erase_prefix(prefix)
-
-    # -- listing
-
-    def list(self) -> Iterator[str]:
-        return self.inner.list()
-
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self.inner.list_prefix(prefix)
-
-    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        return self.inner.list_dir(prefix)
-
-    # -- agreement between writers
-
-    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        return self.inner.lock([self.inner_key(key) for key in keys], shared=shared)
-
-    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
-        return self.inner.task_lock(self.inner_key(key))
+    if TYPE_CHECKING:  # `forwards` defines them
+        get = Store.get
+        set = Store.set
+        erase = Store.erase
+        list_prefix = Store.list_prefix
 
 
-class ForwardedSnapshots(Snapshots):
-    """The snapshots of the inner store, under the keys of the wrapper."""
+class _Forwarded(Generic[C]):
+    """The capability `inner` of the inner store, under the keys of the wrapper `store`."""
 
-    def __init__(self, store: WrapperStore, inner: Snapshots) -> None:
-        self._store = store
-        self._key = store.inner_key
-        self._inner = inner
+    def __init__(self, store: WrapperStore, inner: C) -> None:
+        self.store = store
+        self.inner = inner
+        self._prefix = store._prefix
 
-    def open(self, key: str) -> Snapshot | None:
-        return self._inner.open(self._key(key))
-
-
-class ForwardedReads(VersionedReads):
-    """The versioned reads of the inner store, under the keys of the wrapper."""
-
-    def __init__(self, store: WrapperStore, inner: VersionedReads) -> None:
-        self._store = store
-        self._key = store.inner_key
-        self._inner = inner
-
-    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        return self._inner.get(self._key(key), range, version)
+    def check_writable(self) -> None:
+        self.store.check_writable()
 
 
-class ForwardedUpdates(Updates):
-    """The updates of the inner store, under the keys of the wrapper."""
-
-    def __init__(self, store: WrapperStore, inner: Updates) -> None:
-        self._store = store
-        self._key = store.inner_key
-        self._inner = inner
-        self.erases = inner.erases
-
-    def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        return self._inner.read(self._key(key), limit)
-
-    def last_known(self, key: str) -> Versioned | None:
-        return self._inner.last_known(self._key(key))
-
-    def write(self, key: str, value: Buffer, version: Version) -> bool:
-        self._store.check_writable()
-        return self._inner.write(self._key(key), value, version)
-
-    def erase(self, key: str, version: Version) -> bool:
-        self._store.check_writable()
-        return self._inner.erase(self._key(key), version)
+@forwards
+class ForwardedSnapshots(_Forwarded[Snapshots], Snapshots):
+    if TYPE_CHECKING:
+        open = Snapshots.open
 
 
-class ForwardedSplicing(Splicing):
-    """The splicing of the inner store, under the keys of the wrapper."""
-
-    def __init__(self, store: WrapperStore, inner: Splicing) -> None:
-        self._store = store
-        self._inner = inner
-
-    def splice(self, key: str, parts: Sequence[Buffer | Extent], snapshot: Snapshot) -> bool:
-        self._store.check_writable()
-        return self._inner.splice(self._store.inner_key(key), parts, snapshot)
+@forwards
+class ForwardedReads(_Forwarded[VersionedReads], VersionedReads):
+    if TYPE_CHECKING:
+        get = VersionedReads.get
 
 
-class ForwardedFiles(LocalFiles):
-    """The files of the inner store, under the keys of the wrapper."""
+@forwards
+class ForwardedUpdates(_Forwarded[Updates], Updates):
+    @property
+    def erases(self) -> bool:  # type: ignore[override]  # that of the inner store, which may depend on its options
+        return self.inner.erases
 
-    def __init__(self, store: WrapperStore, inner: LocalFiles) -> None:
-        self._store = store
-        self._key = store.inner_key
-        self._inner = inner
+    if TYPE_CHECKING:
+        read = Updates.read
+        write = Updates.write
 
-    def path(self, key: str) -> tuple[str, int]:
-        return self._inner.path(self._key(key))
 
-    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        return self._inner.paths([(self._key(start), ends) for start, ends in rows])
+@forwards
+class ForwardedSplicing(_Forwarded[Splicing], Splicing):
+    if TYPE_CHECKING:
+        splice = Splicing.splice
 
-    def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
-        self._store.check_writable()
-        return self._inner.publish([self._key(key) for key in keys], write)
+
+@forwards
+class ForwardedFiles(_Forwarded[LocalFiles], LocalFiles):
+    if TYPE_CHECKING:
+        path = LocalFiles.path
+        paths = LocalFiles.paths
+        publish = LocalFiles.publish
 
 
 def forwarded(name: str, make: Callable[[Any, Any], object]) -> Any:
@@ -258,9 +166,9 @@ def forwarded(name: str, make: Callable[[Any, Any], object]) -> Any:
 
 
 class TransparentStore(WrapperStore):
-    """Forwards every verb and every capability to `inner`, under the key that `inner_key` gives.
+    """Forwards every verb and every capability to `inner`.
 
-    For wrappers that show the same values, under a prefix or with other rights. As with every store, a subclass that
+    For wrappers that show the same values, such as with other rights. As with every store, a subclass that
     overrides a verb for values keeps the capabilities only by `keeps_capabilities=True`.
     """
 
@@ -271,7 +179,7 @@ class TransparentStore(WrapperStore):
     local_files = forwarded("local_files", ForwardedFiles)
 
     def file(self, key: str) -> str | None:
-        return self.inner.file(self.inner_key(key))
+        return self.inner.file(self._prefix + key)
 
 
 class ReadOnlyStore(TransparentStore, keeps_capabilities=True):
@@ -306,10 +214,12 @@ class PrefixStore(TransparentStore, keeps_capabilities=True):
 
     def __init__(self, inner: Store, prefix: str) -> None:
         super().__init__(inner)
-        self.prefix = check_prefix(prefix if prefix.endswith("/") or not prefix else prefix + "/")
+        self._prefix = check_prefix(prefix if prefix.endswith("/") or not prefix else prefix + "/")
 
-    def inner_key(self, key: str) -> str:
-        return self.prefix + key  # an invalid key stays invalid behind a prefix, so that the inner store refuses it
+    @property
+    def prefix(self) -> str:
+        """The beginning of its keys in `inner`: empty, or text that ends in `/`."""
+        return self._prefix
 
     @property
     def location(self) -> str:
@@ -333,19 +243,3 @@ class PrefixStore(TransparentStore, keeps_capabilities=True):
             return None
         above, _, name = self.prefix[:-1].rpartition("/")
         return PrefixStore(self.inner, above), name
-
-    def erase_prefix(self, prefix: str) -> None:
-        self.check_writable()
-        self.inner.erase_prefix(self.prefix + check_prefix(prefix))
-
-    def list(self) -> Iterator[str]:
-        return self.list_prefix("")
-
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        keys = self.inner.list_prefix(self.prefix + check_prefix(prefix))
-        return (key[len(self.prefix) :] for key in keys)
-
-    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        keys, prefixes = self.inner.list_dir(self.prefix + check_prefix(prefix))
-        cut = len(self.prefix)
-        return [key[cut:] for key in keys], [below[cut:] for below in prefixes]

@@ -78,7 +78,7 @@ class _RequestedReads(ForwardedReads):
         self._request = store.request
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        return self._request("versioned_reads.get", key, lambda: self._inner.get(key, range, version))
+        return self._request("versioned_reads.get", key, lambda: self.inner.get(key, range, version))
 
 
 class _RequestedUpdates(ForwardedUpdates):
@@ -87,10 +87,10 @@ class _RequestedUpdates(ForwardedUpdates):
         self._request = store.request
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        return self._request("updates.read", key, lambda: self._inner.read(key, limit))
+        return self._request("updates.read", key, lambda: self.inner.read(key, limit))
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
-        return self._request("updates.write", key, lambda: self._inner.write(key, value, version))
+        return self._request("updates.write", key, lambda: self.inner.write(key, value, version))
 
     def erase(self, key: str, version: Version) -> bool:
-        return self._request("updates.erase", key, lambda: self._inner.erase(key, version))
+        return self._request("updates.erase", key, lambda: self.inner.erase(key, version))

@@ -75,8 +75,8 @@ def test_same_elements_as_from_a_local_store(store: str, layout: str, data: st.D
 
 class _ReplacingReads(ForwardedReads):
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        store = self._store
-        found = self._inner.get(key, range, None if store.blind else version)
+        store = self.store
+        found = self.inner.get(key, range, None if store.blind else version)
         if key == store.key and store.values:
             store.inner.set(key, store.values.pop(0))
         return found._replace(version=None) if store.blind and found is not None else found

@@ -405,7 +405,7 @@ def test_a_concurrently_created_hierarchy_is_not_changed(first: str) -> None:
         def write(self, key: str, value: Any, version: Any) -> bool:
             if key == "zarr.json" and not begun:
                 begun.append(True)
-                omnizarr.create_array(self._store, name="b", shape=2, dtype="i4", zarr_format=second)
+                omnizarr.create_array(self.store, name="b", shape=2, dtype="i4", zarr_format=second)
             return super().write(key, value, version)
 
     class Late(WrapperStore):

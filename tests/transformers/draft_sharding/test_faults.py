@@ -16,7 +16,7 @@ from tests.transformers.places import NONE, shard_of
 
 import omnizarr
 from omnizarr.errors import StoreError
-from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore
+from omnizarr.store import CacheStore, LocalStore, MemoryStore, Store, WrapperStore
 from omnizarr.transformers import (
     ShardedStore,
 )
@@ -251,3 +251,12 @@ def test_a_failing_write_leaves_the_shard_as_it_was() -> None:
     assert sharded(inner, 2).get(FOO + "c0") == b"x"
     with store.lock([FOO + "c0"]):  # the lock is free again
         pass
+
+
+def test_an_update_reads_past_a_cache() -> None:
+    inner = MemoryStore()
+    store = sharded(CacheStore(inner, max_age=None), 2)
+    assert store.get(FOO + "c0") is None
+    sharded(inner, 2).set(FOO + "c0", b"new")
+    assert store.updates is not None
+    assert store.updates.read(FOO + "c0") == (b"new", b"new")

@@ -14,11 +14,11 @@ from typing import Any
 from omnizarr._fork import CACHE_LOCK
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import CachedAnswer, CacheStorage, MemoryStorage
-from omnizarr.store.capabilities import Updates, Versioned, provides
+from omnizarr.store.capabilities import Updates
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
-from omnizarr.store.wrappers import WrapperStore
+from omnizarr.store.wrappers import ForwardedUpdates, WrapperStore, forwarded
 
 __all__ = ["CacheStore"]
 
@@ -39,7 +39,7 @@ class CacheStore(WrapperStore):
     data. A write through the cache drops what it holds for the key.
     """
 
-    updates = provides(lambda store: None if store.inner.updates is None else _CacheUpdates(store, store.inner.updates))
+    updates = forwarded("updates", lambda store, inner: _CacheUpdates(store, inner))
 
     def __init__(
         self,
@@ -376,24 +376,17 @@ class CacheStore(WrapperStore):
         return self._fresh(self.inner.lock(keys, shared=shared), keys)
 
 
-class _CacheUpdates(Updates):
+class _CacheUpdates(ForwardedUpdates):
     """Those of the inner store: reads bypass the cache, and writes drop what it holds."""
 
     def __init__(self, store: CacheStore, inner: Updates) -> None:
-        self._store = store
-        self._inner = inner
-        self.erases = inner.erases
-
-    def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        return self._inner.read(key, limit)
-
-    def last_known(self, key: str) -> Versioned | None:
-        return self._inner.last_known(key)
+        super().__init__(store, inner)
+        self._writing = store._writing
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
-        with self._store._writing([key]):
-            return self._inner.write(key, value, version)
+        with self._writing([key]):
+            return super().write(key, value, version)
 
     def erase(self, key: str, version: Version) -> bool:
-        with self._store._writing([key]):
-            return self._inner.erase(key, version)
+        with self._writing([key]):
+            return super().erase(key, version)

@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
 from omnizarr.errors import StoreError
-from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, WrapperStore, check_prefix, provides
+from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, WrapperStore, check_prefix
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import Patch, Version, flat, patched, patches_by_key, span
+from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from omnizarr.transformers.contract import ArrayPlace
 from omnizarr.transformers.draft_sharding.keys import ShardKeys
 from omnizarr.transformers.draft_sharding.reader import ChunkExtent, Fetch, ShardStateReader, damaged, shard_bytes
@@ -36,9 +37,7 @@ class ShardedStore(WrapperStore):
     """The chunks of one array, `chunks_per_shard` of them together in `inner`."""
 
     # A chunk is compared and set under the lock of its shard, which must hold between processes.
-    updates = provides(
-        lambda store: _ShardedUpdates(store) if store.inner.updates is not None and store.inner.locking else None
-    )
+    updates = forwarded("updates", lambda store, inner: _ShardedUpdates(store, inner) if store.inner.locking else None)
 
     def __init__(self, inner: Store, place: ArrayPlace, chunks_per_shard: Sequence[int]) -> None:
         super().__init__(inner)
@@ -318,34 +317,33 @@ class ShardedStore(WrapperStore):
         return self._locks.record(self.inner.lock(shards), shards)
 
 
-class _ShardedUpdates(Updates):
+class _ShardedUpdates(ForwardedUpdates):
     """The version of a chunk is its value: that of its shard changes with the other chunks, too, and exists even if the
     chunk is absent."""
 
-    erases = True
-
-    def __init__(self, store: ShardedStore) -> None:
+    def __init__(self, store: ShardedStore, inner: Updates) -> None:
+        super().__init__(store, inner)
         self._store = store
-        assert store.inner.updates is not None
-        self._inner: Updates = store.inner.updates
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
         store = self._store
-        if not store._keys.is_shard(key):
-            return self._inner.read(key, limit)
-        if limit is not None and not store.remote and (store.size(key) or 0) > limit:
-            return None
-        value = store.get(key)
+        where = store._keys.locate(key)
+        if where is None:
+            return super().read(key, limit)
+        with store._locked([where[0]]):  # a cache below drops what it holds for a locked key
+            if limit is not None and not store.remote and (store.size(key) or 0) > limit:
+                return None
+            value = store.get(key)
         return value, None if value is None else bytes(value)
 
     def last_known(self, key: str) -> Versioned | None:
-        return None if self._store._keys.is_shard(key) else self._inner.last_known(key)
+        return None if self._store._keys.is_shard(key) else super().last_known(key)
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
         store = self._store
         where = store._keys.locate(key)
         if where is None:
-            return self._inner.write(key, value, version)
+            return super().write(key, value, version)
         store.check_writable()
         with store._locked([where[0]]):
             if self._version(key) != version:
@@ -357,7 +355,7 @@ class _ShardedUpdates(Updates):
         store = self._store
         where = store._keys.locate(key)
         if where is None:
-            return self._inner.erase(key, version)
+            return super().erase(key, version)
         store.check_writable()
         with store._locked([where[0]]):
             if self._version(key) != version:
