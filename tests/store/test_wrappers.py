@@ -12,6 +12,7 @@ import pytest
 from omnizarr.errors import InvalidKeyError, ReadOnlyError
 from omnizarr.store import (
     LocalStore,
+    MappedStore,
     MemoryStore,
     PrefixStore,
     ReadOnlyStore,
@@ -170,7 +171,7 @@ def under(prefix: str, parameter: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("by_name", [False, True])
-@pytest.mark.parametrize("name", [name for name in VERBS if not name.startswith("list")])
+@pytest.mark.parametrize("name", [name for name in VERBS if not name.startswith("list") and name != "erase_prefix"])
 def test_a_prefix_store_forwards_every_verb_under_its_prefix(name: str, by_name: bool) -> None:
     given, options = arguments(getattr(Store, name), name)
     names = list(inspect.signature(getattr(Store, name)).parameters)[1:]
@@ -193,8 +194,39 @@ def test_a_prefix_store_maps_the_keys_of_listings_both_ways() -> None:
     assert sorted(store.list_prefix(prefix="")) == ["c/y", "x"]
     assert store.list_dir("") == (["x"], ["c/"])
     assert store.list_dir(prefix="c/") == (["c/y"], [])
-    with pytest.raises(InvalidKeyError):
-        store.list_prefix("../")
+    for refused in (store.list_prefix, store.list_dir, store.erase_prefix):
+        with pytest.raises(InvalidKeyError):
+            refused("../")
+    store.erase_prefix("/c/")
+    assert sorted(inner.list()) == ["a/b/x", "a/z", "x"]
+
+
+class Reversed(MappedStore):
+    """Shows each key as its reverse, and hides one key."""
+
+    def inner_key(self, key: str) -> str:
+        return key[::-1]
+
+    def own_key(self, inner_key: str) -> str | None:
+        return None if inner_key == "hidden" else inner_key[::-1]
+
+    def inner_prefixes(self, prefix: str) -> list[str]:
+        return [""]
+
+
+class TestMapped(StoreSuite):
+    pickled_is_equal = False
+
+    def make_store(self, tmp_path: Path) -> Reversed:
+        inner = MemoryStore()
+        inner.set("hidden", b"")
+        return Reversed(inner)
+
+
+def test_a_mapped_store_gives_the_kernel_the_path_of_each_key(tmp_path: Path) -> None:
+    files = Reversed(LocalStore(tmp_path)).local_files
+    assert files is not None
+    assert files.paths([("a", ["1", "2"])])[0] == [str(tmp_path / "1a"), str(tmp_path / "2a")]
 
 
 def test_a_new_verb_is_forwarded_without_a_line_in_the_wrapper() -> None:
@@ -210,11 +242,13 @@ def test_a_new_verb_is_forwarded_without_a_line_in_the_wrapper() -> None:
     @forwards
     class Wrapper(Contract):
         inner = Inner()
-        _prefix = "a/"
         checked = False
 
         def check_writable(self) -> None:
             self.checked = True
+
+        def _inner_key(self, key: str) -> str:
+            return f"a/{key}"
 
     wrapper = Wrapper()
     assert wrapper.swap("k", other=3) == "a/k3"

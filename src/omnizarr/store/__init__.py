@@ -9,7 +9,14 @@ from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut
 from omnizarr.store.local.store import LocalStore
 from omnizarr.store.snapshot import Snapshot
-from omnizarr.store.wrappers import PrefixStore, ReadOnlyStore, TransparentStore, WrapperStore, as_read_only
+from omnizarr.store.wrappers import (
+    MappedStore,
+    PrefixStore,
+    ReadOnlyStore,
+    TransparentStore,
+    WrapperStore,
+    as_read_only,
+)
 
 if TYPE_CHECKING:
     from omnizarr.store.batch_store import StoreWithPartialAccess
@@ -30,6 +37,7 @@ __all__ = [
     "FsspecStore",
     "LocalFiles",
     "LocalStore",
+    "MappedStore",
     "MappingStore",
     "MemoryStore",
     "ObjectStore",

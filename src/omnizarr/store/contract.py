@@ -253,17 +253,17 @@ class Store(ABC):
 
     # -- listing
 
-    @verb(fallback="list_prefix", answers="keys")
+    @verb(fallback="list_prefix")
     def list(self) -> Iterator[str]:
         """Every key."""
         return self.list_prefix("")
 
-    @verb(answers="keys")
+    @verb()
     @abstractmethod
     def list_prefix(self, prefix: str) -> Iterator[str]:
         """Every key that starts with `prefix`."""
 
-    @verb(fallback="list_prefix", answers="children")
+    @verb(fallback="list_prefix")
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         """The keys and the prefixes directly under `prefix`, both sorted and with `prefix` in front."""
         prefix = check_prefix(prefix)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from omnizarr.errors import ReadOnlyError
@@ -27,6 +28,7 @@ __all__ = [
     "ForwardedSnapshots",
     "ForwardedSplicing",
     "ForwardedUpdates",
+    "MappedStore",
     "PrefixStore",
     "ReadOnlyStore",
     "TransparentStore",
@@ -47,7 +49,7 @@ class WrapperStore(Store):
     `TransparentStore`.
     """
 
-    _prefix = ""  # in front of every key of `inner`: only a `PrefixStore` has one
+    _inner_key: Callable[[str], str] | None = None  # only a `MappedStore` has other keys than `inner`
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner
@@ -111,7 +113,7 @@ class _Forwarded(Generic[C]):
     def __init__(self, store: WrapperStore, inner: C) -> None:
         self.store = store
         self.inner = inner
-        self._prefix = store._prefix
+        self._inner_key = store._inner_key
 
     def check_writable(self) -> None:
         self.store.check_writable()
@@ -179,7 +181,7 @@ class TransparentStore(WrapperStore):
     local_files = forwarded("local_files", ForwardedFiles)
 
     def file(self, key: str) -> str | None:
-        return self.inner.file(self._prefix + key)
+        return self.inner.file(key)
 
 
 class ReadOnlyStore(TransparentStore, keeps_capabilities=True):
@@ -209,17 +211,73 @@ def as_read_only(store: Store) -> Store:
     return ReadOnlyStore(store)
 
 
-class PrefixStore(TransparentStore, keeps_capabilities=True):
+class MappedStore(TransparentStore, keeps_capabilities=True):
+    """Shows the values of `inner` under other keys.
+
+    Every verb and every capability goes through `inner_key`, and every listing through `own_key`. A subclass may list
+    and erase prefixes faster.
+    """
+
+    @abstractmethod
+    def inner_key(self, key: str) -> str:
+        """The key in `inner` that stands for `key`. An invalid key must stay invalid, so that `inner` refuses it."""
+
+    @abstractmethod
+    def own_key(self, inner_key: str) -> str | None:
+        """The key that stands for a key of `inner`; None if this store does not show it."""
+
+    @abstractmethod
+    def inner_prefixes(self, prefix: str) -> Iterable[str]:
+        """Prefixes of `inner` that contain every key below `prefix`, and do not overlap."""
+
+    @property
+    def _inner_key(self) -> Callable[[str], str]:  # type: ignore[override]
+        return self.inner_key
+
+    def file(self, key: str) -> str | None:
+        return self.inner.file(self.inner_key(key))
+
+    def list(self) -> Iterator[str]:
+        return self._keys_below("")
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        return self._keys_below(check_prefix(prefix))
+
+    def _keys_below(self, prefix: str) -> Iterator[str]:
+        for inner_prefix in self.inner_prefixes(prefix):
+            for inner_key in self.inner.list_prefix(inner_prefix):
+                key = self.own_key(inner_key)
+                if key is not None and key.startswith(prefix):
+                    yield key
+
+    list_dir = Store.list_dir
+    erase_prefix = Store.erase_prefix
+
+
+class _PrefixFiles(ForwardedFiles):
+    store: PrefixStore
+
+    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
+        return self.inner.paths([(self.store.prefix + start, ends) for start, ends in rows])
+
+
+class PrefixStore(MappedStore, keeps_capabilities=True):
     """The part of a store that lies under a prefix, as a store of its own."""
+
+    local_files = forwarded("local_files", _PrefixFiles)
 
     def __init__(self, inner: Store, prefix: str) -> None:
         super().__init__(inner)
-        self._prefix = check_prefix(prefix if prefix.endswith("/") or not prefix else prefix + "/")
+        self.prefix = check_prefix(prefix if prefix.endswith("/") or not prefix else prefix + "/")
 
-    @property
-    def prefix(self) -> str:
-        """The beginning of its keys in `inner`: empty, or text that ends in `/`."""
-        return self._prefix
+    def inner_key(self, key: str) -> str:
+        return self.prefix + key
+
+    def own_key(self, inner_key: str) -> str:
+        return inner_key[len(self.prefix) :]
+
+    def inner_prefixes(self, prefix: str) -> Iterable[str]:
+        return (self.prefix + prefix,)
 
     @property
     def location(self) -> str:
@@ -243,3 +301,11 @@ class PrefixStore(TransparentStore, keeps_capabilities=True):
             return None
         above, _, name = self.prefix[:-1].rpartition("/")
         return PrefixStore(self.inner, above), name
+
+    def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+        keys, prefixes = self.inner.list_dir(self.prefix + check_prefix(prefix))
+        return [self.own_key(key) for key in keys], [self.own_key(below) for below in prefixes]
+
+    def erase_prefix(self, prefix: str) -> None:
+        self.check_writable()
+        self.inner.erase_prefix(self.prefix + check_prefix(prefix))

@@ -7,7 +7,7 @@ a chunk by its coordinates. Documents and other keys stay where they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -16,8 +16,7 @@ from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys
 from omnizarr.errors import ArgumentError
-from omnizarr.store import Store, TransparentStore, check_prefix
-from omnizarr.store.wrappers import ForwardedFiles, forwarded
+from omnizarr.store import MappedStore, Store, check_prefix
 from omnizarr.transformers.contract import ArrayPlace, StorageTransformer
 
 __all__ = ["HashedDirectories", "HashedKeys", "HashedStore", "check_levels", "parse_levels"]
@@ -84,17 +83,8 @@ class HashedKeys(ChunkKeys):
         return _FOLDER
 
 
-class HashedFiles(ForwardedFiles):
-    """Native paths of chunks. Chunks of one row lie in different directories, so that each is mapped alone."""
-
-    def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
-        return self._inner.paths([(self._key(start + end), ("",)) for start, ends in rows for end in ends])
-
-
-class HashedStore(TransparentStore, keeps_capabilities=True):
+class HashedStore(MappedStore, keeps_capabilities=True):
     """Shows the chunks of one array under their own keys, and stores them in `inner` under hashed keys."""
-
-    local_files = forwarded("local_files", HashedFiles)
 
     def __init__(self, inner: Store, place: ArrayPlace, stored_keys: HashedKeys) -> None:
         super().__init__(inner)
@@ -122,40 +112,24 @@ class HashedStore(TransparentStore, keeps_capabilities=True):
         chunk = self.place.chunk_keys.coordinates(key[len(self._prefix) :], self._rank)
         return key if chunk is None else self._prefix + self.stored_keys.key(chunk)
 
-    def _shown_key(self, stored: str) -> str | None:
-        """The key under which a stored key is seen. None for a chunk that another program stored under its own key:
-        this array does not have it."""
-        if not stored.startswith(self._prefix):
-            return stored
-        name = stored[len(self._prefix) :]
+    def own_key(self, inner_key: str) -> str | None:
+        # A chunk that another program stored under its own key does not belong to this array.
+        if not inner_key.startswith(self._prefix):
+            return inner_key
+        name = inner_key[len(self._prefix) :]
         chunk = self.stored_keys.coordinates(name, self._rank)
         if chunk is not None:
             return self._prefix + self.place.chunk_keys.key(chunk)
-        return stored if self.place.chunk_keys.coordinates(name, self._rank) is None else None
+        return inner_key if self.place.chunk_keys.coordinates(name, self._rank) is None else None
+
+    def inner_prefixes(self, prefix: str) -> Iterable[str]:
+        chunks = self._prefix + _FOLDER
+        # No chunk has an own key below the folder of the hashed ones.
+        return (prefix, chunks) if self._divides(prefix) and not prefix.startswith(chunks) else (prefix,)
 
     def _divides(self, prefix: str) -> bool:
         """Whether some keys of the array may be below `prefix`, and others not."""
         return prefix.startswith(self._prefix) and prefix != self._prefix
-
-    # -- listing
-
-    def list(self) -> Iterator[str]:
-        return self.list_prefix("")
-
-    def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._listed(check_prefix(prefix))
-
-    def _listed(self, prefix: str) -> Iterator[str]:
-        divided = self._divides(prefix)
-        for stored in self.inner.list_prefix(prefix):
-            shown = self._shown_key(stored)
-            if shown is not None and (not divided or shown == stored):
-                yield shown
-        if divided:
-            for stored in self.inner.list_prefix(self._prefix + _FOLDER):
-                shown = self._shown_key(stored)
-                if shown is not None and shown != stored and shown.startswith(prefix):
-                    yield shown
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         prefix = check_prefix(prefix)
