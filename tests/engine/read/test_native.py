@@ -249,8 +249,8 @@ def test_paths_come_from_the_capability_of_a_subclass(tmp_path: Path) -> None:
             return super().paths([(moved(start), ends) for start, ends in rows])
 
     class Moved(LocalStore):
-        snapshots = provides(MovedSnapshots)
-        local_files = provides(MovedFiles)
+        snapshots = provides(lambda store: MovedSnapshots(store._paths))
+        local_files = provides(lambda store: MovedFiles(store._paths, store._writer, store.check_writable))
 
         def get(self, key: str, range: Any = None) -> Any:
             return super().get(moved(key), range)
