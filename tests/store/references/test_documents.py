@@ -14,7 +14,7 @@ from tests.store.references.reference_files import DATA, reference_store
 import omnizarr
 from omnizarr.errors import MetadataError, OmnizarrError, ReadOnlyError, StoreError
 from omnizarr.store import ReferenceStore
-from omnizarr.store.references.templates import filled
+from omnizarr.store.references.templates import fill
 
 
 def test_version_0(folder: Path) -> None:
@@ -127,7 +127,7 @@ def test_malicious_templates_are_rejected(folder: Path, text: str) -> None:
 @given(st.text(alphabet="{}()ui1+-*/%'\"=., [];:_x\\@\n", max_size=30))
 def test_random_templates_are_filled_or_rejected(text: str) -> None:
     try:
-        filled("{{" + text + "}}", {"i": 1}, {"u": "x{{i}}"}, "here")
+        fill("{{" + text + "}}", {"i": 1}, {"u": "x{{i}}"}, "here")
     except MetadataError:
         pass
 

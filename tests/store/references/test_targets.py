@@ -65,7 +65,7 @@ def test_only_files_in_the_folder_of_the_references_are_read(
         assert "secret" not in str(caught.value).replace("secret.txt", "").replace("//secret", "")
         with pytest.raises(StoreError):
             store.get_partial_values([("k", (0, 1))])
-    with pytest.raises(StoreError, match="neither beside it nor in an allowed location"):
+    with pytest.raises(StoreError, match="neither in its folder nor in an allowed location"):
         ReferenceStore({"k": ["x.bin"]}).get("k")
 
 

@@ -146,7 +146,7 @@ def test_the_window_is_empty_after_close_and_after_errors() -> None:
     deadline = time.monotonic() + 10
     while window._inside and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert (window._under_way, window._untaken, window._inside, window._requests) == (0, 0, 0, 0)
+    assert (window._under_way, window._unread, window._inside, window._requests) == (0, 0, 0, 0)
 
 
 def test_the_window_adapts_to_latency_and_bandwidth() -> None:

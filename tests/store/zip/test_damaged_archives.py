@@ -124,7 +124,7 @@ def test_damaged_values_are_detected(tmp_path: Path) -> None:
             partial(store.get_into, "a", 0, target),
             partial(store.get_partial_values, [("a", None)]),
         ):
-            with pytest.raises(StoreError, match=r"cannot read `a`.*(checksum|decompressed|promises)"):
+            with pytest.raises(StoreError, match=r"cannot read `a`.*(checksum|decompressed|directory says)"):
                 operation()
 
 

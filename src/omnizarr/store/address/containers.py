@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from omnizarr._json import nearest
 from omnizarr._registry import Registry
 from omnizarr.errors import LocationError
-from omnizarr.store.address.schemes import opened
+from omnizarr.store.address.schemes import open_store
 from omnizarr.store.contract import Store
 
 __all__ = ["Container", "container_of", "containers", "folders", "may_be_folder", "open_container", "suffixes"]
@@ -17,10 +17,10 @@ Container: TypeAlias = Callable[..., Store]
 """Opens the store in a value; called with the outer store, the key, and the user's options as keyword arguments."""
 
 
-def _as_container(found: Any) -> Container:
-    if not callable(found):
-        raise TypeError(f"expected a function that returns a store, found {found!r}")
-    container: Container = found
+def _as_container(value: Any) -> Container:
+    if not callable(value):
+        raise TypeError(f"expected a function that returns a store, found {value!r}")
+    container: Container = value
     return container
 
 
@@ -56,12 +56,12 @@ def open_container(name: str, store: Store, key: str, options: Mapping[str, Any]
     """The store in the value of `key` in another store."""
     opener = containers.get(name)
     if opener is None:
-        known = " ".join(f"`{one}::`" for one in containers.names())
+        known = " ".join(f"`{other}::`" for other in containers.names())
         raise LocationError(
             f"no container `{name}::` is registered; known are {known or 'none'}",
             hint=nearest(name, containers.names()),
         )
-    return opened(opener, (store, key), options, f"{name}::")
+    return open_store(opener, (store, key), options, f"{name}::")
 
 
 containers.offer("zip", "omnizarr.store.zip:open_inside")

@@ -3,11 +3,11 @@
     data.zarr                      a folder
     s3://bucket/data.zarr          what the scheme is registered for
     data.zarr.zip/a/b              the node `a/b` in an archive, recognised by its suffix
-    zip::s3://bucket/data          an archive that is named as one; `zip://a/b::…` is a node in it
-    s3://bucket/data|zip:a/b       the same, with the archive behind what it lies in
-    simplecache::https://server/x  what only fsspec knows is given to it as it is
+    zip::s3://bucket/data          an archive without such a suffix; `zip://a/b::…` is a node in it
+    s3://bucket/data|zip:a/b       the same, in the order from the outer to the inner store
+    simplecache::https://server/x  an address that fsspec parses
 
-Only a part whose name has the suffix of a container costs a request, to see whether it is one.
+Parsing sends a request only for a part of the address that has the suffix of a container, to check that it is one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from omnizarr.errors import LocationError
 from omnizarr.store.address.containers import container_of, containers, may_be_folder, open_container, suffixes
 from omnizarr.store.address.file_urls import url_to_path
-from omnizarr.store.address.schemes import opened, plain_url, scheme_of, store_at
+from omnizarr.store.address.schemes import open_store, plain_url, scheme_of, store_at
 from omnizarr.store.contract import Store
 from omnizarr.store.local.store import LocalStore
 
@@ -49,27 +49,24 @@ class _Step(NamedTuple):
 
 def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
     """The location of an address. `options` are for the first store of the address; those for a container are nested
-    under its name, or stand with the others if the first store takes none."""
+    under its name, or on the top level if the first store takes none."""
     base, steps = _parts(address)
     given = dict(options or {})
     if not base:
         raise LocationError("the path is empty")
     if not steps:
-        found = _recognised(base, given)
-        if found is not None:
-            return found
-        return Location(_plain(base, given))
+        return _container_by_suffix(base, given) or Location(_plain_store(base, given))
     foreign = next((step.name for step in steps if step.name not in containers.names()), None)
     if foreign is not None:
         from omnizarr.store.fsspec_ import FsspecStore  # lazy import: rarely needed
         from omnizarr.store.fsspec_.library import fsspec_knows
 
         if fsspec_knows(foreign):  # fsspec parses the whole address
-            return Location(opened(FsspecStore.from_url, (address,), given, f"{foreign}::"))
-    own = [_options_of(step.name, given, all=scheme_of(base) is None) for step in steps]
+            return Location(open_store(FsspecStore.from_url, (address,), given, f"{foreign}::"))
+    step_options = [_pop_options(step.name, given, all=scheme_of(base) is None) for step in steps]
     store, key = value_at(base, given)
-    for step, taken in zip(steps, own, strict=True):  # each container lies in the value that the step before it names
-        store, key = open_container(step.name, store, key, taken), step.path.strip("/")
+    for step, own in zip(steps, step_options, strict=True):  # each container is in the value of the step before it
+        store, key = open_container(step.name, store, key, own), step.path.strip("/")
     return Location(store, key)
 
 
@@ -88,10 +85,10 @@ def value_at(address: str, options: Mapping[str, Any] | None = None) -> tuple[St
     folder, name = os.path.split(os.path.abspath(address))
     if not name:
         raise LocationError(f"`{address}` names no file")
-    return _plain(folder, options or {}), name
+    return _plain_store(folder, options or {}), name
 
 
-def _plain(base: str, options: Mapping[str, Any]) -> Store:
+def _plain_store(base: str, options: Mapping[str, Any]) -> Store:
     scheme = scheme_of(base)
     if scheme is not None:
         return store_at(base, scheme, options)
@@ -106,7 +103,7 @@ def _parts(address: str) -> tuple[str, list[_Step]]:
         *before, base = address.split("::")
         matches = [_STEP.fullmatch(part) for part in before]
         # A folder may have such a name, unless the text names a container or cannot be a path.
-        if all(matches) and (_known(matches[0]) or scheme_of(base) is not None):
+        if all(matches) and (_is_container(matches[0]) or scheme_of(base) is not None):
             return base, [_Step(match[1], match[2] or "") for match in reversed(matches) if match]
     base, *rest = _PIPE.split(address)
     if rest and all(name in containers.names() for name in rest[::2]):
@@ -114,48 +111,48 @@ def _parts(address: str) -> tuple[str, list[_Step]]:
     return address, []
 
 
-def _known(match: re.Match[str] | None) -> bool:
+def _is_container(match: re.Match[str] | None) -> bool:
     return match is not None and match[1] in containers.names()
 
 
-def _options_of(name: str, options: dict[str, Any], *, all: bool) -> dict[str, Any]:
+def _pop_options(name: str, options: dict[str, Any], *, all: bool) -> dict[str, Any]:
     """Remove the options of a container from `options` and return them."""
-    taken = options.pop(name, {})
-    if not isinstance(taken, Mapping):
+    own = options.pop(name, {})
+    if not isinstance(own, Mapping):
         raise LocationError(
-            f"`storage_options`: expected a dict of options under `{name}`, found a {type(taken).__name__}"
+            f"`storage_options`: expected a dict of options under `{name}`, found a {type(own).__name__}"
         )
-    taken = dict(taken)
+    own = dict(own)
     if all:
-        taken |= options
+        own |= options
         options.clear()
-    return taken
+    return own
 
 
-def _recognised(base: str, options: dict[str, Any]) -> Location | None:
+def _container_by_suffix(base: str, options: dict[str, Any]) -> Location | None:
     """The location, if a part of the address has the suffix of a container and is one, or could become one."""
     lower = base.lower()
     if not any(suffix in lower for suffix in suffixes):
         return None
     scheme = scheme_of(base)
     if scheme is None or scheme == "file":
-        return _recognised_path(base if scheme is None else str(url_to_path(base, type(PurePath()))), options)
+        return _container_in_path(base if scheme is None else str(url_to_path(base, type(PurePath()))), options)
     text, mark, query = base.partition("?")
     for match in _PART_OF_URL.finditer(text, text.index("://") + 3):
         name = container_of(match[0])
         if name is not None:
-            own = _options_of(name, options, all=False)
+            own = _pop_options(name, options, all=False)
             store, key = value_at(text[: match.end()] + mark + query, options)
             if store.size(key) is not None:
                 return Location(open_container(name, store, key, own), text[match.end() :])
     return None
 
 
-def _recognised_path(path: str, options: dict[str, Any]) -> Location | None:
+def _container_in_path(path: str, options: dict[str, Any]) -> Location | None:
     for match in _PART_OF_PATH.finditer(path):
         name = container_of(match[0])
         if name is not None and (may_be_folder(match[0]) or not os.path.isdir(path[: match.end()])):
-            own = _options_of(name, options, all=True)
+            own = _pop_options(name, options, all=True)
             return Location(
                 open_container(name, *value_at(path[: match.end()]), own), path[match.end() :].replace(os.sep, "/")
             )

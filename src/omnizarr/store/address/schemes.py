@@ -13,7 +13,7 @@ from omnizarr.store.contract import Store
 from omnizarr.store.local.store import LocalStore
 from omnizarr.store.wrappers import PrefixStore
 
-__all__ = ["check_scheme", "opened", "plain_url", "scheme_of", "store_at", "stores"]
+__all__ = ["check_scheme", "open_store", "plain_url", "scheme_of", "store_at", "stores"]
 
 Opener: TypeAlias = Callable[..., Store]
 """Opens a store; called with the URL, and the user's `storage_options` as keyword arguments."""
@@ -23,14 +23,14 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+")  # a single letter is a drive of Wind
 _store_class = subclass_of(Store)
 
 
-def _as_opener(found: Any) -> Opener:
-    """A function; or a class of stores, which is given the URL itself if it has no `from_url`."""
-    if isinstance(found, type):
-        opener: Opener = getattr(_store_class(found), "from_url", found)
+def _as_opener(value: Any) -> Opener:
+    """A function; or a class of stores, called with the URL if it has no `from_url`."""
+    if isinstance(value, type):
+        opener: Opener = getattr(_store_class(value), "from_url", value)
         return opener
-    if not callable(found):
-        raise TypeError(f"expected a class of stores, or a function that gives one, found {found!r}")
-    opener = found
+    if not callable(value):
+        raise TypeError(f"expected a class of stores, or a function that gives one, found {value!r}")
+    opener = value
     return opener
 
 
@@ -56,7 +56,7 @@ def scheme_of(text: str) -> str | None:
 
 
 def plain_url(url: str) -> str:
-    """A web address with the characters that `%` stands for, as keys have them; other URLs are written so anyway."""
+    """A web address with `%` escapes decoded, as in keys. URLs of other schemes have no escapes."""
     if scheme_of(url) not in ("http", "https"):
         return url
     from urllib.parse import unquote
@@ -74,44 +74,46 @@ def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store
         if fsspec_knows(scheme):
             opener = FsspecStore.from_url
     if opener is None:
-        another = "a package can offer it, by the entry point `omnizarr.stores`"
+        hint = "a package can offer it, by the entry point `omnizarr.stores`"
         if not fsspec_installed():
-            another = f'fsspec may know it: run `pip install "omnizarr[fsspec]"`; or {another}'
+            hint = f'fsspec may know it: run `pip install "omnizarr[fsspec]"`; or {hint}'
         known = " ".join(f"`{name}://`" for name in stores.names())
-        meant = nearest(scheme, stores.names())
         raise LocationError(
             f"no store is registered for `{scheme}://`; known are {known}",
-            hint=meant or another,
+            hint=nearest(scheme, stores.names()) or hint,
         )
-    return opened(opener, (url,), storage_options, f"{scheme}://")
+    return open_store(opener, (url,), storage_options, f"{scheme}://")
 
 
-def opened(opener: Callable[..., Any], place: tuple[Any, ...], options: Mapping[str, Any], what: str) -> Store:
-    """The store that an opener gives for a place. Options that it does not take are refused before it is called, and
-    what goes wrong there is one of our errors; `what` is the beginning of the address, the only part that is repeated,
-    because the rest of it may hold a password."""
+def open_store(opener: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any], what: str) -> Store:
+    """Call an opener; options that it does not accept are rejected first, and its errors become LocationError.
+
+    `what` is the beginning of the address. Errors show no more of it, because the rest may contain a password.
+    """
     if options:
-        _check_options(opener, place, what, options)
+        _check_options(opener, arguments, what, options)
     try:
-        found = opener(*place, **options)
+        store = opener(*arguments, **options)
     except OmnizarrError:
         raise
     except Exception as error:
         raise LocationError(f"the store of this `{what}` address: {type(error).__name__}: {error}") from error
-    if not isinstance(found, Store):
-        raise LocationError(f"the function registered for `{what}` returned a {type(found).__name__}, expected a store")
-    return found
+    if not isinstance(store, Store):
+        raise LocationError(f"the function registered for `{what}` returned a {type(store).__name__}, expected a store")
+    return store
 
 
-def _check_options(opener: Callable[..., Any], place: tuple[Any, ...], what: str, options: Mapping[str, Any]) -> None:
+def _check_options(
+    opener: Callable[..., Any], arguments: tuple[Any, ...], what: str, options: Mapping[str, Any]
+) -> None:
     from inspect import signature  # lazy import: only with options
 
     try:
-        takes = signature(opener)
+        parameters = signature(opener)
     except (TypeError, ValueError):  # a C function without a signature checks its options itself
         return
     try:
-        takes.bind(*place, **options)
+        parameters.bind(*arguments, **options)
     except TypeError as error:
         names = ", ".join(sorted(options))
         raise LocationError(f"`{what}` does not take these `storage_options`: {names} ({error})") from None

@@ -25,16 +25,16 @@ class Profile:
         return hash(self.name)
 
     def __call__(self) -> dict[str, Any]:
-        found = self.values()
-        if not {"aws_access_key_id", "aws_secret_access_key"} <= found.keys():
+        settings = self.values()
+        if not {"aws_access_key_id", "aws_secret_access_key"} <= settings.keys():
             raise LocationError(
                 f"the AWS profile `{self.name}` has no access key",
                 hint="give a `credential_provider`, such as `obstore.auth.boto3.Boto3CredentialProvider()`",
             )
         return {
-            "access_key_id": found["aws_access_key_id"],
-            "secret_access_key": found["aws_secret_access_key"],
-            "token": found.get("aws_session_token"),
+            "access_key_id": settings["aws_access_key_id"],
+            "secret_access_key": settings["aws_secret_access_key"],
+            "token": settings.get("aws_session_token"),
             "expires_at": None,
         }
 
@@ -43,7 +43,7 @@ class Profile:
         home = Path("~/.aws").expanduser()
         shared = os.environ.get("AWS_SHARED_CREDENTIALS_FILE") or home / "credentials"
         config = os.environ.get("AWS_CONFIG_FILE") or home / "config"
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for file, section in (
             (config, self.name if self.name == "default" else f"profile {self.name}"),
             (shared, self.name),
@@ -54,15 +54,15 @@ class Profile:
             except (Error, OSError, UnicodeDecodeError):
                 raise LocationError(f"`{file}` cannot be read as a file of the AWS tools") from None
             if parser.has_section(section):
-                found |= dict(parser.items(section))
-        return found
+                settings |= dict(parser.items(section))
+        return settings
 
 
-def profile_in_use(asked: str | None) -> Profile | None:
-    """The profile for the credentials: the `asked` one, or the current one if it has keys and the environment has none.
-    Keys in the environment come first."""
-    if asked is not None:
-        return Profile(asked)
+def profile_in_use(name: str | None) -> Profile | None:
+    """The profile for the credentials: the one called `name`. Without a name, the current one, if it has keys and the
+    environment has none."""
+    if name is not None:
+        return Profile(name)
     if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE"):
         return None
     profile = Profile()

@@ -9,7 +9,7 @@ from typing import Any
 from omnizarr import _json
 from omnizarr.errors import InvalidKeyError, MetadataError
 from omnizarr.store.contract import check_key
-from omnizarr.store.references.templates import MOST_REFERENCES, expanded, filled, needs_filling
+from omnizarr.store.references.templates import MOST_REFERENCES, expand, fill, needs_filling
 
 __all__ = ["Reference", "parse_references"]
 
@@ -38,31 +38,31 @@ def parse_references(document: Any, what: str) -> dict[str, Reference]:
     if not isinstance(generators, list | None) or not all(isinstance(text, str) for text in (templates or {}).values()):
         raise MetadataError(f"{what}: expected `gen` to be a list, and each of the `templates` to be a text")
     templates = templates or {}
-    found: dict[str, Any] = {}
+    items: dict[str, Any] = {}
     for number, item in enumerate(generators or []):
-        found |= expanded(item, templates, f"{what}: $.gen[{number}]")
-        if len(found) > MOST_REFERENCES:
+        items |= expand(item, templates, f"{what}: $.gen[{number}]")
+        if len(items) > MOST_REFERENCES:
             raise MetadataError(f"{what}: generates more than {MOST_REFERENCES} references")
-    found |= refs or {}
-    return _references(found, templates, what, "$.refs")
+    items |= refs or {}
+    return _references(items, templates, what, "$.refs")
 
 
 def _references(items: dict[str, Any], templates: dict[str, str], what: str, path: str) -> dict[str, Reference]:
-    found: dict[str, Reference] = {}
+    references: dict[str, Reference] = {}
     for key, item in items.items():
         if templates and needs_filling(key):
-            key = filled(key, {}, templates, f"{what}: {path}")
+            key = fill(key, {}, templates, f"{what}: {path}")
         try:
             check_key(key)
         except InvalidKeyError:
             raise MetadataError(f"{what}: {path} has {key!r}, which is not a valid key") from None
         try:
-            found[key] = _reference(item, templates, f"{what}: {path}[{key!r}]")
+            references[key] = _reference(item, templates, f"{what}: {path}[{key!r}]")
         except (ValueError, binascii.Error) as error:
             if isinstance(error, MetadataError):
                 raise
             raise MetadataError(f"{what}: {path}[{key!r}]: {error}") from None
-    return found
+    return references
 
 
 def _reference(item: Any, templates: dict[str, str], what: str) -> Reference:
@@ -73,7 +73,7 @@ def _reference(item: Any, templates: dict[str, str], what: str) -> Reference:
     if isinstance(item, dict):  # a document as an object instead of a text
         return _json.dump(item, allow_nan=True)
     if isinstance(item, list) and len(item) in (1, 3) and isinstance(item[0], str) and item[0]:
-        url = filled(item[0], {}, templates, what) if templates and needs_filling(item[0]) else item[0]
+        url = fill(item[0], {}, templates, what) if templates and needs_filling(item[0]) else item[0]
         if len(item) == 1:
             return url, 0, None
         offset, length = item[1:]

@@ -21,7 +21,7 @@ __all__ = ["parquet_table"]
 
 _COLUMNS = ("path", "offset", "size", "raw")
 _RECORD = re.compile(r"/refs\.(0|[1-9][0-9]{0,17})\.parq\Z")
-_KEPT = 32  # files whose rows are kept
+_MOST_CACHED_FILES = 32
 _MOST_ROWS = 2**22
 _MOST_CHUNKS = 2**48
 
@@ -83,7 +83,7 @@ def _array(document: Json, what: str) -> _Array:
     members = document if isinstance(document, dict) else {}
     shape, chunks = (_lengths(members.get(name), what) for name in ("shape", "chunks"))
     if len(shape) != len(chunks) or 0 in chunks:
-        raise MetadataError(f"{what}: `shape` and `chunks` do not fit each other")
+        raise MetadataError(f"{what}: `shape` and `chunks` have different lengths, or a chunk length is 0")
     grid = tuple(ceil(length / chunk) for length, chunk in zip(shape, chunks, strict=True))
     if prod(grid) > _MOST_CHUNKS:
         raise MetadataError(f"{what}: has more than {_MOST_CHUNKS} chunks")
@@ -114,12 +114,12 @@ class ParquetTable(ReferenceTable):
         self._folder = folder
         self._rows = rows
         self._what = what
-        self._kept: OrderedDict[str, list[Reference | None]] = OrderedDict()
+        self._cached_rows: OrderedDict[str, list[Reference | None]] = OrderedDict()
 
     def get(self, key: str) -> Reference | None:
-        found = super().get(key)
-        if found is not None:
-            return found
+        document = super().get(key)
+        if document is not None:
+            return document
         prefix, number = self._chunk(key)
         if number is None:
             return None
@@ -140,14 +140,14 @@ class ParquetTable(ReferenceTable):
 
     def _record(self, prefix: str, record: int) -> list[Reference | None]:
         key = f"{self._folder}/{prefix}refs.{record}.parq"
-        kept = self._kept.get(key)
-        if kept is None:
+        rows = self._cached_rows.get(key)
+        if rows is None:
             value = self._store.get(key)
-            kept = [] if value is None else _rows_of(bytes(value), self._rows, f"{self._what}: {key}")
-            self._kept[key] = kept
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return kept
+            rows = [] if value is None else _rows_of(bytes(value), self._rows, f"{self._what}: {key}")
+            self._cached_rows[key] = rows
+            while len(self._cached_rows) > _MOST_CACHED_FILES:
+                self._cached_rows.popitem(last=False)
+        return rows
 
     # -- listing
 
@@ -167,8 +167,8 @@ class ParquetTable(ReferenceTable):
     def _records(self, prefix: str, count: int) -> list[int]:
         """The numbers of the existing files of an array that can have `count` files."""
         names = self._store.list_dir(f"{self._folder}/{prefix}")[0]
-        found = [int(match[1]) for match in map(_RECORD.search, names) if match is not None]
-        return sorted(number for number in found if number < count)
+        numbers = [int(match[1]) for match in map(_RECORD.search, names) if match is not None]
+        return sorted(number for number in numbers if number < count)
 
     def children(self, prefix: str) -> tuple[list[str], list[str]]:
         keys, prefixes = map(set, super().children(prefix))
@@ -211,11 +211,11 @@ def _read(data: bytes, most: int, what: str) -> list[list[Any]]:
     except ImportError:
         raise MissingDependencyError("a folder of parquet references", "pyarrow") from None
     file = parquet.ParquetFile(pyarrow.BufferReader(data))
-    facts = file.metadata
-    size = sum(facts.row_group(group).total_byte_size for group in range(facts.num_row_groups))
-    if facts.num_rows > most or size > config.current.max_chunk_bytes:
-        raise MetadataError(f"{what}: has {facts.num_rows} rows and {size} bytes, more than {most} rows could have")
+    metadata = file.metadata
+    size = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    if metadata.num_rows > most or size > config.current.max_chunk_bytes:
+        raise MetadataError(f"{what}: has {metadata.num_rows} rows and {size} bytes, more than {most} rows could have")
     names = [name for name in _COLUMNS if name in file.schema_arrow.names]
     table = file.read(columns=names)
-    empty: list[Any] = [None] * facts.num_rows
+    empty: list[Any] = [None] * metadata.num_rows
     return [table.column(name).to_pylist() if name in names else list(empty) for name in _COLUMNS]

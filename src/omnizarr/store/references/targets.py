@@ -1,7 +1,7 @@
 """The target files of references: which of them may be read, and from which store.
 
-A reference file is data, and data must not choose which files of a machine are read. A target is therefore used only if
-it lies beside the reference file, or below a location that the user allows.
+References are data, and data must not choose which files of a machine are read. A target is therefore read only if it
+is in the folder of the references, or below a location that the user allows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from omnizarr.store.address.schemes import plain_url, scheme_of, store_at
 from omnizarr.store.contract import Store, check_key
 from omnizarr.store.local.store import LocalStore
 
-__all__ = ["Target", "Targets", "shown"]
+__all__ = ["Target", "Targets", "without_password"]
 
 _DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 
@@ -34,55 +34,55 @@ class Targets:
     """The target files that may be read."""
 
     def __init__(
-        self, beside: Store | None, prefix: str, allow: Iterable[str | os.PathLike[str]], options: Mapping[str, Any]
+        self, store: Store | None, prefix: str, allow: Iterable[str | os.PathLike[str]], options: Mapping[str, Any]
     ) -> None:
         if isinstance(allow, (str, os.PathLike)):
             raise ArgumentError("`allow`: expected a list of paths and URLs, found a single one", argument="allow")
-        self._beside = beside
-        self._prefix = prefix  # of the keys beside the references
+        self._store = store
+        self._prefix = prefix  # of the keys in the folder of the references
         self._options = dict(options)
         self._folders: list[tuple[str, LocalStore]] = []
         self._urls: list[str] = []
-        self.allowed = tuple(os.fspath(place) for place in allow)
-        for place in self.allowed:
-            scheme = scheme_of(place)
+        self.allowed = tuple(os.fspath(address) for address in allow)
+        for address in self.allowed:
+            scheme = scheme_of(address)
             if scheme is None or scheme == "file":
-                folder = _local(place)
+                folder = _absolute_path(address)
                 self._folders.append((folder, LocalStore(folder)))
             else:
-                self._urls.append(plain_url(place))
-        file_beside = None if beside is None else beside.file(f"{prefix}references")
-        if file_beside is not None:
-            folder = os.path.dirname(file_beside)
+                self._urls.append(plain_url(address))
+        file = None if store is None else store.file(f"{prefix}references")
+        if file is not None:
+            folder = os.path.dirname(file)
             self._folders.append((folder, LocalStore(folder)))
-        self._near = None if beside is None else f"{beside.location.removesuffix('/')}/{prefix}"
+        self._folder_url = None if store is None else f"{store.location.removesuffix('/')}/{prefix}"
         self._stores: dict[str, Store] = {}
-        self._found: dict[str, Target] = {}
+        self._targets: dict[str, Target] = {}
 
     def find(self, url: str, store: str) -> Target:
-        """The file of a reference; refused if it may not be read."""
-        found = self._found.get(url)
-        if found is None:
-            found = self._looked_up(url, store)
-            if len(self._found) < 100_000:
-                self._found[url] = found
-        return found
+        """The file of a reference. Raises StoreError, which names the `store`, if it may not be read."""
+        target = self._targets.get(url)
+        if target is None:
+            target = self._locate(url, store)
+            if len(self._targets) < 100_000:
+                self._targets[url] = target
+        return target
 
-    def _looked_up(self, url: str, store: str) -> Target:
+    def _locate(self, url: str, store: str) -> Target:
         scheme = scheme_of(url)
         try:
             if scheme is None and not os.path.isabs(url) and not _DRIVE.match(url):
-                if self._beside is not None:
+                if self._store is not None:
                     check_key(url)
-                    return Target(self._beside, self._prefix + url)
+                    return Target(self._store, self._prefix + url)
             elif scheme is None or scheme == "file":
-                return self._local_target(_local(url))
+                return self._local_target(_absolute_path(url))
             else:
                 return self._remote_target(url, scheme)
         except (InvalidKeyError, _NotAllowed):
             pass
         raise StoreError(
-            f"{store} refers to `{shown(url)}`, which is neither beside it nor in an allowed location",
+            f"{store} refers to `{without_password(url)}`, which is neither in its folder nor in an allowed location",
             hint="if you trust it, allow it: `ReferenceStore(…, allow=[…])`, or `storage_options={'allow': […]}`",
             store=store,
         )
@@ -100,12 +100,12 @@ class Targets:
 
     def _remote_target(self, url: str, scheme: str) -> Target:
         url = plain_url(url)
-        if self._beside is not None and self._near is not None and url.startswith(self._near):
-            check_key(url[len(self._near) :])
-            return Target(self._beside, self._prefix + url[len(self._near) :])  # with the same options
-        for place in self._urls:
-            below = place if place.endswith("/") else place + "/"
-            if url == place or url.startswith(below):
+        if self._store is not None and self._folder_url is not None and url.startswith(self._folder_url):
+            check_key(url[len(self._folder_url) :])
+            return Target(self._store, self._prefix + url[len(self._folder_url) :])  # with the same options
+        for allowed in self._urls:
+            below = allowed if allowed.endswith("/") else allowed + "/"
+            if url == allowed or url.startswith(below):
                 host, slash, key = url[len(scheme) + 3 :].partition("/")
                 if not slash:
                     raise _NotAllowed
@@ -122,13 +122,13 @@ class _NotAllowed(Exception):
     pass
 
 
-def _local(place: str) -> str:
-    path = str(url_to_path(place, type(PurePath()))) if scheme_of(place) == "file" else place
+def _absolute_path(address: str) -> str:
+    path = str(url_to_path(address, type(PurePath()))) if scheme_of(address) == "file" else address
     if ".." in re.split(r"[/\\]", path):
-        raise InvalidKeyError(f"{place!r} contains `..`", key=place)
+        raise InvalidKeyError(f"{address!r} contains `..`", key=address)
     return os.path.abspath(path)
 
 
-def shown(url: str) -> str:
+def without_password(url: str) -> str:
     """A URL for an error, without a possible password."""
     return re.sub(r"//[^/@]*@", "//…@", url.partition("?")[0])[:200]

@@ -14,7 +14,7 @@ from typing import Any
 
 from omnizarr.errors import MetadataError
 
-__all__ = ["MOST_REFERENCES", "expanded", "filled", "needs_filling"]
+__all__ = ["MOST_REFERENCES", "expand", "fill", "needs_filling"]
 
 MOST_REFERENCES = 2**20
 """A limit on generated references, far above the number of lines of a real file."""
@@ -38,7 +38,7 @@ def needs_filling(text: str) -> bool:
     return "{{" in text or "{%" in text or "{#" in text
 
 
-def filled(text: str, names: Mapping[str, Value], templates: Mapping[str, str], what: str) -> str:
+def fill(text: str, names: Mapping[str, Value], templates: Mapping[str, str], what: str) -> str:
     """`text` with every expression replaced by its value. `names` are values; `templates` are texts, used by name, or
     as functions if they contain names themselves. `what` is the location in errors."""
     try:
@@ -122,7 +122,7 @@ def _bounded(value: Value) -> Value:
     return value
 
 
-def expanded(item: Any, templates: Mapping[str, str], what: str) -> dict[str, Any]:
+def expand(item: Any, templates: Mapping[str, str], what: str) -> dict[str, Any]:
     """The references of one generator: a key, a URL, and optionally an offset and a length, for every combination of
     the values of its dimensions."""
     if not isinstance(item, dict) or not all(isinstance(item.get(name), str) for name in ("key", "url")):
@@ -136,18 +136,18 @@ def expanded(item: Any, templates: Mapping[str, str], what: str) -> dict[str, An
         count *= len(steps)
         if count > MOST_REFERENCES:
             raise MetadataError(f"{what}: generates more than {MOST_REFERENCES} references")
-    found: dict[str, Any] = {}
+    references: dict[str, Any] = {}
     for combination in product(*values.values()):
         names = dict(zip(values, combination, strict=True))
-        reference: list[Any] = [filled(item["url"], names, templates, f"{what}.url")]
+        reference: list[Any] = [fill(item["url"], names, templates, f"{what}.url")]
         if item.get("offset") is not None or item.get("length") is not None:
             for part in ("offset", "length"):
-                text = filled(str(item.get(part)), names, templates, f"{what}.{part}")
+                text = fill(str(item.get(part)), names, templates, f"{what}.{part}")
                 if not re.fullmatch("[0-9]{1,19}", text):
                     raise MetadataError(f"{what}.{part}: expected an integer, found {text[:40]!r}")
                 reference.append(int(text))
-        found[filled(item["key"], names, templates, f"{what}.key")] = reference
-    return found
+        references[fill(item["key"], names, templates, f"{what}.key")] = reference
+    return references
 
 
 def _steps(steps: Any, what: str) -> range | list[Any]:
@@ -156,8 +156,6 @@ def _steps(steps: Any, what: str) -> range | list[Any]:
             return steps
     elif isinstance(steps, dict) and "stop" in steps and not steps.keys() - {"start", "stop", "step"}:
         start, stop, step = steps.get("start", 0), steps["stop"], steps.get("step", 1)
-        if all(type(number) is int for number in (start, stop, step)) and step:
-            found = range(start, stop, step)
-            if abs(start) < _LARGEST and abs(stop) < _LARGEST and abs(step) < _LARGEST:
-                return found
+        if all(type(number) is int and abs(number) < _LARGEST for number in (start, stop, step)) and step:
+            return range(start, stop, step)
     raise MetadataError(f"{what}: expected a list of numbers and texts, or an object with `stop`")

@@ -46,14 +46,14 @@ class ConcurrentRequests(Generic[T, R]):
         pending: Iterable[PendingRequest[T, R]] = (),
         size: Callable[[R], int] = lambda _: 0,
         *,
-        here: bool = True,
+        in_caller: bool = True,
     ) -> None:
-        """`size` returns how many bytes an answer has. With `here`, a single request is sent by the thread that waits
-        for it."""
+        """`size` returns how many bytes an answer has. With `in_caller`, the thread that waits
+        for the answers sends a single request itself."""
         self._window = window
-        self._asks = iter(pending)
+        self._pending = iter(pending)
         self._size = size
-        self._here = here
+        self._in_caller = in_caller
         self._context = copy_context()  # the next request may depend on settings of the caller
         self._lock = threading.Lock()  # for all that follows
         self._urgent: deque[PendingRequest[T, R]] = deque()
@@ -62,15 +62,15 @@ class ConcurrentRequests(Generic[T, R]):
         self._closed = False
         self._failed = False
         self._answers: SimpleQueue[_Answer] = SimpleQueue()
-        self._taken = 0
+        self._held_cost = 0
 
-    def add(self, ask: PendingRequest[T, R]) -> None:
+    def add(self, pending: PendingRequest[T, R]) -> None:
         """Add a request."""
-        self._urgent.append(ask)
+        self._urgent.append(pending)
 
     def begin(self) -> None:
         """Send as many requests as there is room for, before the first answer is needed."""
-        self._here = False
+        self._in_caller = False
         self._start()
 
     def __iter__(self) -> Iterator[tuple[T, R]]:
@@ -79,23 +79,23 @@ class ConcurrentRequests(Generic[T, R]):
     def __next__(self) -> tuple[T, R]:
         if self._closed:
             raise StopIteration
-        self._window.leave(self._taken)  # the caller has finished with the last answer
-        self._taken = 0
+        self._window.leave(self._held_cost)  # the caller has finished with the last answer
+        self._held_cost = 0
         self._start()
         with self._lock:
-            alone = not self._under_way
-            ask = self._waiting() if alone else None
-            if ask is not None:
-                self._sent()
-        if alone:
-            if ask is None:
+            idle = not self._under_way
+            pending = self._next_request() if idle else None
+            if pending is not None:
+                self._remove_next()
+        if idle:
+            if pending is None:
                 self.close()
                 raise StopIteration
-            return ask.tag, ask.act()  # other callers fill the window: this thread would only wait
+            return pending.tag, pending.act()  # other callers fill the window: this thread would only wait
         answer = self._answers.get()
         with self._lock:
             self._under_way -= 1
-        self._taken = answer.cost
+        self._held_cost = answer.cost
         if answer.error is not None:
             self.close()
             raise answer.error
@@ -103,31 +103,31 @@ class ConcurrentRequests(Generic[T, R]):
 
     # -- call with the lock held
 
-    def _waiting(self) -> PendingRequest[T, R] | None:
+    def _next_request(self) -> PendingRequest[T, R] | None:
         """The next request, which stays in its queue."""
         if self._closed or self._failed:
             return None
         if self._urgent:
             return self._urgent[0]
         if self._next is None:
-            self._next = self._context.run(next, self._asks, None)
+            self._next = self._context.run(next, self._pending, None)
         return self._next
 
-    def _sent(self) -> None:
+    def _remove_next(self) -> None:
         if self._urgent:
             self._urgent.popleft()
         else:
             self._next = None
 
-    def _take(self) -> tuple[PendingRequest[T, R], Admission] | None:
+    def _admit_next(self) -> tuple[PendingRequest[T, R], Admission] | None:
         """The next request, if there is one and the window has room for it."""
-        ask = self._waiting()
-        entered = None if ask is None else self._window.enter(ask.cost)
-        if ask is None or entered is None:
+        pending = self._next_request()
+        entered = None if pending is None else self._window.enter(pending.cost)
+        if pending is None or entered is None:
             return None
-        self._sent()
+        self._remove_next()
         self._under_way += 1
-        return ask, entered
+        return pending, entered
 
     # -- call without the lock
 
@@ -135,49 +135,51 @@ class ConcurrentRequests(Generic[T, R]):
         """Send as many requests as there is room for."""
         while True:
             with self._lock:
-                taken = self._take()
-                single = taken is not None and self._here and self._under_way == 1 and self._waiting() is None
-            if taken is None:
+                request = self._admit_next()
+                single = (
+                    request is not None and self._in_caller and self._under_way == 1 and self._next_request() is None
+                )
+            if request is None:
                 return
             if single:
-                self._work(*taken)
+                self._work(*request)
             else:
-                run_in_thread(partial(self._serve, *taken))
+                run_in_thread(partial(self._serve, *request))
 
-    def _serve(self, ask: PendingRequest[T, R], entered: Admission) -> None:
+    def _serve(self, pending: PendingRequest[T, R], entered: Admission) -> None:
         """Send a request, and then others as long as there are any and there is room: waking another thread for each
         would take longer."""
-        taken: tuple[PendingRequest[T, R], Admission] | None = (ask, entered)
-        del ask, entered
-        while taken is not None:
-            self._work(*taken)
+        request: tuple[PendingRequest[T, R], Admission] | None = (pending, entered)
+        del pending, entered
+        while request is not None:
+            self._work(*request)
             try:
                 with self._lock:
-                    taken = self._take()
+                    request = self._admit_next()
             except BaseException as error:  # the iterator of requests failed
                 with self._lock:
                     self._under_way += 1
                 self._answers.put(_Answer(None, None, error, 0))
                 return
 
-    def _work(self, ask: PendingRequest[T, R], entered: Admission) -> None:
+    def _work(self, pending: PendingRequest[T, R], entered: Admission) -> None:
         if self._closed:
             self._window.failed(entered)
             return
         try:
-            value = ask.act()
+            value = pending.act()
             size = self._size(value)
         except BaseException as error:
             self._failed = True  # at once: the caller may be busy with another answer
             self._window.failed(entered)
-            self._answers.put(_Answer(ask.tag, None, error, 0))
+            self._answers.put(_Answer(pending.tag, None, error, 0))
             return
-        self._answers.put(_Answer(ask.tag, value, None, self._window.answered(entered, size)))
+        self._answers.put(_Answer(pending.tag, value, None, self._window.answered(entered, size)))
         if self._closed:
-            self._give_back()
+            self._release_answers()
 
-    def _give_back(self) -> None:
-        """Release the room of answers that the caller will not take."""
+    def _release_answers(self) -> None:
+        """Release the room of answers that the caller will not read."""
         while True:
             try:
                 self._window.leave(self._answers.get_nowait().cost)
@@ -187,11 +189,11 @@ class ConcurrentRequests(Generic[T, R]):
     def close(self) -> None:
         """Send nothing more, and drop all answers."""
         self._closed = True
-        self._window.leave(self._taken)
-        self._taken = 0
+        self._window.leave(self._held_cost)
+        self._held_cost = 0
         self._urgent.clear()
         self._next = None
-        self._give_back()
+        self._release_answers()
 
     def __del__(self) -> None:
         if not self._closed:

@@ -18,10 +18,10 @@ __all__ = ["Admission", "Window"]
 _LEAST_COST = 2**16  # bytes: a request costs time even if its answer is empty
 _START = 2**24
 _LEAST = 2**22
-_MOST = 2**25  # bytes of memory for requests in flight and answers that the caller has not taken
+_MOST = 2**25  # bytes of memory for requests in flight and answers that the caller has not read
 _FORGET_RATE = 0.99  # factor on the best rate, per answer: a store may become slower
 _FORGET_LATENCY = 1.0005  # factor on the shortest latency; slower, because queued requests look like latency
-_ALWAYS = 2  # requests and answers for which there is room, whatever their size
+_ALWAYS = 2  # requests and answers that are admitted, whatever their size
 
 
 Admission: TypeAlias = tuple[float, int, int]
@@ -36,9 +36,9 @@ class Window:
         self._lock = threading.Lock()
         self._room = _START
         self._under_way = 0
-        self._untaken = 0
+        self._unread = 0
         self._requests = 0
-        self._inside = 0  # requests, and answers that the caller has not taken
+        self._inside = 0  # requests, and answers that the caller has not read
         self._delivered = 0
         self._latency = float("inf")
         self._rate = 0.0
@@ -50,13 +50,13 @@ class Window:
         return self._room
 
     def expected(self, limit: int | None) -> int:
-        """How many bytes to expect of an answer of which only a limit is known: encoded chunks are usually smaller."""
+        """The expected size of an answer whose size is at most `limit`: encoded chunks are usually smaller."""
         guess = int(2 * self._mean) if self._mean else 2**20
         return max(_LEAST_COST, guess if limit is None else min(limit, guess))
 
     def expected_of(self, range: ByteRange | None) -> int:
-        """How many bytes to expect of a request. The length of a part inside a value is known; otherwise there is at
-        most a limit."""
+        """The expected size of the answer to a request. The length of a range inside a value is known; that of other
+        ranges is only limited."""
         if range is None:
             return self.expected(None)
         start, length = range
@@ -70,9 +70,9 @@ class Window:
         with self._lock:
             if self._requests >= self.most_requests:
                 return None
-            # An answer that has arrived only takes memory, until the caller takes it.
+            # An answer that has arrived only takes memory, until the caller reads it.
             under_way = self._under_way + cost
-            if self._inside >= _ALWAYS and (under_way > self._room or under_way + self._untaken > _MOST):
+            if self._inside >= _ALWAYS and (under_way > self._room or under_way + self._unread > _MOST):
                 return None
             self._requests += 1
             self._inside += 1
@@ -90,7 +90,7 @@ class Window:
             busy = self._under_way > self._room // 2
             self._requests -= 1
             self._under_way -= expected
-            self._untaken += cost
+            self._unread += cost
             self._delivered += cost
             self._mean = float(received) if not self._mean else self._mean + (received - self._mean) / 16
             self._latency = min(seconds, self._latency * _FORGET_LATENCY)
@@ -108,7 +108,7 @@ class Window:
         if cost:
             with self._lock:
                 self._inside -= 1
-                self._untaken -= cost
+                self._unread -= cost
 
     def failed(self, entered: Admission) -> None:
         """Release the room of a request that failed."""

@@ -1,7 +1,7 @@
 """Connections to one database: each used by one thread at a time, and none open during a fork.
 
 SQLite's record of file locks does not survive a fork: a child that uses a connection of its parent, or opens another
-one beside it, may damage the database. A fork therefore waits until no connection is in use, and closes all.
+one next to it, may damage the database. A fork therefore waits until no connection is in use, and closes all.
 """
 
 from __future__ import annotations
@@ -104,37 +104,37 @@ class Connections:
 
     def _open(self) -> sqlite3.Connection:
         sqlite3 = library()
-        place = "file:" + quote(self._path.encode("utf-8", "surrogateescape"))
+        url = "file:" + quote(self._path.encode("utf-8", "surrogateescape"))
         if not self._read_only:
             folder = os.path.dirname(self._path)
             if not os.path.exists(folder):
                 os.makedirs(folder, exist_ok=True)
         try:
-            return self._connected(f"{place}?mode={'ro' if self._read_only else 'rwc'}")
+            return self._connect(f"{url}?mode={'ro' if self._read_only else 'rwc'}")
         except sqlite3.OperationalError:
             if not self._read_only or os.access(os.path.dirname(self._path), os.W_OK):
                 raise
             # Normally even a reader writes beside the database, but no process can write in this directory.
-            return self._connected(f"{place}?mode=ro&immutable=1")
+            return self._connect(f"{url}?mode=ro&immutable=1")
 
-    def _connected(self, place: str) -> sqlite3.Connection:
-        made: sqlite3.Connection = library().connect(
-            place, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
+    def _connect(self, url: str) -> sqlite3.Connection:
+        connection: sqlite3.Connection = library().connect(
+            url, uri=True, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
         try:
-            made.execute("PRAGMA trusted_schema = OFF")  # never execute code from the database
-            made.execute("PRAGMA cell_size_check = ON")
+            connection.execute("PRAGMA trusted_schema = OFF")  # never execute code from the database
+            connection.execute("PRAGMA cell_size_check = ON")
             if self._read_only:
-                made.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+                connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
             else:
-                made.execute(f"PRAGMA page_size = {_PAGE}")
+                connection.execute(f"PRAGMA page_size = {_PAGE}")
                 # Readers do not wait for a writer, and commits are atomic without a flush to the disk.
-                made.execute("PRAGMA journal_mode = WAL").fetchall()
-                made.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
         except BaseException:
-            made.close()
+            connection.close()
             raise
-        return made
+        return connection
 
     def close(self) -> None:
         """Close idle connections now, and the others after use."""

@@ -42,9 +42,9 @@ _ERASE = "DELETE FROM zarr WHERE k = ?"
 _ERASE_BELOW = "DELETE FROM zarr WHERE k >= ? AND k < ?"
 _KEYS = "SELECT k FROM zarr WHERE k >= ? AND k < ? ORDER BY k"
 
-_BATCH = 2**24  # bytes in one transaction: other writers wait for it
-_TOGETHER = 1000  # values in one transaction
-_LISTED = 1000  # keys per query
+_MOST_BYTES = 2**24  # bytes in one transaction: other writers wait for it
+_MOST_VALUES = 1000  # in one transaction
+_PAGE_KEYS = 1000  # keys per query of a listing
 _LAST = b""  # SQLite sorts bytes after all texts
 
 
@@ -62,11 +62,11 @@ class SQLiteStore(Store):
     def __init__(
         self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
     ) -> None:
-        given = os.fspath(path)
-        if not isinstance(given, str) or not given or "\0" in given or "://" in given:
+        text = os.fspath(path)
+        if not isinstance(text, str) or not text or "\0" in text or "://" in text:
             raise LocationError(f"{path!r} is not a file's path", location=path)
         library()
-        self._path = os.path.realpath(given)
+        self._path = os.path.realpath(text)
         self._read_only = read_only
         self._timeout = timeout
         """For how many seconds it waits for other writers."""
@@ -97,9 +97,9 @@ class SQLiteStore(Store):
         self._connect()
 
     def __copy__(self) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__setstate__(self.__getstate__())
-        return twin
+        copy = type(self).__new__(type(self))
+        copy.__setstate__(self.__getstate__())
+        return copy
 
     def close(self) -> None:
         """Closes all connections."""
@@ -113,7 +113,7 @@ class SQLiteStore(Store):
         hint = None
         text = str(error)
         if _is_busy(error):
-            hint = f"another process wrote to it for more than {self._timeout} s; `timeout` is how long to wait"
+            hint = f"another process wrote to it for more than {self._timeout} s; raise `timeout`"
         elif "not a database" in text or "malformed" in text:
             hint = "the file is damaged, or is no database"
         elif "readonly" in text or "unable to open" in text:
@@ -124,18 +124,18 @@ class SQLiteStore(Store):
             f"cannot {action} `{key}` in {self!r}: {text}", hint=hint, store=repr(self), key=key
         ) from error
 
-    def _ask(self, action: str, key: str, how: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """The answer of the database; `otherwise` if there is none."""
+    def _read(self, action: str, key: str, query: Callable[[sqlite3.Connection], T], default: T) -> T:
+        """The result of `query`; `default` if there is no database or no table."""
 
-        def ask() -> T:
+        def run() -> T:
             with self._connections.use() as connection:
-                if connection is None or not self._is_there(connection):
-                    return otherwise
-                return how(connection)
+                if connection is None or not self._check_table(connection):
+                    return default
+                return query(connection)
 
-        return self._patiently(action, key, ask)
+        return self._retry(action, key, run)
 
-    def _patiently(self, action: str, key: str, act: Callable[[], T]) -> T:
+    def _retry(self, action: str, key: str, act: Callable[[], T]) -> T:
         """Repeat while the database is locked, until the timeout. SQLite itself waits, too, but not while it opens a
         database that another process opens or closes at the same moment."""
         end = time.monotonic() + self._timeout
@@ -149,18 +149,18 @@ class SQLiteStore(Store):
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
 
-    def _is_there(self, connection: sqlite3.Connection) -> bool:
-        """Whether there is a table `zarr`; a view is refused, because it could run any query."""
+    def _check_table(self, connection: sqlite3.Connection) -> bool:
+        """Whether there is a table `zarr`. Rejects a view, because it could run any query."""
         if not self._has_table:
-            found = connection.execute("SELECT type FROM sqlite_master WHERE name = 'zarr'").fetchone()
-            if found is None:
+            row = connection.execute("SELECT type FROM sqlite_master WHERE name = 'zarr'").fetchone()
+            if row is None:
                 return False
-            if found[0] != "table":
-                raise StoreError(f"`zarr` in {self!r} is a {found[0]} and not a table", store=repr(self))
+            if row[0] != "table":
+                raise StoreError(f"`zarr` in {self!r} is a {row[0]} and not a table", store=repr(self))
             self._has_table = True
         return True
 
-    def _change(self, key: str, how: Callable[[sqlite3.Connection], T]) -> T:
+    def _change(self, key: str, query: Callable[[sqlite3.Connection], T]) -> T:
         """Change the database in one transaction, without other writers."""
         self.check_writable()
 
@@ -168,19 +168,19 @@ class SQLiteStore(Store):
             with self._connections.use(create=True) as connection:
                 assert connection is not None
                 connection.execute("BEGIN IMMEDIATE")
-                if not self._is_there(connection):
+                if not self._check_table(connection):
                     connection.execute(_CREATE)
-                result = how(connection)
+                result = query(connection)
                 connection.execute("COMMIT")
                 return result
 
-        return self._patiently("write", key, change)
+        return self._retry("write", key, change)
 
     # -- reading
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         check_key(key)
-        return self._ask("read", key, lambda connection: _value(connection, key, range), None)
+        return self._read("read", key, lambda connection: _value(connection, key, range), None)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         if not requests:
@@ -192,7 +192,7 @@ class SQLiteStore(Store):
             with _reading(connection):
                 return [_value(connection, key, range, begun=True) for key, range in requests]
 
-        return self._ask("read", requests[0][0], all_of_one_state, [None] * len(requests))
+        return self._read("read", requests[0][0], all_of_one_state, [None] * len(requests))
 
     def exists(self, key: str) -> bool:
         return self.size(key) is not None
@@ -201,10 +201,10 @@ class SQLiteStore(Store):
         check_key(key)
 
         def size(connection: sqlite3.Connection) -> int | None:
-            found = connection.execute(_SIZE, (key,)).fetchone()
-            return None if found is None else found[0]
+            row = connection.execute(_SIZE, (key,)).fetchone()
+            return None if row is None else row[0]
 
-        return self._ask("look at", key, size, None)
+        return self._read("look at", key, size, None)
 
     # -- writing
 
@@ -216,24 +216,24 @@ class SQLiteStore(Store):
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         self.check_writable()
-        waiting: list[tuple[str, bytes | memoryview]] = []
+        pending: list[tuple[str, bytes | memoryview]] = []
         size = 0
 
-        def store() -> None:
-            nonlocal waiting, size
-            if waiting:
-                now, waiting, size = waiting, [], 0
-                self._change(now[0][0], lambda connection: connection.executemany(_SET, now))
+        def write_batch() -> None:
+            nonlocal pending, size
+            if pending:
+                batch, pending, size = pending, [], 0
+                self._change(batch[0][0], lambda connection: connection.executemany(_SET, batch))
 
         try:
             for key, value in items:
                 check_key(key)
-                waiting.append((key, flat(value)))
-                size += len(waiting[-1][1])
-                if size >= _BATCH or len(waiting) >= _TOGETHER:
-                    store()
+                pending.append((key, flat(value)))
+                size += len(pending[-1][1])
+                if size >= _MOST_BYTES or len(pending) >= _MOST_VALUES:
+                    write_batch()
         finally:  # also the values before a failure
-            store()
+            write_batch()
 
     def set_partial_values(self, items: Iterable[tuple[str, int, Buffer]]) -> None:
         self.check_writable()
@@ -274,19 +274,19 @@ class SQLiteStore(Store):
     def _walk(self, prefix: str) -> Iterator[str]:
         # In several queries, so that no connection is in use while the caller processes the keys.
         start, end = _bounds(prefix)
-        after = ">="
+        comparison = ">="
         while True:
-            query = f"SELECT k FROM zarr WHERE k {after} ? AND k < ? ORDER BY k LIMIT {_LISTED}"
-            found = self._rows(query, start, end, prefix)
-            yield from found
-            if len(found) < _LISTED:
+            query = f"SELECT k FROM zarr WHERE k {comparison} ? AND k < ? ORDER BY k LIMIT {_PAGE_KEYS}"
+            keys = self._rows(query, start, end, prefix)
+            yield from keys
+            if len(keys) < _PAGE_KEYS:
                 return
-            start, after = found[-1], ">"
+            start, comparison = keys[-1], ">"
 
     def _rows(self, query: str, start: str, end: str | bytes, prefix: str) -> list[str]:
         none: list[tuple[Any]] = []
-        found = self._ask("list", prefix, lambda connection: connection.execute(query, (start, end)).fetchall(), none)
-        return [self._checked(key) for (key,) in found]
+        rows = self._read("list", prefix, lambda connection: connection.execute(query, (start, end)).fetchall(), none)
+        return [self._check_stored_key(key) for (key,) in rows]
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         prefix = check_prefix(prefix)
@@ -297,26 +297,26 @@ class SQLiteStore(Store):
             keys.clear()  # from a failed attempt
             prefixes.clear()
             start, end = _bounds(prefix)
-            passing = True
-            while passing:
-                passing = False
+            more = True
+            while more:
+                more = False
                 for (key,) in connection.execute(_KEYS, (start, end)):
-                    below = self._checked(key).find("/", len(prefix))
+                    below = self._check_stored_key(key).find("/", len(prefix))
                     if below < 0:
                         keys.append(key)
                     else:  # skip all keys below it
                         prefixes.append(key[: below + 1])
-                        start, passing = key[:below] + "0", True  # the character after `/`
+                        start, more = key[:below] + "0", True  # the character after `/`
                         break
 
         def of_one_state(connection: sqlite3.Connection) -> None:
             with _reading(connection):
                 children(connection)
 
-        self._ask("list", prefix, of_one_state, None)
+        self._read("list", prefix, of_one_state, None)
         return sorted(keys), sorted(prefixes)
 
-    def _checked(self, key: Any) -> str:
+    def _check_stored_key(self, key: Any) -> str:
         try:
             check_key(key)
         except (InvalidKeyError, TypeError):
@@ -369,17 +369,17 @@ class _SQLiteUpdates(Updates):
 def _value(connection: sqlite3.Connection, key: str, range: ByteRange | None, *, begun: bool = False) -> bytes | None:
     """A value, or a part of it, without reading the rest."""
     if range is None:
-        found = connection.execute(_GET, (key,)).fetchone()
-        return None if found is None else bytes(found[0]) if found[0] is not None else b""
+        row = connection.execute(_GET, (key,)).fetchone()
+        return None if row is None else bytes(row[0]) if row[0] is not None else b""
     with _reading(connection, begun=begun):
-        found = connection.execute(_ROW, (key,)).fetchone()
-        if found is None:
+        row = connection.execute(_ROW, (key,)).fetchone()
+        if row is None:
             return None
-        if found[1] != "blob":
+        if row[1] != "blob":
             whole = connection.execute(_GET, (key,)).fetchone()[0] or b""
             start, length = span(range, len(whole))
             return bytes(whole[start : start + length])
-        with connection.blobopen("zarr", "v", found[0], readonly=True) as blob:
+        with connection.blobopen("zarr", "v", row[0], readonly=True) as blob:
             start, length = span(range, len(blob))
             blob.seek(start)
             return blob.read(length) if length else b""

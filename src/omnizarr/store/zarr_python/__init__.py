@@ -12,16 +12,16 @@ __all__ = ["ZarrPythonStore", "as_zarr_store"]
 
 
 def as_zarr_store(store: Store | Any, *, read_only: bool | None = None) -> Any:
-    """A store of zarr-python 3 that shows the same place as one of ours; to be given to `zarr.open`, or to whatever
-    else takes one. A path or a URL is opened first."""
+    """A store of zarr-python 3 with the same keys and values, for `zarr.open` and other functions of zarr-python. A
+    path or a URL is opened first."""
     try:
-        from omnizarr.store.zarr_python.export import NearOmnizarrStore, OmnizarrStore
+        from omnizarr.store.zarr_python.export import LocalOmnizarrStore, OmnizarrStore
     except ImportError:
         raise MissingDependencyError("`as_zarr_store`", "zarr>=3") from None
     if not isinstance(store, Store):
         from omnizarr.store.address.parse import locate
         from omnizarr.store.wrappers import PrefixStore
 
-        found, path = locate(store)
-        store = PrefixStore(found, path) if path.strip("/") else found
-    return (OmnizarrStore if store.remote else NearOmnizarrStore)(store, read_only=read_only)
+        root, path = locate(store)
+        store = PrefixStore(root, path) if path.strip("/") else root
+    return (OmnizarrStore if store.remote else LocalOmnizarrStore)(store, read_only=read_only)

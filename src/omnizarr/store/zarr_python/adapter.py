@@ -21,8 +21,8 @@ __all__ = ["ZarrPythonStore"]
 
 T = TypeVar("T")
 
-_AT_ONCE = 64  # concurrent requests
-_NEAR = ("LocalStore", "MemoryStore", "GpuMemoryStore", "ZipStore")
+_MAX_CONCURRENCY = 64
+_NOT_REMOTE = ("LocalStore", "MemoryStore", "GpuMemoryStore", "ZipStore")
 
 
 def _library() -> Any:
@@ -44,12 +44,12 @@ class ZarrPythonStore(Store):
         self.inner = inner
         self.writable = bool(inner.supports_writes)
         self.listable = bool(inner.supports_listing)
-        self.remote = type(inner).__name__ not in _NEAR
+        self.remote = type(inner).__name__ not in _NOT_REMOTE
         self._read_only = read_only or bool(inner.read_only)
         self._begin()
 
     def _begin(self) -> None:
-        self._window = Window(_AT_ONCE) if self.remote else None
+        self._window = Window(_MAX_CONCURRENCY) if self.remote else None
         self._process = os.getpid()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class ZarrPythonStore(Store):
         try:
             return bool(await self.inner.exists(key))
         except Exception as error:
-            if _cannot_be(error):
+            if _is_impossible_key(error):
                 return False
             raise
 
@@ -108,23 +108,23 @@ class ZarrPythonStore(Store):
             kinds = library.abc.store
             start, length = range
             if start < 0:
-                asked = kinds.SuffixByteRequest(-start)
+                request = kinds.SuffixByteRequest(-start)
             elif length is None:
-                asked = kinds.OffsetByteRequest(start)
+                request = kinds.OffsetByteRequest(start)
             else:
-                asked = kinds.RangeByteRequest(start, min(start + length, 2**63 - 1))
+                request = kinds.RangeByteRequest(start, min(start + length, 2**63 - 1))
             try:
-                found = await self.inner.get(key, prototype, asked)
-                return None if found is None else cut(found.to_bytes(), (0, length) if start >= 0 else (start, None))
+                buffer = await self.inner.get(key, prototype, request)
+                return None if buffer is None else cut(buffer.to_bytes(), (0, length) if start >= 0 else (start, None))
             except Exception:
-                pass  # some stores refuse ranges beyond the end, with different errors; read the whole value instead
+                pass  # some stores reject ranges beyond the end, with different errors; read the whole value instead
         try:
-            found = await self.inner.get(key, prototype)
+            buffer = await self.inner.get(key, prototype)
         except Exception as error:
-            if _cannot_be(error):
+            if _is_impossible_key(error):
                 return None
             raise
-        return None if found is None else cut(found.to_bytes(), range)
+        return None if buffer is None else cut(buffer.to_bytes(), range)
 
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         check_key(key)
@@ -187,20 +187,20 @@ class ZarrPythonStore(Store):
             listing = self.inner.list_prefix(prefix) if prefix else self.inner.list()
             return [key async for key in listing]
 
-        found = self._run("list", prefix, keys)
-        return iter([key for key in found if key.startswith(prefix)])
+        return iter([key for key in self._run("list", prefix, keys) if key.startswith(prefix)])
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         prefix = check_prefix(prefix)
 
-        async def names() -> list[tuple[str, bool]]:
-            found = sorted({name.strip("/") async for name in self.inner.list_dir(prefix.removesuffix("/"))} - {""})
-            there = await _together([lambda name=name: self._exists(prefix + name) for name in found])  # type: ignore[misc]
-            return list(zip(found, there, strict=True))
+        async def entries() -> list[tuple[str, bool]]:
+            # `list_dir` of zarr-python returns names, without saying whether they are keys or prefixes.
+            names = sorted({name.strip("/") async for name in self.inner.list_dir(prefix.removesuffix("/"))} - {""})
+            are_keys = await _gather([lambda name=name: self._exists(prefix + name) for name in names])  # type: ignore[misc]
+            return list(zip(names, are_keys, strict=True))
 
-        listed = self._run("list", prefix, names)
-        # `list_dir` of zarr-python returns names, without saying whether they are keys or prefixes.
-        return [prefix + name for name, key in listed if key], [f"{prefix}{name}/" for name, key in listed if not key]
+        listing = self._run("list", prefix, entries)
+        keys = [prefix + name for name, is_key in listing if is_key]
+        return keys, [f"{prefix}{name}/" for name, is_key in listing if not is_key]
 
     # -- close
 
@@ -208,19 +208,19 @@ class ZarrPythonStore(Store):
         self.inner.close()
 
 
-def _cannot_be(error: Exception) -> bool:
-    """Whether the error means that such a key cannot exist: Icechunk stores only nodes of version 3, and omnizarr asks
-    for the documents of all generations."""
-    what = str(error)
-    return type(error).__module__.startswith("icechunk") and ("invalid zarr key" in what or "not an array at" in what)
+def _is_impossible_key(error: Exception) -> bool:
+    """Whether the error means that such a key cannot exist: Icechunk stores only v3 nodes, and omnizarr requests the
+    documents of all generations."""
+    text = str(error)
+    return type(error).__module__.startswith("icechunk") and ("invalid zarr key" in text or "not an array at" in text)
 
 
-async def _together(pending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+async def _gather(pending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
     """The results of many calls, in their order; the first error cancels the others."""
-    room = asyncio.Semaphore(_AT_ONCE)
+    limit = asyncio.Semaphore(_MAX_CONCURRENCY)
 
     async def one(ask: Callable[[], Awaitable[T]]) -> T:
-        async with room:
+        async with limit:
             return await ask()
 
     tasks = [asyncio.ensure_future(one(ask)) for ask in pending]

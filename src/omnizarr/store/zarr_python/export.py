@@ -14,7 +14,7 @@ from omnizarr.store.contract import ByteRange, Store
 from omnizarr.store.update import set_if_absent
 from omnizarr.store.wrappers import as_read_only
 
-__all__ = ["NearOmnizarrStore", "OmnizarrStore"]
+__all__ = ["LocalOmnizarrStore", "OmnizarrStore"]
 
 T = TypeVar("T")
 
@@ -64,10 +64,10 @@ class OmnizarrStore(TheirStore):  # type: ignore[misc]
         return None if value is None else _prototype(prototype).buffer.from_bytes(bytes(value))
 
     async def get_partial_values(self, prototype: Any, key_ranges: Iterable[tuple[str, Any]]) -> list[Any]:
-        requests = [(key, _range(asked)) for key, asked in key_ranges]
-        found = await self._do(self.inner.get_partial_values, requests)
+        requests = [(key, _range(request)) for key, request in key_ranges]
+        values = await self._do(self.inner.get_partial_values, requests)
         make = _prototype(prototype).buffer.from_bytes
-        return [None if value is None else make(bytes(value)) for value in found]
+        return [None if value is None else make(bytes(value)) for value in values]
 
     async def exists(self, key: str) -> bool:
         return await self._do(self.inner.exists, key)
@@ -116,7 +116,7 @@ class OmnizarrStore(TheirStore):  # type: ignore[misc]
         super().close()
 
 
-class NearOmnizarrStore(OmnizarrStore):
+class LocalOmnizarrStore(OmnizarrStore):
     """A store that does not block, with the synchronous methods that zarr-python prefers."""
 
     def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any:

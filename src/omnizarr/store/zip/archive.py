@@ -17,7 +17,7 @@ from omnizarr.errors import StoreError, warn
 from omnizarr.store.contract import Buffer
 from omnizarr.store.key_index import KeyIndex
 from omnizarr.store.zip.byte_source import BytesSource
-from omnizarr.store.zip.entries import Entry, crc32, deflated, entries_of
+from omnizarr.store.zip.entries import Entry, crc32, deflate, entries_of
 from omnizarr.store.zip.location import ArchiveLocation
 from omnizarr.store.zip.records import DEFLATED, STORED, Damaged
 from omnizarr.store.zip.writer import ArchiveWriter, encoded_name
@@ -34,18 +34,18 @@ _finding = threading.Lock()
 
 def archive_at(location: ArchiveLocation) -> Archive:
     """The archive at a location: the one that is open already, unless another archive has replaced it."""
-    made = None
+    loaded = None
     while True:
         with _finding:
-            found = _archives.get(location.identity)
-            if found is None or not (found.unfinished or found.is_current()):
-                if made is None:
-                    found = None
+            archive = _archives.get(location.identity)
+            if archive is None or not (archive.unfinished or archive.is_current()):
+                if loaded is None:
+                    archive = None
                 else:
-                    found = _archives[location.identity] = made
-            if found is not None:
-                return found
-        made = Archive(location)  # without the lock: it may be remote
+                    archive = _archives[location.identity] = loaded
+            if archive is not None:
+                return archive
+        loaded = Archive(location)  # without the lock: it may be remote
 
 
 @atexit.register
@@ -166,7 +166,7 @@ class Archive:
         name = encoded_name(key)
         crc, size, method, stored = crc32(value), len(value), STORED, value
         if level is not None:
-            smaller = deflated(value, level)
+            smaller = deflate(value, level)
             if len(smaller) < size:
                 method, stored = DEFLATED, smaller
         with self._lock:

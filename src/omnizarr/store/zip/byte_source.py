@@ -18,11 +18,10 @@ from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 
 __all__ = ["ByteSource", "BytesSource", "FileObjectSource", "FileSource", "ValueSource", "as_file_errors"]
 
-_TAIL = (
-    2**17
-)  # bytes at the end of a value that are read together: the directory, and documents, which are written last
+# Bytes at the end of a value that are read together: the directory, and documents, which are written last.
+_TAIL = 2**17
 _READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_SEEKS = not hasattr(os, "pread")  # as on Windows: then all readers share the position of a file
+_SEEKS = not hasattr(os, "pread")  # as on Windows: all readers share the position of a file
 
 
 class ByteSource(ABC):
@@ -184,7 +183,7 @@ class FileObjectSource(ByteSource):
             return
         try:
             self._file.fileno()
-        except (OSError, AttributeError):  # it is in memory, of which a child has a copy
+        except (OSError, AttributeError):  # it is in memory, and a child has a copy of the memory
             self._seeking = threading.Lock()
             self._process = os.getpid()
             return
@@ -235,26 +234,26 @@ class ValueSource(ByteSource):
         return None if size is None else cls(store, key, size)
 
     def read(self, start: int, length: int) -> bytes | memoryview:
-        near = self._near(start, length)
-        return self._asked((start, length)) if near is None else near
+        data = self._from_tail(start, length)
+        return self._request((start, length)) if data is None else data
 
-    def _near(self, start: int, length: int) -> memoryview | None:
+    def _from_tail(self, start: int, length: int) -> memoryview | None:
         """A part of the tail, which is kept in memory; None if it begins before the tail."""
         begin = max(0, self.size - _TAIL)
         if start < begin:
             return None
         if self._tail is None:
-            self._tail = bytes(self._asked((begin, self.size - begin)))
+            self._tail = bytes(self._request((begin, self.size - begin)))
         return memoryview(self._tail)[start - begin : start - begin + length]
 
-    def _asked(self, part: ByteRange) -> bytes | memoryview:
+    def _request(self, part: ByteRange) -> bytes | memoryview:
         reads = self._store.versioned_reads
         if self.version is None or reads is None:
-            return self._checked(self._store.get(self._key, part))
+            return self._check_value(self._store.get(self._key, part))
         state = reads.get(self._key, part, self.version)
-        return self._checked(None if state is None else state.data)
+        return self._check_value(None if state is None else state.data)
 
-    def _checked(self, value: Any) -> bytes | memoryview:
+    def _check_value(self, value: Any) -> bytes | memoryview:
         if value is None:
             raise StoreError(
                 f"`{self._key}` in {self._store!r} was replaced or removed since it was opened",
@@ -265,22 +264,24 @@ class ValueSource(ByteSource):
         return value if isinstance(value, (bytes, memoryview)) else memoryview(value)
 
     def read_each(self, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, bytes | memoryview]]:
-        far = []
+        missing = []
         for number, part in enumerate(parts):
-            near = self._near(*part)
-            if near is None:
-                far.append(number)
+            data = self._from_tail(*part)
+            if data is None:
+                missing.append(number)
             else:
-                yield number, near
-        if not far:
+                yield number, data
+        if not missing:
             return
         window = self._store.window
         if self.version is not None and window is not None:
-            pending = (PendingRequest(number, partial(self._asked, parts[number]), parts[number][1]) for number in far)
+            pending = (
+                PendingRequest(number, partial(self._request, parts[number]), parts[number][1]) for number in missing
+            )
             yield from ConcurrentRequests(window, pending, len)
         elif self.version is not None:
-            for number in far:
-                yield number, self._asked(parts[number])
+            for number in missing:
+                yield number, self._request(parts[number])
         else:
-            for position, value in self._store.get_each([(self._key, parts[number]) for number in far]):
-                yield far[position], self._checked(value)
+            for position, value in self._store.get_each([(self._key, parts[number]) for number in missing]):
+                yield missing[position], self._check_value(value)

@@ -1,4 +1,4 @@
-"""The entries of an archive: found in its directory, read whole or in part, and checked."""
+"""The entries of an archive: parsed from its directory, read whole or in part, and checked."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from omnizarr.store.zip.records import (
     local_lengths,
 )
 
-__all__ = ["Entry", "crc32", "deflated", "entries_of"]
+__all__ = ["Entry", "crc32", "deflate", "entries_of"]
 
-_LARGEST_DIRECTORY = 2**30  # bytes, for about ten million entries; a larger one is rather an error
+_LARGEST_DIRECTORY = 2**30  # bytes, for about ten million entries; a larger one is probably damaged
 _LONGEST_END = END_SIZE + 0xFFFF
 
 
@@ -32,11 +32,11 @@ def _isal() -> Any:
 
 def crc32(data: Buffer) -> int:
     """The checksum of an entry."""
-    found: int = _isal().crc32(data)
-    return found
+    checksum: int = _isal().crc32(data)
+    return checksum
 
 
-def deflated(data: Buffer, level: int) -> Buffer:
+def deflate(data: Buffer, level: int) -> Buffer:
     """`data` compressed by DEFLATE."""
     compressed: bytearray = import_library("deflate").deflate_compress(data, level)
     return compressed
@@ -57,23 +57,23 @@ class Entry:
         self.crc = crc
         self.stored_size = stored_size
         self.size = size
-        self.start = -1  # where its bytes begin; only the header before them says so
-        self.limit = 0  # where they must end, because something else begins
+        self.start = -1  # where its bytes begin; unknown until its header is read
+        self.limit = 0  # where the next entry begins
 
     # -- the position of its bytes
 
-    def guess(self) -> tuple[int, int]:
+    def expected_range(self) -> tuple[int, int]:
         """The part of the archive that contains the header and all bytes, if the header is as long as expected."""
         if self.start >= 0:
             return self.start, self.stored_size
         return self.offset, LOCAL_SIZE + self.name_size + self.source.extra + self.stored_size
 
-    def head(self) -> tuple[int, int]:
+    def header_range(self) -> tuple[int, int]:
         """The part that holds the header."""
         return self.offset, LOCAL_SIZE
 
-    def learn(self, header: bytes | memoryview) -> None:
-        """Take the position of the bytes from the header."""
+    def parse_header(self, header: bytes | memoryview) -> None:
+        """Set the position of the bytes from the header."""
         name_size, extra = local_lengths(header)
         start = self.offset + LOCAL_SIZE + name_size + extra
         if name_size != self.name_size or start + self.stored_size > self.limit:
@@ -81,15 +81,15 @@ class Entry:
         self.start = start
         self.source.extra = extra
 
-    def found(self) -> int:
-        """Where its bytes begin."""
+    def find_start(self) -> int:
+        """Where its bytes begin, read from the header if that is not known."""
         if self.start < 0:
-            self.learn(self.source.read(*self.head()))
+            self.parse_header(self.source.read(*self.header_range()))
         return self.start
 
     def part(self, start: int, length: int) -> bytes | memoryview:
         """A part of the stored bytes."""
-        data = self.source.read(self.found() + start, length)
+        data = self.source.read(self.find_start() + start, length)
         if len(data) != length:
             raise Damaged("an entry is cut off")
         return data
@@ -99,7 +99,7 @@ class Entry:
     def stored(self, data: bytes | memoryview, guess: tuple[int, int]) -> bytes | memoryview:
         """The stored bytes, from the data that was read for `guess`; reads again if that was too short."""
         if guess[0] != self.start:
-            self.learn(data)
+            self.parse_header(data)
             data = memoryview(data)[self.start - self.offset :]
         if len(data) >= self.stored_size:
             return data if len(data) == self.stored_size else data[: self.stored_size]
@@ -133,7 +133,7 @@ class Entry:
         except library.error as error:
             raise Damaged(f"an entry cannot be decompressed: {error}") from None
         if len(value) < end or (whole and (len(value) > end or not stream.eof)):
-            raise Damaged(f"an entry does not have the {self.size} bytes that its directory promises")
+            raise Damaged(f"an entry does not have the {self.size} bytes that its directory says")
         if whole:
             self.check(value)
         return value if len(value) == length else memoryview(value)[start:end]
@@ -143,7 +143,7 @@ class Entry:
         start, length = span(range, self.size)
         if self.method == STORED and length < self.size:
             return self.part(start, length)
-        guess = self.guess()
+        guess = self.expected_range()
         return self.value(self.stored(self.source.read(*guess), guess), range)
 
     def get_into(self, start: int, target: memoryview) -> int:
@@ -163,37 +163,37 @@ class Entry:
 
 
 def entries_of(source: ByteSource) -> tuple[dict[str, Entry], int, list[str]]:
-    """The entries of an archive by key; where the directory begins; and the keys that occur more than once, whose last
-    entry counts. Programs that can only append to an archive change a value in this way."""
+    """The entries of an archive by key, where the directory begins, and the keys that occur more than once. The last
+    entry of a key counts: programs that can only append to an archive replace a value in this way."""
     start = max(0, source.size - _LONGEST_END)
     for _ in range(3):  # a tail, the locator if that was cut, and the record to which it leads
         if source.size - start > _LARGEST_DIRECTORY:
             raise Damaged("its end records lie too far from its end")
-        found = find_end(bytes(source.read(start, source.size - start)), source.size)
-        if isinstance(found, tuple):
+        directory = find_end(bytes(source.read(start, source.size - start)), source.size)
+        if isinstance(directory, tuple):
             break
-        start = found
+        start = directory
     else:
         raise Damaged("its end records are damaged")
-    offset, length, count = found
+    offset, length, count = directory
     if length > _LARGEST_DIRECTORY:
         raise Damaged(f"its directory has {length} bytes, more than {_LARGEST_DIRECTORY}")
     data = bytes(source.read(offset, length))
     if len(data) != length:
         raise Damaged("its directory is cut off")
     entries: dict[str, Entry] = {}
-    everything: list[Entry] = []
+    all_entries: list[Entry] = []
     repeated: dict[str, None] = {}
-    for key, *facts in directory_records(data, count, offset):
-        entry = Entry(source, *facts)
-        everything.append(entry)
-        before = entries.get(key)
-        if before is not None:
-            if before.offset >= entry.offset:
+    for key, *fields in directory_records(data, count, offset):
+        entry = Entry(source, *fields)
+        all_entries.append(entry)
+        earlier = entries.get(key)
+        if earlier is not None:
+            if earlier.offset >= entry.offset:
                 raise Damaged(f"it has `{key}` twice, in an order that does not say which one counts")
             repeated[key] = None
         entries[key] = entry
-    _set_limits(everything, offset)
+    _set_limits(all_entries, offset)
     return entries, offset, list(repeated)
 
 

@@ -222,8 +222,8 @@ class ValueLocation(_UnnamedDraftLocation):
         reads = self._store.versioned_reads
         if reads is None:
             return None if self._store.exists(self._key) else _ABSENT
-        found = reads.get(self._key, (0, 0))
-        return _ABSENT if found is None else found.version
+        state = reads.get(self._key, (0, 0))
+        return _ABSENT if state is None else state.version
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ValueLocation, (self._store, self._key)

@@ -66,8 +66,8 @@ class DirectoryRecord(NamedTuple):
 
 
 def find_end(tail: bytes, size: int) -> tuple[int, int, int] | int:
-    """Where the directory is in an archive of `size` bytes, of which `tail` are the last: its offset, its size, and how
-    many entries it has. A single number says from where on the archive must be known to tell."""
+    """The offset, the size and the number of entries of the directory of an archive with `size` bytes that ends in
+    `tail`; or one number: the offset from which on the tail must be read to find the directory."""
     at = len(tail) - END_SIZE
     while True:
         at = tail.rfind(_END_SIGN, 0, at + 4) if at >= 0 else -1
@@ -76,26 +76,26 @@ def find_end(tail: bytes, size: int) -> tuple[int, int, int] | int:
         if len(tail) - at >= END_SIZE and at + END_SIZE + _END.unpack_from(tail, at)[7] == len(tail):
             break
         at -= 1
-    _, disk, first_disk, here, count, length, offset, _ = _END.unpack_from(tail, at)
+    _, disk, first_disk, disk_count, count, length, offset, _ = _END.unpack_from(tail, at)
     end = size - len(tail) + at
     if count == _FULL_COUNT or length == _FULL or offset == _FULL:
         if at < _LOCATOR.size:
             if len(tail) == size:
-                raise Damaged("it is too short for what its end record says")
+                raise Damaged("it is shorter than its end record says")
             return max(0, end - _LOCATOR.size)
-        sign, _, where, _ = _LOCATOR.unpack_from(tail, at - _LOCATOR.size)
+        sign, _, end_64, _ = _LOCATOR.unpack_from(tail, at - _LOCATOR.size)
         if sign == _LOCATOR_SIGN:
-            if where + _END_64.size > end - _LOCATOR.size:
-                raise Damaged("its 64-bit end record is said to lie outside of it")
-            begin = where - (size - len(tail))
+            if end_64 + _END_64.size > end - _LOCATOR.size:
+                raise Damaged("the offset of its 64-bit end record is outside the archive")
+            begin = end_64 - (size - len(tail))
             if begin < 0:
-                return int(where)
-            found = _END_64.unpack_from(tail, begin)
-            if found[0] != _END_64_SIGN:
+                return int(end_64)
+            record = _END_64.unpack_from(tail, begin)
+            if record[0] != _END_64_SIGN:
                 raise Damaged("its 64-bit end record is missing")
-            disk, first_disk, here, count, length, offset = found[4:]
-            end = where
-    if disk or first_disk or here != count:
+            disk, first_disk, disk_count, count, length, offset = record[4:]
+            end = end_64
+    if disk or first_disk or disk_count != count:
         raise Damaged("it is one of several parts")
     if offset + length != end:
         raise Damaged("its directory does not end where its end record begins: it is cut off or was added to")
@@ -103,12 +103,12 @@ def find_end(tail: bytes, size: int) -> tuple[int, int, int] | int:
 
 
 def directory_records(data: bytes, count: int, end: int) -> Iterator[DirectoryRecord]:
-    """The entries of a directory of so many, in its order; all of them end before the byte `end` of the archive.
-    Entries that stand for folders are left out."""
+    """The `count` entries of a directory, in its order, without entries for folders. All of them must end before the
+    byte `end` of the archive."""
     at = 0
     for _ in range(count):
         if len(data) - at < _CENTRAL.size or data[at : at + 4] != _CENTRAL_SIGN:
-            raise Damaged("its directory is damaged: it has fewer entries than are said to be there")
+            raise Damaged("its directory is damaged: it has fewer entries than its end record says")
         fields = _CENTRAL.unpack_from(data, at)
         flags, method, crc, stored_size, size, name_size, extra_size, comment_size = (*fields[3:5], *fields[7:13])
         offset = fields[16]
@@ -130,19 +130,19 @@ def directory_records(data: bytes, count: int, end: int) -> Iterator[DirectoryRe
         if method not in (STORED, DEFLATED):
             raise Damaged(f"its entry `{key}` is compressed by method {method}; known are 0 and 8")
         if offset + LOCAL_SIZE + name_size + stored_size > end:
-            raise Damaged(f"its entry `{key}` is said to lie outside of it")
+            raise Damaged(f"its entry `{key}` is outside the archive")
         if size != stored_size if method == STORED else size > stored_size * _MOST_INFLATED:
-            raise Damaged(f"its entry `{key}` cannot have {size} bytes: it takes {stored_size}")
+            raise Damaged(f"its entry `{key}` cannot have {size} bytes: the archive stores {stored_size} bytes for it")
         yield DirectoryRecord(key, offset, name_size, method, crc, stored_size, size)
     if at != len(data):
-        raise Damaged("its directory is damaged: it has more entries than are said to be there")
+        raise Damaged("its directory is damaged: it has more entries than its end record says")
 
 
 def _name(raw: bytes, flags: int) -> str:
     try:
         return raw.decode("utf-8" if flags & _UTF_8 else "cp437")
     except UnicodeDecodeError:
-        raise Damaged(f"the name of its entry {raw!r} is not what it claims to be, UTF-8") from None
+        raise Damaged(f"the name of its entry {raw!r} is not UTF-8, as its flags say") from None
 
 
 def _check_name(key: str) -> None:
@@ -153,7 +153,7 @@ def _check_name(key: str) -> None:
 
 
 def _full(extra: bytes, size: int, stored_size: int, offset: int, key: str) -> tuple[int, int, int]:
-    """The numbers, those that did not fit taken from the field that has 64 bits for them."""
+    """The three numbers; those that do not fit in 32 bits are read from the extra field."""
     at = 0
     while at + 4 <= len(extra):
         kind, length = int.from_bytes(extra[at : at + 2], "little"), int.from_bytes(extra[at + 2 : at + 4], "little")
@@ -216,8 +216,8 @@ def end_records(offset: int, size: int, count: int) -> bytes:
     if offset >= _FULL or size >= _FULL or count >= _FULL_COUNT:
         large = _END_64.pack(_END_64_SIGN, _END_64.size - 12, 45, 45, 0, 0, count, count, size, offset)
         large += _LOCATOR.pack(_LOCATOR_SIGN, 0, offset + size, 1)
-    shown = min(count, _FULL_COUNT)
-    return large + _END.pack(_END_SIGN, 0, 0, shown, shown, min(size, _FULL), min(offset, _FULL), 0)
+    short_count = min(count, _FULL_COUNT)
+    return large + _END.pack(_END_SIGN, 0, 0, short_count, short_count, min(size, _FULL), min(offset, _FULL), 0)
 
 
 def _flags(name: bytes) -> int:

@@ -92,23 +92,23 @@ class ZipStore(Store):
 
     # -- the archive
 
-    def _opened(self) -> Archive:
+    def _open_archive(self) -> Archive:
         """The archive, loaded on first use."""
         if self._closed:
             raise StoreError(f"{self!r} is closed", hint="open it again", store=repr(self))
         if self._archive is None:
             try:
-                found = archive_at(self._archive_location)
+                archive = archive_at(self._archive_location)
             except OSError as error:
                 self._fail("open", error)
-            with found.lock:
+            with archive.lock:
                 if self._archive is None:  # otherwise another thread was faster
-                    self._archive = found
+                    self._archive = archive
         return self._archive
 
-    def _for_writing(self) -> Archive:
+    def _open_for_writing(self) -> Archive:
         """The archive; from now on it counts this store as a writer."""
-        archive = self._opened()
+        archive = self._open_archive()
         if not self._writes:
             with archive.lock:
                 if not self._writes:
@@ -119,7 +119,7 @@ class ZipStore(Store):
 
     def flush(self) -> None:
         """Publish the archive. Later writes begin the next version."""
-        archive = self._opened()
+        archive = self._open_archive()
         try:
             archive.finish()
         except (OSError, Damaged) as error:
@@ -132,9 +132,9 @@ class ZipStore(Store):
         if self._archive is not None and self._writes:
             self.flush()
         self._closed = True
-        self._let_go()
+        self._release_archive()
 
-    def _let_go(self) -> None:
+    def _release_archive(self) -> None:
         archive, self._archive = self._archive, None
         if archive is not None and self._writes:
             self._writes = False
@@ -142,14 +142,14 @@ class ZipStore(Store):
 
     def __del__(self) -> None:
         if getattr(self, "_archive", None) is not None:
-            self._let_go()
+            self._release_archive()
 
     def __copy__(self) -> Self:
         """Another store that shows the same archive, with the values that are not published yet."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._writes = False
-        return twin
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy._writes = False
+        return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._archive is not None and self._archive.unfinished:
@@ -159,7 +159,7 @@ class ZipStore(Store):
                 store=repr(self),
             )
         compression = "stored" if self._level is None else "deflated"
-        return _restored, (
+        return _restore, (
             type(self),
             self._archive_location,
             self._read_only,
@@ -187,10 +187,10 @@ class ZipStore(Store):
             self._fail("read", error, key)
 
     def _entry(self, key: str) -> Entry | None:
-        found = self._opened().entries.get(key)
-        if found is None:
+        entry = self._open_archive().entries.get(key)
+        if entry is None:
             check_key(key)
-        return found
+        return entry
 
     # -- reading
 
@@ -220,32 +220,34 @@ class ZipStore(Store):
         if not self.remote:
             yield from super().get_each(requests)
             return
-        found = [(number, key, self._entry(key), range) for number, (key, range) in enumerate(requests)]
-        for number, _, entry, _ in found:
+        present = []
+        for number, (key, range) in enumerate(requests):
+            entry = self._entry(key)
             if entry is None:
                 yield number, None
-        there = [(number, key, entry, range) for number, key, entry, range in found if entry is not None]
-        yield from self._fetched(there)
+            else:
+                present.append((number, key, entry, range))
+        yield from self._fetch(present)
 
-    def _fetched(self, wanted: list[tuple[int, str, Entry, ByteRange | None]]) -> Iterator[tuple[int, Buffer]]:
+    def _fetch(self, requests: list[tuple[int, str, Entry, ByteRange | None]]) -> Iterator[tuple[int, Buffer]]:
         """The values, requested together; for parts, the positions of the entries are requested first."""
-        parts = [entry.method == STORED and span(range, entry.size)[1] < entry.size for _, _, entry, range in wanted]
-        unknown = [item for item, part in zip(wanted, parts, strict=True) if part and item[2].start < 0]
-        for item, data in _all_of(unknown, [item[2].head() for item in unknown]):
+        parts = [entry.method == STORED and span(range, entry.size)[1] < entry.size for _, _, entry, range in requests]
+        without_start = [item for item, part in zip(requests, parts, strict=True) if part and item[2].start < 0]
+        for item, data in _read_parts(without_start, [item[2].header_range() for item in without_start]):
             with self._reading(item[1]):
-                item[2].learn(data)
-        asked = []
-        for (_, _, entry, range), part in zip(wanted, parts, strict=True):
+                item[2].parse_header(data)
+        ranges = []
+        for (_, _, entry, range), part in zip(requests, parts, strict=True):
             start, length = span(range, entry.size)
-            asked.append((entry.start + start, length) if part else entry.guess())
-        number_of = {id(item): number for number, item in enumerate(wanted)}
-        for item, data in _all_of(wanted, asked):
+            ranges.append((entry.start + start, length) if part else entry.expected_range())
+        positions = {id(item): position for position, item in enumerate(requests)}
+        for item, data in _read_parts(requests, ranges):
             number, key, entry, range = item
-            place = number_of[id(item)]
+            position = positions[id(item)]
             with self._reading(key):
-                if not parts[place]:
-                    yield number, entry.value(entry.stored(data, asked[place]), range)
-                elif len(data) == asked[place][1]:
+                if not parts[position]:
+                    yield number, entry.value(entry.stored(data, ranges[position]), range)
+                elif len(data) == ranges[position][1]:
                     yield number, data
                 else:
                     raise Damaged("an entry is cut off")
@@ -263,7 +265,7 @@ class ZipStore(Store):
         self.check_writable()
         check_key(key)
         with self._writing(key):
-            self._for_writing().set(key, flat(value), self._level)
+            self._open_for_writing().set(key, flat(value), self._level)
 
     def erase(self, key: str) -> None:
         self.erase_values([key])
@@ -274,12 +276,12 @@ class ZipStore(Store):
         for key in keys:
             check_key(key)
         with self._writing(keys[0] if keys else ""):
-            self._for_writing().erase(keys)
+            self._open_for_writing().erase(keys)
 
     def erase_prefix(self, prefix: str) -> None:
         self.check_writable()
         prefix = check_prefix(prefix)
-        archive = self._for_writing()
+        archive = self._open_for_writing()
         with archive.lock, self._writing(prefix):
             archive.erase(list(archive.index().below(prefix)))
 
@@ -294,13 +296,13 @@ class ZipStore(Store):
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         prefix = check_prefix(prefix)
-        archive = self._opened()
+        archive = self._open_archive()
         with archive.lock:
             return iter(list(archive.index().below(prefix)))
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         prefix = check_prefix(prefix)
-        archive = self._opened()
+        archive = self._open_archive()
         with archive.lock:
             keys, prefixes = archive.index().children(prefix)
         return sorted(keys), sorted(prefixes)
@@ -312,9 +314,9 @@ class ZipStore(Store):
         keys = list(keys)
         with thread_lock(self.location, keys):
             if not (shared or self.read_only):
-                # Claims the archive for this process and brings it up to date, so that what the holder reads is what
-                # it replaces.
-                archive = self._for_writing()
+                # Claim the archive for this process and load its current version, so that the holder of the lock
+                # reads the values that it replaces.
+                archive = self._open_for_writing()
                 with archive.lock, self._writing(keys[0] if keys else ""):
                     archive.begin()
             yield
@@ -334,7 +336,7 @@ class _ZipSnapshots(Snapshots):
 
 
 class _ZipReads(VersionedReads):
-    """The version of a value is where its entry lies, its check sum and its size."""
+    """The version of a value is the offset of its entry, its checksum and its size."""
 
     def __init__(self, store: ZipStore) -> None:
         self._store = store
@@ -377,7 +379,7 @@ class EntrySnapshot(Snapshot):
         self._value = None
 
 
-def _all_of(items: Sequence[Any], parts: Sequence[tuple[int, int]]) -> Iterator[tuple[Any, bytes | memoryview]]:
+def _read_parts(items: Sequence[Any], parts: Sequence[tuple[int, int]]) -> Iterator[tuple[Any, bytes | memoryview]]:
     """The parts, each with its item. Entries may have several sources: those that are not published are not in the
     archive."""
     by_source: dict[int, list[int]] = {}
@@ -395,7 +397,7 @@ def _archive_location(file: Any) -> ArchiveLocation:
     return FileObjectLocation(file)
 
 
-def _restored(
+def _restore(
     cls: type[ZipStore], location: ArchiveLocation, read_only: bool, compression: Any, level: int, durable: bool
 ) -> ZipStore:
     return cls(location, read_only=read_only, compression=compression, level=level, durable=durable)

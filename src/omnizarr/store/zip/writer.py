@@ -12,7 +12,7 @@ from omnizarr.store.zip.records import central_record, end_records, local_record
 
 __all__ = ["ArchiveWriter", "encoded_name"]
 
-_GATHERED = 2**20  # bytes of small entries that are written together
+_BUFFER_SIZE = 2**20  # bytes of small entries that are written together
 _DOCUMENT = 2**12  # bytes
 _STEP = 2**24  # bytes of a large entry that are copied at a time
 
@@ -42,44 +42,42 @@ class ArchiveWriter:
         return entry
 
     def drop(self, entry: Entry) -> None:
-        """Note that an entry is not needed any more."""
+        """Count the bytes of an entry that was replaced or erased."""
         if entry.source is self.source:
             self.unused += entry.limit - entry.offset
 
     def complete(self, entries: Mapping[str, Entry]) -> dict[str, Entry]:
         """Add the entries of other sources, and the directory; returns all entries as they are in this file. If it
         fails, it may be called again and overwrites what it added."""
-        kept = {key: entry for key, entry in entries.items() if entry.source is self.source}
-        gathered = bytearray()
+        written = {key: entry for key, entry in entries.items() if entry.source is self.source}
+        buffer = bytearray()
         begin = self.end
         # Small entries, as documents are, come last: a reader that fetches the end for the directory has them, too.
         for key, entry in sorted(entries.items(), key=lambda item: item[1].stored_size <= _DOCUMENT):
-            if key in kept:
+            if key in written:
                 continue
             name = key.encode()
             head = local_record(name, entry.method, entry.crc, entry.stored_size, entry.size)
-            kept[key] = copy = Entry(
-                self.source, begin + len(gathered), len(name), entry.method, entry.crc, entry.stored_size, entry.size
+            written[key] = copy = Entry(
+                self.source, begin + len(buffer), len(name), entry.method, entry.crc, entry.stored_size, entry.size
             )
             copy.start = copy.offset + len(head)
             copy.limit = copy.start + entry.stored_size
-            gathered += head
+            buffer += head
             for start in range(0, entry.stored_size, _STEP):
-                gathered += entry.part(start, min(_STEP, entry.stored_size - start))
-                if len(gathered) >= _GATHERED:
-                    begin = self.source.write(begin, gathered)
-                    gathered.clear()
-        self._write_directory(kept, self.source.write(begin, gathered))
-        return kept
+                buffer += entry.part(start, min(_STEP, entry.stored_size - start))
+                if len(buffer) >= _BUFFER_SIZE:
+                    begin = self.source.write(begin, buffer)
+                    buffer.clear()
+        self._write_directory(written, self.source.write(begin, buffer))
+        return written
 
     def _write_directory(self, entries: Mapping[str, Entry], begin: int) -> None:
-        at, gathered = begin, bytearray()
+        at, buffer = begin, bytearray()
         for key, entry in entries.items():
-            gathered += central_record(
-                key.encode(), entry.method, entry.crc, entry.stored_size, entry.size, entry.offset
-            )
-            if len(gathered) >= _GATHERED:
-                at = self.source.write(at, gathered)
-                gathered.clear()
-        at = self.source.write(at, gathered)
+            buffer += central_record(key.encode(), entry.method, entry.crc, entry.stored_size, entry.size, entry.offset)
+            if len(buffer) >= _BUFFER_SIZE:
+                at = self.source.write(at, buffer)
+                buffer.clear()
+        at = self.source.write(at, buffer)
         self.source.truncate(self.source.write(at, end_records(begin, at - begin, len(entries))))
