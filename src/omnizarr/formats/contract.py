@@ -48,6 +48,8 @@ class Dialect(ABC):
     zarr_format: ClassVar[ZarrFormat]
     implicit_groups: ClassVar[bool] = False
     """Whether a group exists as soon as a key lies below it, even without a document."""
+    separates_documents: ClassVar[bool] = False
+    """Whether documents lie below another prefix than chunks, so that one listing shows all nodes and no chunk."""
     has_distinctive_keys: ClassVar[bool] = True
     """Whether a value under the keys of this generation can only be a Zarr document."""
     allows_undefined_fill: ClassVar[bool] = False

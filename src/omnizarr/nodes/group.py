@@ -27,7 +27,14 @@ from omnizarr.nodes.create.node import create_node, erase_node, new_array
 from omnizarr.nodes.create.options import ArrayOptions, check_names, split_subarray, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
-from omnizarr.nodes.metadata.children import NameIterator, list_children, list_members, node_exists
+from omnizarr.nodes.metadata.children import (
+    Listings,
+    NameIterator,
+    list_all_below,
+    list_children,
+    list_members,
+    node_exists,
+)
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.metadata.fetch import fetch_children, fetch_model, not_found
 from omnizarr.nodes.node import Node, NodeContext
@@ -192,11 +199,12 @@ class Group(Node, MutableMapping[str, Any]):
         iterator = None if self._iterator is None else self._iterator()
         return len(iterator.names) if iterator is not None and not iterator.begun else self.nmembers()
 
-    def _children(self) -> Iterator[tuple[str, Member]]:
-        """The direct members, sorted by name. Costs one listing and one batch of requests for all documents."""
+    def _children(self, listings: Listings | None = None) -> Iterator[tuple[str, Member]]:
+        """The direct members, sorted by name. Costs one listing, unless `listings` contains it, and one batch of
+        requests for all documents."""
         context = self._context
         consolidated = context.consolidated
-        children = list_children(context)
+        children = list_children(context, listings)
         if consolidated is None or not consolidated.trusted:
             for name, model in fetch_children(context.store, context.path, context.dialect, children):
                 yield name, self._member(name, model)
@@ -223,10 +231,11 @@ class Group(Node, MutableMapping[str, Any]):
         return tuple(self._walk(_depth(max_depth, "max_depth")))
 
     def _walk(self, max_depth: int | None) -> Iterator[tuple[str, Member]]:
+        listings = list_all_below(self._context) if max_depth is None else None
         pending: deque[tuple[str, Group, int]] = deque([("", self, 0)])
         while pending:
             prefix, group, depth = pending.popleft()
-            for name, node in group._children():
+            for name, node in group._children(listings):
                 path = join_path(prefix, name)
                 yield path, node
                 if isinstance(node, Group) and (max_depth is None or depth < max_depth):

@@ -69,6 +69,7 @@ class DraftDialect(Dialect):
     """The members of the entry point."""
 
     implicit_groups: ClassVar[bool] = True
+    separates_documents: ClassVar[bool] = True
     has_order_member: ClassVar[bool] = True
     index_codecs: ClassVar[tuple[Codec, ...] | None] = (Bytes("little"),)  # S68: no checksum
 

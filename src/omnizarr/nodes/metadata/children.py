@@ -2,34 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
-from omnizarr.errors import OmnizarrError
+from omnizarr.errors import OmnizarrError, StoreError
 from omnizarr.formats import Child, Dialect
 from omnizarr.model import join_path
-from omnizarr.nodes.metadata.documents import document_values, parse_documents
+from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
-__all__ = ["NameIterator", "list_children", "list_members", "node_exists"]
+__all__ = ["Listings", "NameIterator", "list_all_below", "list_children", "list_members", "node_exists"]
+
+Listings: TypeAlias = Mapping[str, tuple[list[str], list[str]]]
+"""What `list_dir` returns, by prefix."""
 
 
 def node_exists(store: Store, dialect: Dialect, path: str) -> bool:
     """Whether a node lies at `path`, readable or not."""
     if any(store.exists(key) for key in dialect.identifying_keys(path)):
         return True
-    if not dialect.implicit_groups:
+    if not dialect.implicit_groups or not store.listable:
         return False
     return bool(dialect.children(path, store.list_dir(dialect.listing_prefix(path))))
 
 
-def list_children(context: NodeContext) -> list[Child]:
-    """The children that the listing of a group shows, sorted by name. Some may turn out not to be nodes."""
+def list_children(context: NodeContext, listings: Listings | None = None) -> list[Child]:
+    """The children that the listing of a group shows, sorted by name. Some may turn out not to be nodes.
+
+    `listings` are those of the whole hierarchy, if they are known.
+    """
     consolidated = context.consolidated
     if consolidated is not None and consolidated.trusted:
         return sorted(consolidated.children(context.path))
-    dialect = context.dialect
-    return sorted(dialect.children(context.path, context.store.list_dir(dialect.listing_prefix(context.path))))
+    dialect, store = context.dialect, context.store
+    prefix = dialect.listing_prefix(context.path)
+    if listings is not None:
+        return sorted(dialect.children(context.path, listings.get(prefix, ([], []))))
+    if not store.listable:
+        raise StoreError(
+            f"cannot list the members of {describe_location(store, context.path)}: the store cannot list its keys",
+            store=repr(store),
+            hint="open members by their names, or consolidate the metadata where the store can list",
+        )
+    return sorted(dialect.children(context.path, store.list_dir(prefix)))
+
+
+def list_all_below(context: NodeContext) -> Listings | None:
+    """The listings of a group and of all groups below it, from one request; None if a generation keeps documents and
+    chunks below the same prefix, so that one listing would contain every chunk."""
+    consolidated, dialect, store = context.consolidated, context.dialect, context.store
+    if not dialect.separates_documents or not store.listable or (consolidated is not None and consolidated.trusted):
+        return None
+    prefix = dialect.listing_prefix(context.path)
+    return _listings(prefix, store.list_prefix(prefix))
+
+
+def _listings(prefix: str, keys: Iterable[str]) -> Listings:
+    """The results of `list_dir` for `prefix` and all prefixes below it, from all keys."""
+    listings: dict[str, tuple[list[str], list[str]]] = {prefix: ([], [])}
+    for key in sorted(keys):
+        parent = key[: key.rindex("/") + 1]
+        missing = []
+        while parent not in listings:
+            missing.append(parent)
+            parent = parent[: parent.rindex("/", 0, -1) + 1]
+        for below in reversed(missing):
+            listings[parent][1].append(below)
+            listings[below] = ([], [])
+            parent = below
+        listings[parent][0].append(key)
+    return listings
 
 
 def list_members(context: NodeContext) -> list[Child]:

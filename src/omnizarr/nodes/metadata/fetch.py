@@ -128,6 +128,8 @@ def _fetch_in_dialect(
 def _implicit_group(store: Store, path: str, dialect: Dialect) -> tuple[Dialect, NodeModel] | None:
     """The group that exists at `path` because nodes lie below it; at the root, because the hierarchy exists."""
     group = dialect.new_group(implicit=True)
+    if not store.listable:
+        return None if path else (dialect, group)
     listing = store.list_dir(dialect.listing_prefix(path))
     below = dialect.children(path, listing)
     if below and (path or dialect.children(path, (listing[0], ()))):
