@@ -34,7 +34,7 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         data: the elements, which are written at once.
         chunks: the chunk length of each dimension, or one length for all; -1 is the whole dimension. A list in place
             of a length gives each chunk of the dimension its own length. "auto" chooses.
-        shards: the shape of the shards, each of which stores many chunks in one object; "auto" chooses, None stores
+        shards: the shape of the shards, which store many chunks in one object each; "auto" chooses, None stores
             each chunk as an object of its own.
         filters: array → array codecs.
         compressors: bytes → bytes codecs; "auto" chooses by data type, None stores uncompressed.

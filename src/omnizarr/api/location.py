@@ -85,7 +85,7 @@ def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, pat
 
 
 def file_hint(store: Store) -> str | None:
-    """A hint for a user who gives the path of a file where a directory is expected."""
+    """A hint for the path of a file where a directory is expected."""
     if not isinstance(store, LocalStore) or not os.path.isfile(store.location):
         return None
     try:

@@ -86,11 +86,11 @@ class FanoutKeys(ChunkKeys):
         first, *segments = key.split("/", 1 + ndim * (2 + _DIGITS))
         if first != "c":
             return None
-        found: list[int] = []
+        coordinates: list[int] = []
         position = 0
         while position < len(segments):
             marker = segments[position]
-            if len(found) == ndim or not _is_decimal(marker) or len(marker) > 1:
+            if len(coordinates) == ndim or not _is_decimal(marker) or len(marker) > 1:
                 return None
             groups = segments[position + 1 : position + 2 + int(marker)]
             if not all(len(group) == width and _is_decimal(group) for group in groups):
@@ -102,10 +102,10 @@ class FanoutKeys(ChunkKeys):
             if len(digits.lstrip("0")) > _DIGITS or int(marker) * width >= _DIGITS:
                 return None
             if len(groups) <= int(marker):
-                return tuple(found), segments[position:]
-            found.append(int(digits))
+                return tuple(coordinates), segments[position:]
+            coordinates.append(int(digits))
             position += 1 + len(groups)
-        return tuple(found), []
+        return tuple(coordinates), []
 
     def leading(self, prefix: str, ndim: int) -> tuple[int, ...] | None:
         if not prefix:

@@ -203,8 +203,8 @@ def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None
     """Require array → array codecs first, then exactly one array → bytes codec, then bytes → bytes (R18, R78)."""
     serializers = [index for index, codec in enumerate(codecs) if isinstance(codec, Serializer)]
     if len(serializers) != 1:
-        found = ", ".join(f"`{codecs[index].name}`" for index in serializers) or "none"
-        problems.add(path, f"expected exactly one array → bytes codec, found {found}")
+        names = ", ".join(f"`{codecs[index].name}`" for index in serializers) or "none"
+        problems.add(path, f"expected exactly one array → bytes codec, found {names}")
         return
     for index, codec in enumerate(codecs):
         if isinstance(codec, ArrayCodec) and index > serializers[0]:

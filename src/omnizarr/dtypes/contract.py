@@ -62,7 +62,7 @@ class DataType(ABC):
     serializer: ClassVar[str | None] = "bytes"
     """The default array → bytes codec; None if there is none."""
     private: ClassVar[bool] = False
-    """Whether version 3 has no name for it, because only other generations can store it."""
+    """Whether v3 has no name for it, because only other generations can store it."""
 
     @property
     def only_v3(self) -> bool:

@@ -98,7 +98,7 @@ def _look_up(dtype: Any) -> DataType:
         raise ArgumentError(
             "dtype `object` does not define how to store the objects",
             argument="dtype",
-            hint='choose "string" for text or "bytes" for bytes; version 2 stores other objects with a codec for '
+            hint='choose "string" for text or "bytes" for bytes; v2 stores other objects with a codec for '
             "objects, such as `json2` or `msgpack2`",
         )
     data_type = from_numpy(numpy_dtype)

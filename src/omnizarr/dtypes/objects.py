@@ -1,4 +1,4 @@
-"""Python objects of any type. An object codec defines how they are stored. Version 2 calls the type `|O`; version 3 has
+"""Python objects of any type. An object codec defines how they are stored. v2 calls the type `|O`; v3 has
 none."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records with padding between fields, or with fields that are arrays. `struct` cannot express them; version 2 stores
+"""Records with padding between fields, or with fields that are arrays. `struct` cannot express them; v2 stores
 them in NumPy's memory layout."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Record", "data_type_of_stored", "fill_from_bytes", "fill_to_bytes", 
 @dataclass(frozen=True, slots=True)
 class Record(DataType):
     """A NumPy record with its offsets and its size, in native byte order. Not registered, because no document of
-    version 3 can express it."""
+    v3 can express it."""
 
     private: ClassVar[bool] = True
 

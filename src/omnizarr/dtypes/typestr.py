@@ -1,4 +1,4 @@
-"""Data types of version 2 and related formats: NumPy type strings such as `<f8`, and lists of fields (V7–V9).
+"""Data types of v2 and related formats: NumPy type strings such as `<f8`, and lists of fields (V7–V9).
 
 Text is validated by the patterns below before NumPy sees it, because `np.dtype` accepts far more than these types.
 """
@@ -163,7 +163,7 @@ def _parse_field(item: list[Json], place: str, problems: Problems, depth: int) -
 
 
 def dump_typestr(dtype: np.dtype[Any], *, units: bool = True) -> Json:
-    """The `dtype` member of version 2 for a NumPy dtype: the inverse of `parse_typestr`. ArgumentError if version 2
+    """The `dtype` member of v2 for a NumPy dtype: the inverse of `parse_typestr`. ArgumentError if v2
     cannot express it. A time without a unit is an error, unless `units` is false."""
     if dtype.names:
         return _dump_record(dtype, units)
@@ -176,8 +176,8 @@ def dump_typestr(dtype: np.dtype[Any], *, units: bool = True) -> Json:
         if sizes is None or dtype.itemsize in sizes:
             if dtype.kind not in "mM" or not units or np.datetime_data(dtype)[0] != "generic":
                 return dtype.str
-            raise ArgumentError(f"version 2 cannot express {dtype.name} without a unit", argument="dtype")
-    raise ArgumentError(f"version 2 cannot express the NumPy data type `{dtype}`", argument="dtype")
+            raise ArgumentError(f"v2 cannot express {dtype.name} without a unit", argument="dtype")
+    raise ArgumentError(f"v2 cannot express the NumPy data type `{dtype}`", argument="dtype")
 
 
 def _dump_record(dtype: np.dtype[Any], units: bool) -> Json:

@@ -63,19 +63,19 @@ class VariableBytes(DataType):
             if array.dtype.kind != "O":  # convert from the list, because NumPy's `S` loses trailing zeros
                 array = np.asarray(value, object)
         except ValueError:
-            raise self._refused("lists of different lengths") from None
+            raise self._type_error("lists of different lengths") from None
         items = array.reshape(-1).tolist()
         if all(type(item) is bytes for item in items):
             return array
         objects = np.empty(len(items), object)
         for index, item in enumerate(items):
             if not isinstance(item, (bytes, bytearray, memoryview)):
-                raise self._refused(f"{item!r:.40} ({type(item).__name__})")
+                raise self._type_error(f"{item!r:.40} ({type(item).__name__})")
             objects[index] = bytes(item)
         return objects.reshape(array.shape)
 
     @staticmethod
-    def _refused(found: str) -> ArgumentError:
+    def _type_error(found: str) -> ArgumentError:
         return ArgumentError(
             f"an array of `bytes` accepts bytes only, found {found}",
             argument="value",

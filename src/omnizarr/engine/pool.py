@@ -1,4 +1,4 @@
-"""The thread pool: worker threads take items from one shared feed, and the calling thread works with them."""
+"""The thread pool: worker threads take items from one shared queue, and the calling thread works with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 _MAX_THREADS = 256
 
 
-class _Feed(Generic[T]):
+class _SharedItems(Generic[T]):
     """An iterator that several threads share."""
 
     def __init__(self, items: Iterable[T]) -> None:
@@ -123,16 +123,16 @@ def run(
                 break
         else:
             return
-    feed = _Feed(items)
+    shared = _SharedItems(items)
 
     def loop() -> None:
         _current.in_pool = True
         try:
             work = start()
-            while (item := feed.take()) is not None:
+            while (item := shared.take()) is not None:
                 work(item)
         except BaseException:
-            feed.stop()
+            shared.stop()
             raise
         finally:
             _current.in_pool = False
@@ -149,7 +149,7 @@ def run(
                 break
         loop()
     finally:
-        feed.stop()  # the feed is empty, or a thread failed
+        shared.stop()  # no items are left, or a thread failed
         try:
             for future in futures:
                 future.cancel()

@@ -136,7 +136,7 @@ def consolidated_candidate_key(path: str, zarr_format: object = None) -> str | N
 
 
 def detect_consolidated_group(path: str, document: Json, read_options: ReadOptions) -> DetectedNode | None:
-    """The v2 group at `path` of which only the consolidated metadata exists; None if the document holds no group.
+    """The v2 group at `path` whose only document is its consolidated metadata; None if the document holds no group.
 
     Programs that copy or serve a hierarchy sometimes leave out its other documents.
     """

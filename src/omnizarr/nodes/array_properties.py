@@ -75,7 +75,7 @@ class ArrayProperties(Node):
 
     @property
     def shards(self) -> tuple[int, ...] | tuple[tuple[int, ...], ...] | None:
-        """The shape of the shards, each of which stores many chunks; None if the array is not sharded."""
+        """The shape of the shards, which store many chunks each; None if the array is not sharded."""
         return None if self._model.sharding is None else self._model.grid.edges(self._model.shape)
 
     @property

@@ -229,7 +229,7 @@ class DataTypeSuite:
 
     def test_R149_fields_of_a_struct(self, data_type: DataType) -> None:
         if not data_type.fixed_size or data_type.private:
-            pytest.skip("a field of a struct needs a fixed size and a name in version 3")
+            pytest.skip("a field of a struct needs a fixed size and a name in v3")
         struct = Struct((("first", data_type_of("int8")), ("tested", data_type), ("last", data_type_of("float64"))))
         self.test_document_roundtrip(struct)
         elements = self.make_elements(data_type)

@@ -48,7 +48,7 @@ class StorageTransformer(ABC):
     State in memory belongs to the store that `wrap` returns; persistent state belongs to the wrapped store."""
 
     name: ClassVar[str]
-    """The name in documents: an extension name in version 3, or a URI, which drafts need."""
+    """The name in documents: an extension name in v3, or a URI, which drafts need."""
     uri: ClassVar[str | None] = None
     """The URI that drafts write if `name` is not one. Register it as an alias of `name`."""
     type: ClassVar[str | None] = None

@@ -1,4 +1,4 @@
-"""Long doubles, which version 2 stores in their memory layout."""
+"""Long doubles, which v2 stores in their memory layout."""
 
 from __future__ import annotations
 

@@ -52,11 +52,11 @@ class Conditional(BytesCodec):
         before = len(problems.found)
         where = f"{path}.configuration"
         check_members(configuration, _MEMBERS, where, problems)
-        listed = configuration.get("codecs")
-        if not isinstance(listed, list):
-            problems.expected(f"{where}.codecs", "a list of codecs", listed)
+        items = configuration.get("codecs")
+        if not isinstance(items, list):
+            problems.expected(f"{where}.codecs", "a list of codecs", items)
             return None
-        codecs = [parse_codec(item, f"{where}.codecs[{index}]", problems) for index, item in enumerate(listed)]
+        codecs = [parse_codec(item, f"{where}.codecs[{index}]", problems) for index, item in enumerate(items)]
         for index, codec in enumerate(codecs):
             if codec is not None and not isinstance(codec, BytesCodec):
                 problems.add(f"{where}.codecs[{index}]", f"expected a bytes → bytes codec, found `{codec.name}`")

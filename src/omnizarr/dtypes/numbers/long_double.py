@@ -1,5 +1,5 @@
-"""NumPy's long double and its complex type, if they have 16 and 32 bytes. Version 2 calls them `<f16` and `<c32` and
-stores the bytes in memory, whose meaning depends on the machine. Version 3 has no such type."""
+"""NumPy's long double and its complex type, if they have 16 and 32 bytes. v2 calls them `<f16` and `<c32` and
+stores the bytes in memory, whose meaning depends on the machine. v3 has no such type."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Route D: reads chunks in Python: fetch, decode, place. It handles every store and every codec. A chunk of which a
-part is enough is read by route E (`partial`)."""
+"""Route D: reads chunks in Python: fetch, decode, place. It handles every store and every codec. If a
+part of a chunk is enough, route E (`partial`) reads it."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class _ChunkRequest:
 
 
 class _Shard:
-    """A shard of which some inner chunks are selected, and the state of fetching them."""
+    """A shard with its selected inner chunks, and the state of fetching them."""
 
     def __init__(self, cell: Cell, sharding: BoundSharding, key: str, selected: Projection) -> None:
         self.cell = cell

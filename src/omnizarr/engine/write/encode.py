@@ -1,5 +1,5 @@
-"""Encodes chunks: a whole row of chunks, or one chunk of which a part changes. Of a shard, only the inner chunks that
-change are decoded and encoded; the others are copied as bytes."""
+"""Encodes chunks: a whole row of chunks, or a chunk with a changed part. In a shard, only the inner chunks that change
+are decoded and encoded; the others are copied as bytes."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def chunk_codecs(
             argument="serializer",
             hint=None if isinstance(last, Serializer) else f"give it as `{_argument_of(last)}`",
         )
-    # A user who gives the sharding codec also gives its compressors: do not compress whole shards by default.
+    # A sharding codec from the user has its own compressors: do not compress whole shards by default.
     default = () if serializers and isinstance(serializers[0], Sharding) else dialect.default_compressors(data_type)
     kinds = (Serializer, BytesCodec) if dialect.allows_any_filter else (BytesCodec,)
     bytes_codecs = [*bytes_filters, *_codecs(dialect, compressors, "compressors", kinds, "bytes → bytes", default)]

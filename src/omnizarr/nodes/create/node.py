@@ -47,7 +47,7 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
     except (ExtensionError, MissingDependencyError) as error:
         location = describe_location(context.store, context.path)
         raise error.add_context(f"cannot create array {location}") from error.__cause__
-    if any(getattr(codec, "allowed", False) for codec in model.codecs):  # a caller who writes pickles may read them
+    if any(getattr(codec, "allowed", False) for codec in model.codecs):  # the caller allowed pickles for writing
         read_options = replace(context.dialect.read_options, allow_pickle=True)
         context = replace(context, dialect=context.dialect.with_read_options(read_options))
     context = create_node(context, model, overwrite=overwrite, known_group=known_group)

@@ -66,7 +66,7 @@ def fetch_node(
         detection = None
     needed = damaged if detection is None else detection.documents
     for key in needed:
-        if key in damaged:  # a damaged document that is not needed does no harm: v2 leftovers may lie beside v3
+        if key in damaged:  # a damaged document that is not needed does no harm: v2 documents may remain next to v3
             raise damaged[key]
     if detection is None:
         detection = _detect_from_consolidated(store, path, values, read_options)
@@ -86,7 +86,7 @@ def _consolidated_request(key: str | None, consolidated: ByteRange | Literal[Fal
 def _detect_from_consolidated(
     store: Store, path: str, values: Mapping[str, Buffer | OmnizarrError | None], read_options: ReadOptions
 ) -> DetectedNode | None:
-    """The group of which only the consolidated metadata is among `values`."""
+    """The group whose only document among `values` is its consolidated metadata."""
     key = consolidated_candidate_key(path)
     value = None if key is None else values.get(key)
     if key is None or not value or isinstance(value, OmnizarrError):  # empty if only its existence was asked for
@@ -166,10 +166,12 @@ def fetch_children(
 
     Children that turn out not to be nodes are left out.
     """
-    listed = list(children)
-    keys = {child: dialect.keys(join_path(path, child.name)) if child.keys is None else child.keys for child in listed}
+    children = list(children)
+    keys = {
+        child: dialect.keys(join_path(path, child.name)) if child.keys is None else child.keys for child in children
+    }
     values = document_values(store, [key for node_keys in keys.values() for key in node_keys], each=True)
-    for child in listed:
+    for child in children:
         name = child.name
         present = {key: values[key] for key in keys[child] if values[key] is not None}
         try:

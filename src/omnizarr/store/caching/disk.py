@@ -43,7 +43,7 @@ class DiskStorage:
         self._scan()
 
     def _scan(self) -> None:
-        found = []
+        files = []
         with os.scandir(self._folder) as entries:
             for entry in entries:
                 if temp_names.is_temporary(entry.name):
@@ -51,10 +51,10 @@ class DiskStorage:
                 elif entry.name.endswith(_SUFFIX):
                     try:
                         status = entry.stat()
-                        found.append((status.st_mtime_ns, entry.name, status.st_size))
+                        files.append((status.st_mtime_ns, entry.name, status.st_size))
                     except OSError:
                         pass  # another program removed it
-        for _, name, size in sorted(found):
+        for _, name, size in sorted(files):
             self._files[name] = size
             self.size += size
         self._shrink()
@@ -68,8 +68,8 @@ class DiskStorage:
             with open(path, "rb") as file:
                 head = json.loads(file.readline(_LONGEST_HEAD))
                 data = file.read()
-            asked = None if range is None else list(range)
-            if head["key"] != key or head["range"] != asked or head["crc32"] != crc32(data):
+            expected_range = None if range is None else list(range)
+            if head["key"] != key or head["range"] != expected_range or head["crc32"] != crc32(data):
                 return None
             version = None if head["version"] is None else _version(head["version"])
             os.utime(path)  # it was used now
@@ -165,5 +165,5 @@ def _version(plain: Any) -> Version:
         return tuple(_version(part) for part in plain)
     if isinstance(plain, dict):
         return b64decode(plain["bytes"])
-    found: Version = plain
-    return found
+    version: Version = plain
+    return version

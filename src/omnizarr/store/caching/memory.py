@@ -9,7 +9,7 @@ from omnizarr.store.contract import ByteRange, Version
 
 __all__ = ["CacheStorage", "CachedAnswer", "MemoryStorage"]
 
-_BESIDE = 200  # bytes that an answer takes beside its value, roughly; absent keys are cached, too
+_ENTRY_OVERHEAD = 200  # bytes of an answer in addition to its value, roughly; absent keys are cached, too
 
 
 class CachedAnswer(NamedTuple):
@@ -107,4 +107,4 @@ class MemoryStorage:
 
 
 def _weight(key: str, kept: CachedAnswer) -> int:
-    return _BESIDE + len(key) + (0 if kept.value is None else len(kept.value))
+    return _ENTRY_OVERHEAD + len(key) + (0 if kept.value is None else len(kept.value))

@@ -129,13 +129,13 @@ class CacheStore(WrapperStore):
         if reads is not None:
             state = reads.get(key, (0, 0))
             return None if state is None else state.version
-        held = None if snapshots is None else snapshots.open(key)
-        if held is None:
+        snapshot = None if snapshots is None else snapshots.open(key)
+        if snapshot is None:
             return None
         try:
-            version: Any = held.version
+            version: Any = snapshot.version
         finally:
-            held.close()
+            snapshot.close()
         return version  # type: ignore[no-any-return]
 
     def _note(
@@ -210,9 +210,9 @@ class CacheStore(WrapperStore):
         """Parts of one state of a value, requested and cached."""
         for _ in builtins.range(_MOST_TRIES):
             writes = self._writes
-            found = self._of_one_state(key, ranges)
-            if found is not None:
-                version, values = found
+            state = self._of_one_state(key, ranges)
+            if state is not None:
+                version, values = state
                 return [
                     self._note(key, range, value, writes, version) for range, value in zip(ranges, values, strict=True)
                 ]
@@ -228,14 +228,14 @@ class CacheStore(WrapperStore):
         reads = self.inner.versioned_reads
         if reads is None:
             snapshots = self.inner.snapshots
-            held = None if snapshots is None else snapshots.open(key)
-            if held is None:
+            snapshot = None if snapshots is None else snapshots.open(key)
+            if snapshot is None:
                 return None, self.inner.get_partial_values([(key, range) for range in ranges])
             try:
-                version: Any = held.version
-                return version, [held.get((0, None) if range is None else range) for range in ranges]
+                version: Any = snapshot.version
+                return version, [snapshot.get((0, None) if range is None else range) for range in ranges]
             finally:
-                held.close()
+                snapshot.close()
         values: list[Buffer | None] = []
         version = None
         for number, range in enumerate(ranges):
@@ -256,23 +256,23 @@ class CacheStore(WrapperStore):
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         if self._tells:
             return Store.get_partial_values(self, requests)
-        known, missing = self._divided(requests)
+        known, missing = self._split_cached(requests)
         answers = [known.get(position) for position in builtins.range(len(requests))]
         if missing:
             writes = self._writes
-            found = self.inner.get_partial_values([requests[position] for position in missing])
-            for position, value in zip(missing, found, strict=True):
+            values = self.inner.get_partial_values([requests[position] for position in missing])
+            for position, value in zip(missing, values, strict=True):
                 answers[position] = self._note(*requests[position], value, writes)
         return answers
 
-    def _divided(self, requests: Sequence[Request]) -> tuple[dict[int, Buffer | None], list[int]]:
+    def _split_cached(self, requests: Sequence[Request]) -> tuple[dict[int, Buffer | None], list[int]]:
         """The cached answers, and the positions of the other requests. If one part of a key is not cached, all its
         parts are requested, so that parts that are read together are of one state."""
         answers = [self._recall(key, range) for key, range in requests]
-        torn = {key for (key, _), (known, _) in zip(requests, answers, strict=True) if not known}
+        incomplete = {key for (key, _), (known, _) in zip(requests, answers, strict=True) if not known}
         known, missing = {}, []
         for position, (key, _) in enumerate(requests):
-            if key in torn:
+            if key in incomplete:
                 missing.append(position)
             else:
                 known[position] = answers[position][1]
@@ -282,7 +282,7 @@ class CacheStore(WrapperStore):
         if self._tells:
             yield from self._each_checked(requests)
             return
-        known, missing = self._divided(requests)
+        known, missing = self._split_cached(requests)
         yield from known.items()
         if missing:
             writes = self._writes
@@ -292,28 +292,28 @@ class CacheStore(WrapperStore):
 
     def _each_checked(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         """Key by key: each is checked, and requested if necessary; keys of a remote store concurrently."""
-        places: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for position, (key, _) in enumerate(requests):
-            places.setdefault(key, []).append(position)
+            positions.setdefault(key, []).append(position)
 
         def of_one_key(key: str) -> list[Buffer | None]:
-            ranges = [requests[position][1] for position in places[key]]
+            ranges = [requests[position][1] for position in positions[key]]
             answers = [self._recall(key, range) for range in ranges]
             if all(known for known, _ in answers):
                 return [value for _, value in answers]
             return self._parts(key, ranges)
 
         window = self.inner.window or (Window(_FEW) if self.remote else None)
-        found: Iterable[tuple[str, list[Buffer | None]]]
+        answers: Iterable[tuple[str, list[Buffer | None]]]
         if window is None:
-            found = ((key, of_one_key(key)) for key in places)
+            answers = ((key, of_one_key(key)) for key in positions)
         else:
-            pending = (PendingRequest(key, partial(of_one_key, key), window.expected(None)) for key in places)
-            found = ConcurrentRequests(
+            pending = (PendingRequest(key, partial(of_one_key, key), window.expected(None)) for key in positions)
+            answers = ConcurrentRequests(
                 window, pending, lambda values: sum(len(value) for value in values if value is not None)
             )
-        for key, values in found:
-            yield from zip(places[key], values, strict=True)
+        for key, values in answers:
+            yield from zip(positions[key], values, strict=True)
 
     def exists(self, key: str) -> bool:
         known, value = self._recall(key, None)

@@ -27,7 +27,7 @@ except ImportError:  # Windows cannot lock directories, nor files in a way that 
 else:
     AVAILABLE = True
 
-__all__ = ["AVAILABLE", "DirectoryLock", "Identity", "any_held", "file_system", "identity", "is_network"]
+__all__ = ["AVAILABLE", "DirectoryLock", "Identity", "file_system", "holds_any_lock", "identity", "is_network"]
 
 _MAX_OPENS = 100  # 50 ms at least; a fork takes less than 1 ms unless the process has gigabytes of memory
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -36,23 +36,23 @@ Identity = tuple[int, int]
 """The device and inode numbers of a directory. The system gives those of a removed directory to a new one."""
 
 
-class _Held(threading.local):
+class _ThreadLocks(threading.local):
     """The directories that this thread has locked, and whether shared: it may write there without another lock."""
 
     def __init__(self) -> None:
         self.shared: dict[Identity, bool] = {}
 
 
-_held = _Held()
+_thread_locks = _ThreadLocks()
 _files: set[int] = set()  # open and locked, by any thread
 _generation = 0  # the number of forks that led to this process
 
 
 def _release_in_child() -> None:
     """Close in a forked child what its parent has locked: otherwise the lock would outlive a parent that is killed."""
-    global _held, _generation
+    global _thread_locks, _generation
     _generation += 1
-    _held = _Held()
+    _thread_locks = _ThreadLocks()
     for file in _files:
         with suppress(OSError):
             os.close(file)
@@ -63,9 +63,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_release_in_child)
 
 
-def any_held() -> bool:
+def holds_any_lock() -> bool:
     """Whether this thread holds a lock that was taken with `known`."""
-    return bool(_held.shared)
+    return bool(_thread_locks.shared)
 
 
 class DirectoryLock:
@@ -97,7 +97,7 @@ class DirectoryLock:
         try:
             if expected is not None and identity(os.fstat(self.file)) != expected:
                 raise FileNotFoundError(errno.ENOENT, "the directory was removed and created again", path)
-            locks = _held.shared
+            locks = _thread_locks.shared
             held_shared = locks.get(identity(os.fstat(self.file))) if locks else None
             if held_shared is not None:
                 if held_shared and not shared:  # waiting for one's own lock would never end
@@ -151,7 +151,7 @@ class DirectoryLock:
     def _close(self) -> None:
         file, self.file = self.file, -1
         if self._identity is not None:
-            _held.shared.pop(self._identity, None)
+            _thread_locks.shared.pop(self._identity, None)
             self._identity = None
         if file != -1 and self._generation == _generation:
             _files.discard(file)

@@ -47,8 +47,8 @@ class Listing:
         """The keys and the prefixes directly under `prefix`, sorted."""
         try:
             folder = self.folder(prefix)
-            found = [] if folder is None else self.entries(folder, clean=clean)
-            entries = [entry for entry in found if self._is_listed(entry)]
+            all_entries = [] if folder is None else self.entries(folder, clean=clean)
+            entries = [entry for entry in all_entries if self._is_listed(entry)]
             keys = [prefix + entry.name for entry in entries if entry.is_file()]
             prefixes = [f"{prefix}{entry.name}/" for entry in entries if entry.is_dir()]
         except OSError as error:

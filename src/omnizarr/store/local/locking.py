@@ -158,7 +158,7 @@ class DirectoryLocks:
         """Whether the kernel may take the lock of a directory itself: locks are in use, and this thread holds none."""
         if exclusive and not self._file_system_checked:
             self._check_file_system()
-        return self.enabled and not flock.any_held()
+        return self.enabled and not flock.holds_any_lock()
 
     @contextmanager
     def current_directory(self, folder: str, *, shared: bool, wait: bool = True) -> Iterator[None]:

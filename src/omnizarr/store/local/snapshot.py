@@ -13,7 +13,7 @@ from omnizarr.store.snapshot import Snapshot
 
 __all__ = ["FileSnapshot", "FileVersion"]
 
-_SETTLED = 100_000_000  # nanoseconds after which a change cannot fall into the same tick of the file system's clock
+_LONGEST_TICK = 100_000_000  # nanoseconds of one tick of the file system's clock; changes in one tick look the same
 _SECOND = 1_000_000_000  # where times are whole seconds, the clock ticks every one or two seconds
 
 
@@ -32,8 +32,8 @@ class FileSnapshot(Snapshot):
         status = self._status
         times = (status.st_mtime_ns, status.st_ctime_ns)
         tick = 0 if any(stamp % _SECOND for stamp in times) else 2 * _SECOND
-        is_settled = time.time_ns() - max(times) > _SETTLED + tick
-        return (status.st_dev, status.st_ino, status.st_size, *times) if is_settled else None
+        is_unique = time.time_ns() - max(times) > _LONGEST_TICK + tick
+        return (status.st_dev, status.st_ino, status.st_size, *times) if is_unique else None
 
     def get(self, range: ByteRange) -> Buffer:
         try:

@@ -141,13 +141,13 @@ def _prototype(given: Any) -> Any:
     return default_buffer_prototype() if given is None else given
 
 
-def _range(asked: Any) -> ByteRange | None:
-    if asked is None:
+def _range(request: Any) -> ByteRange | None:
+    if request is None:
         return None
-    if isinstance(asked, RangeByteRequest):
-        return asked.start, asked.end - asked.start
-    if isinstance(asked, OffsetByteRequest):
-        return asked.offset, None
-    if isinstance(asked, SuffixByteRequest):
-        return (-asked.suffix, None) if asked.suffix else (0, 0)
-    raise TypeError(f"expected a byte range, found {asked!r}")
+    if isinstance(request, RangeByteRequest):
+        return request.start, request.end - request.start
+    if isinstance(request, OffsetByteRequest):
+        return request.offset, None
+    if isinstance(request, SuffixByteRequest):
+        return (-request.suffix, None) if request.suffix else (0, 0)
+    raise TypeError(f"expected a byte range, found {request!r}")
