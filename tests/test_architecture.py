@@ -121,10 +121,10 @@ def test_modules_are_short() -> None:
 # -- generations
 
 GENERATION = re.compile(
-    r"(?:^|_)(zarr_(?:format|version)|v[123]|drafts?)(?:_|$)|^(?:V[123]|Draft)(?:[A-Z]|$)", re.IGNORECASE
+    r"(?:^|_)(zarr_(?:format|version)|v[123]|drafts?|n5)(?:_|$)|^(?:V[123]|Draft|N5)(?:[A-Z]|$)", re.IGNORECASE
 )
 """Identifiers that name a generation: `zarr_format`, `v2_ids`, `DraftKeys`, …"""
-GENERATION_TEXT = re.compile(r"zarr_(?:format|version)|v[123]|draft|3-draft-\d{4}")
+GENERATION_TEXT = re.compile(r"zarr_(?:format|version)|v[123]|draft|3-draft-\d{4}|n5")
 """String literals that name a generation."""
 
 GENERATION_WORDS: dict[str, set[str]] = {
@@ -132,7 +132,7 @@ GENERATION_WORDS: dict[str, set[str]] = {
     "cli/info.py": {"zarr_format"},
     "cli/info_json.py": {"zarr_format"},
     # The model says which generation a document has.
-    "model/array.py": {"3-draft-2020", "3-draft-2022", "zarr_format"},
+    "model/array.py": {"3-draft-2020", "3-draft-2022", "n5", "zarr_format"},
     "model/group.py": {"zarr_format"},
     # Chunk key encodings are named after the generation that introduced them; v3 has one called `v2`.
     "chunk_keys/__init__.py": {"Draft", "DraftKeys", "V2", "V2Keys", "draft", "v2"},
@@ -140,7 +140,11 @@ GENERATION_WORDS: dict[str, set[str]] = {
     "chunk_keys/v2.py": {"V2Keys", "v2"},
     "engine/layout.py": {"DraftKeys", "V2Keys"},
     # Codecs of v2 have ids of their own. Arrays of the codec `n5_default` use the chunk keys `v2`.
-    "codecs/array_to_bytes/n5_default.py": {"v2"},
+    "chunk_keys/n5.py": {"N5Keys", "n5"},
+    # A codec of v3 stores blocks of N5.
+    "codecs/__init__.py": {"N5Default", "n5_default"},
+    "codecs/array_to_bytes/n5_block.py": {"N5Block", "N5_TYPES", "n5"},
+    "codecs/array_to_bytes/n5_default.py": {"N5Default", "n5_block", "v2"},
     "codecs/parsing.py": {"v2_ids"},
     "nodes/create/codec_options.py": {"v2_ids"},
     # A data type says that older generations cannot store it.

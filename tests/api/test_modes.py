@@ -189,12 +189,12 @@ def test_a_read_only_store(tmp_path: Path) -> None:
     assert omnizarr.open_array(tmp_path, path="z")[...].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"])
 def test_zarr_format_values(store: omnizarr.Store, zarr_format: Any) -> None:
     omnizarr.create_array(store, data=[1, 2], zarr_format=zarr_format)
     assert omnizarr.open(store).zarr_format == zarr_format
     assert omnizarr.open(store, zarr_format=zarr_format).zarr_format == zarr_format
-    for other in {1, 2, "3-draft-2020", "3-draft-2022", 3} - {zarr_format}:
+    for other in {1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"} - {zarr_format}:
         with pytest.raises((NodeNotFoundError, MetadataError)):
             omnizarr.open(store, zarr_format=other)  # type: ignore[arg-type]
     for wrong in (4, 2.0, True, "3", "3-draft"):

@@ -14,7 +14,7 @@ from click.testing import Result
 import omnizarr
 
 Run = Callable[..., Result]
-GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
+GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5")
 HIERARCHIES = GENERATIONS[1:]
 
 

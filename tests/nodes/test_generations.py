@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import omnizarr
+from omnizarr.codecs.array_to_bytes.n5_block import N5_TYPES
 from omnizarr.errors import ArgumentError, NodeExistsError, OmnizarrError
 
-GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
+GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5")
 HIERARCHIES = GENERATIONS[1:]
 
 DTYPES = [
@@ -63,6 +64,8 @@ def test_the_same_array_reads_the_same_in_every_generation(case: dict[str, Any])
     for zarr_format in GENERATIONS:
         if zarr_format == 1 and case["order"] == "F" and data.ndim > 1 and data.dtype.kind in "mM":
             continue  # v1 supports F order only with blosc, and blosc does not support times there
+        if zarr_format == "n5" and (data.dtype.name not in N5_TYPES or (case["order"] == "F" and data.ndim > 1)):
+            continue
         store = omnizarr.MemoryStore()
         options: dict[str, Any] = {}
         if not case["blosc"] and not (zarr_format == 1 and case["order"] == "F"):
@@ -104,7 +107,7 @@ def test_a_hierarchy_behaves_the_same_in_every_generation(zarr_format: Any) -> N
     root = omnizarr.create_group(store, attributes={"root": True}, zarr_format=zarr_format)
     root.create_array("a", data=np.arange(6).reshape(2, 3), dimension_names=["t", "x"])
     root.create_group("g", attributes={"in": 1}).create_array("b", data=[1.5])
-    root.create_array("g/deep/er/c", data=[True])
+    root.create_array("g/deep/er/c", data=[True] if zarr_format != "n5" else [1])
     assert root.zarr_format == root["g/b"].zarr_format == zarr_format
     again = omnizarr.open_group(store, mode="r+")
     assert again.attrs == {"root": True}
@@ -128,7 +131,7 @@ def test_a_hierarchy_behaves_the_same_in_every_generation(zarr_format: Any) -> N
     assert omnizarr.open(store, path="g/deep").attrs == {"new": True}
     again.move("g", "moved/here")
     assert "g" not in again
-    assert omnizarr.open(store, path="moved/here/deep/er/c")[...].tolist() == [True]
+    assert omnizarr.open(store, path="moved/here/deep/er/c")[...].tolist() == [1]
     assert omnizarr.open(store, path="moved/here").attrs == {"in": 1, "more": 2}
     del again["moved/here/deep"]
     assert list(again["moved/here"]) == ["b"]

@@ -261,7 +261,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
         assert len(str(group.tree()).splitlines()) == 1 + len(members)
 
 
-@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"])
 def test_a_hierarchy_against_dicts(zarr_format: Any) -> None:
     machine = type("Machine", (HierarchyAgainstDict,), {"zarr_format": zarr_format})
     run_state_machine_as_test(

@@ -94,7 +94,7 @@ def test_a_regular_grid_stays_regular() -> None:
     assert grid_of(z) == {"name": "regular", "configuration": {"chunk_shape": [10, 5]}}
 
 
-@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022"])
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", "n5"])
 def test_other_generations_refuse_rectilinear_grids(zarr_format: Any) -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError, match="have the same shape"):

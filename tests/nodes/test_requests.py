@@ -124,14 +124,15 @@ def test_properties_of_an_array_cost_no_request(store: RecordingStore, group: om
     assert store.calls == []
 
 
-@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"])
 def test_requests_for_documents_are_limited_in_size(store: RecordingStore, zarr_format: Any) -> None:
     omnizarr.create_array(store, data=[1], attributes={"long": "x" * 3000}, zarr_format=zarr_format)
     store.reset()
     with omnizarr.config(max_document_bytes=2000):
         for mode in ("r", "r+"):
             with pytest.raises(MetadataError, match="longer than the limit of 2000 bytes"):
-                omnizarr.open(store, mode=mode)  # type: ignore[arg-type]
+                # The common name `attributes.json` proves nothing by itself.
+                omnizarr.open(store, mode=mode, zarr_format="n5" if zarr_format == "n5" else None)  # type: ignore[arg-type]
         assert omnizarr.api.location.hierarchy_above(store, "") is None
     for call in store.calls:
         assert isinstance(call.range, tuple)
@@ -167,7 +168,9 @@ def test_a_damaged_entry_point_is_an_error_for_all_nodes(store: RecordingStore) 
             omnizarr.open(store, path=path)
 
 
-@pytest.mark.parametrize(("zarr_format", "batches"), [(1, 2), (2, 1), ("3-draft-2020", 2), ("3-draft-2022", 2), (3, 1)])
+@pytest.mark.parametrize(
+    ("zarr_format", "batches"), [(1, 2), (2, 1), ("3-draft-2020", 2), ("3-draft-2022", 2), (3, 1), ("n5", 2)]
+)
 def test_opening_costs_few_round_trips_in_every_generation(
     store: RecordingStore, zarr_format: Any, batches: int
 ) -> None:
@@ -178,7 +181,9 @@ def test_opening_costs_few_round_trips_in_every_generation(
             store.reset()
             omnizarr.open(store, path=path, mode=mode)  # type: ignore[arg-type]
             implied = isinstance(zarr_format, str) and path == "a"
-            assert store.methods() == ["get_partial_values"] * batches + ["list_dir"] * implied
+            # A group of N5 without a document may be a directory of chunks: one more request for the nodes above.
+            above = implied and zarr_format == "n5"
+            assert store.methods() == ["get_partial_values"] * (batches + above) + ["list_dir"] * implied
 
 
 @pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022"])

@@ -18,7 +18,7 @@ from omnizarr.store.local import temp_names
 from tests.safety.processes import killed_after
 from tests.safety.ptrace import kill_at, reason_not_to
 
-GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3)
+GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5")
 REASON = reason_not_to()
 EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the test takes a sample
 SHAPE, CHUNKS = (6, 8), (3, 4)

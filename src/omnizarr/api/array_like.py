@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.new_arrays import with_fill_value, zero_of
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.errors import ArgumentError, warn
-from omnizarr.formats.document_members import with_dimension_names_attribute
 from omnizarr.model import normal_path
 from omnizarr.nodes import Array, ArrayOptions, takes_array_options
 from omnizarr.nodes.create.chunk_shapes import as_lengths
@@ -146,7 +144,7 @@ def _split_dimension_names(array: Array) -> tuple[tuple[str | None, ...] | None,
     model, names = array.metadata, array.dimension_names
     if names is None or model.dimension_names is not None:
         return names, model.attributes
-    stored = with_dimension_names_attribute(replace(model, dimension_names=names, attributes={})).attributes
+    stored = array._context.dialect.dimension_names_attributes
     return names, {name: value for name, value in model.attributes.items() if name not in stored}
 
 

@@ -42,8 +42,8 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         fill_value: the value of elements that were never written; zero by default. None leaves it undefined, in
             generations that allow that (1, 2 and "3-draft-2020").
         order: the order of the elements in a chunk: "C" (the last index varies fastest) or "F" (the first).
-        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022" or 3. None takes that of the groups
-            above, or 3.
+        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022", 3 or "n5". None takes that of the
+            groups above, or 3.
         attributes: the user attributes, JSON values by name.
         chunk_key_encoding: the separator `/` or `.`, a name, or a JSON object; by default keys are like `c/0/1`.
         dimension_names: a name or None for each dimension.
@@ -96,8 +96,8 @@ def create_group(
         store: a path, a URL, a store, a dict, or None for a new store in memory.
         path: the path of the group in the store; the root if not given.
         attributes: the user attributes, JSON values by name.
-        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022" or 3. None takes that of the groups
-            above, or 3.
+        zarr_format: the generation to write: 1, 2, "3-draft-2020", "3-draft-2022", 3 or "n5". None takes that of the
+            groups above, or 3.
         storage_options: options of the store that a URL names, such as credentials.
         overwrite: replace an existing node, with all nodes below it.
         extensions: JSON objects that declare the extensions of a new draft hierarchy.

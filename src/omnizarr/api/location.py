@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from omnizarr.errors import LocationError, OmnizarrError
-from omnizarr.formats import is_entry_point
+from omnizarr.formats import is_root, root_keys
 from omnizarr.model import ZarrFormat, join_path, normal_path
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
 from omnizarr.nodes.metadata.enclosing_dialect import dialects_along
@@ -103,7 +103,7 @@ _MOST_LEVELS = 16  # to search upwards; hierarchies are not deeper, and every le
 
 
 def hierarchy_above(store: Store, path: str) -> Location | None:
-    """The location of `path` in the nearest hierarchy of a draft whose root lies above the root of `store`.
+    """The location of `path` in the nearest hierarchy of a draft or of N5 whose root lies above the root of `store`.
 
     None if there is none, or if the store cannot be read above its root.
     """
@@ -114,9 +114,9 @@ def hierarchy_above(store: Store, path: str) -> Location | None:
         store, name = parent
         path = f"{name}/{path}" if path else name
         try:
-            document = parse_documents(store, document_values(store, ["zarr.json"])).get("zarr.json")
-            if document is not None:
-                return Location(store, path) if is_entry_point(document) else None
+            root = is_root(parse_documents(store, document_values(store, root_keys())))
+            if root is not None:
+                return Location(store, path) if root else None
         except OmnizarrError:
             return None
     return None
@@ -125,9 +125,9 @@ def hierarchy_above(store: Store, path: str) -> Location | None:
 def new_location(given: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> Location:
     """The location for a new node at `path` of `store`, to which `given` was resolved.
 
-    An address inside a hierarchy of a draft leads into that hierarchy, where opening the address would find the node.
-    This holds for text only: the root of a store object is final. It does not hold if the user names another generation
-    or if a node exists already.
+    An address inside a hierarchy of a draft or of N5 leads into that hierarchy, where opening the address finds the
+    node. This holds for text only: the root of a store object is final. It does not hold if the user names another
+    generation or if a node exists already.
     """
     if not isinstance(given, (str, os.PathLike)) or zarr_format in (1, 2, 3) or dialects_along(store, path):
         return Location(store, path)

@@ -1,5 +1,5 @@
-"""The generations of Zarr: one dialect each, around the common model. Code outside this folder does not distinguish
-them."""
+"""The generations of Zarr, and N5: one dialect each, around the common model. Code outside this folder does not
+distinguish them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel
 from omnizarr.formats.detect import (
     DetectedNode,
     Detection,
+    NoNode,
     PossibleNode,
     candidate_keys,
     confirm_node,
@@ -16,9 +17,10 @@ from omnizarr.formats.detect import (
     dialect_for,
     identify_dialect,
     identifying_keys,
+    is_root,
     lowercase_dialect,
+    root_keys,
 )
-from omnizarr.formats.document_keys import is_entry_point
 from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Dialect",
     "Documents",
     "Kind",
+    "NoNode",
     "NodeModel",
     "PossibleNode",
     "ReadOptions",
@@ -40,6 +43,7 @@ __all__ = [
     "dialect_for",
     "identify_dialect",
     "identifying_keys",
-    "is_entry_point",
+    "is_root",
     "lowercase_dialect",
+    "root_keys",
 ]

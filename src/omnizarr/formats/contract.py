@@ -60,6 +60,8 @@ class Dialect(ABC):
     """Whether array documents have a member for the element order. It then records F even where C means the same."""
     index_codecs: ClassVar[tuple[Codec, ...] | None] = None
     """The codecs of shard indexes, if the generation prescribes them."""
+    dimension_names_attributes: ClassVar[tuple[str, ...]] = ("_ARRAY_DIMENSIONS",)
+    """The attributes that hold the names of dimensions, if documents have no member for them."""
     has_lowercase_writers: ClassVar[bool] = False
     """Whether some writers of this generation stored all names in lower case."""
 
@@ -166,6 +168,10 @@ class Dialect(ABC):
     def ancestors(self, path: str) -> list[str]:
         """The paths, from the root down, that must be groups if there is a node at `path`."""
         return ancestor_paths(path)
+
+    def groups_to_create(self, missing: Sequence[str]) -> Sequence[str]:
+        """Those of the groups above a new node that need a document; `missing` are those that have none."""
+        return () if self.implicit_groups else missing
 
     def prefixes(self, path: str) -> list[str]:
         """The prefixes of everything that belongs to the node at `path` or lies below it, to erase or to move. Its own

@@ -14,6 +14,9 @@ from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Dialect, Documents
 from omnizarr.formats.document_keys import (
     is_entry_point,
+    is_n5_array,
+    is_n5_root,
+    n5_key,
     prerelease_kind,
     v1_keys,
     v2_consolidated_key,
@@ -25,6 +28,7 @@ from omnizarr.formats.read_options import ReadOptions
 __all__ = [
     "DetectedNode",
     "Detection",
+    "NoNode",
     "PossibleNode",
     "candidate_keys",
     "confirm_node",
@@ -34,7 +38,9 @@ __all__ = [
     "dialect_for",
     "identify_dialect",
     "identifying_keys",
+    "is_root",
     "lowercase_dialect",
+    "root_keys",
 ]
 
 _DIALECTS: dict[object, tuple[str, str]] = {
@@ -43,6 +49,7 @@ _DIALECTS: dict[object, tuple[str, str]] = {
     "3-draft-2020": ("draft.hierarchy", "draft_2020"),
     "3-draft-2022": ("draft.hierarchy", "draft_2022"),
     3: ("v3", "V3Dialect"),
+    "n5": ("n5.dialect", "N5Dialect"),
 }
 """The module and the constructor of each dialect, by `zarr_format`."""
 _DRAFTS = ("3-draft-2020", "3-draft-2022")
@@ -79,10 +86,19 @@ class DetectedNode:
 
 @dataclass(frozen=True, slots=True)
 class PossibleNode:
-    """The only generation that is still possible, and the keys to fetch for `confirm_node`."""
+    """A generation that is still possible, and the keys to fetch for `confirm_node`. Without keys, only a group without
+    a document is possible."""
 
     dialect: Dialect
     keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoNode:
+    """There is no node, but a document that may be meant as one."""
+
+    hint: str
+    """How to open it."""
 
 
 Detection: TypeAlias = DetectedNode | PossibleNode | None
@@ -92,6 +108,8 @@ def candidate_keys(path: str, zarr_format: object = None) -> tuple[str, ...]:
     """The keys that `detect` needs for the node at `path`; fetch all of them at once."""
     if zarr_format in _DRAFTS:
         return ("zarr.json",)
+    if zarr_format == "n5":
+        return tuple(dict.fromkeys((n5_key(""), *identifying_keys(path))))
     if zarr_format is not None:
         return dialect_for(zarr_format).keys(path)
     root = ("zarr.json",) if path else ()  # the only key at which a draft's entry point can lie
@@ -127,7 +145,12 @@ def detect(path: str, documents: Documents, read_options: ReadOptions, zarr_form
         return PossibleNode(draft, draft.keys(path))
     if zarr_format == 1:
         return _detect_v1(dialect_for(1, read_options), path, documents)
-    return PossibleNode(dialect_for(1, read_options), v1_keys(path)) if zarr_format is None else None
+    if zarr_format == "n5":
+        other = n5_key(path) not in documents and identify_dialect(path, documents) is not None
+        return None if other else _detect_n5(path, documents, read_options)
+    if zarr_format is not None:
+        return None
+    return PossibleNode(dialect_for(1, read_options), tuple(dict.fromkeys((*v1_keys(path), n5_key(path), n5_key("")))))
 
 
 def consolidated_candidate_key(path: str, zarr_format: object = None) -> str | None:
@@ -146,17 +169,27 @@ def detect_consolidated_group(path: str, document: Json, read_options: ReadOptio
     return DetectedNode(dialect, own_documents) if dialect.node_type(path, own_documents) == "group" else None
 
 
-def confirm_node(possible: PossibleNode, path: str, documents: Documents) -> DetectedNode | None:
-    """The node at `path`, from the documents under `possible.keys`; None if there is none."""
+def confirm_node(possible: PossibleNode, path: str, documents: Documents) -> Detection | NoNode:
+    """The node at `path`, from the documents under `possible.keys`; None if there is none.
+
+    A node that may be of v1 may also be one of N5, if `possible` has the keys of both.
+    """
     dialect = possible.dialect
-    if not _has_any(dialect.identifying_keys(path), documents):
-        return None
-    return DetectedNode(dialect, documents) if dialect.has_distinctive_keys else _detect_v1(dialect, path, documents)
+    if not dialect.has_distinctive_keys:
+        detection = _detect_v1(dialect, path, documents)
+        if detection is not None or n5_key(path) not in possible.keys:
+            return detection
+        own, root = documents.get(n5_key(path)), documents.get(n5_key(""))
+        if is_n5_array(own) or is_n5_root(own) or is_n5_root(root):
+            return _detect_n5(path, documents, dialect.read_options)
+        hint = '`zarr_format="n5"` opens its `attributes.json` as a node of N5'
+        return NoNode(hint) if n5_key(path) in documents else None
+    return DetectedNode(dialect, documents) if _has_any(dialect.identifying_keys(path), documents) else None
 
 
 def identifying_keys(path: str) -> tuple[str, ...]:
-    """The keys that show whether a node of v1, v2 or v3, or a hierarchy of a draft, lies at `path`."""
-    return (v3_key(path), *v2_keys(path)[:2], v1_keys(path)[0])
+    """The keys that show whether a node of v1, v2 or v3, or a hierarchy of a draft or of N5, lies at `path`."""
+    return (v3_key(path), *v2_keys(path)[:2], v1_keys(path)[0], n5_key(path))
 
 
 def identify_dialect(path: str, documents: Documents) -> Dialect | None:
@@ -168,8 +201,23 @@ def identify_dialect(path: str, documents: Documents) -> Dialect | None:
         return dialect_for(3)
     if _has_any(v2_keys(path)[:2], documents):
         return dialect_for(2)
-    node = _detect_v1(dialect_for(1), path, documents) if v1_keys(path)[0] in documents else None
-    return None if node is None else node.dialect
+    if _is_v1(documents.get(v1_keys(path)[0])):
+        return dialect_for(1)
+    attributes = documents.get(n5_key(path))
+    return dialect_for("n5") if is_n5_array(attributes) or is_n5_root(attributes) else None
+
+
+def root_keys() -> tuple[str, ...]:
+    """The keys that show whether a hierarchy of a draft or of N5 begins at the root of a store."""
+    return "zarr.json", n5_key("")
+
+
+def is_root(documents: Documents) -> bool | None:
+    """Whether a hierarchy of a draft or of N5 begins here, from the documents under `root_keys`; None if they do not
+    tell. Nodes of other generations have no enclosing hierarchy."""
+    if "zarr.json" in documents:
+        return is_entry_point(documents["zarr.json"])
+    return True if is_n5_root(documents.get(n5_key(""))) else None
 
 
 def _v3_dialect(document: Json, read_options: ReadOptions) -> Dialect:
@@ -200,11 +248,26 @@ def _warn_of_entry_point(dialect: Dialect, problems: Problems, *, beside_v2: boo
 
 def _detect_v1(dialect: Dialect, path: str, documents: Documents) -> DetectedNode | None:
     """The v1 array at `path`. Other programs also write files called `meta`, so its `zarr_format` must be 1."""
-    meta = documents.get(v1_keys(path)[0])
-    version = meta.get("zarr_format") if isinstance(meta, dict) else None
-    if not is_integer(version) or version != 1:
+    if not _is_v1(documents.get(v1_keys(path)[0])):
         return None
     return DetectedNode(dialect, {key: documents[key] for key in v1_keys(path) if key in documents})
+
+
+def _is_v1(meta: Json) -> bool:
+    version = meta.get("zarr_format") if isinstance(meta, dict) else None
+    return is_integer(version) and version == 1
+
+
+def _detect_n5(path: str, documents: Documents, read_options: ReadOptions) -> Detection:
+    """The node of N5 at `path`, from the documents under its key and at the root."""
+    from omnizarr.formats.n5.dialect import check_version
+
+    key, problems = n5_key(path), Problems()
+    check_version(documents.get(n5_key("")), problems)
+    if problems and path:  # that of the node itself is checked by its parser
+        raise MetadataError("cannot open the hierarchy: its root has an unknown version of N5", problems.found)
+    dialect = dialect_for("n5", read_options)
+    return DetectedNode(dialect, {key: documents[key]}) if key in documents else PossibleNode(dialect, ())
 
 
 def _has_any(keys: tuple[str, ...], documents: Documents) -> bool:

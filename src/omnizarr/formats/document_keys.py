@@ -8,7 +8,18 @@ import re
 from omnizarr._json import Json, is_integer
 from omnizarr.formats.contract import key_below
 
-__all__ = ["CORE_URI", "is_entry_point", "prerelease_kind", "v1_keys", "v2_consolidated_key", "v2_keys", "v3_key"]
+__all__ = [
+    "CORE_URI",
+    "is_entry_point",
+    "is_n5_array",
+    "is_n5_root",
+    "n5_key",
+    "prerelease_kind",
+    "v1_keys",
+    "v2_consolidated_key",
+    "v2_keys",
+    "v3_key",
+]
 
 CORE_URI = re.compile(r"\Ahttps://purl\.org/zarr/spec/(protocol/)?core/")
 """The beginning of the `zarr_format` of a draft, which is the URI of a core specification."""
@@ -32,6 +43,21 @@ def v2_consolidated_key(path: str) -> str:
 def v3_key(path: str) -> str:
     """`zarr.json`"""
     return key_below(path, "zarr.json")
+
+
+def n5_key(path: str) -> str:
+    """`attributes.json`"""
+    return key_below(path, "attributes.json")
+
+
+def is_n5_array(document: Json) -> bool:
+    """Whether an `attributes.json` describes an array of N5 and not a group (K3)."""
+    return isinstance(document, dict) and "dimensions" in document and "dataType" in document
+
+
+def is_n5_root(document: Json) -> bool:
+    """Whether an `attributes.json` has the version of N5, which the root of a hierarchy has (K6)."""
+    return isinstance(document, dict) and isinstance(document.get("n5"), str)
 
 
 def is_entry_point(document: Json) -> bool:

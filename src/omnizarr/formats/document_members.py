@@ -34,19 +34,19 @@ def unknown_members(document: dict[str, Json], known: Collection[str]) -> dict[s
     return {member: value for member, value in document.items() if member not in known}
 
 
-def parse_shape(document: dict[str, Json], problems: Problems) -> tuple[int, ...] | None:
-    """The member `shape`; None if it is missing or invalid."""
-    if "shape" not in document:
+def parse_shape(document: dict[str, Json], problems: Problems, member: str = "shape") -> tuple[int, ...] | None:
+    """The member `shape`, or another; None if it is missing or invalid."""
+    if member not in document:
         return None
-    shape = document["shape"]
+    shape, place = document[member], f"$.{member}"
     if not isinstance(shape, list) or not all(is_integer(length) and length >= 0 for length in shape):
-        problems.expected("$.shape", "a list of integers of at least 0", shape)
+        problems.expected(place, "a list of integers of at least 0", shape)
         return None
     if len(shape) > MOST_DIMENSIONS:
-        problems.add("$.shape", f"has {len(shape)} dimensions, more than {MOST_DIMENSIONS}")
+        problems.add(place, f"has {len(shape)} dimensions, more than {MOST_DIMENSIONS}")
         return None
     if any(length >= 2**63 for length in shape):
-        problems.add("$.shape", "has a length of 2^63 or more")
+        problems.add(place, "has a length of 2^63 or more")
         return None
     return tuple(shape)
 

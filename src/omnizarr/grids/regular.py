@@ -74,15 +74,16 @@ class Regular(Grid):
 
     @staticmethod
     def parse_lengths(
-        lengths: Json, shape: Sequence[int] | None, place: str, problems: Problems
+        lengths: Json, shape: Sequence[int] | None, place: str, problems: Problems, member: str = "shape"
     ) -> tuple[int, ...] | None:
-        """The chunk lengths at `place`. A length of 0 is read as 1 if the dimension's length is 0 (A35)."""
+        """The chunk lengths at `place`; `member` is the name of the shape in the document. A length of 0 is read as 1
+        if the dimension's length is 0 (A35)."""
         before = len(problems.found)
         if not isinstance(lengths, list) or not all(is_integer(size) for size in lengths):
             problems.expected(place, "a list of integers", lengths)
             return None
         if shape is not None and len(lengths) != len(shape):
-            problems.add(place, f"has {len(lengths)} lengths, but `shape` has {len(shape)} dimensions")
+            problems.add(place, f"has {len(lengths)} lengths, but `{member}` has {len(shape)} dimensions")
             return None
         sizes = []
         for axis, size in enumerate(lengths):

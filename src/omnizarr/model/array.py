@@ -23,7 +23,7 @@ __all__ = ["MOST_DIMENSIONS", "ArrayModel", "ZarrFormat", "every_codec"]
 MOST_DIMENSIONS = 63
 """NumPy supports 64, and rows of chunks and shard indexes need one more dimension than the array."""
 
-ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022"]
+ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022", "n5"]
 """The generations as users name them."""
 
 

@@ -96,7 +96,9 @@ class ArrayProperties(Node):
 
     def _inner_codecs(self) -> tuple[Codec, ...]:
         sharding = self._model.sharding
-        return self._model.codecs if sharding is None else sharding.codecs
+        codecs = self._model.codecs if sharding is None else sharding.codecs
+        # Only a lone serializer can have codecs of its own inside.
+        return getattr(codecs[0], "content_codecs", codecs)
 
     @property
     def filters(self) -> tuple[Codec, ...]:

@@ -313,7 +313,7 @@ def test_objects_with_a_shape_refuse_order_F(name: str) -> None:
 # -- subarray dtypes
 
 
-@pytest.mark.parametrize("zarr_format", [2, 3, 1, "3-draft-2020", "3-draft-2022"])
+@pytest.mark.parametrize("zarr_format", [2, 3, 1, "3-draft-2020", "3-draft-2022", "n5"])
 @pytest.mark.parametrize("dtype", [("<i4", (2,)), "(2,)<i4", np.dtype(("<i4", (2,)))])
 def test_a_subarray_dtype_adds_a_dimension(zarr_format: Any, dtype: Any) -> None:
     z = omnizarr.create_array(shape=(3, 4), chunks=(2, 2), dtype=dtype, zarr_format=zarr_format)

@@ -70,7 +70,7 @@ def test_an_archive_in_memory_by_address(tmp_path: Path) -> None:
     assert z.store.location == "zip::memory://zips/x.zip"
 
 
-@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3])
+@pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"])
 def test_every_generation(tmp_path: Path, zarr_format: Any) -> None:
     z = omnizarr.create_array(tmp_path / "x.zip", data=np.arange(30), chunks=7, zarr_format=zarr_format)
     z.attrs["a"] = 1

@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
-from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import ClassVar
 
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.array_to_array.transpose import Transpose
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
+from omnizarr.codecs.array_to_bytes.n5_block import BoundBlock, check_block_spec
 from omnizarr.codecs.chain import Chain
-from omnizarr.codecs.contract import (
-    BoundSerializer,
-    Buffer,
-    BytesCodec,
-    ByteSpec,
-    ChunkSpec,
-    Codec,
-    Serializer,
-    compressed,
-)
+from omnizarr.codecs.contract import BytesCodec, ChunkSpec, Codec, Serializer
 from omnizarr.codecs.parsing import codec_of, parse_codecs
 from omnizarr.config import config
-from omnizarr.errors import ArgumentError, CodecError
+from omnizarr.errors import ArgumentError
 
 __all__ = ["BoundN5Default", "N5Default"]
 
-_TYPES = frozenset([*(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "float64"])
-_MODES = {1: "varlength", 2: "object"}
-_MAX_DIMENSIONS, _MAX_LENGTH = 2**16 - 1, 2**32 - 1
 _MAX_BYTES = 2**27
 """Limit for a block that is larger than its chunk. That occurs where the last chunks of a grid are short and the writer
 padded the blocks. The codec does not know the size of the other chunks, so a fixed limit guards against bad headers."""
@@ -91,21 +75,12 @@ class N5Default(Serializer):
         transpose, serializer = self.codecs[:2]
         assert isinstance(transpose, Transpose)
         assert isinstance(serializer, Bytes)
-        if spec.dtype.name not in _TYPES:
-            problems.add(
-                path,
-                f"codec `{self.name}`: expected integers of 8 to 64 bits or floats of 32 or 64, found {spec.dtype}",
-            )
+        if not check_block_spec(self.name, spec, path, problems):
             return None
         if transpose.permutation(ndim) != tuple(reversed(range(ndim))):
             problems.add(
                 f"{where}[0].configuration.order",
                 f"expected all {ndim} dimensions reversed, found {transpose.configuration()['order']}",
-            )
-            return None
-        if ndim > _MAX_DIMENSIONS or any(length > _MAX_LENGTH for length in spec.shape):
-            problems.add(
-                path, f"codec `{self.name}`: expected lengths of chunks that fit into 32 bits, found shape {spec.shape}"
             )
             return None
         chain = Chain.bind(self.codecs, spec, where, problems)
@@ -129,56 +104,12 @@ def _find_problem(codecs: tuple[Codec, ...]) -> tuple[str, str] | None:
     return None
 
 
-class BoundN5Default(BoundSerializer):
-    """A bound `N5Default`. `encode` writes blocks of the chunk's shape. `decode` also accepts shorter blocks, which
-    some writers store at the end of an array, and longer ones: it pads or crops them."""
+class BoundN5Default(BoundBlock):
+    """A bound `N5Default`. `decode` also accepts blocks that are longer than the chunk, and crops them."""
 
-    __slots__ = ("_chain", "_codecs", "_header", "_max_bytes", "_spec", "encoded")
+    name = "n5_default"
+
+    __slots__ = ()
 
     def __init__(self, spec: ChunkSpec, codecs: tuple[Codec, ...], chain: Chain) -> None:
-        self._spec = spec
-        self._codecs = codecs
-        self._chain = chain
-        self._header = struct.pack(f">HH{len(spec.shape)}I", 0, len(spec.shape), *spec.shape)
-        self._max_bytes = max(spec.nbytes, min(_MAX_BYTES, config.current.max_chunk_bytes))
-        self.encoded = ByteSpec(None, len(self._header) + compressed(ByteSpec(None, self._max_bytes)).limit)
-
-    def encode(self, array: npt.NDArray[Any]) -> Buffer:
-        return b"".join((self._header, self._chain.encode(array)))
-
-    def decode(self, data: Buffer) -> npt.NDArray[Any]:
-        spec, view = self._spec, memoryview(data)
-        shape = self._read_header(view)
-        content = view[len(self._header) :]
-        if shape == spec.shape:
-            return self._chain.decode(content)
-        chain = Chain.bind(self._codecs, ChunkSpec(shape, spec.dtype, spec.fill), "$", Problems())
-        assert chain is not None, "only the lengths differ from those that were checked"
-        block = chain.decode(content)
-        chunk = np.full(spec.shape, spec.fill, spec.dtype)
-        common = tuple(slice(min(one, other)) for one, other in zip(shape, spec.shape, strict=True))
-        chunk[common] = block[common]
-        return chunk
-
-    def _read_header(self, block: memoryview) -> tuple[int, ...]:
-        """The shape in the header, in the order of the array's dimensions (A43)."""
-        spec, ndim = self._spec, len(self._spec.shape)
-        if len(block) < len(self._header):
-            raise CodecError(
-                "n5_default", f"expected a header of {len(self._header)} bytes, found {len(block)} bytes in all"
-            )
-        mode, dimensions = struct.unpack_from(">HH", block)
-        if mode != 0:
-            raise CodecError(
-                "n5_default", f"expected a block of mode 0, found mode {mode} ({_MODES.get(mode, 'unknown')})"
-            )
-        if dimensions != ndim:
-            raise CodecError("n5_default", f"expected a block of {ndim} dimensions, found {dimensions}")
-        shape: tuple[int, ...] = struct.unpack_from(f">{ndim}I", block, 4)
-        size = prod(shape) * spec.dtype.itemsize
-        if not size or size > self._max_bytes:
-            raise CodecError(
-                "n5_default",
-                f"expected a block of 1 to {self._max_bytes} bytes, found shape {shape} ({size} bytes) in its header",
-            )
-        return shape
+        super().__init__(spec, codecs, chain, max(spec.nbytes, min(_MAX_BYTES, config.current.max_chunk_bytes)))

@@ -133,13 +133,12 @@ def make_room(
             stored = parse_documents(store, document_values(store, [key])).get(key)
             if not same(stored, document):  # another writer created another hierarchy meanwhile
                 raise already_exists(replace(context, path=""), "a hierarchy of another kind", hint)
-    if dialect.implicit_groups:
-        return context, {}
     group = dialect.new_group()
-    for group_path in missing:
+    created = dialect.groups_to_create(missing)
+    for group_path in created:
         for key, value in dump_node(dialect, group_path, group).items():
             set_if_absent(store, key, value)  # keep a group that another writer just created
-    return context, dict.fromkeys(missing, group)
+    return context, dict.fromkeys(created, group)
 
 
 class _Existing(NamedTuple):

@@ -102,6 +102,8 @@ def list_members(context: NodeContext) -> list[Child]:
             else:
                 own_values = {key: values[key] for key in own_keys}
                 if all(value is None for value in own_values.values()):
+                    if dialect.implicit_groups:
+                        members.append(Child(child.name, "group"))
                     continue
                 documents = parse_documents(store, own_values, dialect.encoding)
             members.append(Child(child.name, dialect.node_type(paths[child.name], documents)))

@@ -12,6 +12,7 @@ from omnizarr.formats import (
     DetectedNode,
     Dialect,
     NodeModel,
+    NoNode,
     PossibleNode,
     ReadOptions,
     candidate_keys,
@@ -54,6 +55,7 @@ def fetch_node(
     request = _consolidated_request(consolidated_candidate_key(path, zarr_format), consolidated)
     values = document_values(store, keys, request)
     documents, damaged = _parse_each(store, {key: values[key] for key in keys})
+    hint: str | None = None
     try:
         detection = detect(path, documents, read_options, zarr_format)
     except MetadataError as error:
@@ -61,9 +63,9 @@ def fetch_node(
         raise MetadataError(message, error.problems, hint=error.hint, path=path) from None
     if isinstance(detection, PossibleNode):
         fetched = _fetch_in_dialect(store, path, detection, consolidated)
-        if fetched is not None:
+        if isinstance(fetched, FetchedNode):
             return fetched
-        detection = None
+        detection, hint = None, fetched.hint if isinstance(fetched, NoNode) else None
     needed = damaged if detection is None else detection.documents
     for key in needed:
         if key in damaged:  # a damaged document that is not needed does no harm: v2 documents may remain next to v3
@@ -71,7 +73,7 @@ def fetch_node(
     if detection is None:
         detection = _detect_from_consolidated(store, path, values, read_options)
         if detection is None:
-            raise not_found(store, path, zarr_format)
+            raise not_found(store, path, zarr_format, hint=hint)
     if detection.note is not None:
         warn(f"{describe_location(store, path)}: {detection.note}")
     node = parse_node(detection.dialect, store, path, detection.documents)
@@ -104,21 +106,25 @@ def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None)
 def fetch_model(store: Store, path: str, dialect: Dialect) -> NodeModel | None:
     """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
     fetched = _fetch_in_dialect(store, path, PossibleNode(dialect, dialect.keys(path)), False)
-    return None if fetched is None else fetched.node
+    return fetched.node if isinstance(fetched, FetchedNode) else None
 
 
 def _fetch_in_dialect(
     store: Store, path: str, possible: PossibleNode, consolidated: ByteRange | Literal[False] | None
-) -> FetchedNode | None:
+) -> FetchedNode | NoNode | None:
     dialect = possible.dialect
     consolidated_key = dialect.consolidated_key(path)
     values = document_values(store, possible.keys, _consolidated_request(consolidated_key, consolidated))
     documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
     detection = confirm_node(possible, path, documents)
     # A damaged file under a common name, such as `meta`, may belong to another program.
-    if damaged and (detection is not None or dialect.has_distinctive_keys):
-        raise next(iter(damaged.values()))
-    consolidated_value = _value(values, consolidated_key)
+    for key, error in damaged.items():
+        if dialect.has_distinctive_keys or (isinstance(detection, DetectedNode) and key in detection.documents):
+            raise error
+    if isinstance(detection, NoNode):
+        return detection
+    dialect = dialect if detection is None else detection.dialect
+    consolidated_value = _value(values, dialect.consolidated_key(path))
     if isinstance(detection, DetectedNode):
         return FetchedNode(dialect, parse_node(dialect, store, path, detection.documents), consolidated_value)
     implicit = _implicit_group(store, path, dialect) if dialect.implicit_groups else None
@@ -127,9 +133,11 @@ def _fetch_in_dialect(
 
 def _implicit_group(store: Store, path: str, dialect: Dialect) -> tuple[Dialect, NodeModel] | None:
     """The group that exists at `path` because nodes lie below it; at the root, because the hierarchy exists."""
+    if dialect.listing_prefix(path) == dialect.chunk_prefix(path) and _is_inside_array(store, path, dialect):
+        return None  # these are chunks
     group = dialect.new_group(implicit=True)
     if not store.listable:
-        return None if path else (dialect, group)
+        return None if path or not dialect.hierarchy_documents() else (dialect, group)
     listing = store.list_dir(dialect.listing_prefix(path))
     below = dialect.children(path, listing)
     if below and (path or dialect.children(path, (listing[0], ()))):
@@ -144,13 +152,26 @@ def _implicit_group(store: Store, path: str, dialect: Dialect) -> tuple[Dialect,
         other_listing = (listing[0], ()) if below else store.list_dir(prefix)
         if other.children(path, other_listing):
             return other, group
-    return (dialect, group) if below or not path else None
+    return (dialect, group) if below or (not path and dialect.hierarchy_documents()) else None
 
 
-def not_found(store: Store, path: str, zarr_format: object = None) -> NodeNotFoundError:
+def _is_inside_array(store: Store, path: str, dialect: Dialect) -> bool:
+    """Whether an array lies above `path`."""
+    above = {ancestor: dialect.identifying_keys(ancestor) for ancestor in dialect.ancestors(path)}
+    values = document_values(store, [key for keys in above.values() for key in keys])
+    for ancestor, keys in above.items():
+        documents = _parse_each(store, {key: values[key] for key in keys}, dialect.encoding)[0]
+        if dialect.node_type(ancestor, documents) == "array":
+            return True
+    return False
+
+
+def not_found(store: Store, path: str, zarr_format: object = None, *, hint: str | None = None) -> NodeNotFoundError:
     """The error for a path without a node, or without one of the requested generation."""
     if zarr_format is None:
-        return NodeNotFoundError(f"there is no Zarr array or group at {describe_location(store, path)}", path=path)
+        return NodeNotFoundError(
+            f"there is no Zarr array or group at {describe_location(store, path)}", path=path, hint=hint
+        )
     generation = dialect_for(zarr_format).format_name
     return NodeNotFoundError(
         f"there is no array or group of {generation} at {describe_location(store, path)}",
