@@ -78,7 +78,7 @@ def _threads_in_another_thread() -> int:
     return seen[0]
 
 
-def test_set_inside_a_block_is_refused() -> None:
+def test_set_inside_a_block_is_rejected() -> None:
     with config(threads=2), pytest.raises(ArgumentError, match="no effect inside a `with config"):
         config.set(threads=3)
 
@@ -92,7 +92,7 @@ def test_values_are_checked(value: object) -> None:
         config(threads=value)  # type: ignore[arg-type]
 
 
-def test_unknown_names_are_refused() -> None:
+def test_unknown_names_are_rejected() -> None:
     with pytest.raises(ArgumentError, match="unknown setting `thread`"):
         config.set(thread=1)
     with pytest.raises(ArgumentError, match="unknown setting `thread`"):
@@ -101,7 +101,7 @@ def test_unknown_names_are_refused() -> None:
         _ = config.thread
 
 
-def test_assigning_is_refused_because_it_would_change_nothing() -> None:
+def test_assigning_is_rejected_because_it_would_change_nothing() -> None:
     with pytest.raises(AttributeError, match="config.set"):
         config.threads = 3
 

@@ -62,7 +62,7 @@ def test_R35_must_understand_is_implicitly_true() -> None:
     assert found.must_understand
 
 
-def test_R36_must_understand_false_is_refused_where_nothing_can_be_ignored() -> None:
+def test_R36_must_understand_false_is_rejected_where_nothing_can_be_ignored() -> None:
     found, problems = read({"name": "gzip", "must_understand": False}, ignorable=False)
     assert found is None
     assert problems.found[0].path == "$.x.must_understand"

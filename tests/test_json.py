@@ -153,7 +153,7 @@ def test_plain_names_the_path_of_a_value_that_json_cannot_hold(value: Any, place
     assert caught.value.argument.startswith("x")
 
 
-def test_plain_refuses_values_nested_too_deeply() -> None:
+def test_plain_rejects_values_nested_too_deeply() -> None:
     deep: list[Any] = []
     for _ in range(100):
         deep = [deep]

@@ -157,7 +157,7 @@ def test_built_in_items_are_replaced_only_on_request() -> None:
     assert codecs.get("endian") is omnizarr.codecs.Bytes
 
 
-def test_items_of_another_type_are_refused() -> None:
+def test_items_of_another_type_are_rejected() -> None:
     registry: Registry[type[Zstd]] = Registry("codec", GROUP, subclass_of(omnizarr.codecs.Codec))
     with pytest.raises(ArgumentError, match="expected a class that is derived from `Codec`, found 3"):
         registry.register("mine", 3)

@@ -158,7 +158,7 @@ def known_extension() -> Iterator[None]:
 @pytest.mark.filterwarnings("ignore:the fill value of")
 @pytest.mark.parametrize("feature", FEATURES)
 @pytest.mark.parametrize("source_format", GENERATIONS)
-def test_a_copy_of_another_generation_keeps_each_feature_or_is_refused(source_format: Any, feature: str) -> None:
+def test_a_copy_of_another_generation_keeps_each_feature_or_is_rejected(source_format: Any, feature: str) -> None:
     options = {"shape": (7, 9), "chunks": (2, 3), "dtype": "int16", "compressors": None, **FEATURES[feature]}
     try:
         source = omnizarr.create_array(None, zarr_format=source_format, **options)

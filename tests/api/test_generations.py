@@ -160,7 +160,7 @@ def test_a_copy_keeps_shards_if_the_generation_has_them(zarr_format: Any) -> Non
     assert (whole.chunks, whole[...].tolist()) == ((2, 2), source[...].tolist())
 
 
-def test_a_copy_that_loses_something_is_refused_with_a_hint() -> None:
+def test_a_copy_that_loses_something_is_rejected_with_a_hint() -> None:
     source = omnizarr.create_array(None, data=[1, 2])
     with pytest.raises(ArgumentError, match="neither zstd nor snappy") as caught:
         omnizarr.from_array(None, data=source, zarr_format=1)
@@ -222,7 +222,7 @@ def test_all_arrays_of_a_group_share_its_cache(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("mode", ["r", "r+", None])
-def test_transformers_that_change_the_layout_are_refused_on_open(mode: Any) -> None:
+def test_transformers_that_change_the_layout_are_rejected_on_open(mode: Any) -> None:
     store = make_group(None, "3-draft-2022").store
     for mistake in ([ShardingTransformer((2,))], 3, "cache", [{"extension": "https://example.org"}]):
         for path in ("", "a/b"):
@@ -250,7 +250,7 @@ def test_read_options_also_apply_to_new_nodes() -> None:
         ({"data": [1, 2], "chunks": 2**40}, "max_chunk_bytes"),
     ],
 )
-def test_invalid_options_are_refused_before_anything_is_written(
+def test_invalid_options_are_rejected_before_anything_is_written(
     zarr_format: Any, options: dict[str, Any], word: str
 ) -> None:
     store = omnizarr.MemoryStore()
@@ -262,7 +262,7 @@ def test_invalid_options_are_refused_before_anything_is_written(
 
 @pytest.mark.parametrize("zarr_format", [1, 2, 3])
 @pytest.mark.parametrize("options", [{"extensions": [{"extension": "https://example.org/x"}]}, {"fallback": "<f8"}])
-def test_options_of_the_drafts_are_refused_in_other_generations(zarr_format: Any, options: dict[str, Any]) -> None:
+def test_options_of_the_drafts_are_rejected_in_other_generations(zarr_format: Any, options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match="only the drafts of v3 have extensions"):
         omnizarr.create_array(None, shape=3, dtype="f8", zarr_format=zarr_format, **options)
 
@@ -274,7 +274,7 @@ def test_info_shows_an_undefined_fill_value(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", HIERARCHIES)
-def test_append_to_a_zero_dimensional_array_is_refused(zarr_format: Any) -> None:
+def test_append_to_a_zero_dimensional_array_is_rejected(zarr_format: Any) -> None:
     with pytest.raises(ArgumentError, match="without dimensions"):
         omnizarr.create_array(None, data=1.5, zarr_format=zarr_format).append(2)
 

@@ -64,7 +64,7 @@ def test_a_named_memory_url_is_shared() -> None:
 
 
 @pytest.mark.parametrize("store", ["", "moon://bucket/x", "s3://", 3, 2.5, b"bytes", ["a"], object()])
-def test_objects_that_are_not_stores_are_refused(store: Any) -> None:
+def test_objects_that_are_not_stores_are_rejected(store: Any) -> None:
     with pytest.raises(LocationError):
         omnizarr.open(store)
 

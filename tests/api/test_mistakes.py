@@ -1,4 +1,4 @@
-"""Mistakes of users are refused before anything is stored; no argument is silently ignored."""
+"""Mistakes of users are rejected before anything is stored; no argument is silently ignored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Words:
         return np.array(["1", "2", "x", "4"])
 
 
-def test_invalid_values_are_refused_before_the_array_is_created(tmp_path: Path) -> None:
+def test_invalid_values_are_rejected_before_the_array_is_created(tmp_path: Path) -> None:
     z = omnizarr.zeros(4, dtype="i4", chunks=1)
     with pytest.raises(ValueError, match="invalid literal"):
         z[...] = Words()
@@ -37,7 +37,7 @@ def test_invalid_values_are_refused_before_the_array_is_created(tmp_path: Path) 
     assert not (tmp_path / "new").exists()
 
 
-def test_orthogonal_selection_refuses_masks_of_several_dimensions() -> None:
+def test_orthogonal_selection_rejects_masks_of_several_dimensions() -> None:
     z = omnizarr.zeros((2, 3, 4))
     with pytest.raises(SelectionError, match="one dimension"):
         z.oindex[np.ones((2, 3), bool)]
@@ -63,7 +63,7 @@ def test_a_misspelt_argument_of_open_gets_a_suggestion(misspelt: str, meant: str
         assert caught.value.hint == f"did you mean `{meant}`?"
 
 
-def test_contradictory_and_unknown_options_are_refused() -> None:
+def test_contradictory_and_unknown_options_are_rejected() -> None:
     for call in (
         lambda: omnizarr.zeros(3, fill_value=5),
         lambda: omnizarr.ones(3, data=[1, 2, 3]),

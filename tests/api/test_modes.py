@@ -65,7 +65,7 @@ def test_an_array_needs_a_shape(store: omnizarr.Store) -> None:
     assert list(store.list()) == []
 
 
-def test_array_options_without_a_shape_are_refused(store: omnizarr.Store) -> None:
+def test_array_options_without_a_shape_are_rejected(store: omnizarr.Store) -> None:
     with pytest.raises(ArgumentError, match="chunks, dtype") as caught:
         omnizarr.open(store, mode="w", chunks=3, dtype="int8")
     assert "shape" in (caught.value.hint or "")
@@ -73,7 +73,7 @@ def test_array_options_without_a_shape_are_refused(store: omnizarr.Store) -> Non
 
 
 @pytest.mark.parametrize("function", [omnizarr.open, omnizarr.open_array])
-def test_unknown_options_are_refused_even_if_nothing_is_created(store: omnizarr.Store, function: Any) -> None:
+def test_unknown_options_are_rejected_even_if_nothing_is_created(store: omnizarr.Store, function: Any) -> None:
     omnizarr.create_array(store, shape=3, dtype="int8")
     with pytest.raises(ArgumentError, match="there is no option `chunk`"):
         function(store, mode="r", chunk=3)
@@ -125,7 +125,7 @@ def test_mode_w_replaces(store: omnizarr.Store) -> None:
     assert isinstance(omnizarr.open(store, mode="w", data=[1]), omnizarr.Array)
 
 
-def test_mode_w_minus_refuses_what_exists(store: omnizarr.Store) -> None:
+def test_mode_w_minus_rejects_what_exists(store: omnizarr.Store) -> None:
     omnizarr.create_group(store).create_array("z", data=[1, 2])
     for attempt in (
         lambda: omnizarr.open_group(store, mode="w-"),
@@ -163,7 +163,7 @@ def test_mode_r_never_writes(store: omnizarr.Store) -> None:
 
 
 @pytest.mark.parametrize("mode", ["x", "rw", "R", "", 3, True])
-def test_other_modes_are_refused(store: omnizarr.Store, mode: Any) -> None:
+def test_other_modes_are_rejected(store: omnizarr.Store, mode: Any) -> None:
     for function in (omnizarr.open, omnizarr.open_array, omnizarr.open_group):
         with pytest.raises(ArgumentError) as caught:
             function(store, mode=mode)

@@ -108,13 +108,13 @@ def test_R77_names_and_objects(value: Any, expected: ChunkKeys) -> None:
 
 @pytest.mark.parametrize("separator", ["", "-", "//", None, 0, [], ["/"], {}])
 @pytest.mark.parametrize("name", ["default", "v2"])
-def test_R76_other_separators_are_refused(name: str, separator: Any) -> None:
+def test_R76_other_separators_are_rejected(name: str, separator: Any) -> None:
     found, problems = read({"name": name, "configuration": {"separator": separator}})
     assert found is None
     assert problems.found[0].path == "$.chunk_key_encoding.configuration.separator"
 
 
-def test_unknown_members_of_the_configuration_are_refused() -> None:
+def test_unknown_members_of_the_configuration_are_rejected() -> None:
     found, problems = read({"name": "default", "configuration": {"seperator": "."}})
     assert found is None
     assert problems.found[0].hint == "did you mean `separator`?"
@@ -126,7 +126,7 @@ def test_R36_a_chunk_key_encoding_cannot_be_ignored() -> None:
     assert problems.found[0].path == "$.chunk_key_encoding.must_understand"
 
 
-def test_R37_unknown_encodings_are_refused() -> None:
+def test_R37_unknown_encodings_are_rejected() -> None:
     found, problems = read({"name": "defualt"})
     assert found is None
     assert problems.found[0].path == "$.chunk_key_encoding.name"

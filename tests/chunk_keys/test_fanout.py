@@ -128,7 +128,7 @@ def test_Z13_its_configuration() -> None:
 
 
 @pytest.mark.parametrize("value", [99, 0, -1000, 1000.0, True, "1000", None, [], 10**19, 10**4000])
-def test_Z13_other_numbers_are_refused(value: Any) -> None:
+def test_Z13_other_numbers_are_rejected(value: Any) -> None:
     keys, problems = read({"max_children": value})
     assert keys is None
     assert [problem.path for problem in problems.found] == ["$.configuration.max_children"]

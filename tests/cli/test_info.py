@@ -81,10 +81,10 @@ def test_json_output_is_valid_even_with_nan_attributes(run: Run, tmp_path: Path)
     document.write_text('{"zarr_format": 3, "node_type": "group", "attributes": {"scale": NaN}}')
     text = run("info", tmp_path / "g", "--json").stdout
 
-    def refuse(constant: str) -> None:
+    def reject(constant: str) -> None:
         pytest.fail(f"{constant} is not JSON")
 
-    assert json.loads(text, parse_constant=refuse)["attributes"] == {"scale": "NaN"}
+    assert json.loads(text, parse_constant=reject)["attributes"] == {"scale": "NaN"}
 
 
 def test_control_characters_in_attributes_are_escaped(run: Run, tmp_path: Path) -> None:

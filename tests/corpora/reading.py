@@ -11,7 +11,7 @@ Marks name peculiarities:
 - `lossy`: the elements are those that the writer reads, not those that it was given.
 - `differs`: the writer itself reads other elements, `read_back`, than it was given.
 - `unreadable`: the writer cannot read the elements that it wrote.
-- `refuse`: a reader must reject them, because they are pickles.
+- `reject`: a reader must reject them, because they are pickles.
 - `shards-lost`: the array has shards of `facts["chunks_per_shard"]` chunks, but its metadata no longer say so.
 - `implicit`: a group without a document.
 - `separator-unsaid`: chunk keys have slashes, but the metadata do not say so.

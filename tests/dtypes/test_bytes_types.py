@@ -33,7 +33,7 @@ def test_A47_zarr_pythons_name_is_read_and_written() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -1, 2**27 + 1, 4.0, "4", None, True])
-def test_other_lengths_are_refused(size: Any) -> None:
+def test_other_lengths_are_rejected(size: Any) -> None:
     found, problems = read(fixed(size))
     assert found is None
     assert problems.found[0].path == "$.data_type.configuration.length_bytes"
@@ -117,7 +117,7 @@ def test_elements_from_other_bytes() -> None:
 @pytest.mark.parametrize(
     "value", [None, "a", 1, ["a"], [b"a", None], [[b"a"], [b"b", b"c"]], np.array([1, 2]), np.array(["a"]), {}]
 )
-def test_values_other_than_bytes_are_refused(value: Any) -> None:
+def test_values_other_than_bytes_are_rejected(value: Any) -> None:
     with pytest.raises(ArgumentError, match="accepts bytes only"):
         VariableBytes().elements(value)
 

@@ -58,7 +58,7 @@ def test_R148_exactly_these_members(configuration: Any, member: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("datetime64", "B"), ("datetime", "s"), ("datetime64", "s", 0)])
-def test_invalid_arguments_are_refused(arguments: Any) -> None:
+def test_invalid_arguments_are_rejected(arguments: Any) -> None:
     with pytest.raises(ArgumentError):
         Datetime(*arguments)
 
@@ -83,7 +83,7 @@ def test_not_a_time_without_its_sign_is_read() -> None:
 
 
 @pytest.mark.parametrize("value", [2**63 + 1, -(2**63) - 1, 1.0, True, "nat", "2020-01-01", None, [], "0"])
-def test_R148_other_fills_are_refused(value: Any) -> None:
+def test_R148_other_fills_are_rejected(value: Any) -> None:
     problems = Problems()
     assert data_type_of("M8[s]").parse_fill(value, "$", problems) is None
     assert problems
@@ -127,7 +127,7 @@ def test_cast_fill(dtype: str, value: Any, number: int) -> None:
         ("M8[s]", 1.5),
     ],
 )
-def test_inexact_conversions_are_refused(dtype: str, value: Any) -> None:
+def test_inexact_conversions_are_rejected(dtype: str, value: Any) -> None:
     with pytest.raises(ArgumentError):
         data_type_of(dtype).cast_fill(value)
 

@@ -149,7 +149,7 @@ def test_types_are_values(data_type: DataType) -> None:
 
 
 @pytest.mark.parametrize("name", [*SIMPLE, *OTHERS, *SMALL])
-def test_R61_null_is_refused_for_core_types(name: str) -> None:
+def test_R61_null_is_rejected_for_core_types(name: str) -> None:
     problems = Problems()
     assert EVERY[name].parse_fill(None, "$.fill_value", problems) is None
     assert problems.found[0].path == "$.fill_value"

@@ -41,7 +41,7 @@ def test_R151_object_form_of_a_type_without_configuration_is_read(value: Any) ->
     assert problems.warnings[0].path == "$.data_type"
 
 
-def test_R151_such_a_type_refuses_a_configuration() -> None:
+def test_R151_such_a_type_rejects_a_configuration() -> None:
     for name in ("int8", "r8"):
         found, problems = read({"name": name, "configuration": {"endian": "little"}})
         assert found is None
@@ -56,7 +56,7 @@ def test_R144_aliases_of_complex_types_are_read() -> None:
 
 
 @pytest.mark.parametrize("value", ["floot32", {"name": "floot32"}])
-def test_R37_unknown_types_are_refused_and_the_nearest_is_named(value: Any) -> None:
+def test_R37_unknown_types_are_rejected_and_the_nearest_is_named(value: Any) -> None:
     found, problems = read(value)
     assert found is None
     assert problems.found[0].message == "unknown data type `floot32`"
@@ -72,7 +72,7 @@ def test_R36_a_data_type_cannot_be_ignored() -> None:
 @pytest.mark.parametrize(
     "value", [None, 8, [], [["a", "<i4"]], {}, "", "<f8", "Int8", "int8 ", {"name": "int8", "x": 1}]
 )
-def test_A30_other_values_are_refused(value: Any) -> None:
+def test_A30_other_values_are_rejected(value: Any) -> None:
     found, problems = read(value)
     assert found is None
     assert problems.found
@@ -152,11 +152,11 @@ def test_the_error_for_unsupported_types_lists_the_supported_ones(given: Any) ->
 
 
 @pytest.mark.parametrize("given", [object, "O", "object", np.dtype(object)])
-def test_object_alone_is_refused(given: Any) -> None:
+def test_object_alone_is_rejected(given: Any) -> None:
     with pytest.raises(ArgumentError, match="`object` does not define") as caught:
         data_type_of(given)
     assert caught.value.hint is not None
-    for choice in ('"string"', '"bytes"', "version 2"):
+    for choice in ('"string"', '"bytes"', "v2 stores"):
         assert choice in caught.value.hint
 
 
@@ -166,7 +166,7 @@ def test_records_whose_fields_cannot_be_stored(given: Any) -> None:
         data_type_of(given)
 
 
-def test_fields_of_no_length_are_refused() -> None:
+def test_fields_of_no_length_are_rejected() -> None:
     with pytest.raises(ArgumentError, match="fixed size"):
         data_type_of([("a", [("b", "U")])])
 

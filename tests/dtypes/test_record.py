@@ -69,7 +69,7 @@ def test_new_arrays_have_no_padding_and_stored_ones_keep_it() -> None:
         ([("a", "V1", (2**27 + 1,))], "more than"),
     ],
 )
-def test_invalid_records_are_refused(dtype: Any, message: str) -> None:
+def test_invalid_records_are_rejected(dtype: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Record(np.dtype(dtype))
 
@@ -127,7 +127,7 @@ def test_fills_in_other_byte_orders() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 0, "", "AAAA", "no base64", [0]])
-def test_other_fills_of_a_document_are_refused(value: Any) -> None:
+def test_other_fills_of_a_document_are_rejected(value: Any) -> None:
     problems = Problems()
     assert Record(ARRAYS).parse_fill(value, "$", problems) is None
     assert problems
@@ -150,7 +150,7 @@ def test_cast_fill(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 5, (1,), {"a": 1}, "text", ("x", "y"), (np.arange(5), b"")])
-def test_fills_that_do_not_fit_are_refused(value: Any) -> None:
+def test_fills_that_do_not_fit_are_rejected(value: Any) -> None:
     with pytest.raises(ArgumentError, match="fill value of `record`"):
         Record(ARRAYS).cast_fill(value)
 

@@ -85,7 +85,7 @@ def test_unknown_members_of_a_field_are_problems() -> None:
     assert problems.found[0].path == "$.data_type.configuration.fields[0].offset"
 
 
-def test_R149_variable_length_fields_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_R149_variable_length_fields_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     class Text(type(data_type_of("int8"))):  # type: ignore[misc]
         """A type of variable length."""
 
@@ -156,7 +156,7 @@ def test_A6_null_is_read_as_the_default_with_a_warning() -> None:
 @pytest.mark.parametrize(
     "value", [0, [], [1, 2.0], "AAAAAAAA", {"x": 1, "y": 2.0, "z": 3}, {"x": 1.5, "y": 2}, {"x": None}]
 )
-def test_R149_other_fills_are_refused(value: Any) -> None:
+def test_R149_other_fills_are_rejected(value: Any) -> None:
     fill, problems = fill_of(POINT, value)
     assert fill is None
     assert problems.found
@@ -224,7 +224,7 @@ def test_numpy_records_become_packed_and_native(dtype: Any) -> None:
         ((("a", f"r{2**30}"), ("b", "int8")), "bytes"),
     ],
 )
-def test_invalid_structs_are_refused(fields: Any, message: str) -> None:
+def test_invalid_structs_are_rejected(fields: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         Struct(tuple((name, data_type_of(kind)) for name, kind in fields))
 

@@ -35,7 +35,7 @@ def test_R147_the_length_counts_bytes() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -4, 3, 6, 2**27 + 4, 4.0, "4", None, True])
-def test_R147_other_lengths_are_refused(size: Any) -> None:
+def test_R147_other_lengths_are_rejected(size: Any) -> None:
     found, problems = read(fixed(size))
     assert found is None
     assert problems.found[0].path == "$.data_type.configuration.length_bytes"
@@ -44,7 +44,7 @@ def test_R147_other_lengths_are_refused(size: Any) -> None:
 
 
 @pytest.mark.parametrize("length", [0, -1, 2**25 + 1])
-def test_invalid_lengths_are_refused(length: int) -> None:
+def test_invalid_lengths_are_rejected(length: int) -> None:
     with pytest.raises(ArgumentError):
         FixedUnicode(length)
 
@@ -142,13 +142,13 @@ def test_a_single_element() -> None:
         np.array(["2020"], "M8[D]"),
     ],
 )
-def test_values_other_than_text_are_refused(value: Any) -> None:
+def test_values_other_than_text_are_rejected(value: Any) -> None:
     """NumPy would convert them to text such as "None" and "1"."""
     with pytest.raises(ArgumentError, match="accepts text only"):
         String().elements(value)
 
 
 @pytest.mark.parametrize("value", ["\ud800", ["a", "\ud800"], np.array(["\ud800"]), np.array([b"\xff"])])
-def test_text_that_utf8_cannot_encode_is_refused(value: Any) -> None:
+def test_text_that_utf8_cannot_encode_is_rejected(value: Any) -> None:
     with pytest.raises(ArgumentError, match="cannot be stored as UTF-8"):
         String().elements(value)

@@ -91,7 +91,7 @@ def test_V7_a_byte_order_without_meaning_is_accepted(text: str) -> None:
         *["<g16", "|T16", "p", "d", "int", "object", "<i4\n", "datetime64[ns]", "{'names': ['a']}", "[('a', 'i4')]"],
     ],
 )
-def test_V7_other_texts_are_refused(text: str) -> None:
+def test_V7_other_texts_are_rejected(text: str) -> None:
     found, problems = read(text)
     assert found is None
     assert problems.found[0].path == "$.dtype"
@@ -174,7 +174,7 @@ def test_V9_a_shape_of_one_number_or_none() -> None:
         ({"names": ["a"]}, "$.dtype"),
     ],
 )
-def test_V9_other_records_are_refused(value: Any, path: str) -> None:
+def test_V9_other_records_are_rejected(value: Any, path: str) -> None:
     found, problems = read(value)
     assert found is None
     assert problems.found[0].path == path

@@ -43,7 +43,7 @@ def result_at(place: str, right: Any) -> Any:
         return None
     if Fault.at == f"{place} fails":
         raise ZeroDivisionError("of the careless")
-    if Fault.at == f"{place} refuses":
+    if Fault.at == f"{place} rejects":
         raise ArgumentError("a level of its own", argument="level")
     return right
 
@@ -187,7 +187,7 @@ def make_group(options: dict[str, Any]) -> omnizarr.Group:
     [
         ("nothing", "rejected this without giving a reason"),
         ("fails", "failed: ZeroDivisionError: of the careless"),
-        ("refuses", "a level of its own"),
+        ("rejects", "a level of its own"),
     ],
 )
 @pytest.mark.parametrize("name", USES)
@@ -200,7 +200,7 @@ def test_errors_on_open_name_the_extension(name: str, fault: str, message: str) 
             omnizarr.open_array(group.store, path="careless")
         (problem,) = caught.value.problems
         assert problem.path.startswith("$.")
-        assert fault == "refuses" or f"`{name}`" in problem.message
+        assert fault == "rejects" or f"`{name}`" in problem.message
         members = dict(omnizarr.open_group(group.store).members())
         assert members["plain"][...].tolist() == [1, 2, 3]
         assert message in str(members["careless"].reason)

@@ -1,4 +1,4 @@
-"""Extensions in every generation: the drafts name them by URI. An extension that a generation cannot name is refused
+"""Extensions in every generation: the drafts name them by URI. An extension that a generation cannot name is rejected
 before anything is written."""
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def test_S18_T8_a_data_type_by_uri(draft: Any) -> None:
 
 @pytest.mark.parametrize("zarr_format", [1, 2, *DRAFTS])
 @pytest.mark.parametrize("dtype", ["ex.switch", BY_URI], ids=["name", "uri"])
-def test_a_data_type_that_a_generation_cannot_name_is_refused(zarr_format: Any, dtype: Any) -> None:
+def test_a_data_type_that_a_generation_cannot_name_is_rejected(zarr_format: Any, dtype: Any) -> None:
     if zarr_format in DRAFTS and dtype is BY_URI:
         pytest.skip("they can")
     store = omnizarr.MemoryStore()
@@ -142,7 +142,7 @@ def test_S19_T9_a_chunk_grid_by_uri(draft: Any) -> None:
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-def test_a_grid_without_a_uri_is_refused_in_the_drafts(draft: Any) -> None:
+def test_a_grid_without_a_uri_is_rejected_in_the_drafts(draft: Any) -> None:
     class Named(Regular):
         name = "ex.named"
 

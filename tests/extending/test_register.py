@@ -1,4 +1,4 @@
-"""Registering from a program: each function as a function and as a decorator, and the names that they refuse."""
+"""Registering from a program: each function as a function and as a decorator, and the names that they reject."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_class_is_registered_by_its_name(register: Any, registry: Any, base: A
 
 @pytest.mark.parametrize(("register", "registry", "base", "member", "name"), BY_CLASS, ids=IDS)
 @pytest.mark.parametrize("wrong", ["", "Mine", "a b", "x", "foo/bar", "1a"])
-def test_R39_invalid_names_are_refused(
+def test_R39_invalid_names_are_rejected(
     register: Any, registry: Any, base: Any, member: str, name: str, wrong: str
 ) -> None:
     with pytest.raises(ArgumentError, match="cannot be the name"):
@@ -78,7 +78,7 @@ def test_R39_invalid_names_are_refused(
 
 @pytest.mark.parametrize("register", [case[0] for case in BY_CLASS], ids=IDS)
 @pytest.mark.parametrize("wrong", [3, "text", int, lambda: None, Integer("mine", np.dtype("i1"))])
-def test_objects_of_the_wrong_kind_are_refused(register: Any, wrong: Any) -> None:
+def test_objects_of_the_wrong_kind_are_rejected(register: Any, wrong: Any) -> None:
     with pytest.raises(ArgumentError):
         register(wrong)
 
@@ -157,7 +157,7 @@ def test_a_data_type_with_a_configuration() -> None:
 
 
 @pytest.mark.parametrize("wrong", [3, int, Scaled, "text"])
-def test_objects_that_are_not_data_types_are_refused(wrong: Any) -> None:
+def test_objects_that_are_not_data_types_are_rejected(wrong: Any) -> None:
     with pytest.raises(ArgumentError):
         omnizarr.register_data_type("mine", wrong)
     if not isinstance(wrong, str):
@@ -166,7 +166,7 @@ def test_objects_that_are_not_data_types_are_refused(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["int8", "variable_length_bytes", "struct", "r24", "R24", "a b"])
-def test_taken_and_invalid_names_of_data_types_are_refused(name: str) -> None:
+def test_taken_and_invalid_names_of_data_types_are_rejected(name: str) -> None:
     with pytest.raises(ArgumentError):
         omnizarr.register_data_type(name, read_scaled)
     with pytest.raises(ArgumentError):

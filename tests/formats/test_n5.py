@@ -175,7 +175,7 @@ def test_K6_known_versions(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["5.0.0", "10.2", "123456789.0"])
 @pytest.mark.parametrize("path", ["", "a", "g"])
-def test_K6_later_versions_are_refused(version: str, path: str) -> None:
+def test_K6_later_versions_are_rejected(version: str, path: str) -> None:
     values = hierarchy({"": {"n5": version}, "a": array_document([5], [3]), "g": {}})
     for zarr_format in (None, "n5"):
         with pytest.raises(MetadataError, match=f"is version {version}, but omnizarr knows N5 only up to version 4"):
@@ -313,7 +313,7 @@ def test_K8_K9_K10_compressions_of_new_arrays(given: Any, config: dict[str, Any]
 @pytest.mark.parametrize(
     "compressors", [Zstd(3, checksum=True), Blosc("lz4", typesize=7), Lzma(format=2), Lzma(check=0), "crc32c"]
 )
-def test_K11_other_compressors_are_refused(compressors: Any) -> None:
+def test_K11_other_compressors_are_rejected(compressors: Any) -> None:
     with pytest.raises(ArgumentError, match="N5 has no compressor"):
         omnizarr.create_array(None, data=DATA, compressors=compressors, zarr_format="n5")
 

@@ -133,7 +133,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_K14_K16_K17_hostile_blocks_are_refused_in_little_memory(kind: str) -> None:
+def test_K14_K16_K17_hostile_blocks_are_rejected_in_little_memory(kind: str) -> None:
     value, message = HOSTILE[kind]
     z = stored({"0/0": value})
     with memory_below(2**20), pytest.raises(ChunkError, match=message) as caught:
@@ -147,7 +147,7 @@ def test_K14_K16_K17_hostile_blocks_are_refused_in_little_memory(kind: str) -> N
 
 
 @pytest.mark.parametrize("name", COMPRESS)
-def test_K8_a_block_that_decodes_to_more_than_its_shape_is_refused_in_little_memory(name: str) -> None:
+def test_K8_a_block_that_decodes_to_more_than_its_shape_is_rejected_in_little_memory(name: str) -> None:
     config, compress = COMPRESS[name]
     bomb = compress(bytes(2**25 if name != "raw" else 2**12))
     z = stored({"0/0": block((3, 4), bomb)}, compression=config)

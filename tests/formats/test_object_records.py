@@ -86,7 +86,7 @@ def test_the_pickled_fill_value_is_kept_but_not_read() -> None:
 
 
 @pytest.mark.parametrize("made", [v2, draft_2020])
-def test_new_arrays_of_object_records_are_refused(made: Any) -> None:
+def test_new_arrays_of_object_records_are_rejected(made: Any) -> None:
     source = omnizarr.open_array(made(), allow_pickle=True)
     with pytest.raises(ArgumentError):
         omnizarr.create_array(None, shape=3, dtype=RECORD, zarr_format=source.zarr_format)

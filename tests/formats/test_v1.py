@@ -177,7 +177,7 @@ def test_U9_keys_of_chunks(shape: tuple[int, ...], key: str) -> None:
 
 
 @pytest.mark.parametrize("keys", ["/", "default", {"name": "v2", "separator": "/"}])
-def test_U9_other_chunk_keys_are_refused(keys: Any) -> None:
+def test_U9_other_chunk_keys_are_rejected(keys: Any) -> None:
     with pytest.raises(ArgumentError, match=r"keys such as `0\.0`"):
         omnizarr.create_array(shape=3, dtype="i1", zarr_format=1, chunk_key_encoding=keys)
 

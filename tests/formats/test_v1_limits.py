@@ -111,7 +111,7 @@ def test_a_fill_value_that_cannot_be_written_is_kept() -> None:
         ("no arrays of objects", {"dtype": "string"}),
     ],
 )
-def test_options_that_v1_cannot_express_are_refused_before_writing(reason: str, options: dict[str, Any]) -> None:
+def test_options_that_v1_cannot_express_are_rejected_before_writing(reason: str, options: dict[str, Any]) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match=reason):
         omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 1} | options)
@@ -159,7 +159,7 @@ def test_dimension_names_are_an_attribute() -> None:
     assert json.loads(bytes(store.get("attrs") or b"")) == {"_ARRAY_DIMENSIONS": ["y", None]}
 
 
-def test_U10_a_fill_value_of_records_with_times_is_undefined_or_refused() -> None:
+def test_U10_a_fill_value_of_records_with_times_is_undefined_or_rejected() -> None:
     """Undefined elements are read as zeros, which is a time in 1970; the default of a record with a time is NaT."""
     dtype = [("a", "<M8[s]"), ("b", "S2")]
     assert omnizarr.create_array(shape=3, dtype=dtype, zarr_format=1).metadata.fill is None

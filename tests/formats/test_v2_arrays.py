@@ -106,7 +106,7 @@ def test_V3_no_compressor_is_null() -> None:
     assert dumped(node)["compressor"] is None
 
 
-def test_V3_an_unknown_compressor_is_refused_with_the_nearest_name() -> None:
+def test_V3_an_unknown_compressor_is_rejected_with_the_nearest_name() -> None:
     _, problems = parse(array_v2(compressor={"id": "zlip"}))
     assert [(problem.path, problem.hint) for problem in problems.found] == [("$.compressor.id", "did you mean `zlib`?")]
 
@@ -311,7 +311,7 @@ def test_documents_are_ASCII(zarr_format: Any) -> None:
     assert z.fill_value == "ü"
 
 
-def test_A61_pickles_are_refused_with_their_path() -> None:
+def test_A61_pickles_are_rejected_with_their_path() -> None:
     document = array_v2(dtype="|O", fill_value=None, filters=[{"id": "pickle", "protocol": 4}])
     assert problem_paths(document) == ["$.filters[0]"]
     assert "allow_pickle=True" in messages(document)

@@ -76,7 +76,7 @@ def test_V15_an_array_filter_after_bytes_treats_them_as_elements() -> None:
     assert omnizarr.open_array(store_of(document, c0=stored), mode="r")[...].tolist() == [10, 11, 12, 300]
 
 
-def test_V15_a_filter_of_another_byte_order_is_refused() -> None:
+def test_V15_a_filter_of_another_byte_order_is_rejected() -> None:
     document = array_v2(dtype="<i2", filters=[{"id": "delta", "dtype": ">i2"}])
     assert problem_paths(document) == ["$.filters[0]"]
     assert "another byte order" in messages(document)

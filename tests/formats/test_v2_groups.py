@@ -166,7 +166,7 @@ def test_V22_names_are_ASCII(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [".zarray", ".zgroup", "a/.zattrs", ".zmetadata/b"])
-def test_V22_names_of_documents_are_refused(path: str) -> None:
+def test_V22_names_of_documents_are_rejected(path: str) -> None:
     with pytest.raises(ArgumentError, match="is the name of a document"):
         omnizarr.create_group(path=path, zarr_format=2)
 

@@ -66,13 +66,13 @@ def test_R11_a_length_of_0_is_valid() -> None:
     assert read(array_document(shape=[0, 6])).size == 0
 
 
-def test_R11_lengths_of_64_bits_and_more_are_refused() -> None:
+def test_R11_lengths_of_64_bits_and_more_are_rejected() -> None:
     assert read(array_document(shape=[2**63 - 1, 6])).shape == (2**63 - 1, 6)
     assert problem_paths(array_document(shape=[2**63, 6])) == ["$.shape"]
     assert problem_paths(array_document(shape=[10**4000, 6])) == ["$.shape"]
 
 
-def test_more_dimensions_than_numpy_can_hold_are_refused() -> None:
+def test_more_dimensions_than_numpy_can_hold_are_rejected() -> None:
     count = MOST_DIMENSIONS + 1
     grid = {"name": "regular", "configuration": {"chunk_shape": [1] * count}}
     assert "$.shape" in problem_paths(array_document(shape=[1] * count, chunk_grid=grid))

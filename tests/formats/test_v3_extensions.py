@@ -122,7 +122,7 @@ def stored(document: Any) -> omnizarr.MemoryStore:
     ],
     ids=["codec", "storage transformer", "codec in a shard", "codec in a nested shard", "codec of an index"],
 )
-def test_R38_a_codec_that_reading_skips_is_refused_in_writing(document: Any) -> None:
+def test_R38_a_codec_that_reading_skips_is_rejected_in_writing(document: Any) -> None:
     store = stored(document)
     with pytest.warns(OmnizarrWarning, match="mystery"):
         z = omnizarr.open_array(store, path="a")

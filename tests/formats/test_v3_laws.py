@@ -223,7 +223,7 @@ def test_lengths_beyond_floats_have_a_repr() -> None:
     opened(json.dumps(document).encode())
 
 
-def test_a_chunk_larger_than_memory_is_refused_before_allocation() -> None:
+def test_a_chunk_larger_than_memory_is_rejected_before_allocation() -> None:
     document = array_document(
         shape=[2**62, 6], chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2**62, 6]}}
     )

@@ -118,7 +118,7 @@ def test_R150_the_fill_value_may_be_an_object() -> None:
 
 
 @pytest.mark.parametrize("fill", ["AAAA", "no base64", "AAAAAAAAAAAAAAAA", 0, [0, 0]])
-def test_R150_other_fill_values_are_refused(fill: Any) -> None:
+def test_R150_other_fill_values_are_rejected(fill: Any) -> None:
     node, problems = parsed(structured(fill_value=fill))
     assert node is None
     assert [problem.path for problem in problems.found] == ["$.fill_value"]
@@ -128,7 +128,7 @@ def test_R150_other_fill_values_are_refused(fill: Any) -> None:
     "fields",
     [[["x"]], [["x", "float32", 1]], [[1, "float32"]], [["x", "string"]], ["x"], [], [["x", "int8"], ["x", "int8"]]],
 )
-def test_R150_other_fields_are_refused(fields: Any) -> None:
+def test_R150_other_fields_are_rejected(fields: Any) -> None:
     node, problems = parsed(structured(data_type={"name": "structured", "configuration": {"fields": fields}}))
     assert node is None
     assert problems.found[0].path.startswith("$.data_type")

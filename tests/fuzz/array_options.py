@@ -23,7 +23,7 @@ class Case(NamedTuple):
 
 
 def random_case(random: Random) -> Case:
-    """Options that fit each other more often than not. `create_array` may refuse them."""
+    """Options that fit each other more often than not. `create_array` may reject them."""
     generation = random.choice(GENERATIONS)
     dtype = _random_dtype(random)
     shape = tuple(random.choice((1, 2, 3, 5)) for _ in range(random.choice((0, 1, 1, 2, 2, 3))))

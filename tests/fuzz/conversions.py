@@ -1,6 +1,6 @@
 """Creates, changes and converts random arrays, and checks that every reader of the documents finds the elements.
 
-The only errors that `check_case` accepts are refusals before anything is stored."""
+The only errors that `check_case` accepts are rejections before anything is stored."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def check_case(case: Case, random: Random) -> bool:
 
 
 def create(store: Any, case: Case, **options: Any) -> omnizarr.Array | None:
-    """The array of a case; None if its options are refused, which must not store anything."""
+    """The array of a case; None if its options are rejected, which must not store anything."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
             array = omnizarr.create_array(store, shape=case.data.shape, **{**case.options, **options})
         except (ArgumentError, MetadataError):
-            assert isinstance(store, MemoryStore) is False or not list(store.list()), "a refused array was stored"
+            assert isinstance(store, MemoryStore) is False or not list(store.list()), "a rejected array was stored"
             return None
         try:
             array[...] = case.data
@@ -85,7 +85,7 @@ def _check_conversion(source: omnizarr.Array, data: npt.NDArray[Any], generation
             try:
                 copy = omnizarr.from_array(store, data=source, zarr_format=generation, **options)
             except (ArgumentError, MetadataError):
-                assert not list(store.list()), "a refused conversion stored something"
+                assert not list(store.list()), "a rejected conversion stored something"
                 continue
         reopened = _check_reopened(copy, data)
         assert reopened.zarr_format == generation

@@ -20,7 +20,7 @@ CASES = 2000
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_documents_describe_the_stored_elements(part: int) -> None:
-    """An array is refused, or everything that is stored can be read again, also after a change and a conversion."""
+    """An array is rejected, or everything that is stored can be read again, also after a change and a conversion."""
     created = sum(check_random_case(f"{part}/{number}") for number in range(CASES // PARTS))
     assert created > CASES // PARTS // 5  # most cases would not test anything otherwise
 

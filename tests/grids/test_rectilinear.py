@@ -122,7 +122,7 @@ def test_R68_edges_are_written_in_the_shortest_form(edges: list[int]) -> None:
     assert grid_of([[edge, 1] for edge in edges], shape=(sum(edges),)) == grid
 
 
-def test_R69_edges_that_end_before_the_dimension_are_refused() -> None:
+def test_R69_edges_that_end_before_the_dimension_are_rejected() -> None:
     found, problems = read(document([4, [4, [1, 3]]]), (100, 8))
     assert found is None
     assert [problem.path for problem in problems.found] == ["$.chunk_grid.configuration.chunk_shapes[1]"]

@@ -43,7 +43,7 @@ def test_R62_one_positive_length_per_dimension() -> None:
         *[([2, 0], "[1]"), ([-1, 3], "[0]")],
     ],
 )
-def test_R62_other_chunk_shapes_are_refused(chunk_shape: Any, path: str) -> None:
+def test_R62_other_chunk_shapes_are_rejected(chunk_shape: Any, path: str) -> None:
     found, problems = read(document(chunk_shape), (10, 10))
     assert found is None
     assert [problem.path for problem in problems.found] == ["$.chunk_grid.configuration.chunk_shape" + path]
@@ -92,7 +92,7 @@ def test_R13_a_regular_grid_needs_its_configuration(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 3, [2, 3], {}, {"chunk_shape": [2, 3]}])
-def test_R13_other_values_are_refused(value: Any) -> None:
+def test_R13_other_values_are_rejected(value: Any) -> None:
     found, problems = read(value, (10, 10))
     assert found is None
     assert problems.found
@@ -104,7 +104,7 @@ def test_R36_a_chunk_grid_cannot_be_ignored() -> None:
     assert problems.found[0].path == "$.chunk_grid.must_understand"
 
 
-def test_R37_unknown_grids_are_refused() -> None:
+def test_R37_unknown_grids_are_rejected() -> None:
     found, problems = read({"name": "reguler"}, (10,))
     assert found is None
     assert problems.found[0].path == "$.chunk_grid.name"

@@ -132,10 +132,10 @@ ANSWERED_OTHERWISE = {
 @pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")
 @pytest.mark.parametrize("case", corpus.cases("invalid"), ids=lambda case: case.name)
 def test_invalid_hierarchies(case: corpus.Case) -> None:
-    refused(case, read=case.name in READ_ALL_THE_SAME)
+    rejected(case, read=case.name in READ_ALL_THE_SAME)
 
 
-def refused(case: corpus.Case, *, read: bool) -> None:
+def rejected(case: corpus.Case, *, read: bool) -> None:
     store = memory(case.store)
     if read:
         array = checked(store, case.path)
@@ -154,7 +154,7 @@ def refused(case: corpus.Case, *, read: bool) -> None:
 @pytest.mark.parametrize("case", corpus.cases("open"), ids=lambda case: case.name)
 def test_open_questions(case: corpus.Case) -> None:
     if case.outcome == "fail":
-        refused(case, read=case.name in ANSWERED_OTHERWISE)
+        rejected(case, read=case.name in ANSWERED_OTHERWISE)
         return
     array = checked(memory(case.store), case.path)
     if case.path is not None:

@@ -23,7 +23,7 @@ SPELLINGS: list[Any] = [
 ]
 TYPES = ("|b1", "|i1", "<i4", "<u8", "<f2", ">f4", "<f8", "<c8", "<M8[s]", "<m8[s]", "|S3", "<U3", "|V3")
 
-REFUSED = {
+REJECTED = {
     "|b1": "zarr-python takes the truth value of any object, so `false` in quotes would be true",
     "|S3": "zarr-python decodes other text as base64 and cuts it",
     "|V3": "zarr-python decodes other text as base64 and cuts it",
@@ -31,7 +31,7 @@ REFUSED = {
 """Types that zarr-python fills with anything. omnizarr reads what has an evident meaning."""
 
 
-def refuses_list(dtype: str, value: Any) -> bool:
+def rejects_list(dtype: str, value: Any) -> bool:
     """Whether `value` is a list or an object, for a type of single values. zarr 2 reads its first item."""
     return isinstance(value, (list, dict)) and dtype != "<c8"
 
@@ -67,8 +67,8 @@ def test_V10_V29_reads_every_fill_value_that_zarr_python_reads(
         try:
             elements = omnizarr.open_array(folder, mode="r")[:]
         except MetadataError:
-            if dtype not in REFUSED and not refuses_list(dtype, value) and not means_something_else(dtype, value):
-                wrong.append((value, "refused", expected[0]))
+            if dtype not in REJECTED and not rejects_list(dtype, value) and not means_something_else(dtype, value):
+                wrong.append((value, "rejected", expected[0]))
             continue
         default = value == 0 and dtype in ("|S3", "<U3")  # the default of old writers, which meant empty text
         if not default and not (dtype == "|b1" and isinstance(value, str)):

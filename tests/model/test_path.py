@@ -30,7 +30,7 @@ def test_R6_one_normal_form(path: str | None, expected: str) -> None:
 
 
 @pytest.mark.parametrize("path", [".", "..", "a/..", "./a", "a\0b", "a/\ud800", 3, b"a", ["a"]])
-def test_invalid_paths_are_refused(path: Any) -> None:
+def test_invalid_paths_are_rejected(path: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         normal_path(path, "name")
     assert caught.value.argument == "name"

@@ -300,7 +300,7 @@ def test_reading_into_array_subclasses(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "out", [np.zeros((3, 5), "int16"), [[1, 2]], np.zeros((10, 6), "bool"), np.broadcast_to(np.int16(1), (10, 6))]
 )
-def test_an_invalid_out_is_refused(out: Any) -> None:
+def test_an_invalid_out_is_rejected(out: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         create().read(out=out)
     assert caught.value.argument == "out"

@@ -134,7 +134,7 @@ def test_a_value_is_a_copy(create: Callable[..., NodeModel]) -> None:
         ({"a": b"x"}, "attributes.a"),
     ],
 )
-def test_values_that_are_not_json_are_refused(create: Callable[..., NodeModel], changes: Any, place: str) -> None:
+def test_values_that_are_not_json_are_rejected(create: Callable[..., NodeModel], changes: Any, place: str) -> None:
     node = create(attributes={"old": 1})
     before = node.store.get("a/zarr.json")
     with pytest.raises(ArgumentError, match=place):
@@ -147,7 +147,7 @@ def test_values_that_are_not_json_are_refused(create: Callable[..., NodeModel], 
 
 @nodes
 @pytest.mark.parametrize("value", [5, "text", [1]])
-def test_objects_that_are_not_mappings_are_refused(create: Callable[..., NodeModel], value: Any) -> None:
+def test_objects_that_are_not_mappings_are_rejected(create: Callable[..., NodeModel], value: Any) -> None:
     with pytest.raises(ArgumentError, match="attributes"):
         create().attrs.put(value)
 
@@ -188,7 +188,7 @@ def test_many_threads_lose_no_attribute(create: Callable[..., NodeModel]) -> Non
 
 
 @nodes
-def test_a_read_only_node_refuses_changes(create: Callable[..., NodeModel]) -> None:
+def test_a_read_only_node_rejects_changes(create: Callable[..., NodeModel]) -> None:
     node = create(attributes={"a": 1})
     before = node.store.get("a/zarr.json")
     attrs = omnizarr.open(node.store, path="a", mode="r").attrs
@@ -206,7 +206,7 @@ def test_a_read_only_node_refuses_changes(create: Callable[..., NodeModel]) -> N
     assert node.store.get("a/zarr.json") == before
 
 
-def test_a_document_above_the_size_limit_is_refused() -> None:
+def test_a_document_above_the_size_limit_is_rejected() -> None:
     node = an_array()
     with omnizarr.config(max_document_bytes=2000), pytest.raises(ArgumentError, match="more than the limit of 2000"):
         node.attrs["text"] = "x" * 3000

@@ -166,7 +166,7 @@ def test_errors_inside_a_foreign_codec_name_it() -> None:
             omnizarr.open_array(store)[...]
 
 
-def test_foreign_codecs_are_refused_in_other_generations() -> None:
+def test_foreign_codecs_are_rejected_in_other_generations() -> None:
     """zarr-python 3 has names only for the codecs of numcodecs itself."""
     for zarr_format in (1, "3-draft-2022", 3):
         store = omnizarr.MemoryStore()
@@ -180,9 +180,9 @@ def test_an_unregistered_codec_is_named_in_the_error() -> None:
         omnizarr.create_array(data=FLOATS, compressors={"id": "tests.stranger"}, zarr_format=2)
     assert "registers it with numcodecs" in str(caught.value.problems[0].hint)
     for place in ("filters", "compressors"):
-        with pytest.raises(ArgumentError, match=f"`{place}`: codec `tests.stranger` is not registered") as refused:
+        with pytest.raises(ArgumentError, match=f"`{place}`: codec `tests.stranger` is not registered") as rejected:
             omnizarr.create_array(data=FLOATS, zarr_format=2, **{place: Stranger()})
-        assert "`numcodecs.register_codec(Stranger)`" in str(refused.value)
+        assert "`numcodecs.register_codec(Stranger)`" in str(rejected.value)
 
 
 class Duck:

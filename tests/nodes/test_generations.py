@@ -195,7 +195,7 @@ def test_shards_in_generations_that_have_them(zarr_format: Any) -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2])
-def test_shards_are_refused_in_other_generations(zarr_format: Any) -> None:
+def test_shards_are_rejected_in_other_generations(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match="no shards"):
         omnizarr.create_array(store, shape=8, dtype="i4", chunks=2, shards=4, zarr_format=zarr_format)

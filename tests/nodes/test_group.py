@@ -261,7 +261,7 @@ def test_moving_within_a_group_is_relative_to_it(root: omnizarr.Group) -> None:
         ("", "new", ArgumentError),
     ],
 )
-def test_refused_moves_change_nothing(
+def test_rejected_moves_change_nothing(
     root: omnizarr.Group, source: str, destination: str, error: type[Exception]
 ) -> None:
     before = sorted(root.store.list())
@@ -296,7 +296,7 @@ def test_creating_members(root: omnizarr.Group) -> None:
     assert root.create_group("n", overwrite=True).nmembers() == 0
 
 
-def test_storage_options_are_refused_by_a_group(root: omnizarr.Group) -> None:
+def test_storage_options_are_rejected_by_a_group(root: omnizarr.Group) -> None:
     with pytest.raises(ArgumentError, match="storage_options"):
         root.create_array("n", shape=1, dtype="int8", storage_options={"a": 1})
 
@@ -370,6 +370,6 @@ def test_nothing_reached_through_a_read_only_group_can_write(root: omnizarr.Grou
     ]
     for number, attempt in enumerate(attempts):
         with pytest.raises(ReadOnlyError):
-            print("attempt", number, attempt())  # printed if the call was not refused
+            print("attempt", number, attempt())  # printed if the call was not rejected
     assert {key: bytes(root.store.get(key) or b"") for key in root.store.list()} == before
     assert (group.read_only, g.read_only, x.read_only) == (True, True, True)

@@ -74,7 +74,7 @@ def test_lists_of_lengths_and_integers(chunks: Any, chunk_shapes: Any, shown: An
         (([60], np.array(5)), "integers of at least 1"),
     ],
 )
-def test_other_lists_are_refused(chunks: Any, message: str) -> None:
+def test_other_lists_are_rejected(chunks: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         create(chunks=chunks)
 
@@ -95,7 +95,7 @@ def test_a_regular_grid_stays_regular() -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, "3-draft-2020", "3-draft-2022", "n5"])
-def test_other_generations_refuse_rectilinear_grids(zarr_format: Any) -> None:
+def test_other_generations_reject_rectilinear_grids(zarr_format: Any) -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError, match="have the same shape"):
         create(store, zarr_format=zarr_format)
@@ -141,7 +141,7 @@ def test_R71_inner_chunks_divide_every_edge() -> None:
         create(chunks=([5, 55], 2), shards="auto")
 
 
-def test_R71_a_document_with_indivisible_edges_is_refused() -> None:
+def test_R71_a_document_with_indivisible_edges_is_rejected() -> None:
     codecs = [Sharding((5, 3)).to_json()]
     store = with_grid(rectilinear([10, 20, 31, 30], 6), (60, 12), codecs)
     with pytest.raises(MetadataError, match="5 does not divide the shard length 31") as caught:

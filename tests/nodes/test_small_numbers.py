@@ -220,14 +220,14 @@ def test_fill_values_in_documents(name: str, given_value: Any, written: Any) -> 
         ],
     ],
 )
-def test_invalid_fill_values_are_refused_before_anything_is_stored(name: str, value: Any) -> None:
+def test_invalid_fill_values_are_rejected_before_anything_is_stored(name: str, value: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match="fill value of"):
         omnizarr.create_array(store, shape=2, dtype=name, fill_value=value)
     assert list(store.list()) == []
 
 
-def test_invalid_values_are_refused_before_anything_is_stored() -> None:
+def test_invalid_values_are_rejected_before_anything_is_stored() -> None:
     z = omnizarr.create_array({}, shape=4, dtype="int4", chunks=1)
     with pytest.raises(OverflowError, match="8 is out of bounds for int4"):
         z[...] = [1, 2, 3, 8]

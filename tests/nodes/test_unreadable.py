@@ -92,7 +92,7 @@ def test_clear_erases_unreadable_members(group: omnizarr.Group) -> None:
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_creating_below_an_unreadable_member_is_refused(group: omnizarr.Group, name: str) -> None:
+def test_creating_below_an_unreadable_member_is_rejected(group: omnizarr.Group, name: str) -> None:
     with pytest.raises((MetadataError, NodeTypeError)):
         group.create_group(f"{name}/below")
 

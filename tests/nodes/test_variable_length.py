@@ -222,7 +222,7 @@ def test_require_array_of_text() -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, b"a", ["a", None, "b", "c"], np.arange(4), "\ud800"])
-def test_values_that_are_not_text_are_refused(value: Any) -> None:
+def test_values_that_are_not_text_are_rejected(value: Any) -> None:
     z = omnizarr.create_array(MemoryStore(), data=["a", "b", "c", "d"], dtype=str, chunks=(1,))
     with pytest.raises(ArgumentError):
         z[...] = value
@@ -233,14 +233,14 @@ def test_values_that_are_not_text_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "a", [b"a", None, b"b", b"c"], np.arange(4)])
-def test_values_that_are_not_bytes_are_refused(value: Any) -> None:
+def test_values_that_are_not_bytes_are_rejected(value: Any) -> None:
     z = omnizarr.create_array(MemoryStore(), data=[b"a", b"b", b"c", b"d"], dtype=bytes, chunks=(1,))
     with pytest.raises(ArgumentError):
         z[...] = value
     assert z[...].tolist() == [b"a", b"b", b"c", b"d"]
 
 
-def test_data_that_are_not_text_are_refused_before_the_array_exists() -> None:
+def test_data_that_are_not_text_are_rejected_before_the_array_exists() -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError, match="found 2 \\(int\\)"):
         omnizarr.create_array(store, data=["a", 2], dtype=str)
@@ -255,7 +255,7 @@ def test_codecs_that_do_not_fit() -> None:
         omnizarr.create_array(MemoryStore(), shape=(3,), dtype="U5", serializer="vlen-utf8")
 
 
-def test_records_that_v3_cannot_express_are_refused() -> None:
+def test_records_that_v3_cannot_express_are_rejected() -> None:
     store = MemoryStore()
     for dtype in ([("a", "i4", (2,))], np.dtype([("a", ">i4", (2,)), ("b", "<i2")])):
         with pytest.raises(ArgumentError, match="v3 has no data type for"):

@@ -126,7 +126,7 @@ def test_a_failure_leaves_no_elements_that_reappear(zarr_format: Any) -> None:
     assert failures > 8
 
 
-def test_shrinking_by_too_many_chunks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shrinking_by_too_many_chunks_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored_chunks, "_MOST_WITHOUT_LISTING", 5)
     array = new_array(Unlisted(omnizarr.MemoryStore()), 3)
     with pytest.raises(StoreError, match=r"cannot list its keys, and there may be 8 chunks to erase, more than the 5"):

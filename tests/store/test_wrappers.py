@@ -194,9 +194,9 @@ def test_a_prefix_store_maps_the_keys_of_listings_both_ways() -> None:
     assert sorted(store.list_prefix(prefix="")) == ["c/y", "x"]
     assert store.list_dir("") == (["x"], ["c/"])
     assert store.list_dir(prefix="c/") == (["c/y"], [])
-    for refused in (store.list_prefix, store.list_dir, store.erase_prefix):
+    for rejected in (store.list_prefix, store.list_dir, store.erase_prefix):
         with pytest.raises(InvalidKeyError):
-            refused("../")
+            rejected("../")
     store.erase_prefix("/c/")
     assert sorted(inner.list()) == ["a/b/x", "a/z", "x"]
 

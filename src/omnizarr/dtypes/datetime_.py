@@ -79,10 +79,10 @@ class Datetime(DataType):
             try:
                 value = np.datetime64(value)
             except ValueError:
-                raise self._refused(value) from None
+                raise self._rejection(value) from None
         elif isinstance(value, (datetime.date, datetime.timedelta)):
             if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-                raise self._refused(value, "it has a time zone: convert it to UTC and remove the time zone")
+                raise self._rejection(value, "it has a time zone: convert it to UTC and remove the time zone")
             value = np.asarray(value, self.kind)[()]
         if isinstance(value, (np.datetime64, np.timedelta64, np.ndarray)) and np.asarray(value).dtype.kind in "mM":
             return self._convert(np.asarray(value))
@@ -92,7 +92,7 @@ class Datetime(DataType):
 
     def _convert(self, value: Scalar) -> Scalar:
         if value.ndim or value.dtype.kind != self.dtype.kind:
-            raise self._refused(value)
+            raise self._rejection(value)
         if np.isnat(value):
             return self.default_fill()
         try:
@@ -101,10 +101,10 @@ class Datetime(DataType):
         except (TypeError, ValueError, OverflowError):  # months have no fixed number of days
             inexact = True
         if inexact:
-            raise self._refused(value, f"it is not a whole number of {self.scale_factor} {self.unit}")
+            raise self._rejection(value, f"it is not a whole number of {self.scale_factor} {self.unit}")
         return converted
 
-    def _refused(self, value: Any, hint: str | None = None) -> ArgumentError:
+    def _rejection(self, value: Any, hint: str | None = None) -> ArgumentError:
         return ArgumentError(
             f"fill value of `{self.name}`: {value} cannot be converted to {self.dtype}",
             argument="fill_value",

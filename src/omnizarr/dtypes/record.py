@@ -46,7 +46,7 @@ class Record(DataType):
                     wrong = f"the field `{'.'.join(path)}` of a record cannot be of type {leaf}"
         if wrong:
             raise ArgumentError(wrong, argument="dtype")
-        dump_typestr(self.dtype, units=False)  # refuses fields that overlap
+        dump_typestr(self.dtype, units=False)  # rejects fields that overlap
         object.__setattr__(self, "dtype", native_layout(self.dtype))
 
     def to_json(self) -> Json:
@@ -83,10 +83,10 @@ class Record(DataType):
                 record[()] = value
                 return record
             except (TypeError, ValueError, OverflowError) as error:
-                raise self._refused(value, str(error)) from None
-        raise self._refused(value, f"expected a value for each of the fields {', '.join(names)}")
+                raise self._rejection(value, str(error)) from None
+        raise self._rejection(value, f"expected a value for each of the fields {', '.join(names)}")
 
-    def _refused(self, value: Any, why: str) -> ArgumentError:
+    def _rejection(self, value: Any, why: str) -> ArgumentError:
         return ArgumentError(f"fill value of `{self.name}`: {value!r:.60}: {why}", argument="fill_value")
 
 

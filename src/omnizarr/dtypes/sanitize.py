@@ -17,7 +17,7 @@ _LAST_CHARACTER = 0x10FFFF
 
 
 class Sanitizer:
-    """Replaces or refuses invalid values of a dtype. False if every value of the dtype is valid."""
+    """Replaces or rejects invalid values of a dtype. False if every value of the dtype is valid."""
 
     __slots__ = ("_bools", "_subbyte", "_texts")
 

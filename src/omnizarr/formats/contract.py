@@ -126,7 +126,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
-        """What this generation cannot express of `node`, one sentence each. If there are any, writing is refused."""
+        """What this generation cannot express of `node`, one sentence each. If there are any, writing is rejected."""
 
     # -- consolidated metadata
 

@@ -53,7 +53,7 @@ class Node(ABC):
 
     @property
     def read_only(self) -> bool:
-        """Whether this handle refuses to write."""
+        """Whether this handle rejects writes."""
         return self._context.store.read_only
 
     @property

@@ -28,7 +28,7 @@ from omnizarr.store.values import (
     is_text,
     patched,
     patches_by_key,
-    refuse_start,
+    reject_start,
     span,
 )
 from omnizarr.store.verbs import verb, verbs
@@ -51,7 +51,7 @@ __all__ = [
     "is_text",
     "patched",
     "patches_by_key",
-    "refuse_start",
+    "reject_start",
     "span",
     "thread_lock",
 ]
@@ -92,7 +92,7 @@ class Store(ABC):
 
     _read_only: bool = False
     _copyable: bool = False
-    """Whether `copy.copy` of a store with `_read_only` set shows the same location and refuses to write. Not inherited:
+    """Whether `copy.copy` of a store with `_read_only` set shows the same location and rejects writes. Not inherited:
     a subclass may write in ways that do not ask."""
 
     def __init_subclass__(cls, *, keeps_capabilities: bool = False, **options: Any) -> None:
@@ -111,7 +111,7 @@ class Store(ABC):
 
     @property
     def read_only(self) -> bool:
-        """Whether this object refuses to write; another object for the same location may write."""
+        """Whether this object rejects writes; another object for the same location may write."""
         return self._read_only or not self.writable
 
     @property
@@ -171,7 +171,7 @@ class Store(ABC):
         Returns how many bytes there were; None if there is no such key.
         """
         if start < 0:
-            refuse_start(key, start, repr(self))
+            reject_start(key, start, repr(self))
         value = self.get(key, (start, len(target)))
         if value is None:
             return None

@@ -23,7 +23,7 @@ __all__ = [
     "is_text",
     "patched",
     "patches_by_key",
-    "refuse_start",
+    "reject_start",
     "span",
 ]
 
@@ -62,7 +62,7 @@ _MALFORMED = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)|\0").search
 
 
 def check_key(key: str) -> None:
-    """Refuse keys that no store may accept: empty, absolute, ending in `/`, with empty, `.` or `..` segments, with a
+    """Reject keys that no store may accept: empty, absolute, ending in `/`, with empty, `.` or `..` segments, with a
     NUL character, or with an unpaired surrogate, which UTF-8 cannot encode (R108, R118)."""
     if _MALFORMED(key) or not (key.isascii() or is_text(key)):
         raise InvalidKeyError(f"{key!r} is not a valid store key", key=key)
@@ -79,7 +79,7 @@ def is_text(key: str) -> bool:
 
 def check_prefix(prefix: str) -> str:
     """The prefix as stores use it: empty, or a key followed by `/`. A `/` in front, as in the drafts (A16), is removed.
-    A prefix without `/` at the end is refused, because the specifications do not define it (R115)."""
+    A prefix without `/` at the end is rejected, because the specifications do not define it (R115)."""
     prefix = prefix.removeprefix("/")
     if prefix:
         if not prefix.endswith("/"):
@@ -106,7 +106,7 @@ def cut(value: Buffer, range: ByteRange | None) -> Buffer:
     return memoryview(value)[start : start + length]
 
 
-def refuse_start(key: str, start: int, store: str) -> NoReturn:
+def reject_start(key: str, start: int, store: str) -> NoReturn:
     """Raise for a negative `start` of `get_into`: only ranges count from the end."""
     raise StoreError(f"cannot read `{key}` from byte {start}: expected at least 0", store=store, key=key)
 
@@ -122,7 +122,7 @@ def flat(value: Buffer) -> bytes | memoryview:
 
 
 def patches_by_key(items: Iterable[tuple[str, int, Buffer]], store: str) -> dict[str, list[Patch]]:
-    """The patches of each key, in order. Refused if two of them overlap or one starts before 0 (R110, S54).
+    """The patches of each key, in order. Rejected if two of them overlap or one starts before 0 (R110, S54).
     `store` is its name in the error."""
     by_key: dict[str, list[Patch]] = {}
     for key, start, value in items:

@@ -200,7 +200,7 @@ class ReadOnlyStore(TransparentStore, keeps_capabilities=True):
 
 
 def as_read_only(store: Store) -> Store:
-    """The same location, for reading only. A store of omnizarr gives a copy that refuses to write, from which no
+    """The same location, for reading only. A store of omnizarr gives a copy that rejects writes, from which no
     reference leads to the writable one; other stores are wrapped in a `ReadOnlyStore`."""
     if store.read_only:
         return store
@@ -220,7 +220,7 @@ class MappedStore(TransparentStore, keeps_capabilities=True):
 
     @abstractmethod
     def inner_key(self, key: str) -> str:
-        """The key in `inner` that stands for `key`. An invalid key must stay invalid, so that `inner` refuses it."""
+        """The key in `inner` that stands for `key`. An invalid key must stay invalid, so that `inner` rejects it."""
 
     @abstractmethod
     def own_key(self, inner_key: str) -> str | None:

@@ -69,7 +69,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("kind", DAMAGED)
-def test_damaged_streams_are_refused_in_little_memory(kind: str) -> None:
+def test_damaged_streams_are_rejected_in_little_memory(kind: str) -> None:
     with memory_below(2**20), pytest.raises(CodecError):
         bound(5).decode(DAMAGED[kind])
 

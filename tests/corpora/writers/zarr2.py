@@ -92,7 +92,7 @@ def objects() -> Iterator[Case]:
     known = np.array(["b", "a", "b", "c", ""], object)
     categories = numcodecs.Categorize(["a", "b", "c"], dtype=object)
     yield "objects/categorize", known, {"data": labels, "chunks": 3, "object_codec": categories, "marks": ["lossy"]}
-    yield "objects/pickle", things, {"object_codec": numcodecs.Pickle(), "marks": ["refuse"]}
+    yield "objects/pickle", things, {"object_codec": numcodecs.Pickle(), "marks": ["reject"]}
     # Missing elements and None become empty text.
     holes = np.array(["a", None, "b"], object)
     yield "objects/vlen-utf8-none", holes, {"object_codec": numcodecs.VLenUTF8(), "marks": ["lossy"]}

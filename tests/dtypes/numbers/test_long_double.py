@@ -44,7 +44,7 @@ def test_zarr_python_2_reads_them(zarr2_peer: Peer, tmp_path: Any, dtype: str) -
 
 @pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022", 3])
 @pytest.mark.parametrize("dtype", ["<f16", "<c32"])
-def test_other_generations_refuse_them(dtype: str, zarr_format: Any) -> None:
+def test_other_generations_reject_them(dtype: str, zarr_format: Any) -> None:
     with pytest.raises(ArgumentError, match="has no data type"):
         omnizarr.create_array(None, shape=3, dtype=dtype, zarr_format=zarr_format)
 

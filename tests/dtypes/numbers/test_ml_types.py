@@ -54,7 +54,7 @@ def accepted(name: str, value: Any, *, warning: bool = False) -> Scalar:
     return found
 
 
-def refused(name: str, value: Any) -> str:
+def rejected(name: str, value: Any) -> str:
     problems = Problems()
     assert of_name(name).parse_fill(value, "$.fill_value", problems) is None
     return problems.found[0].message
@@ -125,7 +125,7 @@ def test_a_type_of_ml_dtypes_is_a_type(name: str) -> None:
         assert data_type_of(given_type) == of_name(name)
 
 
-def test_unregistered_types_are_refused() -> None:
+def test_unregistered_types_are_rejected() -> None:
     """A24: arrays of TensorStore's type can be read but not created."""
     for given_type in (
         "float8_e4m3fn",
@@ -160,7 +160,7 @@ def test_R141_fill_values_are_the_integers_of_the_type(name: str) -> None:
         assert int(fill) == number
         assert of_name(name).dump_fill(fill) == number
     for value in (low - 1, high + 1, 255, 0.5, "1", True, None, "0x01", [1]):
-        assert refused(name, value).startswith(f"expected an integer from {low} to {high}")
+        assert rejected(name, value).startswith(f"expected an integer from {low} to {high}")
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -201,13 +201,13 @@ def test_R142_R143_every_bit_pattern_has_the_value_of_the_table(name: str) -> No
 def test_R143_words_for_nan_and_infinities(name: str) -> None:
     *_, nan, infinity = FLOATS[name]
     if nan is None:
-        assert '"NaN"' not in refused(name, "NaN").partition(", found")[0]
+        assert '"NaN"' not in rejected(name, "NaN").partition(", found")[0]
     else:
         assert bits(accepted(name, "NaN")) == nan
         assert bits(of_name(name).cast_fill(math.nan)) == nan
     if infinity is None:
         for word in ("Infinity", "-Infinity", "+Infinity", math.inf):
-            assert "Infinity" not in refused(name, word).partition(", found")[0]
+            assert "Infinity" not in rejected(name, word).partition(", found")[0]
     else:
         assert bits(accepted(name, "Infinity")) == infinity
         assert bits(accepted(name, "-Infinity")) == infinity | (1 << (width(name) - 1))
@@ -235,7 +235,7 @@ def test_A48_fewer_digits_suffice_for_fewer_bits() -> None:
         ("float4_e2m1fn", "0x007"),
         ("float4_e2m1fn", "0x"),
     ):
-        assert "hexadecimal digits" in refused(name, text)
+        assert "hexadecimal digits" in rejected(name, text)
 
 
 def nearest(name: str, value: Fraction) -> set[int]:
@@ -299,14 +299,14 @@ def test_R142_bfloat16_is_the_upper_half_of_a_float32(number: int) -> None:
         ],
     ],
 )
-def test_R55_numbers_out_of_range_are_refused(name: str, largest: float, beyond: float) -> None:
+def test_R55_numbers_out_of_range_are_rejected(name: str, largest: float, beyond: float) -> None:
     assert float(accepted(name, largest)) == largest
     assert float(accepted(name, math.nextafter(beyond, 0))) == largest
     for value in (beyond, 10**400, 1e308):
-        assert refused(name, value).startswith(f"expected a number in the range of `{name}`")
+        assert rejected(name, value).startswith(f"expected a number in the range of `{name}`")
     if FLOATS[name][1]:
         assert float(accepted(name, -largest)) == -largest
-        refused(name, -beyond)
+        rejected(name, -beyond)
 
 
 @pytest.mark.parametrize("name", ["float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz"])
@@ -316,12 +316,12 @@ def test_R143_without_a_negative_zero_there_is_one_zero(name: str) -> None:
 
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("value", ["inf", "nan", "1.5", "", True, None, [1.0], {}])
-def test_R60_other_values_are_refused(name: str, value: Any) -> None:
-    refused(name, value)
+def test_R60_other_values_are_rejected(name: str, value: Any) -> None:
+    rejected(name, value)
 
 
 def test_R143_a_type_without_a_zero() -> None:
-    """The default has zero bits. A document with zero means the default; `cast_fill` refuses zero."""
+    """The default has zero bits. A document with zero means the default; `cast_fill` rejects zero."""
     kind = of_name("float8_e8m0fnu")
     assert bits(kind.default_fill()) == 0
     assert kind.dump_fill(kind.default_fill()) == 2.0**-127
@@ -332,7 +332,7 @@ def test_R143_a_type_without_a_zero() -> None:
     with pytest.raises(ArgumentError, match="the type has no zero"):
         of_name("complex_float8_e8m0fnu").cast_fill(1.0)
     assert bits(accepted("float8_e8m0fnu", 1e-300)) == 0
-    refused("float8_e8m0fnu", -1.0)
+    rejected("float8_e8m0fnu", -1.0)
     for value, number in ((1, 127), (1.5, 128), (3, 129), (6, 130), (1.4, 127), (2.0**-127 * 1.5, 1)):
         assert bits(accepted("float8_e8m0fnu", value)) == number
 
@@ -372,14 +372,14 @@ def test_R144_fill_values_are_pairs(name: str) -> None:
         assert of_name(pair).cast_fill(value).tobytes() == fill.tobytes()
     values: list[Any] = [1.0, [1.0], [1.0, 2.0, 3.0], "NaN", None, {"real": 1.0, "imag": 2.0}, [[1.0], 2.0], [1.0, "x"]]
     for value in values:
-        refused(pair, value)
+        rejected(pair, value)
     if FLOATS[name][5] is None:
-        refused(pair, ["NaN", 1.0])
+        rejected(pair, ["NaN", 1.0])
     else:
         assert of_name(pair).dump_fill(accepted(pair, ["NaN", 1.0])) == ["NaN", 1.0]
 
 
-def test_R144_invalid_complex_fill_values_are_refused() -> None:
+def test_R144_invalid_complex_fill_values_are_rejected() -> None:
     values: list[Any] = ["x", None, object(), [1], b"ab", {}]
     for value in values:
         with pytest.raises(ArgumentError):
@@ -392,7 +392,7 @@ def test_R144_invalid_complex_fill_values_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_integers_out_of_range_are_refused_as_in_numpy(name: str) -> None:
+def test_integers_out_of_range_are_rejected_as_in_numpy(name: str) -> None:
     kind, (low, high) = of_name(name), INTEGERS[name]
     assert kind.elements([low, high]).astype("i1").tolist() == [low, high]
     values: list[Any] = [[0, high + 1], low - 1, 10**30, np.array([0, 99], object), [0.5, 1e9], math.nan]
@@ -405,7 +405,7 @@ def test_integers_out_of_range_are_refused_as_in_numpy(name: str) -> None:
     assert kind.elements(np.array([high + 1])).astype("i1").tolist() == [low]
 
 
-def test_R143_nan_is_refused_if_the_type_has_none() -> None:
+def test_R143_nan_is_rejected_if_the_type_has_none() -> None:
     for name in ("float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"):
         for value in (math.nan, [1.0, math.nan], np.array([math.nan], "f4"), np.array([math.nan], ml_dtypes.bfloat16)):
             with pytest.raises(ArgumentError, match=f"`{name}` has no NaN"):

@@ -28,7 +28,7 @@ def accepted(name: str, value: Any, *, warning: bool = False) -> Scalar:
     return found
 
 
-def refused(name: str, value: Any) -> str:
+def rejected(name: str, value: Any) -> str:
     found, problems = read(name, value)
     assert found is None
     assert problems.found
@@ -47,7 +47,7 @@ def test_R53_bool_fill_is_a_json_boolean() -> None:
     assert not accepted("bool", False)
     values: list[Any] = ["true", 2, -1, 0.0, [True], {}]
     for value in values:
-        assert refused("bool", value).startswith("expected true or false")
+        assert rejected("bool", value).startswith("expected true or false")
 
 
 def test_A40_bool_fill_0_or_1_is_read_with_a_warning() -> None:
@@ -64,12 +64,12 @@ def test_R54_integer_fill_must_be_in_range(name: str) -> None:
     assert accepted(name, int(info.max)) == info.max
     assert accepted(name, int(info.min)) == info.min
     for value in (int(info.max) + 1, int(info.min) - 1, 2.0**64, -(2.0**64)):
-        assert refused(name, value).startswith(f"expected an integer from {info.min} to {info.max}")
+        assert rejected(name, value).startswith(f"expected an integer from {info.min} to {info.max}")
 
 
 @pytest.mark.parametrize("value", [0.5, "1", True, False, "NaN", float("nan"), float("inf"), [1], {"x": 1}])
-def test_R54_integer_fill_refuses_fractions_strings_and_booleans(value: Any) -> None:
-    refused("int16", value)
+def test_R54_integer_fill_rejects_fractions_strings_and_booleans(value: Any) -> None:
+    rejected("int16", value)
 
 
 def test_A40_integral_float_is_read_as_an_integer_with_a_warning() -> None:
@@ -80,7 +80,7 @@ def test_A40_integral_float_is_read_as_an_integer_with_a_warning() -> None:
 @pytest.mark.parametrize(
     "value", [float("nan"), np.float32("nan"), np.inf, 0.5, 128, -129, np.int64(300), "5", True, 1j]
 )
-def test_cast_fill_refuses_integers_out_of_range(value: Any) -> None:
+def test_cast_fill_rejects_integers_out_of_range(value: Any) -> None:
     with pytest.raises(ArgumentError, match="expected an integer from -128 to 127") as caught:
         data_type_of("int8").cast_fill(value)
     assert caught.value.argument == "fill_value"  # type: ignore[attr-defined]
@@ -118,8 +118,8 @@ def test_R57_hexadecimal_can_express_any_value() -> None:
 @pytest.mark.parametrize(
     "text", ["0x7e0", "0x7e000", "0x", "7e00", "0b0111111000000000", "0X7e00", "0x7g00", "0x+e00", " 0x7e00", "0x7_00"]
 )
-def test_R57_hexadecimal_of_another_width_or_form_is_refused(text: str) -> None:
-    assert "4 hexadecimal digits" in refused("float16", text)
+def test_R57_hexadecimal_of_another_width_or_form_is_rejected(text: str) -> None:
+    assert "4 hexadecimal digits" in rejected("float16", text)
 
 
 def test_R55_infinities() -> None:
@@ -135,8 +135,8 @@ def test_A9_plus_infinity_is_read_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize("value", ["inf", "nan", "1.5", "", "-NaN", True, [1.0], {}, "infinity"])
-def test_R60_other_values_are_refused(value: Any) -> None:
-    refused("float64", value)
+def test_R60_other_values_are_rejected(value: Any) -> None:
+    rejected("float64", value)
 
 
 def test_A60_bare_tokens_of_python_are_read_with_a_warning() -> None:
@@ -195,8 +195,8 @@ def test_R55_rounding_is_to_the_nearest(value: int, name: str) -> None:
         *[("float32", 2**128 - 2**103), ("float64", 2**1024), ("float64", -(10**400))],
     ],
 )
-def test_R55_a_finite_number_beyond_the_range_is_refused(name: str, value: Any) -> None:
-    assert f"range of `{name}`" in refused(name, value)
+def test_R55_a_finite_number_beyond_the_range_is_rejected(name: str, value: Any) -> None:
+    assert f"range of `{name}`" in rejected(name, value)
     with pytest.raises(ArgumentError):
         data_type_of(name).cast_fill(value)
 
@@ -229,8 +229,8 @@ def test_R58_complex_fill_is_a_pair_of_float_fills() -> None:
 
 
 @pytest.mark.parametrize("value", [0, 0.0, "NaN", [], [1.0], [1.0, 2.0, 3.0], {"re": 1}])
-def test_R58_other_complex_fills_are_refused(value: Any) -> None:
-    refused("complex64", value)
+def test_R58_other_complex_fills_are_rejected(value: Any) -> None:
+    rejected("complex64", value)
 
 
 def test_R58_both_parts_are_checked() -> None:
@@ -247,7 +247,7 @@ def test_cast_fill_accepts_all_complex_types(value: Any) -> None:
     assert fill == 2
 
 
-def test_cast_fill_refuses_complex_numbers_out_of_range() -> None:
+def test_cast_fill_rejects_complex_numbers_out_of_range() -> None:
     for value in (1e300, complex(0, 1e300), True, "1", b"ab"):
         with pytest.raises(ArgumentError):
             data_type_of("complex64").cast_fill(value)
@@ -269,8 +269,8 @@ def test_A12_raw_fill_in_base64_is_read_with_a_warning() -> None:
 @pytest.mark.parametrize(
     "value", [[], [0, 0], [0] * 24, [0, 0, 256], [0, 0, -1], [0, 0, 1.0], [0, 0, True], "AP8", "AP8=", "A P8H", "é", 0]
 )
-def test_A12_raw_fill_of_another_length_or_form_is_refused(value: Any) -> None:
-    refused("r24", value)
+def test_A12_raw_fill_of_another_length_or_form_is_rejected(value: Any) -> None:
+    rejected("r24", value)
 
 
 @pytest.mark.parametrize("value", [b"abc", bytearray(b"abc"), memoryview(b"abc"), [97, 98, 99], np.void(b"abc")])

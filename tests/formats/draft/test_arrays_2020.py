@@ -365,7 +365,7 @@ def test_documents_of_arraylake() -> None:
     assert z.dimension_names == ("y", "x")
 
 
-def test_options_that_the_draft_cannot_express_are_refused_before_writing() -> None:
+def test_options_that_the_draft_cannot_express_are_rejected_before_writing() -> None:
     losses: list[dict[str, Any]] = [
         {"dtype": "int4"},
         {"shape": (2, 2, 2), "filters": [{"name": "transpose", "configuration": {"order": [1, 0, 2]}}]},
@@ -419,7 +419,7 @@ def test_conversion_of_big_endian_elements_with_a_filter(source_format: Any) -> 
     assert omnizarr.open_array(store, mode="r")[...].tolist() == data.tolist()
 
 
-def test_filters_of_different_byte_orders_are_refused() -> None:
+def test_filters_of_different_byte_orders_are_rejected() -> None:
     with pytest.raises(ArgumentError, match="expects another byte order"):
         create(
             data=np.arange(4.0),

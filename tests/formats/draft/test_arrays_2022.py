@@ -291,7 +291,7 @@ def test_S63_shards_of_shards(draft: Any) -> None:
         [{"extension": SHARDING_URIS[0], "type": "indexed", "configuration": {"chunks_per_shard": [0, 2]}}],
     ],
 )
-def test_S65_S29_transformers_that_do_not_fit_are_refused_before_anything_is_written(draft: Any, given: Any) -> None:
+def test_S65_S29_transformers_that_do_not_fit_are_rejected_before_anything_is_written(draft: Any, given: Any) -> None:
     store = MemoryStore()
     with pytest.raises((ArgumentError, MetadataError)):
         omnizarr.create_array(store, shape=(4, 4), dtype="i4", storage_transformers=given, zarr_format=draft)
@@ -416,7 +416,7 @@ def test_A10_documents_are_strict_json() -> None:
         omnizarr.open_array(store, path="a")
 
 
-def test_options_that_the_draft_cannot_express_are_refused_before_writing() -> None:
+def test_options_that_the_draft_cannot_express_are_rejected_before_writing() -> None:
     losses: list[dict[str, Any]] = [
         {"compressors": "zstd"},
         {"compressors": [{"name": "crc32c"}]},

@@ -60,7 +60,7 @@ def test_S5_S7_T5_minor_versions() -> None:
 
 @pytest.mark.parametrize("core", [CORE_2020, CORE_2022])
 @pytest.mark.parametrize("version", ["4.0", "2.0", "3", "3.x", "3.0.1", "", "3." + "9" * 5000 + "x"])
-def test_S7_T5_other_major_versions_are_refused(core: str, version: str) -> None:
+def test_S7_T5_other_major_versions_are_rejected(core: str, version: str) -> None:
     year = 2020 if "protocol" in core else 2022
     encoding = {} if year == 2022 else {"metadata_encoding": CORE_2020}
     assert problems(entry(year, zarr_format=core.replace("3.0", version), **encoding)) == ["$.zarr_format"]
@@ -128,7 +128,7 @@ def test_S8_another_suffix_for_json_is_read_and_not_written() -> None:
     assert keys(new) == []
 
 
-def test_S9_unknown_encodings_are_refused() -> None:
+def test_S9_unknown_encodings_are_rejected() -> None:
     unknown = {"extension": "https://example.org/yaml", "type": "yaml", "metadata_key_suffix": ".yaml"}
     assert problems(entry(2022, metadata_encoding=unknown)) == ["$.metadata_encoding.extension"]
     del unknown["metadata_key_suffix"], unknown["type"]

@@ -135,7 +135,7 @@ def test_arbitrary_listings_give_named_children(year: Any, listing: list[str]) -
 @given(value=json_values)
 @pytest.mark.parametrize("year", [2020, 2022])
 @pytest.mark.parametrize("kind", ["bool", "<i4", "<f8", "<c8", "r16", "struct", "S3", "M8"])
-def test_arbitrary_fill_values_are_read_or_refused(year: Any, kind: str, value: Any) -> None:
+def test_arbitrary_fill_values_are_read_or_rejected(year: Any, kind: str, value: Any) -> None:
     types: dict[str, Any] = {
         "struct": {
             "extension": "https://purl.org/zarr/spec/extensions/data-types/struct/1.0",

@@ -191,7 +191,7 @@ def test_S16_the_default_byte_order_behind_a_codec_that_changes_the_type() -> No
     assert read(array(2022, data_type="int8", codecs=[WIDEN]), 2022).codecs == (Widen(5), Bytes("little"))
 
 
-def test_an_unregistered_codec_is_refused_before_anything_is_stored() -> None:
+def test_an_unregistered_codec_is_rejected_before_anything_is_stored() -> None:
     class Unknown(Widen):
         name = f"{URI}/unknown/1.0"
 

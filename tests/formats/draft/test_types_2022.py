@@ -88,7 +88,7 @@ def test_S18_no_known_fallback_is_an_error() -> None:
     assert problem_paths(array(2022, data_type={"extension": "x:y"}), 2022) == ["$.data_type.type"]
 
 
-def test_S18_use_fallback_false_refuses_a_fallback() -> None:
+def test_S18_use_fallback_false_rejects_a_fallback() -> None:
     document = array(2022, data_type=UNKNOWN | {"fallback": "int16"})
     assert problem_paths(document, 2022, use_fallback=False) == ["$.data_type"]
     store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document})
@@ -143,7 +143,7 @@ def test_S18_T8_A1_a_fallback_is_written_in_the_form_of_the_draft(
     ],
 )
 @pytest.mark.parametrize("draft", ["3-draft-2020", "3-draft-2022"])
-def test_S18_an_invalid_fallback_is_refused(draft: Any, dtype: str, fallback: Any) -> None:
+def test_S18_an_invalid_fallback_is_rejected(draft: Any, dtype: str, fallback: Any) -> None:
     store = MemoryStore()
     with pytest.raises(ArgumentError, match="fallback"):
         omnizarr.create_array(store, shape=3, dtype=dtype, fallback=fallback, zarr_format=draft)

@@ -194,7 +194,7 @@ def test_R91_resolved_parameters_are_recorded() -> None:
     assert codec.typesize == 2
 
 
-def test_codecs_that_do_not_fit_the_chunks_are_refused() -> None:
+def test_codecs_that_do_not_fit_the_chunks_are_rejected() -> None:
     with pytest.raises(MetadataError, match="does not divide"):
         create(chunks=(10, 10), serializer=Sharding((3, 3)))
     with pytest.raises(MetadataError, match="order"):

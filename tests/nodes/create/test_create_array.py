@@ -211,7 +211,7 @@ def test_attributes_that_cannot_be_stored(attributes: Any) -> None:
         create(attributes=attributes)
 
 
-def test_an_unknown_option_is_refused_with_a_suggestion() -> None:
+def test_an_unknown_option_is_rejected_with_a_suggestion() -> None:
     with pytest.raises(ArgumentError, match="there is no option `compressor`") as caught:
         create(compressor="gzip")
     assert caught.value.hint == "did you mean `compressors`?"
@@ -219,7 +219,7 @@ def test_an_unknown_option_is_refused_with_a_suggestion() -> None:
         omnizarr.create_group(None).create_array("a", shape=3, dtype="i1", fill=3)  # type: ignore[call-arg]
 
 
-def test_an_unknown_generation_is_refused() -> None:
+def test_an_unknown_generation_is_rejected() -> None:
     for wrong in (7, True, "3"):
         with pytest.raises(ArgumentError, match="zarr_format"):
             create(zarr_format=wrong)

@@ -89,7 +89,7 @@ def test_only_necessary_codec_members_are_recorded() -> None:
     assert document(store)["compressor"] == {"id": "zstd", "level": 3, "checksum": True}
 
 
-def test_lzma_formats_that_numcodecs_cannot_decode_are_refused() -> None:
+def test_lzma_formats_that_numcodecs_cannot_decode_are_rejected() -> None:
     chain = [{"id": 3, "dist": 4}, {"id": 33, "preset": 1}]
     with pytest.raises(ArgumentError, match="numcodecs cannot read other formats"):
         create(data=DATA, compressors={"id": "lzma", "filters": chain})
@@ -97,7 +97,7 @@ def test_lzma_formats_that_numcodecs_cannot_decode_are_refused() -> None:
     assert (omnizarr.open_array(store)[...] == DATA).all()
 
 
-def test_lossy_deltas_of_times_are_refused() -> None:
+def test_lossy_deltas_of_times_are_rejected() -> None:
     spans = np.array([1, "NaT", 3], "m8[s]")
     with pytest.raises(omnizarr.OmnizarrError, match="expected no NaT"):
         create(data=spans, filters=[{"id": "delta", "dtype": "<m8[s]"}])
@@ -128,7 +128,7 @@ def test_numcodecs_objects_in_v3() -> None:
 
 
 @pytest.mark.parametrize("given", [{"id": "zlip"}, {"id": "zlib", "level": 77}, "zlip", 5, object(), numcodecs.Zlib])
-def test_objects_that_are_not_codecs_are_refused(given: Any) -> None:
+def test_objects_that_are_not_codecs_are_rejected(given: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises((ArgumentError, MetadataError), match="compressors"):
         omnizarr.create_array(store, data=DATA, compressors=given, zarr_format=2)
@@ -157,7 +157,7 @@ def test_filters_are_stored_in_the_byte_order_that_they_name(dtype: str, astype:
     assert (omnizarr.open_array(store)[...] == DATA).all()
 
 
-def test_a_filter_of_another_byte_order_is_refused() -> None:
+def test_a_filter_of_another_byte_order_is_rejected() -> None:
     store = omnizarr.MemoryStore()
     filters = [{"id": "fixedscaleoffset", "offset": 0, "scale": 1, "dtype": "<f8", "astype": "<i4"}, Delta(">i4")]
     with pytest.raises((ArgumentError, MetadataError), match="another byte order"):
@@ -284,7 +284,7 @@ def test_V24_A56_objects_need_a_codec(options: Any) -> None:
 
 
 @pytest.mark.parametrize("given", ["pickle", {"id": "pickle"}, numcodecs.Pickle(), Pickle()], ids=repr)
-def test_A61_pickle_is_refused_by_name(given: Any) -> None:
+def test_A61_pickle_is_rejected_by_name(given: Any) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(MetadataError, match="`pickle` can execute arbitrary code"):
         omnizarr.create_array(store, shape=3, dtype=object, filters=[given], zarr_format=2)
@@ -304,7 +304,7 @@ def test_A61_pickles_need_allow_pickle() -> None:
 
 
 @pytest.mark.parametrize("name", ["json2", "msgpack2", "json", "msgpack"])
-def test_objects_with_a_shape_refuse_order_F(name: str) -> None:
+def test_objects_with_a_shape_reject_order_F(name: str) -> None:
     data = np.array([["a", 1], [None, 2.5]], object)
     with pytest.raises(ArgumentError, match="in F order"):
         create(data=data, dtype=object, filters=[name], order="F")
@@ -373,14 +373,14 @@ def test_require_array_of_a_subarray_dtype_and_of_objects() -> None:
         ("only the drafts of v3 have extensions", {"fallback": "<i2"}),
     ],
 )
-def test_options_that_v2_cannot_express_are_refused(reason: str, options: dict[str, Any]) -> None:
+def test_options_that_v2_cannot_express_are_rejected(reason: str, options: dict[str, Any]) -> None:
     store = omnizarr.MemoryStore()
     with pytest.raises(ArgumentError, match=reason):
         omnizarr.create_array(store, **{"shape": (4, 4), "dtype": "<i2", "zarr_format": 2} | options)
     assert list(store.list()) == []
 
 
-def test_shards_are_refused_in_v2() -> None:
+def test_shards_are_rejected_in_v2() -> None:
     store = omnizarr.MemoryStore()
     index = omnizarr.codecs.Sharding((2, 2), [Bytes("little")])
     with pytest.raises(ArgumentError, match="no shards"):

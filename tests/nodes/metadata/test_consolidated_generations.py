@@ -137,7 +137,7 @@ def test_the_draft_of_2020_needs_a_group_for_it() -> None:
 
 
 @pytest.mark.parametrize("zarr_format", [1, "3-draft-2022", "n5"])
-def test_other_generations_refuse_to_consolidate(zarr_format: Any) -> None:
+def test_other_generations_cannot_be_consolidated(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     omnizarr.create_array(store, data=[1], zarr_format=zarr_format)
     with pytest.raises((ArgumentError, NodeTypeError)):

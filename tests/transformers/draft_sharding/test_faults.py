@@ -216,7 +216,7 @@ def test_overlapping_chunks_do_not_grow_a_shard_without_bounds() -> None:
     assert store.size(FOO + "c63") == 1000
 
 
-def test_an_index_that_is_too_large_is_refused_before_memory_is_allocated() -> None:
+def test_an_index_that_is_too_large_is_rejected_before_memory_is_allocated() -> None:
     store = sharded(MemoryStore(), 2**40, 2**40)
     for act in (
         lambda: store.get(FOO + "c0/0"),

@@ -236,7 +236,7 @@ def _with_default_serializer(stored: np.dtype[Any], items: list[tuple[str, Codec
 def _parse_fill(value: Json, draft_type: DraftType, data_type: DataType, year: Year, problems: Problems) -> Any:
     if value is not None and draft_type.is_fallback:
         # Only the extension can interpret its fill value (S24). One that does not fit the fallback type is no reason to
-        # refuse the elements.
+        # reject the elements.
         fill = parse_draft_fill(value, data_type, draft_type.stored, year, "$.fill_value", Problems())
         if fill is None:
             problems.warn("$.fill_value", "is no value of the fallback type: unwritten elements are read as zeros")

@@ -20,7 +20,7 @@ _WINDOWS_DEVICES = r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9¹²³])
 
 
 def check_native(key: str, *, windows: bool) -> None:
-    """Refuses well-formed keys that the file system could not hold, or would hold under another name."""
+    """Rejects well-formed keys that the file system could not hold, or would hold under another name."""
     for segment in key.split("/"):
         if is_temporary(segment):
             reason = "is kept for files that are being written"

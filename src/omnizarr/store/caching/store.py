@@ -15,7 +15,7 @@ from omnizarr._fork import CACHE_LOCK
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import CachedAnswer, CacheStorage, MemoryStorage
 from omnizarr.store.capabilities import Updates
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, refuse_start
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, reject_start
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.wrappers import ForwardedUpdates, WrapperStore, forwarded
@@ -250,7 +250,7 @@ class CacheStore(WrapperStore):
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
-            refuse_start(key, start, repr(self))
+            reject_start(key, start, repr(self))
         return Store.get_into(self, key, start, target)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:

@@ -44,7 +44,7 @@ class FsspecStore(Store):
         timeout: float = 60.0,
         max_retries: int = 3,
     ) -> None:
-        """`forbidden_is_absent` treats a refused access as an absent key. `max_concurrency` limits the requests in
+        """`forbidden_is_absent` treats a rejected access as an absent key. `max_concurrency` limits the requests in
         flight, `timeout` the seconds that a request to an asynchronous file system may take, and `max_retries` how
         often a failed read is repeated."""
         self._filesystem = Filesystem(filesystem, max_concurrency, timeout, max_retries)

@@ -1,6 +1,6 @@
 """From keys to native paths below a root directory, and to open files.
 
-No path leaves the root: links below it are refused or skipped unless the store follows links.
+No path leaves the root: links below it are rejected or skipped unless the store follows links.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class NativePaths:
         """The store in error messages."""
         self.flags = _READ if follow_links else _READ | _NOFOLLOW
         """For `os.open`, to read a file."""
-        self.refuses_links = follow_links or bool(_NOFOLLOW)
-        """Whether `os.open` with `flags` refuses a link itself, or none needs to be refused."""
+        self.rejects_links = follow_links or bool(_NOFOLLOW)
+        """Whether `os.open` with `flags` rejects a link itself, or none needs to be rejected."""
         self.for_kernel = bool(_NOFOLLOW) and is_text(root)
         """Whether the kernel can open the files: it relies on O_NOFOLLOW and cannot open a path that is no UTF-8."""
         self.folders = {"": self.top}
@@ -89,7 +89,7 @@ class NativePaths:
         cut = key.rfind("/") + 1
         name = key[cut:]
         folder = self.folders.get(key[:cut])
-        if folder is None or not is_plain(name) or not self.refuses_links:
+        if folder is None or not is_plain(name) or not self.rejects_links:
             return None
         try:
             return os.open(folder + name, self.flags)
@@ -103,14 +103,14 @@ class NativePaths:
         path = ""
         try:
             path = self.find(key)
-            if not self.refuses_links and os.path.islink(path):
-                self.refuse_link(key, path)
+            if not self.rejects_links and os.path.islink(path):
+                self.reject_link(key, path)
             return os.open(path, self.flags)
         except OSError as error:
             if error.errno in ABSENT or os.path.isdir(path):
                 return None
             if error.errno in _LINK and not self.follow_links:
-                self.refuse_link(key, path)
+                self.reject_link(key, path)
             self.fail("read", key, error)
 
     def enter(self, directory: str, created: list[str] | None = None) -> str:
@@ -129,7 +129,7 @@ class NativePaths:
             else:
                 status = os.stat(path, follow_symlinks=self.follow_links)
                 if files.is_link(status):
-                    self.refuse_link(directory, path)
+                    self.reject_link(directory, path)
                 if not S_ISDIR(status.st_mode):
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
             folder = path + os.sep
@@ -167,7 +167,7 @@ class NativePaths:
         """Forget all prefixes."""
         self.folders = {"": self.top}
 
-    def refuse_link(self, key: str, path: str) -> NoReturn:
+    def reject_link(self, key: str, path: str) -> NoReturn:
         raise InvalidKeyError(
             f"`{key}` leads through a link in {self.label} ({path})",
             hint="a link may lead out of the store; `LocalStore(root, follow_symlinks=True)` follows it",
@@ -210,13 +210,13 @@ def absolute(root: str | os.PathLike[str]) -> str:
 
 
 def check_name(key: str) -> None:
-    """Refuse what is no key, or cannot be the name of a file on this system."""
+    """Reject what is no key, or cannot be the name of a file on this system."""
     check_key(key)
     check_native(key, windows=_WINDOWS)
 
 
 def check_folder(prefix: str) -> None:
-    """Refuse a prefix that cannot be the name of a directory on this system."""
+    """Reject a prefix that cannot be the name of a directory on this system."""
     check_native(prefix[:-1], windows=_WINDOWS)
 
 

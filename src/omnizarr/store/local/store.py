@@ -13,7 +13,7 @@ from typing import Self
 
 from omnizarr.store.address.file_urls import key_to_path, path_to_url, url_to_path
 from omnizarr.store.capabilities import provides
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_prefix, flat, refuse_start
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_prefix, flat, reject_start
 from omnizarr.store.local import files
 from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots, LocalSplicing, LocalUpdates
 from omnizarr.store.local.listing import Listing
@@ -160,7 +160,7 @@ class LocalStore(Store):
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
-            refuse_start(key, start, repr(self))
+            reject_start(key, start, repr(self))
         if not target:
             return 0 if self.exists(key) else None  # reading 0 bytes would not notice a directory
         file = self._paths.open(key)
@@ -212,7 +212,7 @@ class LocalStore(Store):
                 return None
             paths.fail("look at", key, error)
         if files.is_link(status):
-            paths.refuse_link(key, path)
+            paths.reject_link(key, path)
         return status.st_size if S_ISREG(status.st_mode) else None
 
     # -- writing

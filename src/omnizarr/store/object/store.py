@@ -17,7 +17,7 @@ from omnizarr.store.contract import (
     check_key,
     check_prefix,
     flat,
-    refuse_start,
+    reject_start,
 )
 from omnizarr.store.object import error_mapping
 from omnizarr.store.object.capabilities import LastKnownValues, ObjectSnapshots, ObjectUpdates, ObjectVersionedReads
@@ -125,7 +125,7 @@ class ObjectStore(Store):
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
-            refuse_start(key, start, repr(self))
+            reject_start(key, start, repr(self))
         return super().get_into(key, start, target)
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:

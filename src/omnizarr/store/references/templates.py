@@ -1,7 +1,7 @@
 """The templates of reference files: names, numbers, texts and simple arithmetic between `{{` and `}}`.
 
 kerchunk has jinja2 fill them in, which is a programming language. Nothing here is run: an expression is taken apart,
-and what is not one of the few forms that reference files need is refused.
+and what is not one of the few forms that reference files need is rejected.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FORMAT = re.compile(r"[^%]*%0?[0-9]{0,2}d[^%]*")
 Value = int | str
 
 
-class _Refused(Exception):
-    """The reason why an expression is refused."""
+class _TemplateError(Exception):
+    """The reason why an expression is rejected."""
 
 
 def needs_filling(text: str) -> bool:
@@ -43,25 +43,25 @@ def fill(text: str, names: Mapping[str, Value], templates: Mapping[str, str], wh
     as functions if they contain names themselves. `what` is the location in errors."""
     try:
         return _filled(text, names, templates, 0)
-    except (_Refused, SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
+    except (_TemplateError, SyntaxError, ValueError, RecursionError, MemoryError, ArithmeticError) as error:
         raise MetadataError(f"{what}: cannot fill in {text[:100]!r}: {error}") from None
 
 
 def _filled(text: str, names: Mapping[str, Value], templates: Mapping[str, str], depth: int) -> str:
     if depth > _DEEPEST:
-        raise _Refused(f"templates use templates more than {_DEEPEST} times")
+        raise _TemplateError(f"templates use templates more than {_DEEPEST} times")
     if "{%" in text or "{#" in text:
-        raise _Refused("statements are not supported, only values")
+        raise _TemplateError("statements are not supported, only values")
 
     def value(match: re.Match[str]) -> str:
         source = match[1].strip()
         if len(source) > _LONGEST:
-            raise _Refused(f"an expression has more than {_LONGEST} characters")
+            raise _TemplateError(f"an expression has more than {_LONGEST} characters")
         return str(_value(ast.parse(source, mode="eval").body, names, templates, depth))
 
     result = _SLOT.sub(value, text)
     if len(result) > _LONGEST_TEXT:
-        raise _Refused(f"it would have more than {_LONGEST_TEXT} characters")
+        raise _TemplateError(f"it would have more than {_LONGEST_TEXT} characters")
     return result
 
 
@@ -74,11 +74,11 @@ def _value(node: ast.expr, names: Mapping[str, Value], templates: Mapping[str, s
             return names[node.id]
         if node.id in templates:
             return _filled(templates[node.id], names, templates, depth + 1)
-        raise _Refused(f"`{node.id}` is not defined")
+        raise _TemplateError(f"`{node.id}` is not defined")
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args and node.func.id in templates:
         given = {argument.arg: _value(argument.value, names, templates, depth) for argument in node.keywords}
         if None in given:
-            raise _Refused("arguments must be given by name")
+            raise _TemplateError("arguments must be given by name")
         inner = {**names, **{str(name): value for name, value in given.items()}}
         return _filled(templates[node.func.id], inner, templates, depth + 1)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -86,13 +86,13 @@ def _value(node: ast.expr, names: Mapping[str, Value], templates: Mapping[str, s
     if isinstance(node, ast.BinOp):
         left, right = (_value(side, names, templates, depth) for side in (node.left, node.right))
         return _bounded(_computed(node.op, left, right))
-    raise _Refused("only names, numbers, texts, `+ - * // %` and templates with named arguments are supported")
+    raise _TemplateError("only names, numbers, texts, `+ - * // %` and templates with named arguments are supported")
 
 
 def _computed(operator: ast.operator, left: Value, right: Value) -> Value:
     if isinstance(operator, ast.Mod) and isinstance(left, str):
         if not _FORMAT.fullmatch(left):
-            raise _Refused("the only format is one number, as in `'%02d' % i`")
+            raise _TemplateError("the only format is one number, as in `'%02d' % i`")
         return left % _number(right)
     if isinstance(operator, ast.Add) and isinstance(left, str) and isinstance(right, str):
         return left + right
@@ -107,18 +107,18 @@ def _computed(operator: ast.operator, left: Value, right: Value) -> Value:
         return one // two
     if isinstance(operator, ast.Mod):
         return one % two
-    raise _Refused("of arithmetic, only `+ - * // %` are supported")
+    raise _TemplateError("of arithmetic, only `+ - * // %` are supported")
 
 
 def _number(value: Value) -> int:
     if isinstance(value, str):
-        raise _Refused(f"{value[:40]!r} is not a number")
+        raise _TemplateError(f"{value[:40]!r} is not a number")
     return value
 
 
 def _bounded(value: Value) -> Value:
     if isinstance(value, int) and abs(value) >= _LARGEST:
-        raise _Refused("a number has more than 64 bits")
+        raise _TemplateError("a number has more than 64 bits")
     return value
 
 

@@ -56,7 +56,7 @@ class ArchiveLocation(ABC):
 
     @abstractmethod
     def claim(self) -> FileSource:
-        """An empty file for the next version of the archive; refused while another process writes one."""
+        """An empty file for the next version of the archive; rejected while another process writes one."""
 
     @abstractmethod
     def spare(self) -> FileSource:
@@ -64,7 +64,7 @@ class ArchiveLocation(ABC):
 
     @abstractmethod
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
-        """Make a claimed or spare file the archive, and return its state. Refused if the archive does not have the
+        """Make a claimed or spare file the archive, and return its state. Rejected if the archive does not have the
         given state any more."""
 
     @abstractmethod

@@ -19,7 +19,7 @@ from omnizarr.store.contract import (
     check_key,
     check_prefix,
     flat,
-    refuse_start,
+    reject_start,
     span,
     thread_lock,
 )
@@ -206,7 +206,7 @@ class ZipStore(Store):
 
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
-            refuse_start(key, start, repr(self))
+            reject_start(key, start, repr(self))
         entry = self._entry(key)
         if entry is None:
             return None
