@@ -7,7 +7,8 @@ The hierarchy::
     ├── ArgumentError (ValueError)            any other invalid argument
     ├── StoreError (OSError)                  a failed operation of a store
     │   ├── InvalidKeyError (ValueError)      a key that no store may accept (`..`, absolute, empty)
-    │   └── ReadOnlyError (PermissionError)   a write to a read-only store or node
+    │   ├── ReadOnlyError (PermissionError)   a write to a read-only store or node
+    │   └── UncertainWriteError               a conditional write that may or may not have been stored
     ├── NodeError
     │   ├── NodeNotFoundError (KeyError, FileNotFoundError)
     │   ├── NodeExistsError (FileExistsError)
@@ -56,6 +57,7 @@ __all__ = [
     "ReadOnlyError",
     "SelectionError",
     "StoreError",
+    "UncertainWriteError",
     "warn",
 ]
 
@@ -127,6 +129,14 @@ class InvalidKeyError(StoreError, ValueError):
 
 class ReadOnlyError(StoreError, PermissionError):
     """A write to a store or a node that is read-only."""
+
+
+class UncertainWriteError(StoreError):
+    """A store cannot tell whether a conditional write was stored, as after a lost connection.
+
+    `Updates.write` and `Updates.erase` raise it. `store.update.update` then compares the stored value with the one that
+    it sent.
+    """
 
 
 class NodeError(OmnizarrError):

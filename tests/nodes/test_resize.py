@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 import omnizarr
 from omnizarr.codecs import Sharding, Transpose
 from omnizarr.errors import ArgumentError
+from omnizarr.store import CacheStore, LocalStore
 from omnizarr.testing import RecordingStore
 
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -173,3 +176,36 @@ def test_append_checks_against_the_stored_shape() -> None:
         z.append([[1, 2]])
     z.append([[1, 2, 3]])
     assert z.shape == (3, 3)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("locking", [True, False])
+def test_a_cached_handle_appends_after_the_rows_of_others(zarr_format: int, locking: bool, tmp_path: Path) -> None:
+    inner = LocalStore(tmp_path, locking=locking)
+    other = omnizarr.create_array(inner, shape=2, dtype="i4", chunks=4, fill_value=0, zarr_format=zarr_format)
+    other[...] = [1, 2]
+    z = omnizarr.open_array(CacheStore(inner, max_age=None))
+    assert z[...].tolist() == [1, 2]
+    other.append([3, 4, 5])
+    z.append([6])
+    assert z[...].tolist() == omnizarr.open_array(inner)[...].tolist() == [1, 2, 3, 4, 5, 6]
+    other.refresh().append([7])
+    z.resize(5)
+    assert omnizarr.open_array(inner)[...].tolist() == [1, 2, 3, 4, 5]
+    z.resize(8)
+    assert z[...].tolist() == [1, 2, 3, 4, 5, 0, 0, 0]
+
+
+def test_a_cached_handle_cleans_up_by_the_stored_shape(tmp_path: Path) -> None:
+    """Otherwise it would erase the rows that another handle appended before the crash of a third one."""
+    inner = LocalStore(tmp_path)
+    other = omnizarr.create_array(inner, shape=2, dtype="i4", chunks=2, fill_value=0)
+    other[...] = 1
+    z = omnizarr.open_array(CacheStore(inner, max_age=None))
+    assert z.shape == (2,)
+    other.append([2, 2])
+    with suppress(RuntimeError), inner.task_lock("zarr.json") as task_lock:
+        task_lock.begin()
+        raise RuntimeError
+    z.append([3])
+    assert omnizarr.open_array(inner)[...].tolist() == [1, 1, 2, 2, 3]

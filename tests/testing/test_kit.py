@@ -212,6 +212,10 @@ def test_a_torn_write_stores_half_and_raises(inner: MemoryStore):
     with pytest.raises(StoreError):
         store.set("a/x", bytearray(b"abcdefgh"))
     assert inner.get("a/x") == b"abcd"
+    assert store.updates is not None
+    with pytest.raises(StoreError):
+        store.updates.write("a/x", b"12345678", b"abcd")
+    assert inner.get("a/x") == b"1234"
     with pytest.raises(StoreError):
         store.erase_prefix("a/")
     assert sorted(inner.list()) == ["a/y", "b/x"]

@@ -19,6 +19,7 @@ from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.metadata.fetch import fetch_model, not_found
 from omnizarr.nodes.node import NodeContext
+from omnizarr.store import Store
 
 __all__ = ["ArrayState"]
 
@@ -43,8 +44,19 @@ class ArrayState(ArrayProperties):
 
     def refresh(self) -> Self:
         """Loads the metadata again, such as a shape that another writer changed, and returns the handle."""
+        self._load(self.store)
+        return self
+
+    def _load_current(self) -> ArrayModel:
+        """The stored model, read past every cache, which is now that of the handle. A change of stored data that
+        depends on the model starts from here."""
+        from omnizarr.store.current import CurrentStore  # lazy import: only for changes of shape
+
+        return self._load(CurrentStore(self.store))
+
+    def _load(self, store: Store) -> ArrayModel:
         with handle_lock(self):
-            model = fetch_model(self.store, self.path, self._context.dialect)
+            model = fetch_model(store, self.path, self._context.dialect)
             if model is None:
                 raise not_found(self.store, self.path)
             if not isinstance(model, ArrayModel):
@@ -52,7 +64,7 @@ class ArrayState(ArrayProperties):
                     f"{describe_location(self.store, self.path)} is not an array any more", path=self.path
                 )
             self._set_model(model)
-        return self
+        return model
 
     def _documents(self) -> dict[str, Json]:
         return self._context.dialect.dump(self._context.path, self._model)

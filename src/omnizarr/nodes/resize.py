@@ -62,7 +62,7 @@ def _prepare_trim(array: ArrayState, new_shape: _NewShape) -> _Shape | None:
     leaves behind. Returns the shape that the array had then; None if nothing was erased.
     """
     listable = array.store.listable
-    model = array._model if listable else array.refresh()._model
+    model = array._model if listable else array._load_current()
     shape = new_shape(model.shape)
     if all(new >= old for new, old in zip(shape, model.shape, strict=True)):
         return None
@@ -87,7 +87,7 @@ def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape
     with _task_lock(array) as task_lock:
         _clean_up(array, task_lock)
         for _ in range(_MOST_TRIES):
-            model = array.refresh()._model
+            model = array._load_current()
             after = _with_shape(model, grow(model.shape))
             _write_end(array, data, axis, model.shape, after, task_lock)
             if _store_shape(array, model.shape, after.shape):
@@ -152,7 +152,6 @@ def _clean_up(array: ArrayState, task_lock: TaskLock) -> None:
     if array._model.guessed_keys:
         array._guess_keys()
     if task_lock.broken and array.store.listable:  # elsewhere elements outside the shape are erased first
-        array.refresh()
-        model = array._model
+        model = array._load_current()
         shape = stored_chunks.covering_shape(array._layout)
         stored_chunks.trim(array._make_layout(_with_shape(model, shape)), model.shape)

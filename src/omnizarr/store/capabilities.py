@@ -26,7 +26,6 @@ __all__ = [
     "LocalFiles",
     "Snapshots",
     "Splicing",
-    "UncertainWriteError",
     "Updates",
     "Versioned",
     "VersionedReads",
@@ -66,13 +65,6 @@ class VersionedReads(ABC):
         """
 
 
-class UncertainWriteError(Exception):
-    """`Updates.write` or `Updates.erase` cannot tell whether the change was stored, as after a lost connection.
-
-    The caller compares the stored value with the one it sent.
-    """
-
-
 class Updates(ABC):
     """Compare-and-set that is atomic for every process that uses the location, not only for this one."""
 
@@ -100,7 +92,7 @@ class Updates(ABC):
     def write(self, key: str, value: Buffer, version: Version) -> bool:
         """Set `key` if it still has `version` (None: if it is still absent); False, without a change, if it has not.
 
-        Raises `UncertainWriteError` if the store cannot tell.
+        Raises `omnizarr.errors.UncertainWriteError` if the store cannot tell.
         """
 
     @verb(writes=True)

@@ -165,6 +165,11 @@ class Store(ABC):
         """The value of `key`, or the part `range` of it; None if there is no such key."""
 
     @verb(fallback="get")
+    def get_current(self, key: str) -> Buffer | None:
+        """The stored value, never from a cache; None if there is no such key. For values that a change depends on."""
+        return self.get(key)
+
+    @verb(fallback="get")
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         """Fill `target`, a view of single bytes, with the bytes of `key` from `start` on.
 
@@ -229,9 +234,16 @@ class Store(ABC):
         """Overwrite parts of values: (key, start, bytes). Parts of one key must not overlap. An absent key counts as
         empty, and a gap is filled with zeros. All parts of a key become visible together."""
         self.check_writable()
+        from omnizarr.store.update import KeyAccess, update  # lazy import: few programs write parts of values
+
         for key, patches in patches_by_key(items, repr(self)).items():
-            with self.lock([key]):
-                self.set(key, patched(self.get(key), patches))
+
+            def attempt(access: KeyAccess, key: str = key, patches: Sequence[Patch] = patches) -> bool | None:
+                stored = access.read(key)
+                value, version = (None, None) if stored is None else stored
+                return access.write(key, patched(value, patches), version) or None
+
+            update(self, [key], attempt)
 
     @verb(writes=True)
     @abstractmethod

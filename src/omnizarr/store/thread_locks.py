@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -13,10 +13,11 @@ __all__ = ["Stripes", "TaskLock", "thread_lock", "thread_task_lock"]
 
 class Stripes:
     """A fixed number of locks; a name has the lock of its hash. Several are taken in the order of their index, so that
-    they cannot deadlock. A thread that holds some must not take more."""
+    they cannot deadlock. A thread that holds some must not take others. It may take those that it holds once more: a
+    signal handler, which runs in the middle of anything, must not wait for its own thread."""
 
     def __init__(self, count: int = 256) -> None:
-        self._locks = [threading.Lock() for _ in range(count)]
+        self._locks = [threading.RLock() for _ in range(count)]
         _EVERY.append(self)
 
     def of(self, *names: str) -> AbstractContextManager[Any]:
@@ -28,11 +29,11 @@ class Stripes:
 
     def renew(self) -> None:
         """Release all of them: in a forked child, which does not have the threads that held them."""
-        self._locks[:] = [threading.Lock() for _ in self._locks]
+        self._locks[:] = [threading.RLock() for _ in self._locks]
 
 
 @contextmanager
-def _all_of(locks: list[threading.Lock]) -> Iterator[None]:
+def _all_of(locks: Sequence[AbstractContextManager[Any]]) -> Iterator[None]:
     with ExitStack() as stack:
         for lock in locks:
             stack.enter_context(lock)

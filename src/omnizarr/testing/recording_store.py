@@ -72,6 +72,10 @@ class RecordingStore(WrapperStore):
         self._record("get", key, range)
         return self.inner.get(key, range)
 
+    def get_current(self, key: str) -> Buffer | None:
+        self._record("get_current", key)
+        return self.inner.get_current(key)
+
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         self._record("get_into", key, (start, len(target)))
         return self.inner.get_into(key, start, target)

@@ -41,6 +41,9 @@ class RequestStore(WrapperStore):
     def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
         return self.request("get", key, lambda: self.inner.get(key, range))
 
+    def get_current(self, key: str) -> Buffer | None:
+        return self.request("get_current", key, lambda: self.inner.get_current(key))
+
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         return self.request("get_into", key, lambda: self.inner.get_into(key, start, target))
 
@@ -90,7 +93,14 @@ class _RequestedUpdates(ForwardedUpdates):
         return self._request("updates.read", key, lambda: self.inner.read(key, limit))
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
-        return self._request("updates.write", key, lambda: self.inner.write(key, value, version))
+        data = flat(value)
+        half = data[: len(data) // 2]
+        return self._request(
+            "updates.write",
+            key,
+            lambda: self.inner.write(key, data, version),
+            torn=lambda: self.inner.write(key, half, version),
+        )
 
     def erase(self, key: str, version: Version) -> bool:
         return self._request("updates.erase", key, lambda: self.inner.erase(key, version))

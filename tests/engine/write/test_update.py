@@ -53,3 +53,28 @@ def test_a_partial_write_does_not_undo_a_whole_one() -> None:
     written.set()
     partial.join()
     assert omnizarr.open_array(inner)[...].tolist() == [5, 9, 9, 9]
+
+
+def test_a_signal_handler_may_write_to_the_chunk_that_its_thread_updates() -> None:
+    """The handler runs in the middle of the update. The thread must not wait for itself."""
+    inner = MemoryStore()
+    omnizarr.create_array(inner, shape=4, dtype="i4", chunks=4)[...] = 1
+    handled: list[bool] = []
+
+    class HandlingUpdates(ForwardedUpdates):
+        def read(self, key: str, limit: int | None = None) -> Any:
+            value = super().read(key, limit)
+            if key == "c/0" and not handled:
+                handled.append(True)
+                z[1] = 7  # as a handler would
+            return value
+
+    class Handling(WrapperStore):
+        updates = forwarded("updates", HandlingUpdates)
+
+    z = omnizarr.open_array(Handling(inner))
+    writer = threading.Thread(target=lambda: z.__setitem__(0, 5), daemon=True)
+    writer.start()
+    writer.join(30)
+    assert not writer.is_alive()
+    assert omnizarr.open_array(inner)[...].tolist() == [5, 7, 1, 1]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,60 @@ def test_file_systems() -> None:
     assert flock.file_system("/does/not/exist") == ""
     if sys.platform == "linux":
         assert flock.file_system("/proc") == "proc"
+
+
+@pytest.mark.filterwarnings("ignore:.*file system without locks")
+def test_updates_on_a_file_system_that_turns_out_to_have_no_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The threads of the process still agree: a comparison and its rename are not interrupted."""
+    monkeypatch.setattr(flock.fcntl, "flock", no_locks)
+    monkeypatch.setattr(staged, "publish", lambda *_, **__: 0)
+    store = LocalStore(tmp_path)
+    updates = store.updates  # before the first lock shows that there are none
+    assert updates is not None
+    compared = staged.FileWriter._has_version
+    started = threading.Barrier(2)
+
+    def slow(writer: Any, path: str, version: Any) -> bool:
+        same = compared(writer, path, version)
+        time.sleep(0.02)
+        return same
+
+    monkeypatch.setattr(staged.FileWriter, "_has_version", slow)
+    done: list[bool] = []
+
+    def work(value: bytes) -> None:
+        started.wait()
+        done.append(updates.write("k", value, None))
+
+    threads = [threading.Thread(target=work, args=(value,)) for value in (b"1", b"2")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == [False, True]
+    assert store.updates is None
+    _, version = updates.read("k") or (None, None)
+    assert not updates.erase("k", None)
+    assert updates.erase("k", version)
+
+
+@pytest.mark.filterwarnings("ignore:.*file system without locks")
+def test_a_lock_on_a_file_system_that_turns_out_to_have_none_holds_for_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flock.fcntl, "flock", no_locks)
+    store = LocalStore(tmp_path)
+    entered = threading.Event()
+
+    def work() -> None:
+        with LocalStore(tmp_path / "a", locking=False).lock(["k"]):
+            entered.set()
+
+    with store.lock(["a/k"]):
+        thread = threading.Thread(target=work)
+        thread.start()
+        assert not entered.wait(0.05)
+    thread.join()
+    assert entered.is_set()

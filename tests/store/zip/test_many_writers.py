@@ -8,13 +8,15 @@ import signal
 import stat
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from obstore.store import MemoryStore as ObstoreMemory
 from tests.store.zip.archives import entry_names, run_python, write_archive
 
-from omnizarr.errors import StoreError
-from omnizarr.store import MemoryStore, ObjectStore, ZipStore
+from omnizarr.errors import StoreError, UncertainWriteError
+from omnizarr.store import MemoryStore, ObjectStore, WrapperStore, ZipStore
+from omnizarr.store.wrappers import ForwardedReads, ForwardedUpdates, forwarded
 from omnizarr.store.zip import location
 from omnizarr.testing import Fault, FaultyStore
 
@@ -202,3 +204,32 @@ def test_a_failed_flush_can_be_retried(tmp_path: Path) -> None:
     assert outer.get("x.zip") is None
     store.close()
     assert ZipStore.inside(outer, "x.zip").get("a") == b"1" * 100_000
+
+
+def test_publishing_settles_an_uncertain_write() -> None:
+    class LostAnswer(ForwardedUpdates):
+        def write(self, key: str, value: Any, version: Any) -> bool:
+            super().write(key, value, version)
+            raise UncertainWriteError("the connection was lost", key=key)
+
+    class Lossy(WrapperStore):
+        updates = forwarded("updates", LostAnswer)
+        versioned_reads = forwarded("versioned_reads", ForwardedReads)
+
+    outer = Lossy(ObjectStore(ObstoreMemory()))
+    with ZipStore.inside(outer, "x.zip") as store:
+        store.set("a", b"1")
+    assert ZipStore.inside(outer, "x.zip").get("a") == b"1"
+
+
+def test_publishing_without_updates_compares_and_sets_under_the_lock() -> None:
+    locked: list[str] = []
+
+    class Watched(WrapperStore):
+        def lock(self, keys: Any, *, shared: bool = False) -> Any:
+            locked.extend(keys)
+            return super().lock(keys, shared=shared)
+
+    with ZipStore.inside(Watched(MemoryStore()), "x.zip") as store:
+        store.set("a", b"1")
+    assert locked == ["x.zip"]

@@ -7,14 +7,13 @@ another writer set it in between. Otherwise the key is locked during the update.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Protocol
 
 from omnizarr.engine.layout import too_long
 from omnizarr.store import Buffer, Store, Updates
 from omnizarr.store.contract import Version
 from omnizarr.store.thread_locks import Stripes
-from omnizarr.store.update import update
+from omnizarr.store.update import KeyAccess, update
 
 __all__ = ["Change", "StoredValue", "set_or_erase", "update_chunk"]
 
@@ -60,25 +59,23 @@ def update_chunk(
     """Replace the value of `key` by the result of `change`. A value longer than `limit` is an error. `splice`, if
     given, tries to do the same in another way: it returns whether it did, or None if it cannot."""
 
-    def attempt(updates: Updates) -> bool | None:
+    def attempt(access: KeyAccess) -> bool | None:
         spliced = None if splice is None else splice()
         if spliced is not None:
             return spliced or None
-        stored = StoredValue(updates, key, limit)
+        stored = StoredValue(access, key, limit)
         value = change(stored, keep_empty=keep_empty)
         if not stored.fetched:
-            set_or_erase(store, key, value)
+            access.replace(key, value)
             return True
         if value is None and stored.version is None:
             return True
-        if value is None and not updates.erases:
+        if value is None and not access.erases:
             value = change(stored, keep_empty=True)
-        done = updates.erase(key, stored.version) if value is None else updates.write(key, value, stored.version)
+        done = access.erase(key, stored.version) if value is None else access.write(key, value, stored.version)
         return done or None
 
-    # A store without compare-and-set takes its lock instead.
-    queue = nullcontext() if store.updates is None else _QUEUES.of(f"{store.location}\0{key}")
-    with queue:
+    with _QUEUES.of(f"{store.location}\0{key}"):
         update(store, [key], attempt)
 
 

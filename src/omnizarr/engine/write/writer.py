@@ -21,7 +21,7 @@ from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.native import ABSENT
 from omnizarr.store import Buffer, LocalFiles, Splicing
-from omnizarr.store.update import LockedUpdates
+from omnizarr.store.update import LockedAccess
 
 if TYPE_CHECKING:
     from omnizarr.store.requests.writes import ConcurrentWrites
@@ -206,7 +206,7 @@ class Writer:
             splice = self._splice(chain, key, cell, value)
             update_chunk(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
         elif cell.whole and fields is None:  # the old value does not matter
-            stored = StoredValue(layout.store.updates or LockedUpdates(layout.store), key, limit)
+            stored = StoredValue(layout.store.updates or LockedAccess(layout.store, [key]), key, limit)
             self._send(sending, key, change(stored, keep_empty=keep_empty))
         else:
             sending.send(partial(self._send_update, cell, key, limit, change), 3 * chain.spec.nbytes)

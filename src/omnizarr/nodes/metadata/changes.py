@@ -12,9 +12,9 @@ from omnizarr.formats import Dialect, NodeModel
 from omnizarr.formats.document_encoding import Encoding
 from omnizarr.nodes.metadata.documents import describe_location, dump_node, parse_documents, parse_node
 from omnizarr.nodes.metadata.fetch import fetch_model
-from omnizarr.store import Store, Updates
+from omnizarr.store import Store
 from omnizarr.store.capabilities import Versioned
-from omnizarr.store.update import update
+from omnizarr.store.update import KeyAccess, update
 
 __all__ = ["change_documents", "change_node"]
 
@@ -60,27 +60,27 @@ def change_documents(store: Store, keys: Sequence[str], encoding: Encoding, edit
     """
     store.check_writable()
 
-    def attempt(updates: Updates) -> tuple[R] | None:
-        return _store_edit(store, updates, keys, encoding, edit, _read_all(store, updates, keys))
+    def attempt(access: KeyAccess) -> tuple[R] | None:
+        return _store_edit(store, access, keys, encoding, edit, _read_all(store, access, keys))
 
-    def optimistic(updates: Updates) -> tuple[R] | None:
+    def optimistic(access: KeyAccess) -> tuple[R] | None:
         # First try the values that the store remembers, which saves a request: the store rejects outdated versions.
-        known = [value for value in map(updates.last_known, keys) if value is not None]
+        known = [value for value in map(access.last_known, keys) if value is not None]
         if len(known) < len(keys):
             return None
         try:
-            return _store_edit(store, updates, keys, encoding, edit, known, outdated=True)
+            return _store_edit(store, access, keys, encoding, edit, known, outdated=True)
         except Exception:
             return None  # the remembered documents may be the cause: try the current ones
 
     return update(store, keys, attempt, optimistic=optimistic)[0]
 
 
-def _read_all(store: Store, updates: Updates, keys: Sequence[str]) -> list[Versioned]:
+def _read_all(store: Store, access: KeyAccess, keys: Sequence[str]) -> list[Versioned]:
     """The values and versions of `keys`; fetched together from a remote store."""
 
     def read(key: str) -> Versioned:
-        value = updates.read(key)
+        value = access.read(key)
         assert value is not None, "there is no limit"
         return value
 
@@ -95,7 +95,7 @@ def _read_all(store: Store, updates: Updates, keys: Sequence[str]) -> list[Versi
 
 def _store_edit(
     store: Store,
-    updates: Updates,
+    access: KeyAccess,
     keys: Sequence[str],
     encoding: Encoding,
     edit: _Edit[R],
@@ -118,8 +118,11 @@ def _store_edit(
     erased = [key for key, data in after.items() if data is None and key in values]
     if outdated and (erased or not changed):
         return None
-    if not all(updates.write(key, data, versions.get(key)) for key, data in changed.items()):
+    if not all(access.write(key, data, versions.get(key)) for key, data in changed.items()):
         return None
-    if erased:
-        store.erase_values(erased)
+    for key in erased:
+        if not access.erases:
+            access.replace(key, None)
+        elif not access.erase(key, versions[key]):
+            return None
     return (result,)

@@ -26,8 +26,8 @@ from omnizarr.nodes.metadata.documents import (
     parse_node,
 )
 from omnizarr.nodes.metadata.fetch import FetchedNode, fetch_model
-from omnizarr.store import Buffer, ByteRange, Store, Updates, check_key
-from omnizarr.store.update import set_if_absent, update
+from omnizarr.store import Buffer, ByteRange, Store, check_key
+from omnizarr.store.update import KeyAccess, set_if_absent, update
 
 __all__ = ["Consolidated", "collect_documents", "consolidated_range", "open_consolidated", "write_consolidated"]
 
@@ -126,7 +126,9 @@ class Consolidated:
 
     def _fetch_nodes(self, paths: Iterable[str]) -> dict[str, NodeModel]:
         """The nodes that exist at `paths`, from their own documents."""
-        dialect, store = self._dialect, self._store
+        from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
+
+        dialect, store = self._dialect, CurrentStore(self._store)
         keys = {path: dialect.keys(path) for path in paths}
         values = document_values(store, [key for node_keys in keys.values() for key in node_keys])
         nodes: dict[str, NodeModel] = {}
@@ -300,10 +302,10 @@ def write_consolidated(store: Store, dialect: Dialect, root: str, collect: Calla
         for node_key, data in dump_node(dialect, path, node).items():
             set_if_absent(store, node_key, data)
 
-    def replace_copy(updates: Updates) -> bool | None:
-        stored = updates.read(key)  # only for its version: the old value may be damaged
+    def replace_copy(access: KeyAccess) -> bool | None:
+        stored = access.read(key)  # only for its version: the old value may be damaged
         data = encode_document(key, dialect.dump_consolidated(root, collect()), LENIENT_JSON)
-        return updates.write(key, data, None if stored is None else stored[1]) or None
+        return access.write(key, data, None if stored is None else stored[1]) or None
 
     update(store, [key], replace_copy)
 

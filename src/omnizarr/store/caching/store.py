@@ -7,7 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from omnizarr.store.capabilities import Updates
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, reject_start
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
+from omnizarr.store.thread_locks import TaskLock
 from omnizarr.store.wrappers import ForwardedUpdates, WrapperStore, forwarded
 
 __all__ = ["CacheStore"]
@@ -248,6 +249,10 @@ class CacheStore(WrapperStore):
             values.append(state.data)
         return version, values
 
+    def get_current(self, key: str) -> Buffer | None:
+        self._forget([key])
+        return self.inner.get_current(key)
+
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
             reject_start(key, start, repr(self))
@@ -364,16 +369,20 @@ class CacheStore(WrapperStore):
 
     # -- agreement between writers
 
+    # The holder of a lock reads a key in order to change it, and must not start from an old value.
+
     @contextmanager
-    def _fresh(self, lock: AbstractContextManager[None], keys: Sequence[str]) -> Iterator[None]:
-        with lock:
-            self._forget(keys)
+    def lock(self, keys: Iterable[str], *, shared: bool = False) -> Iterator[None]:
+        keys = list(keys)
+        # Another process may put an old answer into a shared folder at any time.
+        with self.inner.lock(keys, shared=shared), self._writing(keys):
             yield
 
-    def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
-        # The holder of a lock reads a key in order to change it, and must not start from an old value.
-        keys = list(keys)
-        return self._fresh(self.inner.lock(keys, shared=shared), keys)
+    @contextmanager
+    def task_lock(self, key: str) -> Iterator[TaskLock]:
+        with self.inner.task_lock(key) as task_lock:
+            self._forget([key])
+            yield task_lock
 
 
 class _CacheUpdates(ForwardedUpdates):

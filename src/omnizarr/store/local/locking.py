@@ -48,8 +48,13 @@ class DirectoryLocks:
     def lock(self, keys: Iterable[str], shared: bool) -> AbstractContextManager[None]:
         if self.enabled:
             return self._lock_directories(list(keys), shared)
-        # By the real path of the root, because one file may be reached through several roots.
-        return thread_lock(self._paths.real_root, keys)
+        return self._lock_threads(keys)
+
+    def _lock_threads(self, keys: Iterable[str]) -> AbstractContextManager[None]:
+        """Locks that hold within the process, where the file system has none. By the real path, because one file may be
+        reached through several roots."""
+        root = self._paths.real_root
+        return thread_lock("", [f"{root}/{key}" for key in keys])
 
     @contextmanager
     def _lock_directories(self, keys: list[str], shared: bool) -> Iterator[None]:
@@ -62,6 +67,8 @@ class DirectoryLocks:
             for _ in range(_ATTEMPTS):
                 with ExitStack() as stack:
                     if self._lock_each(directories, shared, created, stack):
+                        if not self.enabled:  # the file system has no locks, as the first one shows
+                            stack.enter_context(self._lock_threads(keys))
                         yield
                         return
             label = self._paths.label
@@ -159,6 +166,17 @@ class DirectoryLocks:
         if exclusive and not self._file_system_checked:
             self._check_file_system()
         return self.enabled and not flock.holds_any_lock()
+
+    @contextmanager
+    def comparison(self, folder: str, key: str) -> Iterator[None]:
+        """The exclusive lock for a comparison and change of `key` in `folder`: that of the directory or, if the file
+        system has none, that of `lock`, which this thread may hold already."""
+        with self.directory(folder, shared=False) as held:
+            if held is not None:
+                yield
+                return
+        with self._lock_threads([key]):
+            yield
 
     @contextmanager
     def current_directory(self, folder: str, *, shared: bool, wait: bool = True) -> Iterator[None]:

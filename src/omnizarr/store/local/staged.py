@@ -6,7 +6,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import NoReturn, Self
 
 from omnizarr.config import config
@@ -100,7 +100,7 @@ class FileWriter:
         with StagedFiles(self.durable) as staged:
             try:
                 self._stage(staged, key, data)
-                return self._publish(staged, expected)
+                return self._publish(staged, expected, key)
             except OSError as error:
                 self._fail(staged, key, error)
 
@@ -165,8 +165,9 @@ class FileWriter:
             errno.ENOENT, f"gave up after {_ATTEMPTS} attempts: other processes keep removing its directory"
         )
 
-    def _publish(self, staged: StagedFiles, expected: tuple[Version] | None) -> bool:
-        """Rename the files to their final names, under one lock. Because they lie in the directory, no other process
+    def _publish(self, staged: StagedFiles, expected: tuple[Version] | None, key: str = "") -> bool:
+        """Rename the files to their final names, under one lock. With a version that is `expected`, `key` is the only
+        one, and False says that its file has another version. Because they lie in the directory, no other process
         can remove it, so that the locked directory is the right one."""
         staged.sync()
         folder = staged.folder
@@ -175,7 +176,7 @@ class FileWriter:
             renamed = publish(paths.without_separator(folder), staged.paths(), expected, follow=paths.follow_links)
             del staged.files[:renamed]
         if staged.files:  # another process holds the lock or has changed the file, or something is wrong
-            with locks.directory(folder, shared=expected is None):
+            with locks.directory(folder, shared=True) if expected is None else locks.comparison(folder, key):
                 if expected is not None and not self._has_version(folder + staged.files[0][1], expected[0]):
                     return False
                 while staged.files:
@@ -218,7 +219,11 @@ class FileWriter:
         try:
             path = self._paths.find(key)
             folder = path[: path.rfind(os.sep) + 1]
-            with self._locks.current_directory(folder, shared=expected is None):
+            locks = self._locks
+            with ExitStack() as stack:
+                stack.enter_context(locks.current_directory(folder, shared=expected is None))
+                if expected is not None and not locks.enabled:
+                    stack.enter_context(locks.comparison(folder, key))
                 if expected is not None and not self._has_version(path, expected[0]):
                     return False
                 if not files.remove(path):

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from omnizarr.errors import LocationError, StoreError
 from omnizarr.store.contract import Store
 from omnizarr.store.local import files
+from omnizarr.store.update import update
 from omnizarr.store.zip.byte_source import ByteSource, FileObjectSource, FileSource, ValueSource, as_file_errors
 
 __all__ = ["ArchiveLocation", "FileLocation", "FileObjectLocation", "ValueLocation"]
@@ -205,16 +206,19 @@ class ValueLocation(_UnnamedDraftLocation):
         return source, _ABSENT if source is None else source.version
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
+        store, key = self._store, self._key
         value = draft.read(0, draft.size)
         if state is None:  # the store cannot tell
-            self._store.set(self._key, value)
-        elif self._store.updates is not None and len(value) <= _ONE_REQUEST:
-            if not self._store.updates.write(self._key, value, None if state is _ABSENT else state):
+            store.set(key, value)
+        elif store.updates is not None and len(value) <= _ONE_REQUEST:
+            version = None if state is _ABSENT else state
+            if not update(store, [key], lambda access: (access.write(key, value, version),))[0]:
                 raise _replaced(self.location)
         else:
-            if self._version() != state:
-                raise _replaced(self.location)
-            self._store.set(self._key, value)
+            with store.lock([key]):
+                if self._version() != state:
+                    raise _replaced(self.location)
+                store.set(key, value)
         return None
 
     def _version(self) -> object:

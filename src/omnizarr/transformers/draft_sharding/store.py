@@ -69,6 +69,13 @@ class ShardedStore(WrapperStore):
             return self.inner.get(key, range)
         return self.get_partial_values([(key, range)])[0]
 
+    def get_current(self, key: str) -> Buffer | None:
+        where = self._keys.locate(key)
+        if where is None:
+            return self.inner.get_current(key)
+        with self._locked([where[0]]):  # a cache below drops what it holds for a locked key
+            return self.get(key)
+
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         answers: list[Buffer | None] = [None] * len(requests)
         for position, value in self._answers(requests, self._all_at_once):
@@ -330,10 +337,10 @@ class _ShardedUpdates(ForwardedUpdates):
         where = store._keys.locate(key)
         if where is None:
             return super().read(key, limit)
-        with store._locked([where[0]]):  # a cache below drops what it holds for a locked key
+        with store._locked([where[0]]):
             if limit is not None and not store.remote and (store.size(key) or 0) > limit:
                 return None
-            value = store.get(key)
+            value = store.get_current(key)
         return value, None if value is None else bytes(value)
 
     def last_known(self, key: str) -> Versioned | None:
