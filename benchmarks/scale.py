@@ -42,9 +42,9 @@ class Scale:
     large: tuple[int, int, int]
     """How many blocks of 32 MiB the array of the memory measurements has along each side."""
     shards: tuple[int, ...]
-    """Sides of the shards of which a part is rewritten to measure memory."""
+    """Sides of the shards that are partly rewritten to measure memory."""
     parts: tuple[str, ...] = LAYOUT_NAMES
-    """The layouts of which parts are read; parts of large compressed chunks are slow."""
+    """The layouts whose parts are read; parts of large compressed chunks are slow."""
 
 
 FULL = Scale(

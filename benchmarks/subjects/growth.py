@@ -1,4 +1,4 @@
-"""Arrays with millions of possible chunks, of which few are stored: costs must not grow with the possible ones."""
+"""Arrays with millions of possible and few stored chunks: costs must not grow with the possible ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class GrowthActions(Actions):
     """Reads one element, counts chunks, and resizes."""
 
     def make(self, path: str, chunks: int, stored: int) -> None:
-        """Creates an array of `chunks` possible chunks, of which about `stored` exist and hold 0, 1, 2 …"""
+        """Creates an array of `chunks` possible chunks; about `stored` of them exist and hold 0, 1, 2 …"""
         write_document(path, Layout("raw", CHUNK).document((chunks * CHUNK,)))
         os.mkdir(f"{path}/c")
         chunk = np.arange(CHUNK, dtype="<u2").tobytes()

@@ -1,4 +1,4 @@
-"""Parses and binds codecs for the tests of this folder: from documents of version 3, and from configurations of v2."""
+"""Parses and binds codecs for the tests of this folder: from documents of v3, and from configurations of v2."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spec_of(array: npt.NDArray[Any], fill: Any = None) -> ChunkSpec:
     return ChunkSpec(array.shape, array.dtype, value)
 
 
-# -- documents of version 3
+# -- documents of v3
 
 
 def parse_valid(name: str, **configuration: Any) -> Any:
@@ -85,7 +85,7 @@ def paths_of(problems: list[tuple[str, str]]) -> list[str]:
     return [path for path, _ in problems]
 
 
-# -- configurations of version 2
+# -- configurations of v2
 
 
 def from_config(config: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Creates the corpus `tests/corpora/v2`: small arrays and groups of version 2, as other programs write them.
+"""Creates the corpus `tests/corpora/v2`: small arrays and groups of v2, as other programs write them.
 
 `python tests/corpora/make_v2.py` creates an environment for each program, runs this file there, and replaces the
 corpus, its description and its PROVENANCE.md. Names of writers on the command line select some.

@@ -65,7 +65,7 @@ def sample(dtype: str, shape: tuple[int, ...] = (5, 9)) -> npt.NDArray[Any]:
 
 
 def partly(dtype: str, fill: Any) -> npt.NDArray[Any]:
-    """An array of which only `SOME` was written."""
+    """An array in which only `SOME` was written."""
     data = np.full((5, 9), fill, dtype)
     data[SOME] = sample(dtype)[SOME]
     return data

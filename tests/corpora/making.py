@@ -71,7 +71,7 @@ def sample(dtype: Any, shape: Sequence[int] = (5,)) -> npt.NDArray[Any]:
 
 
 def partly(data: npt.NDArray[Any], fill: Any, region: Any) -> npt.NDArray[Any]:
-    """An array of which only a region was written."""
+    """An array with a single written region."""
     result = np.full_like(data, fill)
     result[region] = data[region]
     return result
@@ -206,7 +206,7 @@ def scalar(value: Any, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def by_document(place: Path) -> dict[str, Any]:
-    """The properties of an array of version 2, from its own documents alone."""
+    """The properties of an array of v2, from its own documents alone."""
     document = json.loads((place / ".zarray").read_text("utf-8"))
     attributes = place / ".zattrs"
     fill = document["fill_value"]

@@ -38,7 +38,7 @@ def nodes(store: MemoryStore) -> dict[str, Any]:
 
 
 def checked(store: MemoryStore, path: str | None) -> Any:
-    """The node at a path; without a path, every node, each of which must be readable."""
+    """The node at a path; without a path, every node. All of them must be readable."""
     if path is not None:
         return omnizarr.open_array(store, path=path, mode="r")
     for node in nodes(store).values():

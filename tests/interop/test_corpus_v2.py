@@ -1,4 +1,4 @@
-"""We read the stored corpus of version 2, from zarr-python 2.1 to TensorStore."""
+"""We read the stored corpus of v2, from zarr-python 2.1 to TensorStore."""
 
 from __future__ import annotations
 

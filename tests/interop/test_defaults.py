@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def case(kind: str, shape: tuple[int, ...], name: str) -> Case:
-    """An array of which only type and shape are given; the rest of a case serves to look up known differences."""
+    """An array with given type and shape; the rest of a case serves to look up known differences."""
     values = KINDS[kind]
     codecs = [OPTIONS[name]["serializer"]] if name == "big-endian" else []
     if name == "columns first":

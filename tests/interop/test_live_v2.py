@@ -217,7 +217,7 @@ def peer(request: pytest.FixtureRequest, library: str) -> Peer:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_peers_read_our_arrays(peer: Peer, tmp_path: Path, library: str, group: str) -> None:
     if (library, group) == ("tensorstore", "objects"):
-        pytest.skip("TensorStore has no objects in version 2")
+        pytest.skip("TensorStore has no objects in v2")
     judge(peer, library, GROUPS[group](), tmp_path, 2, *KNOWN_DIFFERENCES[library])
 
 

@@ -75,7 +75,7 @@ def test_chunks_are_equal_to_the_byte(zarr3_peer: Peer, tmp_path: Path, library:
     for number, (_, dtype, data, codecs) in enumerate(mine):
         fill = 3 if codecs[0]["name"] == "scale_offset" else 1
         document = array_document(data.shape, dtype, codecs=_fitted(codecs), fill_value=fill)
-        places = [tmp_path / f"{number} {who}" for who in ("ours", "theirs")]
+        places = [tmp_path / f"{number} {writer}" for writer in ("ours", "theirs")]
         try:
             zarr3_peer.write(library, places[1], data, document=document)
         except Unsupported as missing:

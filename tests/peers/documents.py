@@ -84,7 +84,7 @@ def array_document_v1(
 
 
 def _descr(dtype: np.dtype[Any]) -> Any:
-    """A type as versions 1 and 2 write it. Structures are lists of names, types and, in version 2, shapes."""
+    """A type as v1 and v2 write it. Structures are lists of names, types and, in v2, shapes."""
     if dtype.names is None:
         return dtype.str
     fields = []

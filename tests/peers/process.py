@@ -61,10 +61,10 @@ class Peer:
     ) -> None:
         """Has the library create an array and write `data` to it.
 
-        `document` is the metadata of the new array: of version 3 or 2, of 2 for `zarr2`, of 1 for `zarr1`. Without it,
+        `document` is the metadata of the new array: of v3 or v2, of v2 for `zarr2`, of v1 for `zarr1`. Without it,
         `spec` is what `array_document` takes, or for `zarr1` and `zarr2` what their own `zarr.create` takes, with
         codecs as their configurations. `zarr_version=3` makes `zarr2` write the draft of 2020, and `chunks_per_shard`
-        its shards. These two, and `zarr` with a document of version 2, also take `attributes`.
+        its shards. These two, and `zarr` with a document of v2, also take `attributes`.
         """
         if document is None and library not in ("zarr1", "zarr2"):
             document, spec = array_document(data.shape, data.dtype, **spec), {}

@@ -1,4 +1,4 @@
-"""GDAL, through rasterio, writes version 2 and version 3: rasters, each an array in a group of its own."""
+"""GDAL, through rasterio, writes v2 and v3: rasters, each an array in a group of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""netCDF-C, through netCDF4, writes version 2, with or without its own marks (NCZarr)."""
+"""netCDF-C, through netCDF4, writes v2, with or without its own marks (NCZarr)."""
 
 from __future__ import annotations
 

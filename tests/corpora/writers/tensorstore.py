@@ -1,4 +1,4 @@
-"""TensorStore writes version 2, which it calls `zarr`."""
+"""TensorStore writes v2, which it calls `zarr`."""
 
 from __future__ import annotations
 

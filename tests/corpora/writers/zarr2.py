@@ -1,4 +1,4 @@
-"""zarr-python 2 writes version 2: all its features, and its own choices."""
+"""zarr-python 2 writes v2: all its features, and its own choices."""
 
 from __future__ import annotations
 

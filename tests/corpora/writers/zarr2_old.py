@@ -1,4 +1,4 @@
-"""Old releases of zarr-python 2 write version 2, where they differ from the last release."""
+"""Old releases of zarr-python 2 write v2, where they differ from the last release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""zarr-python 3 writes version 2: its own choices, and where it differs from zarr-python 2."""
+"""zarr-python 3 writes v2: its own choices, and where it differs from zarr-python 2."""
 
 from __future__ import annotations
 

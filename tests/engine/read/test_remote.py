@@ -152,7 +152,7 @@ def test_only_the_part_of_a_raw_chunk_is_fetched() -> None:
 
 
 class _Counting(ObjectStore, keeps_capabilities=True):
-    """Counts the requests for chunks in flight, each of which takes some time."""
+    """Counts the requests for chunks in flight; each takes some time."""
 
     there = most = 0
     changing = threading.Lock()

@@ -1,4 +1,4 @@
-"""zarr-python 2, which writes version 2 and, experimentally, the draft of 2020."""
+"""zarr-python 2, which writes v2 and, experimentally, the draft of 2020."""
 
 from __future__ import annotations
 

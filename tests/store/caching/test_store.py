@@ -55,7 +55,7 @@ class TaggedStore(MemoryStore):
         self.reads.append((key, range))
         return super().get(key, range)
 
-    def get_state(self, key: str, range: ByteRange | None, version: Version) -> State | None:
+    def get_versioned(self, key: str, range: ByteRange | None, version: Version) -> State | None:
         self.reads.append((key, range))
         value, tag = MemoryStore.get(self, key), (f'"{self.tags.get(key)}"', None)
         if value is None:
@@ -70,7 +70,7 @@ class _TaggedReads(VersionedReads):
         self._store = store
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        return self._store.get_state(key, range, version)
+        return self._store.get_versioned(key, range, version)
 
 
 class TestChecked(StoreSuite):
@@ -184,9 +184,9 @@ class _RemoteStore(TaggedStore, keeps_capabilities=True):
     def window(self) -> Window | None:
         return self._window
 
-    def get_state(self, key: str, range: ByteRange | None, version: Version) -> State | None:
+    def get_versioned(self, key: str, range: ByteRange | None, version: Version) -> State | None:
         self._barrier.wait()
-        return super().get_state(key, range, version)
+        return super().get_versioned(key, range, version)
 
 
 @pytest.mark.parametrize("window", [None, Window()])
