@@ -83,21 +83,41 @@ def test_out_of_another_type_is_converted() -> None:
     np.testing.assert_array_equal(z.read(out=np.zeros(a.shape, "f4")), a)
 
 
-@pytest.mark.parametrize("function", ["read", "preadv"])
-def test_short_reads_are_continued(function: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not hasattr(os, function):
-        pytest.skip("this system has no such call")
+@pytest.mark.python_loop
+def test_short_reads_of_one_chunk_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = np.arange(320, dtype="i4").reshape(8, 40)
+    z = omnizarr.create_array(tmp_path, data=a, chunks=(4, 4), compressors="gzip")
+    read, pread, calls = os.read, os.pread, []
+
+    def short_read(file: int, size: int) -> bytes:
+        calls.append("read")
+        return read(file, min(size, 7))
+
+    def short_pread(file: int, size: int, start: int) -> bytes:
+        calls.append("pread")
+        return pread(file, min(size, 7), start)
+
+    monkeypatch.setattr(os, "read", short_read)
+    monkeypatch.setattr("omnizarr.store.local.files._pread", short_pread)
+    np.testing.assert_array_equal(z[1:3, 1:4], a[1:3, 1:4])
+    assert set(calls) == {"read", "pread"}
+
+
+@pytest.mark.python_loop
+@pytest.mark.skipif(not hasattr(os, "preadv"), reason="this system has no such call")
+def test_short_reads_of_several_chunks_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a = np.arange(320, dtype="i4").reshape(8, 40)
     z = omnizarr.create_array(tmp_path, data=a, chunks=(4, 4), compressors=None)
-    real = getattr(os, function)
-    if function == "read":
-        monkeypatch.setattr(os, "read", lambda file, size: real(file, min(size, 7)))
-    else:
-        monkeypatch.setattr(
-            "omnizarr.store.local.files._preadv", lambda file, rooms, start: real(file, [rooms[0][:7]], start)
-        )
+    starts: list[int] = []
+
+    def short_preadv(file: int, rooms: list[memoryview], start: int) -> int:
+        starts.append(start)
+        return os.preadv(file, [rooms[0][:7]], start)
+
+    monkeypatch.setattr("omnizarr.store.local.files._preadv", short_preadv)
     np.testing.assert_array_equal(z[...], a)
     np.testing.assert_array_equal(z[1:3, 2:5], a[1:3, 2:5])
+    assert 7 in starts
 
 
 def test_an_encoding_error_in_a_row_names_its_chunk() -> None:
