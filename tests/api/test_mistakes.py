@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import ArgumentError, NodeExistsError, SelectionError
+from omnizarr.nodes import ArrayOptions
 from omnizarr.store import MemoryStore
 
 
@@ -124,3 +126,56 @@ def test_help_shows_the_array_options() -> None:
     assert "store" in inspect.signature(omnizarr.zeros).parameters
     assert "data" not in inspect.signature(omnizarr.zeros).parameters
     assert "ForwardRef" not in str(inspect.signature(omnizarr.create_array))
+
+
+# -- values of a wrong type
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "create_array": omnizarr.create_array,
+    "create_group": omnizarr.create_group,
+    "open": omnizarr.open,
+    "open_array": omnizarr.open_array,
+    "open_group": omnizarr.open_group,
+    "empty_like": lambda _, **options: omnizarr.empty_like(omnizarr.create_array(None, shape=3, dtype="i4"), **options),
+    "Group.create_array": lambda store, **options: omnizarr.open_group(store).create_array("a", **options),
+    "Group.require_array": lambda store, **options: omnizarr.open_group(store).require_array("a", **options),
+    "Group.require_group": lambda store, **options: omnizarr.open_group(store).require_group("a", **options),
+}
+OPTIONS = sorted(
+    {"mode", "path", "use_consolidated", "zarr_format", "overwrite", "storage_options", "cache", "on_corrupt"}
+    | ArrayOptions.__annotations__.keys() - {"data"}
+)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_an_array_as_an_option_raises_no_error_of_numpy(function: str, option: str) -> None:
+    """The truth value of an array is ambiguous, so that careless checks fail with a ValueError of NumPy."""
+    options: dict[str, Any] = {"shape": 3, "dtype": "i4"} if function.endswith(("array", "like")) else {}
+    for zarr_format in (1, 2, 3, "3-draft-2020", "3-draft-2022"):
+        if not function.startswith("Group"):
+            options["zarr_format"] = zarr_format
+        try:
+            FUNCTIONS[function](omnizarr.MemoryStore(), **{**options, option: np.zeros(3)})
+        except omnizarr.OmnizarrError:
+            pass
+        except TypeError as error:
+            assert "unexpected keyword argument" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("overwrite", ["False", None, 2, np.zeros(2)])
+def test_overwrite_takes_only_true_and_false(overwrite: Any) -> None:
+    """The text `False` would count as true, and erase the array."""
+    store = omnizarr.MemoryStore()
+    omnizarr.create_array(store, data=[1, 2, 3])
+    with pytest.raises(ArgumentError, match="`overwrite`: expected True or False"):
+        omnizarr.create_array(store, shape=2, dtype="i4", overwrite=overwrite)
+    assert omnizarr.open_array(store)[...].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("zarr_format", ["3-draft-2020", "3-draft-2022"])
+def test_a_fallback_of_a_wrong_type(zarr_format: Any) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        omnizarr.create_array(None, shape=3, dtype="i4", zarr_format=zarr_format, fallback=np.zeros(3))
+    assert caught.value.argument == "fallback"

@@ -13,8 +13,9 @@ from omnizarr.api.location import StoreLike, resolve
 from omnizarr.api.new_arrays import with_fill_value, zero_of
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.errors import ArgumentError, warn
+from omnizarr.formats import dialect_for
 from omnizarr.model import normal_path
-from omnizarr.nodes import Array, ArrayOptions, takes_array_options
+from omnizarr.nodes import Array, ArrayOptions, check_flag, takes_array_options
 from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.store import Store
@@ -57,11 +58,15 @@ def from_array(
             hint="`write_data=False` creates an array of another shape",
         )
     target, path = resolve(store, options.pop("storage_options", None), normal_path(name, "name"))
-    if isinstance(data, Array) and options.get("overwrite") and _contains(target, path, data):
+    overwrite = options.get("overwrite", False)
+    check_flag(overwrite, "overwrite")
+    if isinstance(data, Array) and overwrite and _contains(target, path, data):
         raise ArgumentError("`overwrite` would erase `data` before it is copied", argument="overwrite")
     if isinstance(data, Array) and options.get("zarr_format") is None:
         enclosing = enclosing_dialect(target, path)
         options["zarr_format"] = data.zarr_format if enclosing is None else enclosing.zarr_format
+    if options.get("zarr_format") is not None:
+        dialect_for(options["zarr_format"])  # raises ArgumentError if there is none
     try:
         array = create_array(target, name=path, **{**_options_like(data, options), **options})
     except ArgumentError as error:

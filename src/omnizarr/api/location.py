@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from omnizarr.errors import LocationError, OmnizarrError
+from omnizarr.errors import ArgumentError, LocationError, OmnizarrError
 from omnizarr.formats import is_root, root_keys
 from omnizarr.model import ZarrFormat, join_path, normal_path
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
@@ -57,6 +57,10 @@ def _wrap_foreign(store: Any) -> Store | None:
 
 def resolve(store: StoreLike, storage_options: dict[str, Any] | None = None, path: str = "") -> Location:
     """The location of `path` in what the user gives as store, which may be an address with a path of its own."""
+    if storage_options is not None and not isinstance(storage_options, Mapping):
+        raise ArgumentError(
+            f"`storage_options`: expected a dict, found {type(storage_options).__name__}", argument="storage_options"
+        )
     if storage_options and not isinstance(store, str):
         raise LocationError(
             f"`storage_options`: expected a URL to go with them, found {type(store).__name__}",

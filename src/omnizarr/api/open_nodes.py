@@ -10,7 +10,7 @@ from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import ReadOptions, dialect_for
 from omnizarr.model import ZarrFormat, normal_path
-from omnizarr.nodes import Array, ArrayOptions, Group, check_names, new_array, new_group, open_node
+from omnizarr.nodes import Array, ArrayOptions, Group, check_flag, check_names, new_array, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import as_read_only
@@ -158,14 +158,12 @@ def _open(
     cache, on_corrupt = _pop_handle_options(options)
     known = _GROUP_OPTIONS if kind == "group" else ArrayOptions.__annotations__
     check_names(options, known, arguments=_arguments())
-    if mode not in ("r", "r+", "a", "w", "w-", None):
+    if mode is not None and not (isinstance(mode, str) and mode in ("r", "r+", "a", "w", "w-")):
         raise ArgumentError(f"`mode`: expected one of r, r+, a, w and w-, found {mode!r}", argument="mode")
     if zarr_format is not None:
         dialect_for(zarr_format)  # raises ArgumentError if there is none
-    if use_consolidated not in (None, True, False):
-        raise ArgumentError(
-            f"`use_consolidated`: expected True, False or None, found {use_consolidated!r}", argument="use_consolidated"
-        )
+    if use_consolidated is not None:
+        check_flag(use_consolidated, "use_consolidated")
     location = resolve(given, storage_options, normal_path(path))
     store = location.store
     if mode == "r" or (store.read_only and mode in (None, "a")):

@@ -194,8 +194,8 @@ class Dialect(ABC):
 
     def check_extensions(self, model: ArrayModel) -> None:
         """Raises ArgumentError if a new array has extensions, or a fallback type, and this generation has none."""
-        for argument, value in (("extensions", model.extensions), ("fallback", model.fallback)):
-            if value and not self.hierarchy_documents():
+        for argument, given in (("extensions", bool(model.extensions)), ("fallback", model.fallback is not None)):
+            if given and not self.hierarchy_documents():
                 raise ArgumentError(
                     f"`{argument}`: only the drafts of v3 have extensions, {self.format_name} has none",
                     argument=argument,

@@ -198,7 +198,7 @@ class V1Dialect(Dialect):
     # -- new arrays
 
     def chunk_keys(self, value: Any) -> ChunkKeys:
-        if value not in (None, ".", V2Keys(".")):
+        if not (value is None or (isinstance(value, (str, V2Keys)) and value in (".", V2Keys(".")))):
             raise ArgumentError(
                 "`chunk_key_encoding`: v1 has only chunk keys such as `0.0`", argument="chunk_key_encoding"
             )

@@ -3,7 +3,7 @@
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes
 from omnizarr.nodes.create.node import new_array
-from omnizarr.nodes.create.options import ArrayOptions, check_names, takes_array_options
+from omnizarr.nodes.create.options import ArrayOptions, check_flag, check_names, takes_array_options
 from omnizarr.nodes.group import Group, new_group
 from omnizarr.nodes.open import open_node
 from omnizarr.nodes.unreadable import UnreadableNode
@@ -14,6 +14,7 @@ __all__ = [
     "Attributes",
     "Group",
     "UnreadableNode",
+    "check_flag",
     "check_names",
     "new_array",
     "new_group",

@@ -24,7 +24,7 @@ from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.create.node import create_node, erase_node, new_array
-from omnizarr.nodes.create.options import ArrayOptions, check_names, split_subarray, takes_array_options
+from omnizarr.nodes.create.options import ArrayOptions, check_flag, check_names, split_subarray, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.children import (
@@ -325,6 +325,7 @@ class Group(Node, MutableMapping[str, Any]):
 
     def require_group(self, name: str, *, overwrite: bool = False) -> Group:
         """The group at `name`, which is created if there is none."""
+        check_flag(overwrite, "overwrite")
         node = None if overwrite else self._open_existing(name)
         if node is None:
             return self.create_group(name, overwrite=overwrite)
@@ -340,7 +341,9 @@ class Group(Node, MutableMapping[str, Any]):
         cast safely; with `exact`, the same dtype.
         """
         check_names(options)
-        node = None if options.get("overwrite") else self._open_existing(name)
+        overwrite = options.get("overwrite", False)
+        check_flag(overwrite, "overwrite")
+        node = None if overwrite else self._open_existing(name)
         if node is None:
             return self.create_array(name, **options)
         if not isinstance(node, Array):

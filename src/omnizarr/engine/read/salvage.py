@@ -93,6 +93,6 @@ error, which returns the elements to use, or None for the fill value."""
 
 def check_on_corrupt(given: object) -> OnCorrupt:
     """Return `given` if it is valid."""
-    if given == "raise" or given == "fill" or callable(given):
-        return given
+    if callable(given) or (isinstance(given, str) and given in ("raise", "fill")):
+        return given  # type: ignore[return-value]
     raise ArgumentError(f'`on_corrupt`: expected "raise", "fill" or a function, found {given!r}', argument="on_corrupt")

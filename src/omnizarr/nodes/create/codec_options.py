@@ -46,7 +46,7 @@ def chunk_codecs(
     dtype: Any,
 ) -> tuple[Codec, ...]:
     """The codecs of a chunk, as the document records them. `dtype` is the data type as the user gave it."""
-    if order not in ("C", "F"):
+    if not isinstance(order, str) or order not in ("C", "F"):
         raise ArgumentError(f'`order`: expected "C" or "F", found {order!r}', argument="order")
     kinds: tuple[type[Codec], ...] = (
         (ArrayCodec, Serializer, BytesCodec) if dialect.allows_any_filter else (ArrayCodec,)

@@ -12,7 +12,7 @@ from omnizarr.formats import Dialect, Kind, NodeModel
 from omnizarr.formats.document_encoding import JSON
 from omnizarr.model import ArrayModel, GroupModel
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names
+from omnizarr.nodes.create.options import ArrayOptions, array_model, check_flag, check_names
 from omnizarr.nodes.metadata.consolidated import Consolidated
 from omnizarr.nodes.metadata.documents import (
     describe_location,
@@ -70,6 +70,7 @@ def create_node(
     `known_group` is the path of a group above it that is known to exist. `hint` tells the user how to replace a node
     that exists.
     """
+    check_flag(overwrite, "overwrite")
     store, path = context.store, context.path
     store.check_writable()
     context.dialect.check_path(path, _kind_of(model))

@@ -24,7 +24,7 @@ from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.chunk_shapes import as_lengths, chunk_grid
 from omnizarr.nodes.create.codec_options import CodecLike, Codecs, chunk_codecs
 
-__all__ = ["ArrayOptions", "array_model", "check_names", "split_subarray", "takes_array_options"]
+__all__ = ["ArrayOptions", "array_model", "check_flag", "check_names", "split_subarray", "takes_array_options"]
 
 
 class ArrayOptions(TypedDict, total=False):
@@ -121,6 +121,12 @@ def check_names(
             raise ArgumentError(f"there is no option `{name}`", argument=name, hint=nearest(name, [*known, *arguments]))
 
 
+def check_flag(value: object, argument: str) -> None:
+    """Raises ArgumentError unless `value` is True or False. The text "False" would count as true."""
+    if not isinstance(value, (int, np.bool_)) or value not in (0, 1):
+        raise ArgumentError(f"`{argument}`: expected True or False, found {value!r}", argument=argument)
+
+
 def array_model(
     dialect: Dialect,
     *,
@@ -143,7 +149,7 @@ def array_model(
     storage_options: dict[str, Any] | None = None,
 ) -> tuple[ArrayModel, npt.NDArray[Any] | None]:
     """The model of a new array, and its data if there are any. Raises ArgumentError or MetadataError."""
-    if storage_options:
+    if storage_options is not None:
         raise ArgumentError(
             "`storage_options`: expected by the functions that open a URL, not by a group", argument="storage_options"
         )
@@ -172,7 +178,8 @@ def array_model(
         raise ArgumentError(f"`shape`: expected {data.shape}, the shape of `data`, found {lengths}", argument="shape")
     data_type = dialect.data_type(dtype)
     grid, inner_shape = chunk_grid(chunks, shards, lengths, data_type.dtype.itemsize)
-    codecs = chunk_codecs(dialect, filters, serializer, compressors, order or "C", len(lengths), data_type, dtype)
+    order = "C" if order is None else order
+    codecs = chunk_codecs(dialect, filters, serializer, compressors, order, len(lengths), data_type, dtype)
     if inner_shape is not None:
         codecs = (Sharding(inner_shape, codecs, dialect.index_codecs or INDEX_CODECS),)
     model = ArrayModel(
