@@ -11,7 +11,10 @@ __all__ = ["StoreWithPartialAccess"]
 
 
 class StoreWithPartialAccess(Store):
-    """A store that is complete with `location`, `get_partial_values`, `set_each`, `erase_values` and `list_prefix`."""
+    """A store that is complete with `location`, `get_partial_values`, `set_each`, `erase_values` and `list_prefix`.
+
+    `set_partial_values` can take the place of `set_each`; a value that gets shorter is then erased before it is set.
+    """
 
     @abstractmethod
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]: ...

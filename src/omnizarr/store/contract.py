@@ -1,7 +1,8 @@
 """The contract of a store: bytes under keys, read and written singly or in batches.
 
-A store that implements `location`, `get`, `set`, `erase` and `list_prefix` is complete. All other verbs have fallbacks
-here; a store overrides those that it can do better. A store does not know what its bytes mean.
+A store that implements `location`, `get`, `set`, `erase` and `list_prefix` (or `list`, or `list_dir`) is complete. All
+other verbs have fallbacks here; a store overrides those that it can do better. A store does not know what its bytes
+mean.
 """
 
 from __future__ import annotations
@@ -98,6 +99,11 @@ class Store(ABC):
     def __init_subclass__(cls, *, keeps_capabilities: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
         defined = {name for base in cls.__mro__ if base is cls or not issubclass(base, Store) for name in vars(base)}
+        lacks_verbs = any(getattr(verb, "__isabstractmethod__", False) for verb in (cls.list_prefix, cls.set_each))
+        if lacks_verbs and not defined.isdisjoint(("list", "list_dir", "set_partial_values")):
+            from omnizarr.store.derived_verbs import derive_verbs  # lazy import: few stores need it
+
+            derive_verbs(cls, Store)
         if keeps_capabilities:
             return
         dropped = {"_copyable"}
