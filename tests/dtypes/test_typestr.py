@@ -1,4 +1,4 @@
-"""Type strings and records of version 2."""
+"""Type strings and records of v2."""
 
 from __future__ import annotations
 

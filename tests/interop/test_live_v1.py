@@ -1,4 +1,4 @@
-"""zarr-python 1 reads what we write as version 1."""
+"""zarr-python 1 reads what we write as v1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""zarr-python 2 and 3 and TensorStore read what we write as version 2."""
+"""zarr-python 2 and 3 and TensorStore read what we write as v2."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def cases() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
 
 
 def cases_v3() -> Iterator[tuple[str, npt.NDArray[Any], dict[str, Any]]]:
-    """The same for version 3."""
+    """The same for v3."""
     yield "gdal/complex128", sample("<c16", (4, 5)), {}
     for codec in ("blosc", "gzip", "zstd"):
         yield f"gdal/{codec}", PLANE, {"COMPRESS": codec.upper()}
