@@ -51,6 +51,12 @@ def zarr2_peer() -> Iterator[Peer]:
 
 
 @pytest.fixture(scope="session")
+def z5_peer() -> Iterator[Peer]:
+    """z5py, for N5."""
+    yield from _peer("z5")
+
+
+@pytest.fixture(scope="session")
 def zarr1_peer() -> Iterator[Peer]:
     """zarr-python 1."""
     yield from _peer("zarr1")

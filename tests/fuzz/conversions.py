@@ -98,7 +98,8 @@ def _check_conversion(source: omnizarr.Array, data: npt.NDArray[Any], generation
 
 def _without_names(array: omnizarr.Array) -> dict[str, Any]:
     attributes = array.attrs.asdict()
-    attributes.pop("_ARRAY_DIMENSIONS", None)
+    for name in ("_ARRAY_DIMENSIONS", "axes"):
+        attributes.pop(name, None)
     return attributes
 
 

@@ -79,7 +79,7 @@ def _reading_document(values: dict[str, bytes], key: str) -> Callable[[bytes], N
 
 def _documents() -> dict[str, Target]:
     found = {}
-    for zarr_format in (1, 2, "3-draft-2020", "3-draft-2022", 3):
+    for zarr_format in (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"):
         values = _hierarchy(zarr_format)
         for key in filter(_is_document, values):
             found[f"document {zarr_format} {key}"] = Target(_reading_document(values, key), [values[key]])
@@ -159,6 +159,25 @@ def _codecs() -> dict[str, Target]:
             z[...]
 
         found[f"codec {name}"] = Target(read, [bytes(z.store.get("c/0") or b"")])
+    return found
+
+
+def _n5_blocks() -> dict[str, Target]:
+    found = {}
+    for name in (None, "gzip", "zlib", "bz2", "lzma", "lz4", "blosc", "zstd"):
+        store = MemoryStore()
+        z = omnizarr.create_array(
+            store, data=np.arange(60, dtype="u2").reshape(6, 10), chunks=(4, 7), compressors=name, zarr_format="n5"
+        )
+
+        def read(data: bytes, z: omnizarr.Array = z, store: MemoryStore = store) -> None:
+            store.set("0/0", data)
+            z[...]
+
+        seeds = [bytes(store.get("0/0") or b"")]
+        if name is None:
+            seeds += [b"\0\0\0\2\0\0\0\1\0\0\0\2abcd", b"\0\1\0\2\0\0\0\1\0\0\0\2\0\0\0\2abcd"]
+        found[f"N5 block, {name}"] = Target(read, seeds)
     return found
 
 
@@ -247,6 +266,7 @@ def _targets() -> dict[str, Target]:
         **_documents(),
         **_files(),
         **_shards(),
+        **_n5_blocks(),
         **_codecs(),
         "zip": Target(_read_zip, _zips()),
         "references": Target(_read_references, _references()),

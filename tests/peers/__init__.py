@@ -29,5 +29,5 @@ LIBRARIES = ("zarr", "zarrs", "tensorstore", "zarrista")
 """The libraries of the `zarr3` environment: zarr-python 3, the same with the zarrs codecs, TensorStore, and
 zarrista."""
 
-ENVIRONMENTS = {"zarr3": LIBRARIES, "zarr2": ("zarr2",), "zarr1": ("zarr1",)}
+ENVIRONMENTS = {"zarr3": LIBRARIES, "zarr2": ("zarr2",), "zarr1": ("zarr1",), "z5": ("z5py",)}
 """The environments, and the libraries that each may have."""

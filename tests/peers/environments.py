@@ -27,7 +27,7 @@ PLACE = Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers"))
 _ONLY_WHEELS = "--only-binary=" + ",".join(
     (
         *("numpy", "numcodecs", "tensorstore", "zarrs", "zarrista", "ml_dtypes", "rasterio", "netCDF4"),
-        *("cast-value-rs", "pcodec", "zfpy", "icechunk", "zstandard", "isal", "deflate", "fastcrc"),
+        *("cast-value-rs", "pcodec", "zfpy", "icechunk", "zstandard", "isal", "deflate", "fastcrc", "z5py"),
     )
 )
 
@@ -76,6 +76,7 @@ RECIPES = (
         },
         ("3.13", "3.12", "3.14", "3.11"),
     ),
+    Recipe("z5", {"z5py": ("z5py",)}, ("3.13", "3.12", "3.11", "3.14")),
     Recipe("zarr1", {"zarr1": ("numpy", "numcodecs", "fasteners")}, ("3.11", "3.12", "3.13", "3.14"), "zarr==1.1.0"),
 )
 

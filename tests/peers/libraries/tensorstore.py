@@ -27,18 +27,25 @@ UNSUPPORTED = (
 )
 
 
-def _spec(place: Path, version: int, **members: Any) -> dict[str, Any]:
-    driver = {2: "zarr", 3: "zarr3"}[version]
+def _spec(place: Path, version: int | str, **members: Any) -> dict[str, Any]:
+    driver = {2: "zarr", 3: "zarr3", "n5": "n5"}[version]
     return {"driver": driver, "kvstore": {"driver": "file", "path": f"{place}/"}, **members}
 
 
 def _open(place: Path, **members: Any) -> Any:
-    version = 3 if (place / "zarr.json").exists() else 2
-    return tensorstore.open(_spec(place, version, **members), open=True).result()
+    version: int | str = 3 if (place / "zarr.json").exists() else "n5" if _is_n5(place) else 2
+    array = tensorstore.open(_spec(place, version, **members), open=True).result()
+    return array.T if version == "n5" else array  # its dimensions are those of the document, in reverse
+
+
+def _is_n5(place: Path) -> bool:
+    return (place / "attributes.json").exists()
 
 
 def _fields(place: Path) -> list[str]:
     """The fields of a structured array, which TensorStore opens one at a time."""
+    if _is_n5(place):
+        return []
     if not (place / "zarr.json").exists():
         dtype = json.loads((place / ".zarray").read_text())["dtype"]
         return [name for name, *_ in dtype] if isinstance(dtype, list) else []
@@ -52,8 +59,9 @@ def write(path: Path, array_path: str, data: npt.NDArray[Any], document: dict[st
     place = path / array_path
     fields = data.dtype.names or ()
     first = {"field": fields[0]} if fields else {}
-    spec = _spec(place, document["zarr_format"], metadata=document, **first)
-    array = tensorstore.open(spec, create=True).result()
+    version = document.get("zarr_format", "n5")
+    array = tensorstore.open(_spec(place, version, metadata=document, **first), create=True).result()
+    array = array.T if version == "n5" else array
     if not fields:
         array.write(data).result()
     for field in fields:

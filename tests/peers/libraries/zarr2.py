@@ -1,4 +1,4 @@
-"""zarr-python 2, which writes v2 and, experimentally, the draft of 2020."""
+"""zarr-python 2, which writes v2, N5 and, experimentally, the draft of 2020."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import zarr
 from zarr._storage.v3_storage_transformers import ShardingStorageTransformer
 
 from tests.peers.exchange import pack, pack_dtype
+from tests.peers.libraries.n5_documents import write_n5_documents
 
 __all__ = ["UNSUPPORTED", "consolidate", "create_group", "describe", "read", "resize", "write"]
 
@@ -37,7 +38,10 @@ def write(
     **arguments: Any,
 ) -> None:
     """Creates the array from a document, or from arguments of `zarr.create`, and writes all of it."""
-    if document is not None:
+    if document is not None and "dimensions" in document:
+        write_n5_documents(path, array_path, document)
+        array = zarr.open_array(zarr.N5Store(str(path)), path=array_path or None, mode="r+")
+    elif document is not None:
         place = path / array_path
         place.mkdir(parents=True, exist_ok=True)
         (place / ".zarray").write_text(json.dumps(document))
@@ -63,6 +67,8 @@ def _create(path: Path, array_path: str, arguments: dict[str, Any]) -> Any:
 
 
 def _open(path: Path, array_path: str, mode: str) -> Any:
+    if (path / "attributes.json").exists():
+        return zarr.open_array(zarr.N5Store(str(path)), path=array_path or None, mode=mode)
     # In the draft, an array without a path would be one called `array`.
     version = _version(path)
     return zarr.open_array(
@@ -80,7 +86,10 @@ def resize(path: Path, array_path: str, shape: list[int]) -> None:
 
 
 def describe(path: Path, node_path: str) -> dict[str, Any]:
-    node = zarr.open(str(path), path=node_path or None, mode="r", zarr_version=_version(path))
+    if (path / "attributes.json").exists():
+        node = zarr.open(zarr.N5Store(str(path)), path=node_path or None, mode="r")
+    else:
+        node = zarr.open(str(path), path=node_path or None, mode="r", zarr_version=_version(path))
     if isinstance(node, zarr.Group):
         members: list[str] = []
         node.visit(members.append)

@@ -112,7 +112,7 @@ def _numcodecs_config(config: dict[str, Json]) -> dict[str, Json]:
 
 
 def parse_compression_type(name: Json, place: str, problems: Problems) -> BytesCodec | None:
-    """The codec of a member `compressionType`, which N5 before version 1.0 had in place of `compression`."""
+    """The codec of a member `compressionType`, which N5 had up to version 1 in place of `compression`."""
     if not isinstance(name, str):
         problems.expected(place, "the name of a compression", name)
         return None
