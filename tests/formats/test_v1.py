@@ -235,12 +235,15 @@ def test_U13_C_is_row_major_and_F_column_major_with_blosc(order: str, elements: 
 @pytest.mark.parametrize(
     ("name", "options", "place"),
     [
-        ("zlib", "1", "$.compression_opts"),
+        ("zlib", "one", "$.compression_opts"),
+        ("zlib", "{}", "$.compression_opts"),
+        ("zlib", "1" * 2000, "$.compression_opts"),
+        ("blosc", "lz4", "$.compression_opts"),
         ("zlib", 1.5, "$.compression_opts"),
         ("zlib", 10, "$.compression_opts.level"),
         ("bz2", {}, "$.compression_opts"),
         ("bz2", 0, "$.compression_opts.level"),
-        ("blosc", None, "$.compression_opts"),
+        ("blosc", [], "$.compression_opts"),
         ("blosc", {"cname": "lz9"}, "$.compression_opts.cname"),
         ("blosc", {"cname": "lz4", "clevel": 10, "shuffle": 1}, "$.compression_opts.clevel"),
         ("lzma", 1, "$.compression_opts"),
@@ -251,6 +254,21 @@ def test_U13_C_is_row_major_and_F_column_major_with_blosc(order: str, elements: 
 def test_U14_options_depend_on_the_compressor(name: Any, options: Any, place: str) -> None:
     paths = problem_paths(array_v1(compression=name, compression_opts=options))
     assert paths == [place] or (place.endswith("level") and paths == ["$.compression_opts"])
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "meaning"),
+    [
+        *(("zlib", "3", 3), ("zlib", None, 1), ("zlib", "", 1), ("gzip", "null", 1), ("bz2", "None", 1)),
+        ("blosc", None, {"cname": "lz4", "clevel": 5, "shuffle": 1}),
+        ("blosc", '{"cname": "zlib", "clevel": 2, "shuffle": 0}', {"cname": "zlib", "clevel": 2, "shuffle": 0}),
+        ("blosc", {"cname": "zlib", "clevel": "2", "shuffle": "BIT"}, {"cname": "zlib", "clevel": 2, "shuffle": 2}),
+        ("lzma", None, {"preset": None}),
+    ],
+)
+def test_U14_options_as_text_and_null(name: str, options: Any, meaning: Any) -> None:
+    codec = model(array_v1(compression=name, compression_opts=options)).codecs[-1]
+    assert codec == model(array_v1(compression=name, compression_opts=meaning)).codecs[-1]
 
 
 @pytest.mark.parametrize("value", [None, "none"])

@@ -10,13 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr._json import Json, Problems, is_integer
+from omnizarr._json import parse as parse_json
 from omnizarr.chunk_keys import ChunkKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Sharding, StoredBytes
 from omnizarr.codecs.numcodecs_ import Zlib
 from omnizarr.codecs.numcodecs_.v2_ids import config_of
 from omnizarr.dtypes import DataType, Scalar, dump_typestr, fill_from_bytes, parse_typestr, same_bits
 from omnizarr.dtypes.record_padding import leaf_types
-from omnizarr.errors import ArgumentError
+from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
 from omnizarr.formats.document_keys import v1_keys
@@ -232,18 +233,28 @@ def _parse_compressor(document: dict[str, Json], problems: Problems) -> Json:
     name, options = document.get("compression"), document.get("compression_opts")
     if name is None or name == "none":
         return None
+    if isinstance(options, str):
+        options = _from_text(options)
     if name in ("zlib", "gzip", "bz2"):  # `gzip` is an alias of `zlib`
         if options is not None and not is_integer(options):
-            problems.expected("$.compression_opts", "an integer", options)
+            problems.expected("$.compression_opts", "an integer", document["compression_opts"])
             return None
         return {"id": "zlib" if name == "gzip" else name, **({} if options is None else {"level": options})}
     if name in ("blosc", "lzma"):
-        if not isinstance(options, dict):
-            problems.expected("$.compression_opts", "an object", options)
+        if options is not None and not isinstance(options, dict):
+            problems.expected("$.compression_opts", "an object", document["compression_opts"])
             return None
-        return {"id": name, **options}
+        return {"id": name, **(options or {})}
     problems.unknown("$.compression", "compressor", str(name), (*_COMPRESSORS, "none"))
     return None
+
+
+def _from_text(text: str) -> Json:
+    """The value of `compression_opts` that a text states in JSON; the text itself if it states none."""
+    try:
+        return None if text in ("", "None") else parse_json(text.encode(), "compression_opts", limit=1000)
+    except (MetadataError, UnicodeError):
+        return text
 
 
 def _dump_compression(codec: Codec) -> tuple[str, Json]:

@@ -14,6 +14,7 @@ from omnizarr._fork import import_library
 from omnizarr._json import Problems
 from omnizarr.codecs.config_members import check, choice, integer, or_null, rule
 from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Serializer, codec_library, compressed
+from omnizarr.codecs.number_types import components
 from omnizarr.codecs.numcodecs_.base import Numcodec
 from omnizarr.errors import ArgumentError, CodecError
 
@@ -57,36 +58,38 @@ class Pcodec(Numcodec, Serializer):
             )
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPcodec | None:
-        if spec.dtype.str[1:] not in _TYPES:
+        parts = components(spec.dtype)
+        if parts is None or parts[0].str[1:] not in _TYPES:
             problems.add(path, f"codec `{self.name}`: expected numbers of 16 to 64 bits, found {spec.dtype}")
             return None
-        return BoundPcodec(spec, self)
+        return BoundPcodec(spec, self, *parts)
 
 
 class BoundPcodec(BoundSerializer):
     """A bound `Pcodec`. `decode` depends only on the data, not on the configuration, and never writes more than a
-    chunk."""
+    chunk. Times are encoded as integers, complex numbers as pairs of floats, as in zarrs."""
 
-    __slots__ = ("_codec", "_spec", "encoded")
+    __slots__ = ("_codec", "_count", "_part", "_spec", "encoded")
 
-    def __init__(self, spec: ChunkSpec, codec: Pcodec) -> None:
+    def __init__(self, spec: ChunkSpec, codec: Pcodec, part: np.dtype[Any], parts: int) -> None:
         self._spec = spec
         self._codec = codec
+        self._part = part
+        self._count = parts * math.prod(spec.shape)
         self.encoded = compressed(ByteSpec(None, spec.nbytes))
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         _library()  # raises MissingDependencyError, which numcodecs does not
         codec = import_library("numcodecs.pcodec").PCodec(**self._codec.configuration())
-        return bytes(_call(codec.encode, np.ascontiguousarray(array).reshape(-1)))
+        return bytes(_call(codec.encode, np.ascontiguousarray(array).reshape(-1).view(self._part)))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
-        count = math.prod(self._spec.shape)
-        array = _call(np.empty, count, self._spec.dtype)
+        array = _call(np.empty, self._count, self._part)
         progress = _call(_library().simple_decompress_into, bytes(data), array)
-        if progress.n_processed != count or not progress.finished:
-            decoded_count = progress.n_processed if progress.finished else f"more than {count}"
-            raise CodecError("pcodec", f"expected {count} elements, found {decoded_count}")
-        decoded: npt.NDArray[Any] = array.reshape(self._spec.shape)
+        if progress.n_processed != self._count or not progress.finished:
+            decoded_count = progress.n_processed if progress.finished else f"more than {self._count}"
+            raise CodecError("pcodec", f"expected {self._count} numbers, found {decoded_count}")
+        decoded: npt.NDArray[Any] = array.view(self._spec.dtype).reshape(self._spec.shape)
         return decoded
 
 
