@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from omnizarr import codecs
     from omnizarr.api import (
         array,
+        collect_garbage,
         consolidate_metadata,
         create,
         create_array,
@@ -94,6 +95,7 @@ __all__ = [
     "array",
     "as_zarr_store",
     "codecs",
+    "collect_garbage",
     "config",
     "consolidate_metadata",
     "create",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from omnizarr.api.array_like import empty_like, from_array, full_like, ones_like, zeros_like
     from omnizarr.api.create_nodes import create_array, create_group, group
+    from omnizarr.api.garbage import collect_garbage
     from omnizarr.api.hierarchy import consolidate_metadata, tree
     from omnizarr.api.new_arrays import array, create, empty, full, ones, zeros
     from omnizarr.api.open_nodes import open, open_array, open_group
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "array",
+    "collect_garbage",
     "consolidate_metadata",
     "create",
     "create_array",
@@ -42,6 +44,7 @@ __all__ = [
 _MODULES = {
     "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
+    "garbage": ("collect_garbage",),
     "hierarchy": ("consolidate_metadata", "tree"),
     "new_arrays": ("array", "create", "empty", "full", "ones", "zeros"),
     "open_nodes": ("open", "open_array", "open_group"),

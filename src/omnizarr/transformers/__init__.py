@@ -12,11 +12,14 @@ from omnizarr.transformers.memory_cache import MemoryCache
 from omnizarr.transformers.stack import array_store, wrap_all
 
 if TYPE_CHECKING:
+    from omnizarr.transformers.content import ContentAddressed, GarbageReport
     from omnizarr.transformers.hashed import HashedDirectories
 
 __all__ = [
     "SHARDING_URIS",
     "ArrayPlace",
+    "ContentAddressed",
+    "GarbageReport",
     "HashedDirectories",
     "MemoryCache",
     "ShardedStore",
@@ -28,9 +31,14 @@ __all__ = [
     "wrap_all",
 ]
 
-_HOMES = {"HashedDirectories": "hashed"}
+_HOMES = {"ContentAddressed": "content", "GarbageReport": "content", "HashedDirectories": "hashed"}
 """The modules of lazily imported names."""
 
+storage_transformers.offer(
+    "omnizarr.content_addressed",
+    "omnizarr.transformers.content:ContentAddressed",
+    aliases=("urn:omnizarr:storage-transformers:content-addressed:1",),
+)
 storage_transformers.offer(
     "omnizarr.hashed_directories",
     "omnizarr.transformers.hashed:HashedDirectories",

@@ -173,13 +173,16 @@ class ChunkReader:
         before = perf_counter()
         if buffer is not None and not chain.compressed:
             get_into, size = layout.store.get_into, chain.spec.nbytes
-            for number, key in enumerate(keys):
-                length = get_into(key, 0, buffer.bytes(number))
-                if length is None:
-                    buffer.chunks[number][...] = layout.fill
-                elif length != size:
-                    self._cell = row.cells[number]
-                    chain.decode(bytes(buffer.bytes(number)[:length]))  # raises
+            try:
+                for number, key in enumerate(keys):
+                    length = get_into(key, 0, buffer.bytes(number))
+                    if length is None:
+                        buffer.chunks[number][...] = layout.fill
+                    elif length != size:
+                        chain.decode(bytes(buffer.bytes(number)[:length]))  # raises
+            except CodecError:
+                self._cell = row.cells[number]
+                raise
             waited = perf_counter() - before
         else:
             values = self._fetch(row, keys, chain)
@@ -221,14 +224,17 @@ class ChunkReader:
             return [store.get(key) for key in keys]
         buffer = self._buffer.row(chain, len(keys))
         values: list[Buffer | None] = []
-        for number, key in enumerate(keys):
-            room = buffer.encoded(number)
-            length = store.get_into(key, 0, room)
-            if length is None:
-                values.append(None)
-            elif length < len(room):
-                values.append(room[:length])
-            else:  # the value may be longer than the room
-                self._cell = row.cells[number]
-                values.append(layout.get(key, chain.encoded.limit))
+        try:
+            for number, key in enumerate(keys):
+                room = buffer.encoded(number)
+                length = store.get_into(key, 0, room)
+                if length is None:
+                    values.append(None)
+                elif length < len(room):
+                    values.append(room[:length])
+                else:  # the value may be longer than the room
+                    values.append(layout.get(key, chain.encoded.limit))
+        except CodecError:
+            self._cell = row.cells[number]
+            raise
         return values
