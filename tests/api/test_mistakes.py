@@ -12,7 +12,7 @@ import pytest
 import omnizarr
 from omnizarr.errors import ArgumentError, NodeExistsError, SelectionError
 from omnizarr.nodes import ArrayOptions
-from omnizarr.store import MemoryStore
+from omnizarr.store import MemoryStore, PrefixStore
 
 
 class Words:
@@ -179,3 +179,10 @@ def test_a_fallback_of_a_wrong_type(zarr_format: Any) -> None:
     with pytest.raises(ArgumentError) as caught:
         omnizarr.create_array(None, shape=3, dtype="i4", zarr_format=zarr_format, fallback=np.zeros(3))
     assert caught.value.argument == "fallback"
+
+
+@pytest.mark.parametrize("given", ["data.zarr", 5, [], object()])
+@pytest.mark.parametrize("make", [omnizarr.CacheStore, PrefixStore, omnizarr.MemoryStore, omnizarr.FsspecStore])
+def test_a_store_of_a_wrong_object_is_rejected_when_it_is_made(make: Any, given: Any) -> None:
+    with pytest.raises(ArgumentError, match="expected a (store|dict|file system of fsspec), found"):
+        make(given, "a/") if make is PrefixStore else make(given)

@@ -76,6 +76,7 @@ class TestPrefixOfFiles(StoreSuite):
         return PrefixStore(PrefixStore(LocalStore(tmp_path), "/below/"), "here/")
 
 
+@Store.register
 class Spy:
     """A store whose methods return their name and arguments, with iterators as lists."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from itertools import count
 from typing import Any
 
 from omnizarr._fork import MEMORY_LOCK
+from omnizarr.errors import ArgumentError
 from omnizarr.store.capabilities import Snapshots, Updates, Versioned, provides
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key, check_prefix, cut
 from omnizarr.store.key_index import KeyIndex
@@ -36,6 +37,8 @@ class MemoryStore(Store):
     def __init__(
         self, data: dict[str, bytes] | None = None, *, name: str | None = None, read_only: bool = False
     ) -> None:
+        if data is not None and not isinstance(data, MutableMapping):
+            raise ArgumentError(f"`data`: expected a dict, found {type(data).__name__}", argument="data")
         self._data: dict[str, bytes] = {} if data is None else data
         # The user may change a dict of their own, which an index would not notice: it is scanned.
         self._index = KeyIndex() if data is None else None

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
-from omnizarr.errors import ReadOnlyError
+from omnizarr.errors import ArgumentError, ReadOnlyError
 from omnizarr.store.capabilities import (
     LocalFiles,
     Snapshots,
@@ -52,6 +52,12 @@ class WrapperStore(Store):
     _inner_key: Callable[[str], str] | None = None  # only a `MappedStore` has other keys than `inner`
 
     def __init__(self, inner: Store) -> None:
+        if not isinstance(inner, Store):
+            raise ArgumentError(
+                f"`inner`: expected a store, found {type(inner).__name__}",
+                argument="inner",
+                hint="`omnizarr.open_group(location).store` is the store of a path or URL",
+            )
         self.inner = inner
         self.readable = inner.readable
         self.writable = inner.writable

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from omnizarr.errors import OmnizarrError, StoreError
+from omnizarr.errors import ArgumentError, OmnizarrError, StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
 from omnizarr.store.fsspec_.filesystem import ABSENT, Filesystem, may_pass
 from omnizarr.store.fsspec_.library import open_filesystem
@@ -47,6 +47,12 @@ class FsspecStore(Store):
         """`forbidden_is_absent` treats a rejected access as an absent key. `max_concurrency` limits the requests in
         flight, `timeout` the seconds that a request to an asynchronous file system may take, and `max_retries` how
         often a failed read is repeated."""
+        if not hasattr(filesystem, "protocol") or not hasattr(filesystem, "_strip_protocol"):
+            raise ArgumentError(
+                f"`filesystem`: expected a file system of fsspec, found {type(filesystem).__name__}",
+                argument="filesystem",
+                hint="`FsspecStore.from_url` takes a URL",
+            )
         self._filesystem = Filesystem(filesystem, max_concurrency, timeout, max_retries)
         self._path = str(filesystem._strip_protocol(path)).rstrip("/") if path else ""
         self._read_only = read_only
