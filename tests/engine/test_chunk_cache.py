@@ -32,9 +32,9 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(autouse=True)
-def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_clock_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files written within the last tick of the clock are not cached; the tests do not wait for that."""
-    monkeypatch.setattr(snapshot, "_SETTLED", -(10**12))
+    monkeypatch.setattr(snapshot, "_LONGEST_TICK", -(10**12))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -85,14 +85,14 @@ def test_a_replaced_value_is_read_again(tmp_path: Path) -> None:
 
 def test_a_value_written_just_now_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two states of a file within one tick of the clock cannot be distinguished."""
-    monkeypatch.setattr(snapshot, "_SETTLED", 3600 * 10**9)
+    monkeypatch.setattr(snapshot, "_LONGEST_TICK", 3600 * 10**9)
     omnizarr.create_array(tmp_path, data=np.arange(8))
     cache = ChunkCache(2**20)
     assert omnizarr.open_array(tmp_path, cache=cache)[...].tolist() == list(range(8))
     assert len(cache) == 0
     old = time.time() - 7200
     os.utime(tmp_path / "c" / "0", (old, old))
-    monkeypatch.setattr(snapshot, "_SETTLED", -(10**12))
+    monkeypatch.setattr(snapshot, "_LONGEST_TICK", -(10**12))
     omnizarr.open_array(tmp_path, cache=cache)[...]
     assert len(cache) == 1
 

@@ -59,7 +59,7 @@ def test_a_snapshot_does_not_change(name: str, tmp_path: Path) -> None:
 def test_versions_differ_if_and_only_if_the_value_changed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshot, "_SETTLED", -1)
+    monkeypatch.setattr(snapshot, "_LONGEST_TICK", -1)
     store = stores(tmp_path)[name]
     versions = []
     for content in (b"one", b"two"):
@@ -120,13 +120,13 @@ def test_a_wrapper_that_changes_values_offers_no_snapshots() -> None:
     assert ReadOnlyStore(inner).snapshots is not None
 
 
-@pytest.mark.parametrize("settled", [snapshot._SETTLED, -1])
+@pytest.mark.parametrize("longest_tick", [snapshot._LONGEST_TICK, -1])
 @pytest.mark.parametrize("kind", ["memory", "local", "recorded"])
 def test_reads_of_a_replaced_shard_return_its_latest_values(
-    settled: int, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    longest_tick: int, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if the reader has cached the index of an older version."""
-    monkeypatch.setattr(snapshot, "_SETTLED", settled)
+    monkeypatch.setattr(snapshot, "_LONGEST_TICK", longest_tick)
     store: Store = LocalStore(tmp_path) if kind == "local" else MemoryStore()
     if kind == "recorded":
         store = RecordingStore(store)
@@ -137,14 +137,14 @@ def test_reads_of_a_replaced_shard_return_its_latest_values(
     for _ in range(30):
         row, column = rng.integers(0, 8, 2)
         z[row, column:] = expected[row, column:] = rng.integers(-1, 2**20)
-        time.sleep(0 if settled > 0 else 0.02)
+        time.sleep(0 if longest_tick > 0 else 0.02)
         one = tuple(rng.integers(0, 8, 2))
         assert reader[one] == expected[one]
         np.testing.assert_array_equal(reader[1:4, 2:7], expected[1:4, 2:7])
 
 
 def test_a_cached_index_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "_SETTLED", -1)
+    monkeypatch.setattr(snapshot, "_LONGEST_TICK", -1)
     z = omnizarr.create_array(tmp_path, data=np.arange(64).reshape(8, 8), chunks=(2, 2), shards=(8, 8))
     from omnizarr.codecs import BoundSharding
 
