@@ -8,7 +8,8 @@ The hierarchy::
     ├── StoreError (OSError)                  a failed operation of a store
     │   ├── InvalidKeyError (ValueError)      a key that no store may accept (`..`, absolute, empty)
     │   ├── ReadOnlyError (PermissionError)   a write to a read-only store or node
-    │   └── UncertainWriteError               a conditional write that may or may not have been stored
+    │   ├── UncertainWriteError               a conditional write that may or may not have been stored
+    │   └── ConflictError                     a commit that would undo the commit of another session
     ├── NodeError
     │   ├── NodeNotFoundError (KeyError, FileNotFoundError)
     │   ├── NodeExistsError (FileExistsError)
@@ -41,6 +42,7 @@ __all__ = [
     "BroadcastError",
     "ChunkError",
     "CodecError",
+    "ConflictError",
     "ExtensionError",
     "InvalidKeyError",
     "LocationError",
@@ -137,6 +139,12 @@ class UncertainWriteError(StoreError):
     `Updates.write` and `Updates.erase` raise it. `store.update.update` then compares the stored value with the one that
     it sent.
     """
+
+
+class ConflictError(StoreError):
+    """Another session changed some of the same keys of a versioned array first; `keys` are these keys."""
+
+    keys: tuple[str, ...] = ()
 
 
 class NodeError(OmnizarrError):

@@ -63,6 +63,7 @@ def open(
             several arrays share.
         on_corrupt: what a read does with a damaged chunk. "raise" raises ChunkError; "fill" uses the fill value. A
             function is called with the error and returns the elements, or None for the fill value.
+        version: the number of a version of an array that keeps versions; it is opened for reading only.
         storage_transformers: transformers that do not change the stored bytes, such as a cache. They apply to the
             array, or to each array of the group.
         allow_pickle: True reads pickled objects. A pickle can run any program, so trust its writer.
@@ -128,7 +129,7 @@ def open_group(
 def _arguments() -> tuple[str, ...]:
     """The arguments of all three functions besides the array options, to suggest one for a misspelt name."""
     names = ("path", "mode", "zarr_format", "use_consolidated", "storage_options")
-    return (*names, "cache", "on_corrupt", *ReadOptions.names())
+    return (*names, "cache", "on_corrupt", "version", *ReadOptions.names())
 
 
 def _pop_read_options(options: dict[str, Any]) -> ReadOptions:
@@ -136,12 +137,15 @@ def _pop_read_options(options: dict[str, Any]) -> ReadOptions:
     return ReadOptions(**{name: options.pop(name) for name in ReadOptions.names() if name in options})
 
 
-def _pop_handle_options(options: dict[str, Any]) -> tuple[ChunkCache | None, OnCorrupt]:
-    """Removes `cache` and `on_corrupt` from `options`."""
+_HandleOptions: TypeAlias = tuple[ChunkCache | None, OnCorrupt, int | None]
+
+
+def _pop_handle_options(options: dict[str, Any]) -> _HandleOptions:
+    """Removes `cache`, `on_corrupt` and `version` from `options`."""
     cache = options.pop("cache", None)
     if cache is not None and not isinstance(cache, ChunkCache):
         cache = ChunkCache(cache)
-    return cache, check_on_corrupt(options.pop("on_corrupt", "raise"))
+    return cache, check_on_corrupt(options.pop("on_corrupt", "raise")), options.pop("version", None)
 
 
 def _open(
@@ -155,7 +159,7 @@ def _open(
     options: dict[str, Any],
 ) -> Array | Group:
     read_options = _pop_read_options(options)
-    cache, on_corrupt = _pop_handle_options(options)
+    cache, on_corrupt, version = _pop_handle_options(options)
     known = _GROUP_OPTIONS if kind == "group" else ArrayOptions.__annotations__
     check_names(options, known, arguments=_arguments())
     if mode is not None and not (isinstance(mode, str) and mode in ("r", "r+", "a", "w", "w-")):
@@ -164,6 +168,14 @@ def _open(
         dialect_for(zarr_format)  # raises ArgumentError if there is none
     if use_consolidated is not None:
         check_flag(use_consolidated, "use_consolidated")
+    if version is not None:
+        if mode not in ("r", None):
+            raise ArgumentError(
+                f'`mode`: expected "r", because a version never changes, found {mode!r}',
+                argument="mode",
+                hint="`restore(version)` of a handle without `version` brings an old version back",
+            )
+        mode = "r"
     location = resolve(given, storage_options, normal_path(path))
     store = location.store
     if mode == "r" or (store.read_only and mode in (None, "a")):
@@ -202,6 +214,7 @@ def _open(
             transformers=transformers,
             cache=cache,
             on_corrupt=on_corrupt,
+            version=version,
         )
 
     try:

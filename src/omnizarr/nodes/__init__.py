@@ -2,7 +2,7 @@
 
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes
-from omnizarr.nodes.create.node import new_array
+from omnizarr.nodes.create.array import new_array
 from omnizarr.nodes.create.options import ArrayOptions, check_flag, check_names, takes_array_options
 from omnizarr.nodes.group import Group, new_group
 from omnizarr.nodes.open import open_node

@@ -66,6 +66,9 @@ class ArrayState(ArrayProperties):
             self._set_model(model)
         return model
 
+    def _publish_data(self) -> None:
+        """Called after the data of a new array was written; a versioned array publishes it."""
+
     def _documents(self) -> dict[str, Json]:
         return self._context.dialect.dump(self._context.path, self._model)
 

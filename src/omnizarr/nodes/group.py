@@ -22,8 +22,9 @@ from omnizarr.formats import NodeModel, dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
+from omnizarr.nodes.create.array import array_handle, new_array
 from omnizarr.nodes.create.chunk_shapes import as_lengths
-from omnizarr.nodes.create.node import create_node, erase_node, new_array
+from omnizarr.nodes.create.node import create_node, erase_node
 from omnizarr.nodes.create.options import ArrayOptions, check_flag, check_names, split_subarray, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
@@ -50,7 +51,7 @@ Member: TypeAlias = "Array | Group | UnreadableNode"
 
 def handle(context: NodeContext, model: NodeModel) -> Array | Group:
     """The handle of a node, from its model."""
-    return Array(context, model) if isinstance(model, ArrayModel) else Group(context, model)
+    return array_handle(context, model) if isinstance(model, ArrayModel) else Group(context, model)
 
 
 def new_group(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from omnizarr.engine import ChunkCache, OnCorrupt
-from omnizarr.errors import NodeNotFoundError, NodeTypeError
+from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError
 from omnizarr.formats import DEFAULT_READ_OPTIONS, Kind, ReadOptions, lowercase_dialect
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.create.array import array_handle
 from omnizarr.nodes.group import Group, handle
 from omnizarr.nodes.metadata.consolidated import consolidated_range, open_consolidated
 from omnizarr.nodes.metadata.documents import describe_location
@@ -34,6 +35,7 @@ def open_node(
     transformers: tuple[StorageTransformer, ...] = (),
     cache: ChunkCache | None = None,
     on_corrupt: OnCorrupt = "raise",
+    version: int | None = None,
 ) -> Array | Group:
     """The handle of the node at `path`. Raises NodeNotFoundError, or NodeTypeError if it is not of this `kind`.
 
@@ -61,4 +63,13 @@ def open_node(
             hint=f"use `open_{actual}`, or `open`, which opens both",
         )
     metadata = None if actual == "array" else open_consolidated(store, path, fetched, use_consolidated)
-    return handle(NodeContext(store, path, fetched.dialect, metadata, transformers, cache, on_corrupt), fetched.node)
+    context = NodeContext(store, path, fetched.dialect, metadata, transformers, cache, on_corrupt)
+    if version is None:
+        return handle(context, fetched.node)
+    if not isinstance(fetched.node, ArrayModel):
+        raise ArgumentError(
+            f"`version`: expected None, because {describe_location(store, path)} is a group, found {version!r}",
+            argument="version",
+            hint="open one of its arrays: give its `path`",
+        )
+    return array_handle(context, fetched.node, version=version)

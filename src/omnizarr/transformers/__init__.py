@@ -14,6 +14,7 @@ from omnizarr.transformers.stack import array_store, wrap_all
 if TYPE_CHECKING:
     from omnizarr.transformers.content import ContentAddressed, GarbageReport
     from omnizarr.transformers.hashed import HashedDirectories
+    from omnizarr.transformers.versions import Versions
 
 __all__ = [
     "SHARDING_URIS",
@@ -25,13 +26,19 @@ __all__ = [
     "ShardedStore",
     "ShardingTransformer",
     "StorageTransformer",
+    "Versions",
     "array_store",
     "find_transformer",
     "storage_transformers",
     "wrap_all",
 ]
 
-_HOMES = {"ContentAddressed": "content", "GarbageReport": "content", "HashedDirectories": "hashed"}
+_HOMES = {
+    "ContentAddressed": "content",
+    "GarbageReport": "content",
+    "HashedDirectories": "hashed",
+    "Versions": "versions",
+}
 """The modules of lazily imported names."""
 
 storage_transformers.offer(
@@ -43,6 +50,11 @@ storage_transformers.offer(
     "omnizarr.hashed_directories",
     "omnizarr.transformers.hashed:HashedDirectories",
     aliases=("urn:omnizarr:storage-transformers:hashed-directories:1",),
+)
+storage_transformers.offer(
+    "omnizarr.versions",
+    "omnizarr.transformers.versions:Versions",
+    aliases=("urn:omnizarr:storage-transformers:versions:1",),
 )
 
 

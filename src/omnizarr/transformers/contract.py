@@ -27,6 +27,8 @@ class ArrayPlace:
     chunk_shape: tuple[int, ...]
     """The shape of the chunks that the transformer receives: those of the array, or of the transformer above."""
     chunk_keys: ChunkKeys
+    document: str | None = None
+    """The key of the array's metadata document; None if the caller does not know it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefix", check_prefix(self.prefix))
@@ -56,6 +58,12 @@ class StorageTransformer(ABC):
     layout: ClassVar[bool] = True
     """Whether it changes what is stored. One that does not, such as a cache, is given when an array is opened and is
     never written to a document."""
+    last: ClassVar[bool] = False
+    """Whether no transformer that changes what is stored may follow: it stores chunks under other keys, so that a
+    transformer below it would not recognise them."""
+    keeps_document: ClassVar[bool] = False
+    """Whether it stores the array's document, too. The one at the document's own key then only names the transformers
+    of the array; handles read and write the other one through `wrap`."""
 
     @classmethod
     @abstractmethod

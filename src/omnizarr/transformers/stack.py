@@ -14,7 +14,16 @@ __all__ = ["array_store", "wrap_all"]
 def wrap_all(store: Store, transformers: Sequence[StorageTransformer], place: ArrayPlace) -> Store:
     """The store that the array at `place` uses, if its chunks pass through `transformers` on their way to `store`."""
     places = []
+    above = None
     for transformer in transformers:
+        if above is not None and transformer.layout:
+            raise ArgumentError(
+                f"`{above.name}` must be the last storage transformer, but `{transformer.name}` follows it, which "
+                "would receive no chunks",
+                argument="storage_transformers",
+                hint=f"put `{above.name}` at the end of the list",
+            )
+        above = transformer if transformer.last else above
         places.append(place)
         place = transformer.below(place)
     for transformer, seen in zip(reversed(transformers), reversed(places), strict=True):

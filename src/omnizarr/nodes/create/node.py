@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, Unpack
+from typing import NamedTuple
 
 from omnizarr._json import same
-from omnizarr.errors import ExtensionError, MissingDependencyError, NodeTypeError, OmnizarrError, StoreError
+from omnizarr.errors import NodeTypeError, OmnizarrError, StoreError
 from omnizarr.formats import Dialect, Kind, NodeModel
 from omnizarr.formats.document_encoding import JSON
 from omnizarr.model import ArrayModel, GroupModel
-from omnizarr.nodes.array import Array
-from omnizarr.nodes.create.options import ArrayOptions, array_model, check_flag, check_names
+from omnizarr.nodes.create.options import check_flag
 from omnizarr.nodes.metadata.consolidated import Consolidated
 from omnizarr.nodes.metadata.documents import (
     describe_location,
@@ -27,34 +26,10 @@ from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Buffer, Store
 from omnizarr.store.update import set_if_absent
 
-__all__ = ["create_node", "erase_node", "make_room", "new_array"]
+__all__ = ["create_node", "erase_node", "make_room"]
 
 
 _REPLACE = "`overwrite=True` replaces it, with all nodes below it"
-
-
-def new_array(context: NodeContext, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
-    """Creates an array and writes its data, if there are any.
-
-    `known_group` is the path of a group above it that is known to exist.
-    """
-    check_names(options)
-    overwrite = options.pop("overwrite", False)
-    write_empty_chunks = options.pop("write_empty_chunks", False)
-    options.pop("zarr_format", None)
-    try:
-        model, data = array_model(context.dialect, **options)  # type: ignore[misc]
-    except (ExtensionError, MissingDependencyError) as error:
-        location = describe_location(context.store, context.path)
-        raise error.add_context(f"cannot create array {location}") from error.__cause__
-    if any(getattr(codec, "allowed", False) for codec in model.codecs):  # the caller allowed pickles for writing
-        read_options = replace(context.dialect.read_options, allow_pickle=True)
-        context = replace(context, dialect=context.dialect.with_read_options(read_options))
-    context = create_node(context, model, overwrite=overwrite, known_group=known_group)
-    array = Array(context, model, write_empty_chunks=write_empty_chunks)
-    if data is not None:
-        array[...] = data
-    return array
 
 
 def create_node(

@@ -1,0 +1,57 @@
+"""Creating arrays, and the handles of arrays: `Array`, or `VersionedArray` if the array keeps versions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Unpack
+
+from omnizarr.errors import ArgumentError, ExtensionError, MissingDependencyError
+from omnizarr.model import ArrayModel
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.create.node import create_node
+from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names
+from omnizarr.nodes.metadata.documents import describe_location
+from omnizarr.nodes.node import NodeContext
+
+__all__ = ["array_handle", "new_array"]
+
+
+def array_handle(
+    context: NodeContext, model: ArrayModel, *, version: int | None = None, write_empty_chunks: bool = False
+) -> Array:
+    """The handle of the array whose stored document gives `model`. `version` is one of a versioned array."""
+    if model.storage_transformers and model.storage_transformers[-1].keeps_document:
+        from omnizarr.nodes.versioned_array import VersionedArray  # lazy import: few arrays keep versions
+
+        return VersionedArray.open(context, model, version=version, write_empty_chunks=write_empty_chunks)
+    if version is not None:
+        raise ArgumentError(
+            f"`version`: expected None, because array `/{context.path}` keeps no versions, found {version!r}",
+            argument="version",
+        )
+    return Array(context, model, write_empty_chunks=write_empty_chunks)
+
+
+def new_array(context: NodeContext, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:
+    """Creates an array and writes its data, if there are any.
+
+    `known_group` is the path of a group above it that is known to exist.
+    """
+    check_names(options)
+    overwrite = options.pop("overwrite", False)
+    write_empty_chunks = options.pop("write_empty_chunks", False)
+    options.pop("zarr_format", None)
+    try:
+        model, data = array_model(context.dialect, **options)  # type: ignore[misc]
+    except (ExtensionError, MissingDependencyError) as error:
+        location = describe_location(context.store, context.path)
+        raise error.add_context(f"cannot create array {location}") from error.__cause__
+    if any(getattr(codec, "allowed", False) for codec in model.codecs):  # the caller allowed pickles for writing
+        read_options = replace(context.dialect.read_options, allow_pickle=True)
+        context = replace(context, dialect=context.dialect.with_read_options(read_options))
+    context = create_node(context, model, overwrite=overwrite, known_group=known_group)
+    array = array_handle(context, model, write_empty_chunks=write_empty_chunks)
+    if data is not None:
+        array[...] = data
+        array._publish_data()
+    return array
