@@ -30,7 +30,9 @@ MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK = Lock(), Lock(), Lock()
 _TIMEOUT = 2.0  # seconds; an import takes less, unless it waits for a lock of the forking thread
 _PAUSE = 0.0005  # seconds
 _IMPORT_MACHINERY = "<frozen importlib._bootstrap"
+_LONGEST_TURN = 0.05  # seconds that a fork lets waiting imports start first
 _forks: dict[int, float] = {}  # threads about to fork -> until when imports wait for them
+_waiting: set[int] = set()  # threads that wait for a fork, to import something then
 _tasks: list[Callable[[], object]] = []
 _seen = 0  # raised before and after each fork: odd while one is in progress
 
@@ -54,9 +56,19 @@ def import_library(name: str) -> Any:
     """The module `name`. The first import waits for forks that have started in other threads."""
     # A thread inside an import must not wait, because the fork waits for that import.
     if name not in sys.modules and not _is_importing(sys._getframe()):
-        while time.monotonic() < max(list(_forks.values()), default=0):
-            time.sleep(_PAUSE)
+        _wait_for_forks()
     return import_module(name)
+
+
+def _wait_for_forks() -> None:
+    if time.monotonic() < max(list(_forks.values()), default=0):
+        thread = get_ident()
+        _waiting.add(thread)
+        try:
+            while time.monotonic() < max(list(_forks.values()), default=0):
+                time.sleep(_PAUSE)
+        finally:
+            _waiting.discard(thread)
 
 
 def _wait_for_imports() -> None:
@@ -64,6 +76,10 @@ def _wait_for_imports() -> None:
 
     `import_library` delays new imports only for that time. A lock would deadlock: other fork handlers take locks, and
     an importing thread may hold one of them."""
+    # A program that forks again and again would keep the other threads from importing anything.
+    turn = time.monotonic() + _LONGEST_TURN
+    while _waiting.difference((get_ident(),)) and time.monotonic() < turn:
+        time.sleep(_PAUSE)
     end = _forks[get_ident()] = time.monotonic() + _TIMEOUT
     # After a sleep this thread owns the interpreter for some milliseconds, in which no other thread starts an import.
     time.sleep(_PAUSE / 10)
@@ -82,6 +98,7 @@ def _end_fork_in_parent() -> None:
 
 def _end_fork_in_child() -> None:
     _forks.clear()
+    _waiting.clear()
     _drop_unfinished_imports()
 
 

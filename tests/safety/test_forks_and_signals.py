@@ -385,3 +385,28 @@ def test_control_c_stops_a_write_and_leaves_no_partial_chunk(tmp_path: Path, wha
         found = z[...].reshape(8, 32, 8, 32)
         assert (found == found[:, :1, :, :1]).all(), "a chunk is written completely or not at all"
         assert not [path for path in place.rglob("*") if temp_names.is_temporary(path.name)]
+
+
+def test_a_program_that_keeps_forking_does_not_keep_others_from_importing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handlers run as they do before and after a fork, without a pause between two forks."""
+    (tmp_path / "imported_between_forks.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    imported = threading.Event()
+
+    def work() -> None:
+        _fork.import_library("imported_between_forks")
+        imported.set()
+
+    _fork._wait_for_imports()
+    importer = threading.Thread(target=work)
+    importer.start()
+    while not _fork._waiting and importer.is_alive():
+        pass
+    _fork._end_fork_in_parent()
+    _fork._wait_for_imports()
+    waited = imported.wait(1)  # the second fork waits for imports up to 2 seconds
+    _fork._end_fork_in_parent()
+    importer.join()
+    assert waited

@@ -197,6 +197,14 @@ class StoreBasics:
         assert [plain(answer) for answer in answers] == expected
         assert [plain(filled.get("a/empty", range)) for range in _RANGES] == [b""] * len(_RANGES)
 
+    def test_get_current(self, store: Store) -> None:
+        store = self.fill(store, {"a/k": b"0123456789"})
+        assert plain(store.get_current("a/k")) == b"0123456789"
+        assert store.get_current("a/absent") is None
+        if store.writable and not store.read_only:
+            store.set("a/k", b"new")
+            assert plain(store.get_current("a/k")) == b"new"
+
     def test_get_into(self, store: Store) -> None:
         filled = self.fill(store, {"k": b"0123456789"})
         target = bytearray(b"-----")

@@ -386,3 +386,21 @@ def test_a_lock_on_a_file_system_that_turns_out_to_have_none_holds_for_threads(
         assert not entered.wait(0.05)
     thread.join()
     assert entered.is_set()
+
+
+def test_a_lock_file_stays_registered_until_it_is_unlocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that is forked in between closes only registered files. Otherwise it would keep the lock of a parent that
+    is killed."""
+    registered = []
+    system_flock = flock.fcntl.flock
+
+    def watched(file: int, operation: int) -> None:
+        if operation == flock.fcntl.LOCK_UN:
+            registered.append(file in flock._files)
+        system_flock(file, operation)
+
+    monkeypatch.setattr(flock.fcntl, "flock", watched)
+    with flock.DirectoryLock(str(tmp_path), shared=False):
+        pass
+    assert registered == [True]
+    assert not flock._files

@@ -154,12 +154,14 @@ class DirectoryLock:
             _thread_locks.shared.pop(self._identity, None)
             self._identity = None
         if file != -1 and self._generation == _generation:
-            _files.discard(file)
-            # Closing is enough unless a process that is being started just now still has a copy of the descriptor.
+            # Closing is enough unless a process that is being started just now still has a copy of the descriptor. The
+            # file stays registered until it is unlocked: a child that is forked in between closes it, or it would keep
+            # the lock of a parent that is killed before it can unlock.
             try:
                 fcntl.flock(file, fcntl.LOCK_UN)
             except OSError:
                 pass  # closing does it
+            _files.discard(file)
             os.close(file)
 
     def __del__(self) -> None:
