@@ -134,6 +134,17 @@ def test_append_on_any_axis(layout: Any, axis: int) -> None:
     np.testing.assert_array_equal(z[...], np.concatenate([values, more, more], axis))
 
 
+@pytest.mark.parametrize("locking", [True, False])
+def test_append_through_a_handle_that_does_not_know_the_length_of_another_axis(locking: bool) -> None:
+    store = omnizarr.MemoryStore()
+    store.locking = locking
+    z = omnizarr.create_array(store, shape=(5, 4), dtype="i2", chunks=(3, 2))
+    stale = omnizarr.open_array(store)
+    z.append(np.ones((5, 1), "i2"), axis=1)
+    assert stale.append(np.full((2, 5), 2, "i2")) == (7, 5)
+    assert omnizarr.open_array(store)[4:].tolist() == [[0, 0, 0, 0, 1], [2] * 5, [2] * 5]
+
+
 def test_append_to_an_empty_array_and_append_nothing() -> None:
     z = omnizarr.create_array(None, shape=(0, 3), dtype="int8", chunks=(2, 2))
     assert z.append([[1, 2, 3]]) == (1, 3)

@@ -30,15 +30,17 @@ _NewShape: TypeAlias = Callable[[_Shape], _Shape]
 _MOST_TRIES = 10  # an append starts again if a writer without the task lock changes the shape
 
 
-def resize(array: ArrayState, new_shape: _NewShape) -> tuple[_Shape, ArrayModel]:
-    """Stores the shape that `new_shape` returns for the stored one, and erases the elements outside it.
+def resize(array: ArrayState, new_shape: _NewShape, *, only_grows: bool = False) -> tuple[_Shape, ArrayModel]:
+    """Stores the shape that `new_shape` returns for the stored one, and erases the elements outside it, unless it
+    `only_grows`.
 
     Returns the shape before and the model after. Use these, because another thread may have changed the handle already.
     """
     with _task_lock(array) as task_lock:
         _clean_up(array, task_lock)
         before = after = array._model
-        trimmed = _prepare_trim(array, new_shape)
+        # `new_shape` of an append may not accept the shape that a stale handle knows.
+        trimmed = None if only_grows else _prepare_trim(array, new_shape)
 
         def edit(model: ArrayModel) -> ArrayModel:
             nonlocal before, after
@@ -81,7 +83,7 @@ def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape
     shape comes first, so that concurrent appends get different rows.
     """
     if not array.store.locking:
-        before, after = resize(array, grow)
+        before, after = resize(array, grow, only_grows=True)
         _write_end(array, data, axis, before, after)
         return after.shape
     with _task_lock(array) as task_lock:
