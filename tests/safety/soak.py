@@ -31,6 +31,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "shards": {"chunks": 24, "shards": 96},
     "v2": {"chunks": 48, "zarr_format": 2},
     "draft": {"chunks": 24, "shards": 96, "zarr_format": "3-draft-2022"},
+    "n5": {"chunks": 48, "zarr_format": "n5"},
 }
 
 

@@ -20,6 +20,7 @@ LAYOUTS: list[dict[str, Any]] = [
     {"chunks": (3, 2), "zarr_format": 2},
     {"chunks": (2, 2), "shards": (4, 4), "zarr_format": "3-draft-2022"},
     {"chunks": (3, 2), "zarr_format": 1},
+    {"chunks": (3, 2), "zarr_format": "n5"},
 ]
 
 

@@ -39,6 +39,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     },
     "the draft of 2022": {"chunks": 16, "shards": 128, "zarr_format": "3-draft-2022"},
     "v2": {"chunks": 64, "zarr_format": 2},
+    "N5": {"chunks": 64, "zarr_format": "n5"},
 }
 
 
