@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.draft.documents import conventions
 
 import omnizarr
 from omnizarr.codecs.numcodecs_ import Pickle
@@ -148,7 +149,7 @@ def test_a_copy_has_the_generation_of_its_new_hierarchy(zarr_format: Any) -> Non
 @pytest.mark.parametrize("zarr_format", DRAFTS)
 def test_a_copy_keeps_shards_if_the_generation_has_them(zarr_format: Any) -> None:
     source = omnizarr.create_array(None, data=np.arange(64).reshape(8, 8), chunks=(2, 2), shards=(4, 4))
-    copy = omnizarr.from_array(None, data=source, zarr_format=zarr_format)
+    copy = omnizarr.from_array(None, data=source, zarr_format=zarr_format, **conventions(zarr_format))
     assert (copy.chunks, copy.shards) == ((2, 2), (4, 4))
     assert omnizarr.from_array(None, data=copy, zarr_format=3).shards == (4, 4)
     for older in (1, 2):
@@ -294,7 +295,8 @@ def test_an_assigned_array_keeps_its_data_type(zarr_format: Any) -> None:
     for dtype, value in (("M8[s]", "2020-01-01"), ("U3", "abc"), ("f4", 1.5), (bytes, b"ab")):
         if (dtype is bytes and zarr_format == "3-draft-2022") or (zarr_format == "n5" and dtype != "f4"):
             continue  # the generation has no such data type
-        root.create_array("source", shape=1, dtype=dtype, overwrite=True)[...] = value
+        options = conventions(zarr_format) if dtype is bytes else {}
+        root.create_array("source", shape=1, dtype=dtype, overwrite=True, **options)[...] = value
         root["copy"] = root["source"]
         assert root["copy"].data_type == root["source"].data_type
         assert root["copy"][...].tolist() == root["source"][...].tolist()

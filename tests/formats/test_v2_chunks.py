@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.draft.documents import conventions
 from tests.formats.old_documents import array_v2, chunk, messages, model, problem_paths, store_of, warning_paths
 
 import omnizarr
@@ -197,7 +198,9 @@ def test_A52_text_without_a_byte_order_is_little() -> None:
 
 @pytest.mark.parametrize("zarr_format", [2, "3-draft-2020"])
 def test_V24_the_codec_of_objects_determines_the_type_of_new_text(zarr_format: Any) -> None:
-    array = omnizarr.create_array({}, shape=2, dtype="string", filters=["json2"], zarr_format=zarr_format)
+    array = omnizarr.create_array(
+        {}, shape=2, dtype="string", filters=["json2"], zarr_format=zarr_format, **conventions(zarr_format)
+    )
     array[...] = ["a", "ü"]
     assert array.dtype == omnizarr.open_array(array.store).dtype == np.dtype(object)
     assert array[...].tolist() == ["a", "ü"]

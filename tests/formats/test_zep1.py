@@ -13,7 +13,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.formats.draft.documents import CORE_2020, array, dumped, entry, keys, problem_paths, read, store_of
+from tests.formats.draft.documents import (
+    CORE_2020,
+    array,
+    conventions,
+    dumped,
+    entry,
+    keys,
+    problem_paths,
+    read,
+    store_of,
+)
 from tests.formats.old_documents import array_v1, array_v2
 
 import omnizarr
@@ -208,7 +218,9 @@ def test_Z9_sharding_is_a_storage_transformer(draft: Any) -> None:
     """The array is the same; only the stored bytes differ."""
     plain, sharded = MemoryStore(), MemoryStore()
     for store, shards in ((plain, None), (sharded, (8, 6))):
-        z = omnizarr.create_array(store, data=DATA, chunks=(4, 3), shards=shards, zarr_format=draft)
+        z = omnizarr.create_array(
+            store, data=DATA, chunks=(4, 3), shards=shards, zarr_format=draft, **conventions(draft)
+        )
         z[3:5] = 7
     assert (omnizarr.open_array(plain)[...] == omnizarr.open_array(sharded)[...]).all()
     count = [len([key for key in keys(store) if key.startswith("data")]) for store in (plain, sharded)]

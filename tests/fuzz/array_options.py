@@ -10,9 +10,13 @@ import numpy.typing as npt
 
 from omnizarr.model import ZarrFormat
 
-__all__ = ["GENERATIONS", "Case", "random_case"]
+__all__ = ["CONVENTIONS", "GENERATIONS", "Case", "random_case"]
 
 GENERATIONS: tuple[Any, ...] = get_args(ZarrFormat)
+
+
+CONVENTIONS = {"conventions": "zarr-python-2"}
+"""The option with which the draft of 2020 has filters, shards and objects."""
 
 
 class Case(NamedTuple):
@@ -31,6 +35,8 @@ def random_case(random: Random) -> Case:
         shape = (0, *shape[1:])
     chunks = tuple(random.choice((1, 2, 3)) for _ in shape)
     options: dict[str, Any] = {"zarr_format": generation, "dtype": dtype, "chunks": chunks}
+    if generation == "3-draft-2020" and random.random() < 0.7:
+        options |= CONVENTIONS
     if random.random() < 0.15 and shape:
         options["shards"] = tuple(length * random.choice((1, 2)) for length in chunks)
     for name, make, probability in (

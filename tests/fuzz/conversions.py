@@ -15,7 +15,7 @@ import omnizarr
 from omnizarr.dtypes import same_bits
 from omnizarr.errors import ArgumentError, ChunkError, MetadataError, OmnizarrWarning
 from omnizarr.store import MemoryStore
-from tests.fuzz.array_options import GENERATIONS, Case, random_case
+from tests.fuzz.array_options import CONVENTIONS, GENERATIONS, Case, random_case
 
 __all__ = ["check_case", "check_random_case", "create", "same_elements"]
 
@@ -77,7 +77,7 @@ def _check_reopened(array: omnizarr.Array, data: npt.NDArray[Any]) -> omnizarr.A
 
 
 def _check_conversion(source: omnizarr.Array, data: npt.NDArray[Any], generation: Any) -> None:
-    for options in ({}, _DEFAULT_CODECS):
+    for options in ({}, CONVENTIONS, _DEFAULT_CODECS):
         store = MemoryStore()
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -89,18 +89,16 @@ def _check_conversion(source: omnizarr.Array, data: npt.NDArray[Any], generation
                 continue
         reopened = _check_reopened(copy, data)
         assert reopened.zarr_format == generation
-        assert _without_names(copy) == _without_names(source)
+        assert _own_attributes(copy) == _own_attributes(source)
         assert copy.dimension_names == source.dimension_names
         if source.metadata.fill is not None:
             assert same_bits(copy.metadata.filler, source.metadata.filler)
         return
 
 
-def _without_names(array: omnizarr.Array) -> dict[str, Any]:
-    attributes = array.attrs.asdict()
-    for name in ("_ARRAY_DIMENSIONS", "axes"):
-        attributes.pop(name, None)
-    return attributes
+def _own_attributes(array: omnizarr.Array) -> dict[str, Any]:
+    """The attributes without those in which some generations keep the names of dimensions."""
+    return {name: value for name, value in array.attrs.asdict().items() if name not in ("_ARRAY_DIMENSIONS", "axes")}
 
 
 def same_elements(one: Any, other: npt.NDArray[Any]) -> bool:

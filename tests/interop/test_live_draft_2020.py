@@ -14,6 +14,8 @@ from tests.peers import Peer, PeerError
 
 pytestmark = pytest.mark.filterwarnings("error")
 
+CONVENTIONS: dict[str, Any] = {"zarr_format": "3-draft-2020", "conventions": "zarr-python-2"}
+
 TYPES = [
     *("bool", "int8", "uint8", "<i2", ">i4", "<i8", "<u2", ">u8", "<f2", ">f4", "<f8", "<c8", ">c16"),
     *("S3", "<U2", ">U2", "<M8[ns]", ">m8[s]"),
@@ -43,7 +45,7 @@ def same(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_zarr_python_2_reads_our_types(zarr2_peer: Peer, tmp_path: Path, dtype: Any, shards: Any) -> None:
     data = elements(dtype)
-    options: dict[str, Any] = {"chunks": (2, 3), "shards": shards, "zarr_format": "3-draft-2020"}
+    options: dict[str, Any] = {"chunks": (2, 3), "shards": shards, **CONVENTIONS}
     omnizarr.create_array(tmp_path, name="a/b", data=data, **options, attributes={"unit": "K"})
     assert same(zarr2_peer.read("zarr2", tmp_path, "a/b"), data)
     about = zarr2_peer.describe("zarr2", tmp_path, "a/b")
@@ -99,17 +101,17 @@ def test_zarr_python_2_reads_our_big_endian_filters(
     zarr2_peer: Peer, tmp_path: Path, options: dict[str, Any], _: str
 ) -> None:
     data = np.arange(4.0)
-    omnizarr.create_array(tmp_path, name="a", data=data, zarr_format="3-draft-2020", **options)
+    omnizarr.create_array(tmp_path, name="a", data=data, **CONVENTIONS, **options)
     assert zarr2_peer.read("zarr2", tmp_path, "a").tolist() == data.tolist()
 
 
 def test_zarr_python_2_reads_our_filters(zarr2_peer: Peer, tmp_path: Path) -> None:
     data = elements("<i4")
     delta = {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}
-    omnizarr.create_array(tmp_path, name="a", data=data, filters=[delta], zarr_format="3-draft-2020")
+    omnizarr.create_array(tmp_path, name="a", data=data, filters=[delta], **CONVENTIONS)
     texts = np.array(["a", "", "ü" * 9], object)
     omnizarr.create_array(
-        tmp_path, name="t", data=texts, dtype=object, serializer="vlen-utf8", zarr_format="3-draft-2020", fill_value=""
+        tmp_path, name="t", data=texts, dtype=object, serializer="vlen-utf8", fill_value="", **CONVENTIONS
     )
     assert same(zarr2_peer.read("zarr2", tmp_path, "a"), data)
     assert same(zarr2_peer.read("zarr2", tmp_path, "t"), texts)
@@ -117,7 +119,7 @@ def test_zarr_python_2_reads_our_filters(zarr2_peer: Peer, tmp_path: Path) -> No
 
 def test_zarr_python_2_reads_our_root_array_and_a_resized_array(zarr2_peer: Peer, tmp_path: Path) -> None:
     data = elements("<i4")
-    array = omnizarr.create_array(tmp_path, data=data, chunks=(2, 3), shards=(4, 6), zarr_format="3-draft-2020")
+    array = omnizarr.create_array(tmp_path, data=data, chunks=(2, 3), shards=(4, 6), **CONVENTIONS)
     array.append(data)
     assert same(zarr2_peer.read("zarr2", tmp_path, "/"), np.concatenate([data, data]))
     array.resize((3, 3))
@@ -129,7 +131,7 @@ def test_A13_zarr_python_2_reads_our_array_without_dimensions(
     zarr2_peer: Peer, tmp_path: Path, options: dict[str, Any]
 ) -> None:
     """It looks for `c0`, not for `c` as the text says, and takes a missing chunk for the fill value."""
-    omnizarr.create_array(tmp_path / "ours", name="a", data=np.array(5), zarr_format="3-draft-2020", **options)
+    omnizarr.create_array(tmp_path / "ours", name="a", data=np.array(5), **CONVENTIONS, **options)
     assert zarr2_peer.read("zarr2", tmp_path / "ours", "a") == 5
     zarr2_peer.write("zarr2", tmp_path / "its", np.array(5), array_path="a", zarr_version=3)
     array = omnizarr.open_array(tmp_path / "its", path="a")
@@ -181,9 +183,7 @@ def test_we_read_zarr_python_2_groups(zarr2_peer: Peer, tmp_path: Path) -> None:
 def test_a_codec_without_an_address_is_a_filter(zarr2_peer: Peer, tmp_path: Path) -> None:
     data = elements("<i4")
     crc32 = {"name": "numcodecs.crc32", "configuration": {}}
-    array = omnizarr.create_array(
-        tmp_path, name="a", data=data, compressors=["gzip", crc32], zarr_format="3-draft-2020"
-    )
+    array = omnizarr.create_array(tmp_path, name="a", data=data, compressors=["gzip", crc32], **CONVENTIONS)
     assert same(zarr2_peer.read("zarr2", tmp_path, "a"), data)
     assert same(omnizarr.open_array(tmp_path, path="a")[...], data)
     assert array.attrs.asdict() == {}
@@ -192,3 +192,14 @@ def test_a_codec_without_an_address_is_a_filter(zarr2_peer: Peer, tmp_path: Path
 def test_the_peer_rejects_what_it_cannot_read(zarr2_peer: Peer, tmp_path: Path) -> None:
     with pytest.raises(PeerError):
         zarr2_peer.read("zarr2", tmp_path / "nothing", "a")
+
+
+def test_new_arrays_in_its_hierarchies_follow_its_conventions(zarr2_peer: Peer, tmp_path: Path) -> None:
+    data = elements("<i4")
+    filters = [{"id": "delta", "dtype": "<i4"}]
+    zarr2_peer.write("zarr2", tmp_path, data, array_path="a", zarr_version=3, filters=filters)
+    root = omnizarr.open_group(tmp_path)
+    root.create_array("b", data=data, filters=filters)
+    root.create_array("c/d", data=np.array(5))
+    assert same(zarr2_peer.read("zarr2", tmp_path, "b"), data)
+    assert zarr2_peer.read("zarr2", tmp_path, "c/d") == 5

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from tests.formats.draft.documents import conventions
 
 import omnizarr
 from omnizarr.codecs.array_to_bytes.n5_block import N5_TYPES
@@ -185,7 +186,8 @@ def test_undefined_fill_values(zarr_format: Any) -> None:
 def test_shards_in_generations_that_have_them(zarr_format: Any) -> None:
     store = omnizarr.MemoryStore()
     data = np.arange(13 * 7).reshape(13, 7)
-    array = omnizarr.create_array(store, data=data, chunks=(2, 3), shards=(6, 6), zarr_format=zarr_format)
+    options = conventions(zarr_format)
+    array = omnizarr.create_array(store, data=data, chunks=(2, 3), shards=(6, 6), zarr_format=zarr_format, **options)
     array[3, 4] = -1
     again = omnizarr.open_array(store)
     assert (again.chunks, again.shards) == ((2, 3), (6, 6))

@@ -17,6 +17,7 @@ import omnizarr
 from omnizarr.api import hierarchy
 from omnizarr.nodes import array_state
 from omnizarr.testing import Fault, FaultyStore, RecordingStore
+from tests.formats.draft.documents import conventions
 from tests.safety.processes import program, run_all
 
 GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5")
@@ -34,7 +35,7 @@ def add_rows(place: Any, number: int) -> None:
 
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_concurrent_appends_get_separate_rows(tmp_path: Path, zarr_format: Any) -> None:
-    layout = {"shards": (8, 4)} if zarr_format not in UNSHARDED else {}
+    layout = {"shards": (8, 4), **conventions(zarr_format)} if zarr_format not in UNSHARDED else {}
     fill = FILLS.get(zarr_format, -1)
     z = omnizarr.create_array(
         tmp_path / "x", shape=(0, 3), dtype="i4", chunks=(4, 2), zarr_format=zarr_format, fill_value=fill, **layout
@@ -103,7 +104,7 @@ def test_append_writes_data_before_the_shape_with_locks_and_after_it_without() -
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 def test_elements_outside_a_smaller_shape_do_not_come_back(tmp_path: Path, zarr_format: Any) -> None:
     fill = FILLS.get(zarr_format, -1)
-    for layout in ({}, {"shards": (4, 6)})[: 1 if zarr_format in UNSHARDED else 2]:
+    for layout in ({}, {"shards": (4, 6), **conventions(zarr_format)})[: 1 if zarr_format in UNSHARDED else 2]:
         place = tmp_path / f"{len(layout)}"
         data = np.arange(1, 71).reshape(7, 10)
         z = omnizarr.create_array(place, data=data, chunks=(2, 3), fill_value=fill, zarr_format=zarr_format, **layout)

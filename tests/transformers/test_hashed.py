@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.formats.draft.documents import conventions
 from tests.transformers.places import ENCODINGS, ShortKeys, place
 
 import omnizarr
@@ -163,7 +164,13 @@ def test_Z12_an_array_of_each_generation(stored: Any, kind: str, tmp_path: Path)
     store: Store = MemoryStore() if kind == "memory" else LocalStore(tmp_path)
     data = np.arange(600, dtype="<i4").reshape(20, 30)
     z = omnizarr.create_array(
-        store, name="a/b", data=data, chunks=(3, 4), zarr_format=stored, storage_transformers=[HashedDirectories(1, 2)]
+        store,
+        name="a/b",
+        data=data,
+        chunks=(3, 4),
+        zarr_format=stored,
+        storage_transformers=[HashedDirectories(1, 2)],
+        **conventions(stored),
     )
     again = omnizarr.open_array(store, path="a/b")
     assert again.metadata.storage_transformers == (HashedDirectories(1, 2),)

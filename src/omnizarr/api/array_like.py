@@ -127,6 +127,7 @@ def _options_like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
     alike = changes["zarr_format"] == data.zarr_format
     if alike:
         options["chunk_key_encoding"] = model.chunk_keys
+        options["conventions"] = data._context.dialect.conventions_of(model)
     if not alike or changes.keys() & _CHUNK_OPTIONS:
         # The user's options describe the (inner) chunk, so the other options must do so as well.
         sharded = model.sharding is not None

@@ -50,6 +50,9 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         storage_transformers: storage transformers between the array and its store, for v3 and its drafts.
         extensions: JSON objects that declare the extensions of a draft array.
         fallback: the core data type, or a list of them, for readers of a draft array that do not know its data type.
+        conventions: "zarr-python-2" stores in the draft of 2020 what its text lacks, as zarr-python 2 did: filters,
+            several compressors, shards, and elements of variable size. None does so only in a hierarchy that already
+            has such arrays.
         storage_options: options of the store that a URL names, such as credentials.
         overwrite: replace an existing node, with all nodes below it.
         write_empty_chunks: also store chunks whose elements all have the fill value.

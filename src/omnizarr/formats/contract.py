@@ -76,6 +76,28 @@ class Dialect(ABC):
         """The same dialect with other read options."""
         return replace(self, read_options=read_options)
 
+    def with_options_of(self, other: Dialect) -> Dialect:
+        """The same dialect with the options of another one of the same generation."""
+        return self.with_read_options(other.read_options)
+
+    def with_conventions(self, conventions: str) -> Dialect:
+        """The dialect that follows the conventions of another program, by name, for what the generation lacks."""
+        raise ArgumentError(
+            f"`conventions`: {self.format_name} has no conventions, found {conventions!r}", argument="conventions"
+        )
+
+    def conventions_of(self, node: NodeModel) -> str | None:
+        """The name of the conventions that a node follows, or that a new node needs; None if it needs none."""
+        return None
+
+    def conventions_for(self, node: NodeModel) -> str | None:
+        """The name of the conventions that would change how a new node is stored; None if there are none."""
+        return self.conventions_of(node)
+
+    def uses_conventions(self, document: Json) -> bool:
+        """Whether the document of a node shows that its writer followed conventions that this dialect knows."""
+        return False
+
     @property
     def encoding(self) -> Encoding:
         """The encoding of the documents of nodes."""

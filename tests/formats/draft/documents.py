@@ -21,6 +21,7 @@ __all__ = [
     "YEARS",
     "array",
     "both",
+    "conventions",
     "dumped",
     "entry",
     "hierarchy",
@@ -37,6 +38,12 @@ Year = Literal[2020, 2022]
 DRAFTS: Any = ["3-draft-2020", "3-draft-2022"]
 both = pytest.mark.parametrize("draft", DRAFTS)
 YEARS: dict[str, Any] = {"3-draft-2020": 2020, "3-draft-2022": 2022}
+
+
+def conventions(zarr_format: Any) -> dict[str, Any]:
+    """The options with which the draft of 2020 has filters, shards and objects; none for other generations."""
+    return {"conventions": "zarr-python-2"} if zarr_format == "3-draft-2020" else {}
+
 
 CORE_2020 = "https://purl.org/zarr/spec/protocol/core/3.0"
 CORE_2022 = "https://purl.org/zarr/spec/core/3.0"

@@ -26,6 +26,11 @@ def create(**options: Any) -> omnizarr.Array:
     return omnizarr.create_array(MemoryStore(), zarr_format="3-draft-2020", **options)
 
 
+def follow(**options: Any) -> omnizarr.Array:
+    """Creates an array by the conventions of zarr-python 2."""
+    return create(conventions="zarr-python-2", **options)
+
+
 @pytest.mark.parametrize("member", ["shape", "data_type", "chunk_grid", "chunk_memory_layout", "attributes"])
 def test_T6_mandatory_members(member: str) -> None:
     assert problem_paths(array(2020, member), 2020) == [f"$.{member}"]
@@ -135,6 +140,8 @@ def test_a_codec_that_does_not_fit_is_reported_at_its_path() -> None:
 
 def test_T10_A13_the_key_without_dimensions() -> None:
     z = create(data=np.array(5, "i4"))
+    assert "data/root/c" in keys(z.store)  # type: ignore[arg-type]
+    z = follow(data=np.array(5, "i4"))
     assert "data/root/c0" in keys(z.store)  # type: ignore[arg-type]
     document = array(2020, shape=[], chunk_grid={"type": "regular", "chunk_shape": [], "separator": "/"})
     for key in ("c", "c0"):
@@ -228,7 +235,7 @@ def test_T13_compressors_of_zarr_python(name: str) -> None:
 def test_filters_are_kept_in_the_attributes() -> None:
     """§2.3.2: as in zarr-python 2. The attributes that the user sees do not have them."""
     delta = {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}
-    z = create(data=np.arange(10, dtype="i4"), filters=[delta], attributes={"a": 1})
+    z = follow(data=np.arange(10, dtype="i4"), filters=[delta], attributes={"a": 1})
     document = dumped(z.metadata, 2020)
     assert document["attributes"]["filters"][0]["id"] == "delta"
     again = omnizarr.open_array(z.store)
@@ -246,13 +253,13 @@ def test_an_attribute_cannot_collide_with_filters() -> None:
     z.attrs["filters"] = "coffee"
     assert omnizarr.open_array(z.store).attrs["filters"] == "coffee"
     delta = {"name": "numcodecs.delta", "configuration": {"dtype": "<i4"}}
-    z = create(data=np.arange(10, dtype="i4"), filters=[delta])
+    z = follow(data=np.arange(10, dtype="i4"), filters=[delta])
     with pytest.raises(ArgumentError, match="filters"):
         z.attrs["filters"] = "coffee"
 
 
 def test_A3_S64_shards_in_the_draft_of_2020() -> None:
-    z = create(shape=(16, 12), dtype="<i2", chunks=(4, 3), shards=(8, 6))
+    z = follow(shape=(16, 12), dtype="<i2", chunks=(4, 3), shards=(8, 6))
     assert dumped(z.metadata, 2020)["storage_transformers"] == [SHARDING]
     assert isinstance(z.metadata.codecs[0], Sharding)
     model = read(array(2020, storage_transformers=[SHARDING]), 2020)
@@ -275,7 +282,7 @@ def test_missing_numbers_of_chunks_per_shard_are_one() -> None:
 
 def test_chunks_per_shard_restores_lost_sharding() -> None:
     """§2.3.2: zarr-python drops the transformers of an array that it resizes."""
-    z = create(data=np.arange(60, dtype="i2").reshape(10, 6), chunks=(2, 3), shards=(4, 6))
+    z = follow(data=np.arange(60, dtype="i2").reshape(10, 6), chunks=(2, 3), shards=(4, 6))
     key = "meta/root.array.json"
     document = dumped(z.metadata, 2020)
     del document["storage_transformers"]
@@ -298,7 +305,7 @@ def test_chunks_per_shard_restores_lost_sharding() -> None:
 def test_chunks_per_shard_overrides_the_document() -> None:
     """§2.3.3: some versions of acquire wrote other numbers than chunks per shard."""
     values = np.arange(60, dtype="i2").reshape(10, 6)
-    z = create(data=values, chunks=(2, 3), shards=(4, 6))
+    z = follow(data=values, chunks=(2, 3), shards=(4, 6))
     wrong = dumped(z.metadata, 2020)
     wrong["storage_transformers"][0]["configuration"]["chunks_per_shard"] = [4, 6]
     z.store.set("meta/root.array.json", json.dumps(wrong).encode())
@@ -401,7 +408,7 @@ BIG_ENDIAN = [
 @pytest.mark.parametrize(("options", "stored"), BIG_ENDIAN)
 def test_big_endian_elements_with_a_filter(options: dict[str, Any], stored: str, shards: int | None) -> None:
     data = np.arange(4.0)
-    ours = create(data=data, chunks=2, shards=shards, **options)
+    ours = follow(data=data, chunks=2, shards=shards, **options)
     reopened = omnizarr.open_array(ours.store, mode="r")
     assert reopened[...].tolist() == data.tolist()
     assert reopened.metadata.codecs == ours.metadata.codecs
@@ -415,13 +422,13 @@ def test_conversion_of_big_endian_elements_with_a_filter(source_format: Any) -> 
         data=data, zarr_format=source_format, filters=[{"id": "bitround", "keepbits": 40}], serializer=Bytes("big")
     )
     store = MemoryStore()
-    omnizarr.from_array(store, data=source, zarr_format="3-draft-2020")
+    omnizarr.from_array(store, data=source, zarr_format="3-draft-2020", conventions="zarr-python-2")
     assert omnizarr.open_array(store, mode="r")[...].tolist() == data.tolist()
 
 
 def test_filters_of_different_byte_orders_are_rejected() -> None:
     with pytest.raises(ArgumentError, match="expects another byte order"):
-        create(
+        follow(
             data=np.arange(4.0),
             filters=[{"id": "delta", "dtype": "<f8", "astype": ">f8"}, {"id": "delta", "dtype": "<f8"}],
         )

@@ -164,6 +164,28 @@ def deflated() -> Iterator[Deflated]:
     del metadata_encodings._items[encoding.uri]
 
 
+@pytest.mark.parametrize("given", ["object", "uri"])
+def test_T2_T3_a_registered_encoding_in_the_draft_of_2020(deflated: Deflated, given: str) -> None:
+    store = MemoryStore()
+    encoding = deflated if given == "object" else deflated.uri
+    root = omnizarr.create_group(store, zarr_format="3-draft-2020", metadata_encoding=encoding, attributes={"a": 1})
+    root.create_array("x/y", data=np.arange(5), chunks=2)
+    stored = json.loads(bytes(store.get("zarr.json") or b""))
+    assert (stored["metadata_encoding"], stored["metadata_key_suffix"]) == (deflated.uri, ".json.z")
+    documents = ["meta/root.group.json.z", "meta/root/x/y.array.json.z"]
+    assert [key for key in keys(store) if key.startswith("meta")] == documents
+    assert json.loads(zlib.decompress(bytes(store.get(documents[0]) or b""))) == {"attributes": {"a": 1}}
+    again = omnizarr.open_group(store)
+    again["x/y"].append([9])
+    assert omnizarr.open_array(store, path="x/y")[...].tolist() == [0, 1, 2, 3, 4, 9]
+    omnizarr.consolidate_metadata(store)
+    assert omnizarr.open_group(store, mode="r", use_consolidated=True)["x/y"][...].tolist() == [0, 1, 2, 3, 4, 9]
+    with pytest.raises(ArgumentError, match="expected an encoding or its URI"):
+        omnizarr.create_group({}, zarr_format="3-draft-2020", metadata_encoding={"extension": deflated.uri})
+    with pytest.raises(ArgumentError, match="is not registered"):
+        omnizarr.create_group({}, zarr_format="3-draft-2020", metadata_encoding="https://example.org/unknown")
+
+
 @pytest.mark.parametrize("given", ["object", "uri", "member"])
 def test_S9_S12_a_registered_encoding(deflated: Deflated, given: str) -> None:
     member = {"extension": deflated.uri, "type": "deflated", "metadata_key_suffix": ".json.z"}

@@ -68,12 +68,14 @@ def models(draw: st.DrawFn, year: int) -> ArrayModel:
 
 
 def _plain(model: ArrayModel) -> ArrayModel:
-    """The model without the element size of blosc, which documents of the drafts do not have (S84)."""
+    """The model without the element size of blosc, which documents of the drafts do not have (S84), and with the chunk
+    key of the text for arrays without dimensions."""
     codecs = [
         replace(codec, codecs=tuple(map(_untyped, codec.codecs))) if isinstance(codec, Sharding) else _untyped(codec)
         for codec in model.codecs
     ]
-    return replace(model, codecs=tuple(codecs), verbatim={}, guessed_keys=False)
+    keys = replace(model.chunk_keys, scalar="c")  # type: ignore[type-var]
+    return replace(model, codecs=tuple(codecs), chunk_keys=keys, verbatim={}, guessed_keys=False)
 
 
 def _untyped(codec: Codec) -> Codec:
@@ -84,7 +86,9 @@ def _untyped(codec: Codec) -> Codec:
 @given(data=st.data())
 def test_round_trip_of_models(year: Any, data: st.DataObject) -> None:
     model = data.draw(models(year))
-    assert dialect_for(f"3-draft-{year}").losses("a", model) == []
+    dialect = dialect_for(f"3-draft-{year}")
+    dialect = dialect if dialect.conventions_of(model) is None else dialect.with_conventions("zarr-python-2")
+    assert dialect.losses("a", model) == []
     document = dumped(model, year)
     again = read(document, year)
     assert _plain(again) == _plain(model)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from omnizarr._json import Json, Problems
-from omnizarr.chunk_keys import ChunkKeys, DraftKeys
+from omnizarr.chunk_keys import DraftKeys
 from omnizarr.codecs import ArrayCodec, Blosc, Bytes, Codec, Serializer, Sharding, Transpose
 from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
 from omnizarr.dtypes import DataType
@@ -23,6 +23,7 @@ from omnizarr.formats.document_members import (
     unknown_members,
 )
 from omnizarr.formats.draft.codecs import codec_losses, dump_codecs, filters_and_compressor, is_filters, parse_codec
+from omnizarr.formats.draft.conventions import text_losses, uses_conventions
 from omnizarr.formats.draft.extensions import is_uri, parse_extensions
 from omnizarr.formats.draft.fills import dump_draft_fill, parse_draft_fill
 from omnizarr.formats.draft.grids import dump_draft_grid, is_draft_grid, parse_draft_grid
@@ -104,13 +105,16 @@ def parse_draft_array(
         verbatim["filters"] = attributes["filters"]
         attributes = {name: value for name, value in attributes.items() if name != "filters"}
     verbatim["chunk_memory_layout"] = document.get("chunk_memory_layout", "C")
+    keys = DraftKeys(separator)
+    if not shape:
+        keys = scalar_chunk_key(keys, zarr_python=year == 2020 and uses_conventions(document))
     name: ZarrFormat = "3-draft-2020" if year == 2020 else "3-draft-2022"
     model = ArrayModel(
         shape=shape,
         data_type=data_type,
         fill=fill,
         grid=grid,
-        chunk_keys=DraftKeys(separator) if shape else scalar_chunk_key(DraftKeys(separator), year),
+        chunk_keys=keys,
         codecs=(*layout, *codecs),
         attributes=attributes,
         storage_transformers=transformers,
@@ -127,10 +131,10 @@ def parse_draft_array(
     return with_leading_sharding(model) if len(problems.found) == before else None
 
 
-def scalar_chunk_key(keys: ChunkKeys, year: Year) -> ChunkKeys:
-    """The chunk keys of a new array without dimensions. In the draft of 2020 it is the key that zarr-python 2 uses, not
-    that of the text: zarr-python 2 reads no other, and returns the fill value instead (A13)."""
-    return replace(keys, scalar="c0") if year == 2020 and isinstance(keys, DraftKeys) else keys
+def scalar_chunk_key(keys: DraftKeys, *, zarr_python: bool) -> DraftKeys:
+    """Chunk keys with the key of an array without dimensions: that of the text, or that of zarr-python 2, which reads
+    no other, and returns the fill value instead (A13)."""
+    return replace(keys, scalar="c0" if zarr_python else "c")
 
 
 def parse_dimension_names(model: ArrayModel, value: Json) -> tuple[str | None, ...] | None:
@@ -329,8 +333,9 @@ def normalize_draft_codecs(model: ArrayModel, year: Year) -> ArrayModel:
     return replace(model, codecs=(replace(first, codecs=codecs),) if isinstance(first, Sharding) else codecs)
 
 
-def draft_losses(model: ArrayModel, year: Year) -> list[str]:
-    """What a document of a draft cannot express of an array."""
+def draft_losses(model: ArrayModel, year: Year, *, zarr_python: bool = False) -> list[str]:
+    """What a document of a draft cannot express of an array. `zarr_python` allows the conventions of zarr-python 2; an
+    array that was read from a document keeps those that it uses."""
     draft = f"the draft of {year}"
     if not is_draft_grid(model.grid):
         return [f"all chunks of {draft} have the same shape, unless an extension with a URI defines the grid"]
@@ -366,6 +371,8 @@ def draft_losses(model: ArrayModel, year: Year) -> list[str]:
     if not {"codecs", "compressor", "filters"} & model.verbatim.keys():
         losses += codec_losses(codecs, year, draft)
         losses += filter_losses(_stored(model.dtype, codecs, year), codecs) if year == 2020 else []
+    if year == 2020 and not zarr_python and not model.verbatim and not losses:
+        losses += text_losses(inner, codecs)
     problems = Problems()
     parse_extensions(list(model.extensions), "$.extensions", problems)
     losses += [f"{problem.path}: {problem.message}" for problem in problems.found]

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, describe
 from omnizarr.chunk_keys import ChunkKeys, DraftKeys, V2Keys
 from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Serializer
 from omnizarr.dtypes import DataType, same_bits
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
-from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding, metadata_encodings
-from omnizarr.formats.document_keys import CORE_URI
+from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.formats.document_members import (
     dimension_names_attribute,
     parse_attributes,
@@ -31,7 +30,8 @@ from omnizarr.formats.draft.arrays import (
     scalar_chunk_key,
     with_fallback_member,
 )
-from omnizarr.formats.draft.extensions import parse_extensions
+from omnizarr.formats.draft.conventions import ZARR_PYTHON_2, uses_conventions
+from omnizarr.formats.draft.entry_point import new_entry_point, read_entry_point, with_metadata_encoding
 from omnizarr.formats.draft.transformers import transformers_from_user, with_leading_sharding
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v1_v2_dump import new_data_type, new_serializer, normalize_objects
@@ -40,12 +40,8 @@ from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
 
 __all__ = ["DraftDialect", "draft_2020", "draft_2022", "parse_entry_point"]
 
-_CORE_2020 = "https://purl.org/zarr/spec/protocol/core/3.0"
-_CORE_2022 = "https://purl.org/zarr/spec/core/3.0"
-
 _NAME = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*")  # S3, T17: not of periods only
 _NAME_RULE = "consists of letters, digits, `-`, `_` and `.`, and not of periods only"
-_SUFFIX_RULE = "letters, digits, `.`, `_` and `-`"
 _MAX_NAME_LENGTH = 255  # T17; the draft of 2022 dropped it
 _CONSOLIDATED_GROUP = "consolidated"  # the group of zarr-python 2 for consolidated metadata (§2.3.2)
 _COMPARED = ("shape", "grid", "data_type", "codecs", "storage_transformers")
@@ -64,6 +60,8 @@ class DraftDialect(Dialect):
     """Whether zarrita wrote it before September 2020, with chunk keys such as `data/a/0.0` (§2.3.1)."""
     later_version: bool = False
     """Whether it has a later minor version, which may have unknown members (S7, T5)."""
+    zarr_python: bool = False
+    """Whether new arrays of the draft of 2020 may follow the conventions of zarr-python 2."""
     document_encoding: Encoding = JSON
     entry_point: tuple[tuple[str, Json], ...] = ()
     """The members of the entry point."""
@@ -92,6 +90,33 @@ class DraftDialect(Dialect):
     def encoding(self) -> Encoding:
         return LENIENT_JSON if self.document_encoding is JSON and self.year == 2020 else self.document_encoding
 
+    def with_options_of(self, other: Dialect) -> Dialect:
+        zarr_python = self.zarr_python or (isinstance(other, DraftDialect) and other.zarr_python)
+        return replace(self, read_options=other.read_options, zarr_python=zarr_python)
+
+    def with_conventions(self, conventions: str) -> Dialect:
+        if self.year == 2022 or conventions != ZARR_PYTHON_2:
+            expected = "has no conventions" if self.year == 2022 else f"has the conventions {ZARR_PYTHON_2!r}"
+            raise ArgumentError(
+                f"`conventions`: {self.format_name} {expected}, found {conventions!r}", argument="conventions"
+            )
+        return replace(self, zarr_python=True)
+
+    def conventions_of(self, node: NodeModel) -> str | None:
+        if self.year == 2022 or self.early_zarrita or not isinstance(node, ArrayModel):
+            return None
+        keys = scalar_chunk_key(DraftKeys(), zarr_python=True).scalar
+        follows = not node.shape and isinstance(node.chunk_keys, DraftKeys) and node.chunk_keys.scalar == keys
+        needs = draft_losses(replace(node, verbatim={}), 2020) and not draft_losses(node, 2020, zarr_python=True)
+        return ZARR_PYTHON_2 if follows or needs else None
+
+    def conventions_for(self, node: NodeModel) -> str | None:
+        has_other_key = self.year == 2020 and not self.early_zarrita and isinstance(node, ArrayModel) and not node.shape
+        return ZARR_PYTHON_2 if has_other_key else self.conventions_of(node)
+
+    def uses_conventions(self, document: Json) -> bool:
+        return self.year == 2020 and uses_conventions(document)
+
     def alternatives(self) -> Sequence[Dialect]:
         # An entry point does not determine the keys of nodes (A5): writers also used those of the other draft. Before
         # October 2020, zarrita wrote no key suffix, neither in keys nor in the entry point.
@@ -111,11 +136,7 @@ class DraftDialect(Dialect):
         if extensions is not None:
             entry["extensions"] = list(extensions) if isinstance(extensions, (list, tuple)) else extensions
         if metadata_encoding is not None and metadata_encoding != "json":
-            if self.year == 2020:
-                raise ArgumentError(
-                    "`metadata_encoding`: the draft of 2020 has only JSON", argument="metadata_encoding"
-                )
-            entry["metadata_encoding"] = _encoding_member(metadata_encoding)
+            entry = with_metadata_encoding(entry, metadata_encoding, self.year)
         problems = Problems()
         dialect = parse_entry_point(entry, self.read_options, problems)
         if dialect is not None and dialect.document_encoding is JSON and dialect.suffix != ".json":  # S8
@@ -198,7 +219,8 @@ class DraftDialect(Dialect):
             return []
         if self.early_zarrita and node.chunk_keys != V2Keys("."):
             return ["this hierarchy, from before September 2020, has only chunk keys such as `0.0`"]
-        losses = draft_losses(replace(node, chunk_keys=DraftKeys(".")) if self.early_zarrita else node, self.year)
+        model = replace(node, chunk_keys=DraftKeys(".")) if self.early_zarrita else node
+        losses = draft_losses(model, self.year, zarr_python=self.zarr_python)
         return losses or self._misreadings(path, node)
 
     def _misreadings(self, path: str, node: ArrayModel) -> Sequence[str]:
@@ -287,15 +309,16 @@ class DraftDialect(Dialect):
             return V2Keys(".")
         if value is None:
             return DraftKeys("/")
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value.get("name", DraftKeys.name) == DraftKeys.name:
             configuration = value.get("configuration", value)
-            value = configuration.get("separator", "/") if isinstance(configuration, dict) else None
+            value = configuration.get("separator", "/") if isinstance(configuration, dict) else value
         if isinstance(value, DraftKeys):
             return value
         if isinstance(value, str) and value in ("/", "."):
             return DraftKeys(value)
         raise ArgumentError(
-            f"`chunk_key_encoding`: expected one of the separators `/` and `.`, found {value!r}",
+            f"`chunk_key_encoding`: expected `/` or `.`, the separators of chunk keys such as `c0/0`, found "
+            f"{value if isinstance(value, ChunkKeys) else describe(value)}",
             argument="chunk_key_encoding",
         )
 
@@ -308,8 +331,8 @@ class DraftDialect(Dialect):
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         transformers = transformers_from_user(model.storage_transformers, model.shape, self.year)
         model = with_leading_sharding(replace(model, storage_transformers=transformers))
-        if not model.shape and not self.early_zarrita:
-            model = replace(model, chunk_keys=scalar_chunk_key(model.chunk_keys, self.year))
+        if not model.shape and isinstance(model.chunk_keys, DraftKeys):
+            model = replace(model, chunk_keys=scalar_chunk_key(model.chunk_keys, zarr_python=self.zarr_python))
         model = normalize_draft_codecs(with_dimension_names_attribute(normalize_objects(model)), self.year)
         return with_fallback_member(model, self.year)
 
@@ -320,101 +343,26 @@ class DraftDialect(Dialect):
 
 def draft_2020() -> DraftDialect:
     """The dialect of a new hierarchy of the draft of October 2020."""
-    entry: dict[str, Json] = {
-        "zarr_format": _CORE_2020,
-        "metadata_encoding": _CORE_2020,
-        "metadata_key_suffix": ".json",
-        "extensions": [],
-    }
-    return DraftDialect(year=2020, entry_point=tuple(entry.items()))
+    return DraftDialect(year=2020, entry_point=tuple(new_entry_point(2020).items()))
 
 
 def draft_2022() -> DraftDialect:
     """The dialect of a new hierarchy of the draft of December 2022."""
-    entry: dict[str, Json] = {
-        "zarr_format": _CORE_2022,
-        "metadata_encoding": {"type": "json", "metadata_key_suffix": ".json"},
-        "extensions": [],
-    }
-    return DraftDialect(year=2022, has_root_prefix=False, entry_point=tuple(entry.items()))
+    return DraftDialect(year=2022, has_root_prefix=False, entry_point=tuple(new_entry_point(2022).items()))
 
 
 def parse_entry_point(document: Json, read_options: ReadOptions, problems: Problems) -> DraftDialect | None:
     """The dialect of the hierarchy with this entry point. If it is invalid, adds all problems and returns None."""
-    before = len(problems.found)
-    version = CORE_URI.sub("", document["zarr_format"]).rstrip("/")
-    match = re.fullmatch(r"3\.(\d+)", version)
-    if match is None:
-        problems.expected("$.zarr_format", "version 3 of the core, such as 3.0", version)  # S7, T5
-    later_version = match is not None and match[1].strip("0") != ""
-    encoding = document.get("metadata_encoding")
-    # The URI is not enough: some hierarchies of 2020 have that of 2022 (A5).
-    year: Literal[2020, 2022] = 2022 if isinstance(encoding, dict) else 2020
-    early_zarrita = encoding == "application/json"
-    document_encoding: Encoding = JSON
-    if year == 2022:
-        suffix, document_encoding = _parse_encoding(encoding, problems)
-    else:
-        suffix = document.get("metadata_key_suffix", ".json")  # T3
-        if early_zarrita:
-            suffix = ""
-        elif encoding not in (_CORE_2020, _CORE_2022, document["zarr_format"]):  # T2
-            problems.expected("$.metadata_encoding", f'"{_CORE_2020}"', encoding)
-        if not _is_suffix(suffix):
-            problems.expected("$.metadata_key_suffix", _SUFFIX_RULE, suffix)
-    if "extensions" in document:
-        parse_extensions(document["extensions"], "$.extensions", problems)
-    elif year == 2022:
-        problems.add("$.extensions", "is missing")
-    for member in unknown_members(document, ("zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions")):
-        if not later_version and year == 2022:
-            problems.warn(f"$.{member}", "unknown member")  # A8
-    if len(problems.found) > before:
+    entry_point = read_entry_point(document, problems)
+    if entry_point is None:
         return None
     return DraftDialect(
         read_options=read_options,
-        year=year,
-        has_root_prefix=year == 2020,
-        suffix=suffix,
-        early_zarrita=early_zarrita,
-        later_version=later_version,
-        document_encoding=document_encoding,
+        year=entry_point.year,
+        has_root_prefix=entry_point.year == 2020,
+        suffix=entry_point.suffix,
+        early_zarrita=entry_point.early_zarrita,
+        later_version=entry_point.later_version,
+        document_encoding=entry_point.document_encoding,
         entry_point=tuple(document.items()),
     )
-
-
-def _is_suffix(value: Json) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9._-]*", value) is not None
-
-
-def _parse_encoding(member: dict[str, Json], problems: Problems) -> tuple[Json, Encoding]:
-    """The member `metadata_encoding` of the draft of 2022 (S8, S9)."""
-    suffix = member.get("metadata_key_suffix", ".json" if member.get("type") == "json" else None)
-    if not _is_suffix(suffix):
-        problems.expected("$.metadata_encoding.metadata_key_suffix", _SUFFIX_RULE, suffix)
-    if "extension" not in member:
-        if member.get("type") != "json":
-            problems.expected("$.metadata_encoding.type", '"json"', member.get("type"))
-        return suffix, JSON
-    if not isinstance(member.get("type"), str):
-        problems.expected("$.metadata_encoding.type", "text", member.get("type"))
-    uri = member["extension"]
-    encoding = metadata_encodings.get(uri) if isinstance(uri, str) else None
-    if encoding is None:
-        problems.unknown("$.metadata_encoding.extension", "metadata encoding", str(uri), metadata_encodings.names())
-        return suffix, JSON
-    return suffix, encoding
-
-
-def _encoding_member(given: Any) -> Json:
-    """The member `metadata_encoding` for what a user gives: an encoding, its URI, or the member itself."""
-    if isinstance(given, dict):
-        return given
-    encoding = given if isinstance(given, Encoding) else metadata_encodings.get(str(given))
-    if encoding is None:
-        raise ArgumentError(
-            f"`metadata_encoding`: {given!r} is not registered",
-            argument="metadata_encoding",
-            hint="register it with `omnizarr.register_metadata_encoding`",
-        )
-    return {"extension": encoding.uri, "type": encoding.type, "metadata_key_suffix": encoding.suffix}

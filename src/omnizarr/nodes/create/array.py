@@ -41,11 +41,21 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
     overwrite = options.pop("overwrite", False)
     write_empty_chunks = options.pop("write_empty_chunks", False)
     options.pop("zarr_format", None)
+    conventions = options.pop("conventions", None)
+    if conventions is not None:
+        context = replace(context, dialect=context.dialect.with_conventions(conventions))
     try:
         model, data = array_model(context.dialect, **options)  # type: ignore[misc]
     except (ExtensionError, MissingDependencyError) as error:
         location = describe_location(context.store, context.path)
         raise error.add_context(f"cannot create array {location}") from error.__cause__
+    needed = None if conventions is not None else context.dialect.conventions_for(model)
+    if needed is not None:
+        from omnizarr.nodes.create.conventions import hierarchy_uses_conventions  # lazy import: few arrays need any
+
+        if hierarchy_uses_conventions(context):
+            context = replace(context, dialect=context.dialect.with_conventions(needed))
+            model = context.dialect.adapt_new_array(model)
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # the caller allowed pickles for writing
         read_options = replace(context.dialect.read_options, allow_pickle=True)
         context = replace(context, dialect=context.dialect.with_read_options(read_options))

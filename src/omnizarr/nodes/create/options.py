@@ -47,6 +47,7 @@ class ArrayOptions(TypedDict, total=False):
     storage_transformers: Sequence[Any] | None
     extensions: Sequence[Json] | None
     fallback: Json
+    conventions: str | None
     storage_options: dict[str, Any] | None
     overwrite: bool
     write_empty_chunks: bool
@@ -97,6 +98,7 @@ def _with_options(function: F, without: Collection[str]) -> F:
         "storage_transformers": None,
         "extensions": None,
         "fallback": None,
+        "conventions": None,
         "storage_options": None,
         "overwrite": False,
         "write_empty_chunks": False,

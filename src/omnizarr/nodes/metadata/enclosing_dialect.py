@@ -37,7 +37,7 @@ def adapt_to_hierarchy(
             default = dialect_for(dialect.zarr_format)
             if dialect.hierarchy_documents() not in (existing.hierarchy_documents(), default.hierarchy_documents()):
                 raise already_exists(context, "a hierarchy with other options", hint)
-            context = replace(context, dialect=existing.with_read_options(dialect.read_options))
+            context = replace(context, dialect=existing.with_options_of(dialect))
             continue
         node = f"{_article(existing.node_type(existing_path, documents))} of {existing.format_name}"
         if existing_path == path:
