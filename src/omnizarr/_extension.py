@@ -11,7 +11,7 @@ from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
 from omnizarr.errors import ArgumentError, OmnizarrError
 
-__all__ = ["Extension", "call_extension", "check_members", "find_registered", "parse_extension"]
+__all__ = ["Extension", "call_extension", "check_members", "find_registered", "parse_extension", "writer_hint"]
 
 T = TypeVar("T")
 
@@ -75,8 +75,25 @@ def find_registered(extension: Extension, registry: Registry[T], problems: Probl
     (R37)."""
     item = registry.get(extension.name)
     if item is None:
-        problems.unknown(extension.name_path, registry.kind, extension.name, registry.names())
+        hint = writer_hint(extension.name)
+        problems.unknown(extension.name_path, registry.kind, extension.name, registry.names(), hint=hint)
     return item
+
+
+_WRITERS = {
+    (
+        "zarrs.",
+        "https://codec.zarrs.dev/",
+        "optional",
+    ): "only zarrs (Rust) has it; let zarrs write the array without it",
+    ("imagecodecs",): "a codec of the package imagecodecs, which v3 has no name for; omnizarr reads it in v2",
+}
+"""What to do about names that only one program writes, by their beginnings."""
+
+
+def writer_hint(name: str) -> str | None:
+    """A hint with the writer of an extension that omnizarr does not support; None if it is not known."""
+    return next((hint for starts, hint in _WRITERS.items() if name.startswith(starts)), None)
 
 
 def call_extension(

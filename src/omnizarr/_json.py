@@ -169,9 +169,9 @@ class Problems:
         """The hint of `nearest`; None after 50 problems, because each search takes time."""
         return nearest(name, known) if len(self.found) < _MOST_HINTS else None
 
-    def unknown(self, path: str, kind: str, name: str, known: Iterable[str]) -> None:
-        """Add a problem for a name that is not registered, with the nearest known name as a hint."""
-        self.add(path, f"unknown {kind} `{name}`", hint=self.nearest(name, known))
+    def unknown(self, path: str, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
+        """Add a problem for a name that is not registered, with a hint: `hint`, or the nearest known name."""
+        self.add(path, f"unknown {kind} `{name}`", hint=hint or self.nearest(name, known))
 
     def warn(self, path: str, message: str) -> None:
         """Add a warning: readers accept the value, but strict writers do not write it."""

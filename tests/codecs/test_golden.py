@@ -55,6 +55,16 @@ EXACT: list[tuple[str, Any, list[dict[str, Any]], str]] = [  # encode and decode
     ("bool", TRUTHS, [named("packbits", padding_encoding="first_byte")], "07 8d01"),
     ("string", ["a", "", "ñ"], [named("vlen-utf8")], "03000000 01000000 61 00000000 02000000 c3b1"),
     ("bytes", [b"a", b"", b"\xff\0"], [named("vlen-bytes")], "03000000 01000000 61 00000000 02000000 ff00"),
+    ("bytes", [b"a", b"", b"\xff\0"], [named("vlen-utf8")], "03000000 01000000 61 00000000 02000000 ff00"),  # zarrs
+    ("string", ["a", "", "ñ"], [named("vlen-bytes")], "03000000 01000000 61 00000000 02000000 c3b1"),  # zarrs
+    ("string", ["a", "", "ñ"], [named("zarrs.vlen_v2")], "03000000 01000000 61 00000000 02000000 c3b1"),
+    ("string", ["a", "", "ñ"], [named("zarrs.vlen", data_codecs=[named("bytes")], index_codecs=[LITTLE],
+                                      index_data_type="uint32")],
+     "1000000000000000 00000000 01000000 01000000 03000000 61 c3b1"),
+    ("string", ["a", "", "ñ"], [named("zarrs.vlen", data_codecs=[named("bytes")], index_codecs=[BIG],
+                                      index_data_type="uint64", index_location="end")],
+     ("61 c3b1 0000000000000000 0000000000000001 0000000000000001 0000000000000003 2000000000000000")),
+    ("int16", [GRID], [named("zarrs.squeeze"), LITTLE], "0000 0100 0200 ffff 2c01 0080"),
 ]
 LOSSY: list[tuple[str, Any, list[dict[str, Any]], str, Any]] = [  # the bytes decode to another array
     ("int16", GRID, [named("packbits", first_bit=1, last_bit=9, padding_encoding="last_byte")], "000004f86f0900 02",

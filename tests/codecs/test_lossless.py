@@ -47,7 +47,7 @@ LOSSY = (
     *("bitround", "cast_value", "scale_offset", "numcodecs.astype", "numcodecs.bitround"),
     *("numcodecs.fixedscaleoffset", "numcodecs.quantize"),
 )
-NAMES = [name for name in codecs.names() if name not in LOSSY and not name.startswith("https://")]
+NAMES = [name for name in codecs.names() if name not in LOSSY and not name.startswith(("https://", "zarrs."))]
 
 
 def configured(name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:

@@ -20,6 +20,7 @@ from omnizarr.codecs.array_to_array.scale_offset import ScaleOffset
 from omnizarr.codecs.array_to_bytes.n5_default import N5Default
 from omnizarr.codecs.bytes_to_bytes.conditional import Conditional
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, compressed
+from omnizarr.codecs.zarrs_.vlen import OffsetVlen
 from omnizarr.errors import CodecError
 from omnizarr.testing import CodecSuite
 
@@ -42,6 +43,10 @@ SAMPLES: dict[str, Sequence[Codec]] = {
         Sharding((3, 1), (Transpose((1, 0)), Bytes("big")), (Bytes("little"),), "start"),
     ],
     "transpose": [Transpose((1, 0)), Transpose((2, 0, 1)), Transpose(())],
+    "zarrs.vlen": [
+        OffsetVlen((Bytes(),), (Bytes("little"),), "uint32"),
+        OffsetVlen((Bytes(), Gzip()), (Bytes("big"), Crc32c()), "uint64", "end"),
+    ],
     "zstd": [Zstd(), Zstd(-5), Zstd(3, checksum=True)],
 }
 """Instances of codecs that need arguments, or that are tested in several configurations."""

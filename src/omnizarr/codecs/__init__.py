@@ -97,7 +97,7 @@ _LAZY = {
 _ZARRS = "https://codec.zarrs.dev/"
 """Prefix of codec names in zarrs before the registry of codecs existed. Later names begin with `zarrs.`."""
 
-for _name, _class, _aliases in (
+_names: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("bitround", "BitRound", (f"{_ZARRS}array_to_array/bitround", f"{_ZARRS}array_to_bytes/bitround")),
     ("cast_value", "CastValue", ()),
     ("conditional", "Conditional", ()),
@@ -109,8 +109,24 @@ for _name, _class, _aliases in (
     ("vlen-bytes", "VlenBytes", (f"{_ZARRS}array_to_bytes/vlen_bytes",)),
     ("vlen-utf8", "VlenUtf8", (f"{_ZARRS}array_to_bytes/vlen_utf8",)),
     ("zfp", "Zfp", ("zarrs.zfp", f"{_ZARRS}array_to_bytes/zfp")),
-):
+)
+for _name, _class, _aliases in _names:
     codecs.offer(_name, f"{__name__}.{_LAZY[_class]}:{_class}", aliases=_aliases)
+
+_names = (
+    ("zarrs.squeeze", "squeeze:Squeeze", (f"{_ZARRS}array_to_array/squeeze",)),
+    ("zarrs.vlen", "vlen:OffsetVlen", (f"{_ZARRS}array_to_bytes/vlen",)),
+    (
+        "zarrs.vlen_v2",
+        "vlen_v2:VlenV2",
+        (
+            *("vlen-array", "numcodecs.vlen-array"),
+            *(f"{_ZARRS}array_to_bytes/vlen_v2", f"{_ZARRS}array_to_bytes/vlen_array"),
+        ),
+    ),
+)
+for _name, _class, _aliases in _names:
+    codecs.offer(_name, f"{__name__}.zarrs_.{_class}", aliases=_aliases)
 
 
 def __getattr__(name: str) -> Any:

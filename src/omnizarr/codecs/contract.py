@@ -203,6 +203,8 @@ class Serializer(Codec):
 
     chunk_keys: ClassVar[Json] = None
     """The `chunk_key_encoding` for new arrays with this codec, if other readers find the chunks only under that one."""
+    only_read: ClassVar[frozenset[str]] = frozenset()
+    """The names of data types that new arrays with this codec cannot have, because most readers reject them."""
 
     @abstractmethod
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSerializer | None: ...

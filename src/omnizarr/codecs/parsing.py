@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from omnizarr._extension import call_extension, parse_extension
+from omnizarr._extension import call_extension, parse_extension, writer_hint
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
 from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, codecs
@@ -76,7 +76,7 @@ def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
     if not extension.must_understand:
         problems.warn(path, f"unknown codec `{extension.name}` is ignored because of `must_understand: false`")
         return Skipped(value)
-    problems.unknown(extension.name_path, "codec", extension.name, codecs.names())
+    problems.unknown(extension.name_path, "codec", extension.name, codecs.names(), hint=writer_hint(extension.name))
     return None
 
 

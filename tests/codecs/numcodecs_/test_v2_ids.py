@@ -85,7 +85,7 @@ def test_v3_names(codec: Any) -> None:
     assert codec.private != registered
     assert (codecs.get(codec.name) is type(codec)) == registered
     if not registered:
-        assert codecs.get(codec.name) is None
+        assert codecs.get(codec.name) is not type(codec)  # zarrs has its own codec `numcodecs.vlen-array`
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)

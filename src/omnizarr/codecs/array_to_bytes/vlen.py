@@ -22,12 +22,12 @@ from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpe
 from omnizarr.config import config
 from omnizarr.errors import CodecError
 
-__all__ = ["VlenBytes", "VlenUtf8"]
+__all__ = ["Vlen", "VlenBytes", "VlenUtf8"]
 
 _LENGTH_SIZE = 4
 _MAX_LENGTH = 2**31 - 1  # bytes per element; numcodecs counts them in a C int without checking for overflow
 
-V = TypeVar("V", bound="_Vlen")
+V = TypeVar("V", bound="Vlen")
 
 
 @cache
@@ -36,8 +36,8 @@ def _library() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Vlen(Serializer):
-    """Base of both codecs, which have no configuration."""
+class Vlen(Serializer):
+    """Base of these codecs, which have no configuration. Each stores both data types, as zarrs does."""
 
     id: ClassVar[str]
     """The name in numcodecs and in v2 documents."""
@@ -59,38 +59,34 @@ class _Vlen(Serializer):
     def to_config(self) -> dict[str, Json]:
         return {}
 
-    def _check(self, spec: ChunkSpec, kind: str, data_type: str, path: str, problems: Problems) -> bool:
-        if spec.dtype.kind != kind:
-            problems.add(path, f"codec `{self.name}`: expected data type `{data_type}`, found {spec.dtype}")
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundVlenUtf8 | BoundVlenBytes | None:
+        if spec.dtype.kind not in "TO":
+            problems.add(path, f"codec `{self.name}`: expected data type `string` or `bytes`, found {spec.dtype}")
         elif prod(spec.shape) >= 2**32:
             problems.add(
                 path, f"codec `{self.name}`: expected fewer than 2^32 elements per chunk, found {prod(spec.shape)}"
             )
         else:
-            return True
-        return False
+            return BoundVlenUtf8(self.name, spec) if spec.dtype.kind == "T" else BoundVlenBytes(self.name, spec)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
-class VlenUtf8(_Vlen):
+class VlenUtf8(Vlen):
     """`{"name": "vlen-utf8"}`, for `string`."""
 
     name: ClassVar[str] = "vlen-utf8"
+    only_read: ClassVar[frozenset[str]] = frozenset(["bytes"])
     id: ClassVar[str] = "vlen-utf8"
-
-    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundVlenUtf8 | None:
-        return BoundVlenUtf8(self.name, spec) if self._check(spec, "T", "string", path, problems) else None
 
 
 @dataclass(frozen=True, slots=True)
-class VlenBytes(_Vlen):
+class VlenBytes(Vlen):
     """`{"name": "vlen-bytes"}`, for `bytes`."""
 
     name: ClassVar[str] = "vlen-bytes"
+    only_read: ClassVar[frozenset[str]] = frozenset(["string"])
     id: ClassVar[str] = "vlen-bytes"
-
-    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundVlenBytes | None:
-        return BoundVlenBytes(self.name, spec) if self._check(spec, "O", "bytes", path, problems) else None
 
 
 class _BoundVlen(BoundSerializer):

@@ -95,6 +95,12 @@ def chunk_codecs(
             argument="compressors",
         )
     array_to_bytes: Codec = serializers[0] if serializers else _serializer(dialect, arrays, data_type, dtype)
+    if isinstance(array_to_bytes, Serializer) and data_type.name in array_to_bytes.only_read:
+        raise ArgumentError(
+            f"`serializer`: `{array_to_bytes.name}` is not for data type `{data_type.name}`: only zarrs reads that",
+            argument="serializer",
+            hint=f"use `{data_type.serializer}`" if data_type.serializer else None,
+        )
     return _resolve((*arrays, array_to_bytes, *bytes_codecs), rank, data_type.dtype, _endian(dtype))
 
 
@@ -139,6 +145,8 @@ def _resolve(
     """The codecs with all parameters set, as the document records them (R91)."""
     resolved: list[Codec] = []
     for codec in codecs:
+        if codec.only_decodes is not None:
+            raise ArgumentError(f"codec `{codec.name}`: {codec.only_decodes}", argument=_argument_of(codec))
         if codec.needs is not None:
             codec_library(type(codec))  # raise now if the library is missing, not at the first chunk
         if isinstance(codec, ArrayCodec):
