@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from omnizarr._json import Json
@@ -54,7 +55,10 @@ def consolidate_metadata(
             + (" below its root" if context.dialect.can_consolidate("") else ""),
             argument="zarr_format",
         )
-    write_consolidated(context.store, context.dialect, context.path, lambda: _collect_all(group))
+    from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
+
+    current = Group(replace(context, store=CurrentStore(context.store)), group._model)
+    write_consolidated(context.store, context.dialect, context.path, lambda: _collect_all(current))
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
 
 

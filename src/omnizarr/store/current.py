@@ -10,6 +10,8 @@ from omnizarr.store.wrappers import WrapperStore
 
 __all__ = ["CurrentStore"]
 
+_FEW = 32  # concurrent requests to a store without a window
+
 
 class CurrentStore(WrapperStore):
     """Reads what is stored now, and never a cached answer. For documents: each value is read as a whole."""
@@ -19,11 +21,13 @@ class CurrentStore(WrapperStore):
         return None if value is None else cut(value, range)
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        window = self.inner.window
-        if window is None or len(requests) == 1:
-            yield from enumerate([self.get(key, range) for key, range in requests])
+        if not self.inner.remote or len(requests) == 1:
+            for index, (key, range) in enumerate(requests):
+                yield index, self.get(key, range)
             return
         from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest  # lazy import: remote stores only
+        from omnizarr.store.requests.window import Window
 
+        window = self.inner.window or Window(_FEW)
         pending = [PendingRequest(index, partial(self.get, *request), 0) for index, request in enumerate(requests)]
         yield from ConcurrentRequests(window, pending)

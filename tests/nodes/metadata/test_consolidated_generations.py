@@ -193,3 +193,19 @@ def test_consolidated_metadata_alone_is_not_found_by_distrusting_readers(options
 def test_invalid_consolidated_metadata_alone(value: bytes, error: type[Exception]) -> None:
     with pytest.raises(error):
         omnizarr.open({".zmetadata": value}, mode="r")
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_consolidated_metadata_are_copied_past_a_cache(zarr_format: int) -> None:
+    inner = omnizarr.MemoryStore()
+    omnizarr.create_array(inner, name="a", shape=2, dtype="i4", zarr_format=zarr_format)
+    cached = omnizarr.store.CacheStore(inner, max_age=None)
+    assert list(omnizarr.open_group(cached).members())
+    other = omnizarr.open_array(inner, path="a")
+    other.resize(5)
+    group = omnizarr.consolidate_metadata(cached)
+    assert group["a"].shape == (5,)
+    assert omnizarr.open_array(cached, path="a").shape == (5,)
+    other.attrs["unit"] = "m"
+    group["a"].attrs["other"] = 1
+    assert dict(omnizarr.open_group(inner, use_consolidated=True)["a"].attrs) == {"unit": "m", "other": 1}
