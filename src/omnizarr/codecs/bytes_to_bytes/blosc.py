@@ -197,6 +197,7 @@ def _codec_error(compressor: str, error: Exception) -> CodecError:
         return CodecError(
             "blosc",
             f"the installed library does not support compressor `{compressor}`, only {', '.join(available)}",
+            hint="compile numcodecs with it, or let the writer compress the array in another way",
         )
     if isinstance(error, RuntimeError):
         return CodecError("blosc", f"the frame is damaged ({error})")

@@ -1,7 +1,8 @@
 """Codecs that other packages register with numcodecs.
 
 After a codec with bytes as output, such a codec gets bytes. As the first one it gets the array, as in zarr-python,
-because it may depend on shape and type. Its memory use is not limited, but the size of its results is checked.
+because it may depend on shape and type. Its memory use is not limited, but the size of its results is checked. The
+codecs of imagecodecs get the memory for their result, so that they need no more than a chunk.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -42,8 +44,18 @@ def numcodecs_ids() -> set[str]:
     return {name for name in (*registry.codec_registry, *registry.entries) if isinstance(name, str)}
 
 
+_IMAGECODECS = "imagecodecs_"
+"""The beginning of the ids of the package imagecodecs."""
+
+
 def is_in_numcodecs(id: str) -> bool:
-    """Whether numcodecs knows a codec with this id."""
+    """Whether numcodecs knows a codec with this id. Registers the codecs of imagecodecs, if it is installed: unlike
+    other packages, it does not do so itself."""
+    if id.startswith(_IMAGECODECS) and id not in numcodecs_ids():
+        try:
+            import_library("imagecodecs.numcodecs").register_codecs([id], verbose=False)
+        except ImportError:
+            return False
     return id in numcodecs_ids()
 
 
@@ -123,7 +135,8 @@ class BoundForeign(BoundBytesCodec):
         return _call(self._id, self._codec.encode, np.frombuffer(data, np.uint8))
 
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
-        decoded = _call(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
+        decode = _bounded_decode(self._id, self._codec, (self._spec.size or self._spec.limit,), np.dtype(np.uint8))
+        decoded = _call(self._id, decode, np.frombuffer(data, np.uint8))
         check_size(self._id, self._spec, len(decoded))
         return decoded
 
@@ -166,7 +179,8 @@ class BoundForeignArray(BoundSerializer):
         return _call(self._id, self._codec.encode, zeroed_padding(array, self._stored))
 
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
-        decoded = _call(self._id, self._codec.decode, np.frombuffer(data, np.uint8))
+        decode = _bounded_decode(self._id, self._codec, self._spec.shape, self._stored)
+        decoded = _call(self._id, decode, np.frombuffer(data, np.uint8))
         check_size(self._id, ByteSpec(self._spec.nbytes, self._spec.nbytes), len(decoded))
         array: npt.NDArray[Any] = np.ndarray(self._spec.shape, self._stored, decoded)
         try:
@@ -198,6 +212,27 @@ class BoundForeignObjects(BoundSerializer):
         if array.dtype != np.dtype(object) or array.size != count:
             raise CodecError(self._id, f"expected {count} objects, found {array.size} elements of type {array.dtype}")
         return array.reshape(self._spec.shape)
+
+
+_SHAPED = frozenset(
+    (
+        *("bfloat16", "byteshuffle", "ccittfax3", "ccittfax4", "ccittrle", "checksum", "cms", "dds", "delta"),
+        *("dicomrle", "eer", "float24", "floatpred", "meshopt", "packints", "pcodec", "quantize", "rcomp", "sz3"),
+        "zfp",
+    )
+)
+"""The codecs of imagecodecs that decode to arrays of the shape of a chunk and have no option `squeeze`."""
+
+
+def _bounded_decode(id: str, codec: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The function that decodes a chunk. For a codec of imagecodecs, it includes the memory for the result, so that a
+    damaged chunk cannot make it allocate more."""
+    if not id.startswith(_IMAGECODECS):
+        return codec.decode
+    if hasattr(codec, "squeeze") or id.removeprefix(_IMAGECODECS) in _SHAPED:
+        return partial(codec.decode, out=np.empty(shape, dtype))
+    # Codecs of bytes stop without an error when the memory is full: one byte more shows that there is more.
+    return partial(codec.decode, out=np.empty(math.prod(shape) * dtype.itemsize + 1, np.uint8))
 
 
 def _call(id: str, function: Any, argument: npt.NDArray[Any]) -> memoryview:

@@ -77,7 +77,10 @@ def _foreign(id: str, config: dict[str, Json], path: str, problems: Problems) ->
 
     if is_in_numcodecs(id):
         return Foreign(config)
-    hint = problems.nearest(id, known_ids()) or "install a package that registers it with numcodecs"
+    if id.startswith("imagecodecs_"):
+        hint: str | None = "install it with `pip install 'omnizarr[imagecodecs]'`"
+    else:
+        hint = problems.nearest(id, known_ids()) or "install a package that registers it with numcodecs"
     problems.add(f"{path}.id", f"unknown codec `{id}`", hint=hint)
     return None
 
