@@ -14,7 +14,19 @@ import pytest
 import omnizarr
 from tests.peers import Peer, PeerError, Unsupported
 
-__all__ = ["BLOSC", "CHUNKS", "NUMBERS", "RECORDS", "OldCase", "judge", "objects", "same", "sample"]
+__all__ = [
+    "BLOSC",
+    "CHUNKS",
+    "NUMBERS",
+    "RECORDS",
+    "OldCase",
+    "cases_of_fills",
+    "judge",
+    "objects",
+    "same",
+    "sample",
+    "undefined_fills",
+]
 
 SHAPE, CHUNKS = (5, 9), (4, 6)
 
@@ -81,6 +93,22 @@ def sample(dtype: Any, shape: tuple[int, ...] = SHAPE) -> npt.NDArray[Any]:
         special = np.array([0, -0.0, 1.5, np.nan, np.inf, -np.inf, 1e-7, 65504], dtype)
         return np.resize(special, shape)
     return np.frombuffer(random.bytes(count * dtype.itemsize), dtype).reshape(shape)
+
+
+def cases_of_fills(values: Iterable[tuple[Any, Iterable[Any]]]) -> Iterator[OldCase]:
+    """For each dtype and fill value, an array of this value of which one chunk is not stored."""
+    for dtype, fills in values:
+        for value in fills:
+            data = np.empty(5, dtype)
+            data[...] = value
+            options = {"chunks": 2, "fill_value": value, "write_empty_chunks": True}
+            yield OldCase(f"{dtype} {value!r}", data, options, slice(0, 2))
+
+
+def undefined_fills() -> Iterator[OldCase]:
+    """Zeros: only for omnizarr are they what a missing chunk would be."""
+    for dtype in ("<i4", ">f8", "S3", "<U2", "V3", "<M8[s]", "|b1", "<c8", RECORDS["plain"]):
+        yield OldCase(f"{dtype}", np.zeros(5, dtype), {"fill_value": None, "chunks": 2})
 
 
 def same(found: Any, expected: npt.NDArray[Any]) -> bool:

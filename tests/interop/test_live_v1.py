@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.old_cases import BLOSC, CHUNKS, NUMBERS, RECORDS, OldCase, judge, same, sample
+from tests.interop.old_cases import (
+    BLOSC,
+    CHUNKS,
+    NUMBERS,
+    RECORDS,
+    OldCase,
+    cases_of_fills,
+    judge,
+    same,
+    sample,
+    undefined_fills,
+)
 from tests.peers import Peer
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -63,17 +74,7 @@ def fills() -> Iterator[OldCase]:
         *((dtype, ["", "a", "ü", "0"]) for dtype in ("<U3", ">U3")),
         (RECORDS["truths"], [(False, 0)]),
     ]
-    for dtype, given in values:
-        for value in given:
-            data = np.empty(5, dtype)
-            data[...] = value
-            options = {"chunks": 2, "fill_value": value, "write_empty_chunks": True}
-            yield OldCase(f"{dtype} {value!r}", data, options, slice(0, 2))
-
-
-def undefined_fills() -> Iterator[OldCase]:
-    for dtype in ("<i4", ">f8", "S3", "<U2", "V3", "<M8[s]", "|b1", "<c8", RECORDS["plain"]):
-        yield OldCase(f"{dtype}", np.zeros(5, dtype), {"fill_value": None, "chunks": 2})
+    yield from cases_of_fills(values)
 
 
 GROUPS: Mapping[str, Callable[[], Iterator[OldCase]]] = {

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 import omnizarr
-from tests.interop.old_cases import BLOSC, CHUNKS, NUMBERS, RECORDS, OldCase, judge, objects, sample
+from tests.interop.old_cases import (
+    BLOSC,
+    CHUNKS,
+    NUMBERS,
+    RECORDS,
+    OldCase,
+    cases_of_fills,
+    judge,
+    objects,
+    sample,
+    undefined_fills,
+)
 from tests.peers import Peer
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -168,21 +179,10 @@ def fills() -> Iterator[OldCase]:
         ("V3", [np.void(b"\0\0\0"), np.void(b"\xff\0a")]),
         *((dtype, [sample(dtype)[1, 3]]) for name, dtype in MORE_RECORDS.items() if name != "nested"),
     ]
-    for dtype, given in values:
-        for value in given:
-            data = np.empty(5, dtype)
-            data[...] = value
-            options = {"chunks": 2, "fill_value": value, "write_empty_chunks": True}
-            yield OldCase(f"{dtype} {value!r}", data, options, slice(0, 2))
+    yield from cases_of_fills(values)
     for id, fill in (("vlen-utf8", "no"), ("vlen-utf8", ""), ("json2", "x"), ("json2", 5), ("msgpack2", "x")):
         options = {"chunks": 2, "dtype": object, "filters": [id], "fill_value": fill}
         yield OldCase(f"{id} {fill!r}", objects(*[fill] * 5), options, slice(0, 2))
-
-
-def undefined_fills() -> Iterator[OldCase]:
-    """Zeros: only for omnizarr are they what a missing chunk would be."""
-    for dtype in ("<i4", ">f8", "S3", "<U2", "V3", "<M8[s]", "|b1", "<c8", RECORDS["plain"]):
-        yield OldCase(f"{dtype}", np.zeros(5, dtype), {"fill_value": None, "chunks": 2})
 
 
 GROUPS: Mapping[str, Callable[[], Iterator[OldCase]]] = {
