@@ -234,3 +234,32 @@ def test_an_accepted_deviation_warns_once(recwarn: pytest.WarningsRecorder) -> N
     assert pickle.loads(pickle.dumps(array.store)) is not None
     assert pickle.loads(pickle.dumps(array))[0].tolist() == [1, 2]
     assert len(recwarn) == 1
+
+
+ORDINARY_TYPES = [
+    *("bool", "i1", "u2", "i8", "f2", "f4", ">f8", "c8", "c16", "S5", "U3", "V4", "M8[s]", "m8[ms]", str, bytes),
+    [("a", "i2"), ("b", "f8")],
+]
+
+
+@pytest.mark.parametrize("shards", [None, 4])
+@pytest.mark.parametrize("dtype", ORDINARY_TYPES, ids=str)
+@pytest.mark.parametrize("zarr_format", [1, 2, 3, "3-draft-2020", "3-draft-2022"])
+def test_arrays_of_ordinary_types_can_be_created(zarr_format: Any, dtype: Any, shards: int | None) -> None:
+    """Except for text and bytes of any length in v1 and the draft of 2022, and shards in v1 and v2."""
+    missing = (zarr_format in (1, "3-draft-2022") and dtype in (str, bytes)) or (zarr_format in (1, 2) and shards)
+    for order in "CF":
+        for compressors in ("auto", None):
+            if zarr_format == 1 and order == "F":
+                continue  # zarr 1.x reads F order only with blosc
+            options = {"dtype": dtype, "shards": shards, "order": order, "compressors": compressors}
+            if zarr_format == "3-draft-2020":
+                options["conventions"] = "zarr-python-2"
+            try:
+                z = omnizarr.create_array(None, shape=(5, 5), chunks=2, zarr_format=zarr_format, **options)
+            except omnizarr.OmnizarrError:
+                if not missing:
+                    raise
+            else:
+                assert not missing
+                assert omnizarr.open_array(z.store) == z

@@ -30,7 +30,7 @@ from omnizarr.errors import ArgumentError
 from omnizarr.formats.numpy_dtype import byte_orders, stored_dtype
 from omnizarr.formats.v1_v2_parse import byte_order_differs, object_type, stores_shape
 from omnizarr.grids import Regular
-from omnizarr.model import ArrayModel
+from omnizarr.model import ArrayModel, every_codec
 
 __all__ = [
     "codecs_without_order",
@@ -235,7 +235,7 @@ def normalize_objects(model: ArrayModel) -> ArrayModel:
     """A new array of objects, text or bytes with the data type that its codec determines."""
     if not model.dtype.hasobject:
         return model
-    data_type, fill = object_type(model.codecs), model.fill
+    data_type, fill = object_type(every_codec(model.codecs)), model.fill
     if data_type == model.data_type and not isinstance(data_type, Objects):
         return model
     if isinstance(data_type, Objects):

@@ -432,3 +432,14 @@ def test_filters_of_different_byte_orders_are_rejected() -> None:
             data=np.arange(4.0),
             filters=[{"id": "delta", "dtype": "<f8", "astype": ">f8"}, {"id": "delta", "dtype": "<f8"}],
         )
+
+
+@pytest.mark.parametrize("compressors", ["auto", None])
+@pytest.mark.parametrize(("dtype", "values"), [(str, ["", "ü", "abc"]), (bytes, [b"", b"\xff", b"abc"])])
+def test_text_and_bytes_of_any_length_in_shards(dtype: type, values: list[Any], compressors: Any) -> None:
+    z = follow(shape=3, dtype=dtype, chunks=2, shards=4, compressors=compressors)
+    z[...] = values
+    z.append(values)
+    again = omnizarr.open_array(z.store)
+    assert (again.chunks, again.shards, again.data_type) == ((2,), (4,), z.data_type)
+    assert again[...].tolist() == values * 2
