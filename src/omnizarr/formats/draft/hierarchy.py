@@ -95,7 +95,7 @@ class DraftDialect(Dialect):
         return replace(self, read_options=other.read_options, zarr_python=zarr_python)
 
     def with_conventions(self, conventions: str) -> Dialect:
-        if self.year == 2022 or conventions != ZARR_PYTHON_2:
+        if self.year == 2022 or not isinstance(conventions, str) or conventions != ZARR_PYTHON_2:
             expected = "has no conventions" if self.year == 2022 else f"has the conventions {ZARR_PYTHON_2!r}"
             raise ArgumentError(
                 f"`conventions`: {self.format_name} {expected}, found {conventions!r}", argument="conventions"
