@@ -177,13 +177,30 @@ def collector(world: World) -> Callable[[Worker, ContentStore], None]:
     return work
 
 
+def single_collector(world: World) -> Callable[[Worker, ContentStore], None]:
+    return lambda worker, store: collect(store, min_age=HOUR) and None
+
+
+def releaser(world: World) -> Callable[[Worker, ContentStore], None]:
+    """Erases the last reference to an object, and stores the same value again."""
+
+    def work(worker: Worker, store: ContentStore) -> None:
+        store.erase("a/c/50")
+        store.set("a/c/2", OTHER)
+
+    return work
+
+
 def prepare(world: World, condemned: bool) -> None:
     store = content(world.store)
     store.set("a/c/1", VALUE)
     store.erase("a/c/1")
     store.set("a/c/50", OTHER)
     if condemned:
+        pointer = world.store.get("a/c/50")
+        store.erase("a/c/50")
         collect(store, min_age=HOUR)
+        world.store.set("a/c/50", pointer)  # a writer that looked for the mark before
         world.time += HOUR
 
 
@@ -225,6 +242,10 @@ SCENES: dict[str, tuple[Callable[[World], list[Any]], dict[str, bytes]]] = {
         lambda world: [writer(world, range(2, 3), VALUE), collector(world), collector(world)],
         {"a/c/2": VALUE, "a/c/50": OTHER, "a/c/99": b"+"},
     ),
+    "a released object": (
+        lambda world: [releaser(world), single_collector(world), single_collector(world)],
+        {"a/c/2": OTHER},
+    ),
     "a moved chunk": (lambda world: [mover(world), collector(world), collector(world)], {"a/c/0": OTHER}),
 }
 
@@ -254,3 +275,31 @@ def test_Z17_no_order_of_requests_loses_an_object(scene: str, condemned: bool, m
         run(switching(random.choice(orders), switches))
     for _ in range(SAMPLE):
         run(lambda step, ready: random.choice(ready))
+
+
+def test_Z17_collectors_agree_by_compare_and_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One collector saw a pointer to the object and is about to lift the mark; the other did not, and removes it."""
+    world = World(monkeypatch)
+    prepare(world, condemned=True)
+    mark = next(world.store.list_prefix("a/content/condemned/"))
+    name = content(world.store).addresses.object_name(mark)
+    assert name is not None
+    script = iter(
+        [
+            *[(1, f"set {mark}"), (0, "get a/content/condemned"), (2, "erase a/content/")],
+            *[(1, ""), (0, "set a/c/2"), (2, ""), (0, "")],
+        ]
+    )
+    current = next(script)
+
+    def choose(step: int, ready: list[int]) -> int:
+        nonlocal current
+        while True:
+            worker, until = current
+            pending = world.workers[worker].pending
+            if worker in ready and not (step and until and pending.startswith(until)):
+                return worker
+            current = next(script)
+
+    world.run([releaser(world), single_collector(world), single_collector(world)], choose)
+    check(world, {"a/c/2": OTHER})
