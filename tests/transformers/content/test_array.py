@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.formats.draft.documents import conventions
 from tests.transformers.content.contents import content
 from tests.transformers.places import ShortKeys
 
@@ -32,7 +33,13 @@ def test_Z14_an_array_of_each_generation(stored: Any, kind: str, tmp_path: Path)
     data = np.arange(600, dtype="<i4").reshape(20, 30)
     data[:6] = 7
     z = omnizarr.create_array(
-        store, name="a/b", data=data, chunks=(3, 5), zarr_format=stored, storage_transformers=[ContentAddressed()]
+        store,
+        name="a/b",
+        data=data,
+        chunks=(3, 5),
+        zarr_format=stored,
+        storage_transformers=[ContentAddressed()],
+        **conventions(stored),
     )
     assert len([key for key in store.list() if "/content/" in key]) == 7 * 6 - 12 + 1
     again = omnizarr.open_array(store, path="a/b")

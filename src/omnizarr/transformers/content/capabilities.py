@@ -6,7 +6,7 @@ from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Snapshot, Snapshots, Updates, VersionedReads
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import State, Version, flat, span
-from omnizarr.store.snapshot import BytesSnapshot
+from omnizarr.store.snapshot import BytesSnapshot, SnapshotPart
 from omnizarr.transformers.content.objects import ContentObjects
 from omnizarr.transformers.content.pointer import POINTER_LIMIT, Pointer, damaged
 
@@ -62,7 +62,8 @@ class ContentSnapshots(Snapshots):
             if inner is not None:
                 return inner.open(key)
             value = objects.inner.get(key)
-            return None if value is None else BytesSnapshot(bytes(value))
+            # A part of a snapshot has no version: nothing tells whether the value is still the same.
+            return None if value is None else SnapshotPart(BytesSnapshot(bytes(value)), 0, len(value))
 
         def opened(pointer: Pointer) -> Snapshot | None:
             object_key = objects.addresses.object_key(pointer.name)
