@@ -49,7 +49,7 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         dimension_names: a name or None for each dimension.
         storage_transformers: storage transformers between the array and its store, for v3 and its drafts.
         extensions: JSON objects that declare the extensions of a draft array.
-        fallback: the core data type, or a list of them, for readers of a draft array that do not know its data type.
+        fallback: the data type, or a list of them, for readers of a draft array that do not know its data type.
         conventions: "zarr-python-2" stores in the draft of 2020 what its text lacks, as zarr-python 2 did: filters,
             several compressors, shards, and elements of variable size. None does so only in a hierarchy that already
             has such arrays.

@@ -63,6 +63,9 @@ class DataType(ABC):
     """The default array → bytes codec; None if there is none."""
     private: ClassVar[bool] = False
     """Whether v3 has no name for it, because only other generations can store it."""
+    fallback: ClassVar[Json] = None
+    """One or a list of types, by name, as which readers that do not know this type may read its elements, in
+    generations that have fallback types. None stands for raw bytes."""
 
     @property
     def only_v3(self) -> bool:

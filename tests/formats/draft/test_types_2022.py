@@ -128,7 +128,8 @@ def test_S18_T8_A1_a_fallback_is_written_in_the_form_of_the_draft(
 ) -> None:
     z = omnizarr.create_array(MemoryStore(), shape=3, dtype=np.dtype(dtype), fallback=given, zarr_format=draft)
     assert dumped(z.metadata, 2022 if "2022" in draft else 2020)["data_type"]["fallback"] == written
-    assert omnizarr.open_array(z.store).metadata.fallback == written
+    is_default = draft == "3-draft-2022" and written in ("int64", "r24")
+    assert omnizarr.open_array(z.store).metadata.fallback == (None if is_default else written)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +326,8 @@ def test_S81_structs() -> None:
     assert problem_paths(document | {"fill_value": [1, 2]}, 2022) == ["$.fill_value"]
     assert problem_paths(document | {"fill_value": [1, 2, "abc", True]}, 2022) == ["$.fill_value[2]"]
     written = dumped(create(shape=3, dtype=[("x", "<i2"), ("z", "S2")], fill_value=(3, b"q")).metadata, 2022)
-    assert written["data_type"] == {"extension": f"{TYPES}/struct/1.0", "type": [["x", "<i2"], ["z", "|S2"]]}
+    data_type = {"extension": f"{TYPES}/struct/1.0", "type": [["x", "<i2"], ["z", "|S2"]], "fallback": "r32"}
+    assert written["data_type"] == data_type
     assert written["fill_value"] == [3, "q"]
 
 

@@ -25,11 +25,12 @@ from omnizarr.formats.document_members import (
 from omnizarr.formats.draft.codecs import codec_losses, dump_codecs, filters_and_compressor, is_filters, parse_codec
 from omnizarr.formats.draft.conventions import text_losses, uses_conventions
 from omnizarr.formats.draft.extensions import is_uri, parse_extensions
+from omnizarr.formats.draft.fallbacks import fallback_from_user
 from omnizarr.formats.draft.fills import dump_draft_fill, parse_draft_fill
 from omnizarr.formats.draft.grids import dump_draft_grid, is_draft_grid, parse_draft_grid
 from omnizarr.formats.draft.layouts import parse_layout, split_layout
 from omnizarr.formats.draft.transformers import dump_transformer, parse_transformers, unsharded, with_leading_sharding
-from omnizarr.formats.draft.types import DraftType, dump_draft_type, fallback_from_user, parse_draft_type
+from omnizarr.formats.draft.types import DraftType, default_fallback, dump_draft_type, parse_draft_type
 from omnizarr.formats.numpy_dtype import byte_orders, stored_dtype
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v1_v2_dump import filter_losses, first_stored_dtype, normalize_codecs
@@ -108,6 +109,7 @@ def parse_draft_array(
     keys = DraftKeys(separator)
     if not shape:
         keys = scalar_chunk_key(keys, zarr_python=year == 2020 and uses_conventions(document))
+    is_default = not draft_type.is_fallback and draft_type.fallback == default_fallback(data_type, year)
     name: ZarrFormat = "3-draft-2020" if year == 2020 else "3-draft-2022"
     model = ArrayModel(
         shape=shape,
@@ -121,7 +123,7 @@ def parse_draft_array(
         zarr_format=name,
         extra=extra,
         extensions=extensions,
-        fallback=draft_type.fallback,
+        fallback=None if is_default else draft_type.fallback,
         verbatim=verbatim,
         guessed_keys=not shape,
     )
@@ -299,10 +301,11 @@ def with_fallback_member(model: ArrayModel, year: Year) -> ArrayModel:
         return model
     _, codecs = split_layout(unsharded(model).codecs)
     try:
-        member = _dump_type(replace(model, fallback=None), codecs, year)
+        _dump_type(replace(model, fallback=None), codecs, year)
     except ArgumentError:
         return model  # `draft_losses` reports the unknown type together with all other losses
-    return replace(model, fallback=fallback_from_user(model.fallback, member, year))
+    fallback = fallback_from_user(model.fallback, model.data_type, _stored(model.dtype, codecs, year), year)
+    return replace(model, fallback=None if fallback == default_fallback(model.data_type, year) else fallback)
 
 
 def _has_filters(codecs: Sequence[Codec]) -> bool:

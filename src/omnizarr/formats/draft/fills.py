@@ -28,7 +28,8 @@ def parse_draft_fill(
     if isinstance(value, list) and isinstance(data_type, Struct) and len(value) == len(data_type.fields):
         fill = np.zeros((), data_type.dtype)
         for index, (name, kind) in enumerate(data_type.fields):
-            part = parse_draft_fill(value[index], kind, stored[name], year, f"{path}[{index}]", problems)
+            own = None if is_uri(kind.name) else stored[name]
+            part = parse_draft_fill(value[index], kind, own, year, f"{path}[{index}]", problems)
             if part is None:
                 return None
             fill[name] = part
