@@ -334,13 +334,13 @@ class Array(ArrayState):
         context = self._context
         if context.consolidated is not None:  # keep the pickles of a large computation small
             context = replace(context, consolidated=context.consolidated.without_documents())
-        return _unpickle, (context, self._documents(), self._write_empty_chunks)
+        return _unpickle, (type(self), context, self._documents(), self._write_empty_chunks)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
 
 
-def _unpickle(context: NodeContext, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
+def _unpickle(cls: type[Array], context: NodeContext, documents: dict[str, Json], write_empty_chunks: bool) -> Array:
     model = parse_node(context.dialect, context.store, context.path, documents, quiet=True)
     assert isinstance(model, ArrayModel)
-    return Array(context, model, write_empty_chunks=write_empty_chunks)
+    return cls(context, model, write_empty_chunks=write_empty_chunks)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Self
 
 from omnizarr._json import is_integer
-from omnizarr.errors import ArgumentError, NodeTypeError, OmnizarrError, StoreError, warn
+from omnizarr.errors import ArgumentError, ConflictError, NodeTypeError, OmnizarrError, StoreError, warn
 from omnizarr.formats import Dialect
 from omnizarr.model import ArrayModel, normal_path
 from omnizarr.nodes.array import Array
@@ -72,8 +72,12 @@ class VersionedArray(Array):
     def __del__(self) -> None:
         context: NodeContext | None = self.__dict__.get("_context")  # None if opening failed
         session = None if context is None else context.store
-        if isinstance(session, Session) and session.changes and not session.closed:
+        if isinstance(session, Session) and session.has_lost_changes():
             warn(f"the uncommitted changes of array `{self.name}` in {session.inner!r} are lost: call `commit()`")
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        session = self._session
+        return (*super().__dask_tokenize__(), session.base.name, repr(sorted(session.changes.items())))
 
     @property
     def _session(self) -> Session:
@@ -136,6 +140,8 @@ class VersionedArray(Array):
     def transaction(self, message: str = "") -> Iterator[Self]:
         """A block whose changes are committed at its end, or discarded if it raises an error.
 
+        They are also discarded if the commit raises ConflictError, so that the block can be repeated.
+
         Example:
             >>> with z.transaction("calibrate") as changed:
             ...     changed[:] = changed[:] * 2
@@ -153,7 +159,12 @@ class VersionedArray(Array):
         except BaseException:
             self.rollback()
             raise
-        self.commit(message)
+        try:
+            self.commit(message)
+        except ConflictError as error:
+            error.hint = "the changes of the transaction are discarded: repeat it on the new version"
+            self.rollback()
+            raise
 
     def restore(self, version: int) -> Self:
         """Changes the array to what it was in an older version; `commit` publishes that as a new one."""

@@ -239,4 +239,5 @@ def _restored(
 ) -> Session:
     session = cls(inner, prefix, document, base, pinned=pinned)
     session.changes, session.session, session.closed, session.source = state
+    session.inherited = dict(session.changes)
     return session

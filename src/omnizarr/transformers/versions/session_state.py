@@ -57,6 +57,8 @@ class SessionState(WrapperStore):
         self.history = History(inner, prefix) if history is None else history
         self.changes: dict[str, ValueRef | None] = {}
         """The changed keys, relative to the prefix. Change it only while holding `changing`."""
+        self.inherited: dict[str, ValueRef | None] = {}
+        """The changes that it had when it was copied from another session."""
         self.session: str | None = None
         """The name under which values are stored; None before the first one."""
         self.source = base.number
@@ -190,6 +192,10 @@ class SessionState(WrapperStore):
     def share_values(self) -> None:
         """Call before a copy of the session, or a commit, refers to its values: they are not erased any more."""
         self._own.clear()
+
+    def has_lost_changes(self) -> bool:
+        """Whether there are changes that are lost with this object: uncommitted, and made by it."""
+        return bool(self.changes) and not self.closed and self.changes != self.inherited
 
     def check_open(self) -> None:
         """Reject changes after `commit` or `rollback` has ended this session."""
