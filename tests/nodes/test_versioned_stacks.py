@@ -22,7 +22,7 @@ from omnizarr.errors import (
 )
 from omnizarr.nodes.versioned_array import VersionedArray
 from omnizarr.store import MemoryStore
-from omnizarr.transformers import HashedDirectories, MemoryCache, ShardingTransformer, Versions
+from omnizarr.transformers import ContentAddressed, HashedDirectories, MemoryCache, ShardingTransformer, Versions
 
 
 @pytest.mark.smoke
@@ -59,6 +59,7 @@ def test_commits_make_versions(zarr_format: Any, name: str | None, tmp_path: Pat
 STACKS: dict[str, list[Any]] = {
     "versions": [Versions()],
     "hashed, versions": [HashedDirectories(), Versions()],
+    "content, versions": [ContentAddressed(), Versions()],
     "shards, versions": [ShardingTransformer((2,)), Versions()],
     "hashed, shards, versions": [HashedDirectories(), ShardingTransformer((2,)), Versions()],
 }
@@ -215,3 +216,11 @@ def test_overwrite_removes_all_versions() -> None:
         old.commit()
     old.rollback()
     assert open_(store)[:].sum() == 0
+
+
+def test_garbage_of_content_addressed_versions_cannot_be_collected() -> None:
+    store = MemoryStore()
+    omnizarr.create_array(store, data=[1] * 10, chunks=5, storage_transformers=[ContentAddressed(), Versions()])
+    assert open_(store)[:].tolist() == [1] * 10
+    with pytest.raises(ArgumentError, match="keeps versions"):
+        omnizarr.collect_garbage(store)

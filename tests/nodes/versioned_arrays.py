@@ -8,7 +8,7 @@ import omnizarr
 from omnizarr.nodes.versioned_array import VersionedArray
 from omnizarr.transformers import Versions
 
-FORMATS: list[Any] = [3, "3-draft-2022", "3-draft-2020"]
+FORMATS: list[Any] = [3, "3-draft-2022"]
 
 
 def create(store: Any, **options: Any) -> VersionedArray:

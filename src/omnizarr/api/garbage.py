@@ -38,6 +38,7 @@ def collect_garbage(
         storage_options: options for the store, as for `open`.
     """
     from omnizarr.transformers.content import GarbageReport, collect
+    from omnizarr.transformers.versions import Session
 
     if isinstance(store, (Array, Group)):
         node = store
@@ -50,6 +51,13 @@ def collect_garbage(
         arrays = [node]
     for array in arrays:
         contents = _content_store(array)
+        if contents is not None and isinstance(array.store, Session):
+            # Another session may refer to an object that this one erases; the two changes would merge.
+            raise ArgumentError(
+                f"array `{array.path or '/'}` in {array.store!r} keeps versions: its garbage cannot be collected",
+                argument="store",
+                hint="`prune` removes values that no version uses",
+            )
         if contents is not None:
             report += collect(contents, min_age=min_age, dry_run=dry_run)
         elif array is node:

@@ -287,7 +287,7 @@ def kinds(results: list[dict[str, object]]) -> set[tuple[str, ...]]:
     return {tuple(type(value).__name__ for value in result.values()) for result in results}
 
 
-def test_two_committers_of_different_keys_and_a_pruner() -> None:
+def test_Z18_Z20_two_committers_of_different_keys_and_a_pruner() -> None:
     """The early session is before the fence, so that it commits before the pruner or not at all."""
     acts = {"early": committer("a", b"x"), "late": committer("b", b"y"), "pruner": pruner(2, timedelta(0))}
     results = explore(prepare, acts, check)
@@ -295,7 +295,7 @@ def test_two_committers_of_different_keys_and_a_pruner() -> None:
     assert kinds(results) == {("int", "int", "tuple"), ("StoreError", "int", "tuple")}
 
 
-def test_two_committers_of_one_key_and_a_pruner() -> None:
+def test_Z19_Z20_two_committers_of_one_key_and_a_pruner() -> None:
     acts = {"early": committer("a", b"x"), "late": committer("a", b"z"), "pruner": pruner(2, timedelta(0))}
     results = explore(prepare, acts, check)
     assert len(results) > 50

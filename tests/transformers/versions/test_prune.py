@@ -122,7 +122,7 @@ def test_a_reader_of_a_removed_version_gets_an_error() -> None:
         reader.get("a")
 
 
-def test_a_failure_at_any_request_loses_nothing() -> None:
+def test_Z20_a_failure_at_any_request_loses_nothing() -> None:
     for number in itertools.count(1):
         inner = history(MemoryStore())
         store = FaultyStore(inner, [Fault("fail", calls=[number])])

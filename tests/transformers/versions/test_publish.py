@@ -35,7 +35,7 @@ def begin(store: Store, **changes: bytes | None) -> Session:
     return changed(open_session(store, "", None), **changes)
 
 
-def test_sessions_with_different_keys_merge() -> None:
+def test_Z19_sessions_with_different_keys_merge() -> None:
     store = MemoryStore()
     commit(begin(store, a=b"0", b=b"0", c=b"0"), "first")
     one, two, three = begin(store, a=b"1"), begin(store, b=b"2"), begin(store, c=None, d=b"3")
@@ -51,7 +51,7 @@ CHANGES: dict[str, bytes | None] = {"set": b"new", "erase": None}
 
 @pytest.mark.parametrize(("mine", "theirs"), list(itertools.product(CHANGES, CHANGES)))
 @pytest.mark.parametrize("exists", [False, True])
-def test_a_key_that_both_changed_is_a_conflict(mine: str, theirs: str, exists: bool) -> None:
+def test_Z19_a_key_that_both_changed_is_a_conflict(mine: str, theirs: str, exists: bool) -> None:
     store = MemoryStore()
     commit(begin(store, k=b"old" if exists else None, other=b"0"), "first")
     one, two = begin(store, k=CHANGES[theirs], x=b"x"), begin(store, k=CHANGES[mine], y=b"y")
@@ -97,7 +97,7 @@ def test_finding_a_version_takes_few_requests() -> None:
 
 
 @pytest.mark.parametrize("kind", ["fail", "tear"])
-def test_a_failure_at_any_request_leaves_the_old_version_or_the_new_one(kind: str) -> None:
+def test_Z18_a_failure_at_any_request_leaves_the_old_version_or_the_new_one(kind: str) -> None:
     """And the session can be committed again, or another one."""
     for number in itertools.count(1):
         inner = MemoryStore()
