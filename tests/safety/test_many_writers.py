@@ -13,6 +13,7 @@ import pytest
 import omnizarr
 from omnizarr.store import Store, Updates, provides, update
 from omnizarr.store.wrappers import ForwardedUpdates, forwarded
+from omnizarr.transformers import ShardingTransformer
 from tests.safety.processes import run_all
 
 WRITERS = 8
@@ -66,6 +67,17 @@ def test_processes_that_share_a_database_lose_no_elements(tmp_path: Path) -> Non
     expected = np.arange(1, LENGTH + 1)
     expected[np.arange(LENGTH) % WRITERS >= WRITERS // 2] = 0
     np.testing.assert_array_equal(omnizarr.open_array(place)[...], expected)
+
+
+@pytest.mark.parametrize("counts", [[4], [2, 2]])
+def test_processes_that_share_shards_of_transformers_lose_no_elements(tmp_path: Path, counts: list[int]) -> None:
+    place = omnizarr.SQLiteStore(tmp_path / "x.sqlite")
+    stack = [ShardingTransformer((count,)) for count in counts]
+    omnizarr.create_array(
+        place, shape=LENGTH, dtype="i4", chunks=32, zarr_format="3-draft-2022", storage_transformers=stack
+    )
+    run_all(write_every, [(place, number) for number in range(WRITERS)])
+    assert omnizarr.open_array(place)[...].tolist() == list(range(1, LENGTH + 1))
 
 
 def test_partial_writes_do_not_undo_whole_writes_and_erasures(tmp_path: Path) -> None:

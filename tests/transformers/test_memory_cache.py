@@ -194,8 +194,8 @@ def test_a_shard_behind_a_cache_is_read_in_one_state() -> None:
     found = []
 
     class Watched(WrapperStore):
-        def set_each(self, items: Any) -> None:
-            self.inner.set_each(items)
+        def set(self, key: str, value: Any) -> None:
+            self.inner.set(key, value)
             if watching:
                 reader = threading.Thread(target=lambda: found.append(store.get("c1", (0, 2))))
                 reader.start()

@@ -116,11 +116,44 @@ class ShardStateReader:
                 key=shard,
             )
 
-    def index(self, shard: str, data: Buffer) -> ShardIndex:
+    def index(self, shard: str, data: Buffer, size: int | None = None) -> ShardIndex:
+        """The decoded index of a shard, of `size` bytes if that is known."""
         try:
-            return self._form.decode_index(data)
+            return self._form.decode_index(data, size)
         except CodecError as error:
             raise damaged(shard, str(error.__dict__["reason"]), repr(self._store)) from error
+
+    # -- from the whole shard, which a change starts from
+
+    @property
+    def limit(self) -> int:
+        """The most bytes of a shard that is read as a whole."""
+        return config.current.max_chunk_bytes + self._form.index_size
+
+    def too_long(self, shard: str) -> StoreError:
+        """The error for a shard that is longer than `limit`."""
+        return damaged(shard, f"it has more bytes than the limit of {self.limit}", repr(self._store))
+
+    def check_kept(self, shard: str, parts: Sequence[Buffer | None]) -> None:
+        """Reject a shard whose chunks `parts` are longer than the limit: entries of equal chunks may share bytes."""
+        limit = config.current.max_chunk_bytes
+        if sum(len(part) for part in parts if part is not None) > limit:
+            raise damaged(shard, f"its chunks have more bytes than the limit of {limit}", repr(self._store))
+
+    def chunk(self, shard: str, data: Buffer | None, number: int) -> Buffer | None:
+        """One chunk of the shard `data`; None if it is absent, or if the shard is."""
+        return self._cut(shard, data, [number])[0]
+
+    def chunks(self, shard: str, data: Buffer | None) -> list[Buffer | None]:
+        """All chunks of the shard `data`."""
+        return self._cut(shard, data, range(self._form.count))
+
+    def _cut(self, shard: str, data: Buffer | None, numbers: Sequence[int]) -> list[Buffer | None]:
+        if data is None:
+            return [None] * len(numbers)
+        view = memoryview(data)
+        index = self.index(shard, view[-self._form.index_size :], len(view))
+        return [None if part is None else view[part[0] : part[0] + part[1]] for part in index.spans(numbers)]
 
 
 class _Reading:

@@ -1,6 +1,7 @@
 """A store of chunks on a store of shards, under the chunks' own keys (S66–S77).
 
-A shard is changed as a whole, under the lock of its key, so that no writer undoes the change of another. Keys that are
+A shard is changed as a whole: read, and set if it has not changed since, so that no writer undoes the change of
+another. Stacked transformers pass this compare-and-set on: a shard is a chunk of the transformer below. Keys that are
 no chunks of the array are passed through.
 """
 
@@ -9,25 +10,28 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import islice
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
 from omnizarr.codecs.sharding import ShardIndex
-from omnizarr.config import config
 from omnizarr.errors import StoreError
-from omnizarr.store import Buffer, ByteRange, Request, Store, Updates, WrapperStore, check_prefix
+from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import Patch, Version, flat, patched, patches_by_key, span
+from omnizarr.store.update import KeyAccess, LockedAccess, update
 from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from omnizarr.transformers.contract import ArrayPlace
 from omnizarr.transformers.draft_sharding.keys import ShardKeys
-from omnizarr.transformers.draft_sharding.reader import ChunkExtent, Fetch, ShardStateReader, damaged, shard_bytes
+from omnizarr.transformers.draft_sharding.reader import ChunkExtent, Fetch, ShardStateReader, shard_bytes
 
 __all__ = ["ShardedStore"]
 
-_SHARDS_AT_ONCE = 16  # shards that are changed together on a remote store; elsewhere one after the other
+_SHARDS_AT_ONCE = 16  # shards that are changed at once on a remote store that does not limit its requests
 _INDEX_BYTES = 16 * 2**20  # of indexes that a listing requests at once
+
+_ANY = object()
+"""The expected version of an unconditional change."""
 
 _Change: TypeAlias = bytes | list[Patch] | None
 """The change of a chunk: a new value, parts of one, or None to erase it."""
@@ -36,8 +40,7 @@ _Change: TypeAlias = bytes | list[Patch] | None
 class ShardedStore(WrapperStore):
     """The chunks of one array, `chunks_per_shard` of them together in `inner`."""
 
-    # A chunk is compared and set under the lock of its shard, which must hold between processes.
-    updates = forwarded("updates", lambda store, inner: _ShardedUpdates(store, inner) if store.inner.locking else None)
+    updates = forwarded("updates", lambda store, inner: _ShardedUpdates(store, inner))
 
     def __init__(self, inner: Store, place: ArrayPlace, chunks_per_shard: Sequence[int]) -> None:
         super().__init__(inner)
@@ -73,8 +76,7 @@ class ShardedStore(WrapperStore):
         where = self._keys.locate(key)
         if where is None:
             return self.inner.get_current(key)
-        with self._locked([where[0]]):  # a cache below drops what it holds for a locked key
-            return self.get(key)
+        return self._reader.chunk(where[0], self.inner.get_current(where[0]), where[1])
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         answers: list[Buffer | None] = [None] * len(requests)
@@ -185,57 +187,85 @@ class ShardedStore(WrapperStore):
         self._change(changes)
 
     def _change(self, changes: Mapping[str, Mapping[int, _Change]]) -> None:
-        """Rewrite shards; a shard without chunks is erased (S72, S73)."""
-        shards = iter(changes)
-        while window := list(islice(shards, _SHARDS_AT_ONCE if self.remote else 1)):
-            self._reader.check_index_size(window[0])
-            with self._locked(window):
-                new: list[tuple[str, Buffer]] = []
-                empty: list[str] = []
-                for shard, parts in self._new_chunks({shard: changes[shard] for shard in window}):
-                    if all(part is None for part in parts):
-                        empty.append(shard)
-                    else:
-                        new.append((shard, self._shard.join(parts)))
-                if new:
-                    self.inner.set_each(new)
-                if empty:
-                    self.inner.erase_values(empty)
+        """Rewrite shards; on a remote store several at once, unless the caller holds their locks."""
+        if len(changes) < 2 or not self.remote or self._locks.keys:
+            for shard, change in changes.items():
+                self._change_shard(shard, change)
+            return
+        from omnizarr.store.requests.window import Window  # lazy import: remote stores only
+        from omnizarr.store.requests.writes import ConcurrentWrites
 
-    def _new_chunks(self, changes: Mapping[str, Mapping[int, _Change]]) -> Iterator[tuple[str, list[Buffer | None]]]:
-        """Each changed shard with the new values of all its chunks. Chunks that stay are read; a shard whose chunks are
-        all replaced is not."""
-        partly_changed: list[str] = []
-        for shard, change in changes.items():
-            if len(change) == self._shard.count and not any(isinstance(value, list) for value in change.values()):
-                yield shard, [_plain(change[number]) for number in range(self._shard.count)]
-            else:
-                partly_changed.append(shard)
+        writes = ConcurrentWrites(self.window or Window(_SHARDS_AT_ONCE))
+        try:
+            for shard, change in changes.items():
+                cost = sum(len(value) for value in change.values() if isinstance(value, bytes))
+                writes.send(partial(self._change_shard, shard, change), cost)
+        finally:
+            writes.finish()
 
-        def select(shard: str, index: ShardIndex) -> list[ChunkExtent]:
-            change = changes[shard]
-            entries = [(number, index[number]) for number in index.present()]
-            parts = [
-                (number, entry)
-                for number, entry in entries
-                if entry is not None and (number not in change or isinstance(change[number], list))
-            ]
-            limit = config.current.max_chunk_bytes  # overlapping entries could add up to more than the shard
-            if sum(entry[1] for _, entry in parts) > limit:
-                raise damaged(shard, f"its chunks have more bytes than the limit of {limit}", repr(self.inner))
-            return parts
+    def _change_shard(self, shard: str, change: Mapping[int, _Change], expected: Version = _ANY) -> bool:
+        """Rewrite a shard with some chunks changed. With `expected`, only if the single chunk that is changed still has
+        this version; returns whether it had.
 
-        for name, index, old in self._reader.read(partly_changed, select, self._all_at_once):
-            assert name is not None
-            change = changes[name]
-            if all(value is None and (index is None or index[number] is None) for number, value in change.items()):
-                continue  # the chunks to erase do not exist
-            parts: list[Buffer | None] = [None] * self._shard.count
-            for number, value in old.items():
-                parts[number] = value
-            for number, new in change.items():
-                parts[number] = patched(parts[number], new) if isinstance(new, list) else new
-            yield name, parts
+        The lock keeps the threads of this process from invalidating each other's attempts. Between processes the shard
+        is compared and set, if the store below can do that.
+        """
+        self._reader.check_index_size(shard)
+        attempt = partial(self._attempt, shard, change, expected)
+        with self._locked([shard]):
+            if self.inner.updates is None:
+                result = attempt(LockedAccess(self.inner, [shard]))
+                assert result is not None, "under the lock nothing changes in between"
+                return result[0]
+            return update(self.inner, [shard], attempt, optimistic=partial(attempt, outdated=True))[0]
+
+    def _attempt(
+        self,
+        shard: str,
+        change: Mapping[int, _Change],
+        expected: Version,
+        access: KeyAccess,
+        *,
+        outdated: bool = False,
+    ) -> tuple[bool] | None:
+        """One attempt to rewrite a shard; a shard without chunks is erased (S72, S73). `outdated` starts from what the
+        store remembers of the shard: only a conditional write can then succeed."""
+        whole = len(change) == self._shard.count and not any(isinstance(value, list) for value in change.values())
+        if whole and expected is _ANY:  # the old chunks do not matter
+            if outdated:
+                return None
+            new = [_plain(change[number]) for number in range(self._shard.count)]
+            access.replace(shard, None if _is_empty(new) else self._shard.join(new))
+            return (True,)
+        stored = access.last_known(shard) if outdated else access.read(shard, self._reader.limit)
+        if stored is None:
+            if outdated:
+                return None
+            raise self._reader.too_long(shard)
+        value, version = stored
+        parts = self._reader.chunks(shard, value)
+        self._reader.check_kept(shard, [part for number, part in enumerate(parts) if number not in change])
+        if expected is not _ANY and not self._has_version(parts, change, expected, access):
+            return None if outdated else (False,)
+        if all(new is None and parts[number] is None for number, new in change.items()):
+            return None if outdated else (True,)  # the chunks to erase do not exist
+        for number, part in change.items():
+            parts[number] = patched(parts[number], part) if isinstance(part, list) else part
+        if _is_empty(parts) and access.erases:
+            done = access.erase(shard, version)
+        else:  # without conditional erasures, an index of absent chunks remains
+            done = access.write(shard, self._shard.join(parts), version)
+        return (True,) if done else None
+
+    @staticmethod
+    def _has_version(
+        parts: Sequence[Buffer | None], change: Mapping[int, _Change], expected: Version, access: KeyAccess
+    ) -> bool:
+        """Whether the chunk to change has the version `expected`; or its new value, if an earlier attempt may have
+        stored that."""
+        ((number, new),) = change.items()
+        version = _version_of(parts[number])
+        return version == expected or (access.uncertain is not None and version == new)
 
     def erase_prefix(self, prefix: str) -> None:
         self.check_writable()
@@ -325,54 +355,40 @@ class ShardedStore(WrapperStore):
 
 
 class _ShardedUpdates(ForwardedUpdates):
-    """The version of a chunk is its value: that of its shard changes with the other chunks, too, and exists even if the
-    chunk is absent."""
+    """Compare-and-set of a chunk, by compare-and-set of its shard. The version of a chunk is its value: that of its
+    shard changes with the other chunks, too, and exists even if the chunk is absent."""
 
-    def __init__(self, store: ShardedStore, inner: Updates) -> None:
-        super().__init__(store, inner)
-        self._store = store
+    store: ShardedStore
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
-        store = self._store
+        store = self.store
         where = store._keys.locate(key)
         if where is None:
             return super().read(key, limit)
-        with store._locked([where[0]]):
-            if limit is not None and not store.remote and (store.size(key) or 0) > limit:
-                return None
-            value = store.get_current(key)
-        return value, None if value is None else bytes(value)
+        shard, number = where
+        stored = self.inner.read(shard, store._reader.limit)
+        if stored is None:
+            raise store._reader.too_long(shard)
+        value = store._reader.chunk(shard, stored[0], number)
+        return None if limit is not None and len(value or b"") > limit else (value, _version_of(value))
 
     def last_known(self, key: str) -> Versioned | None:
-        return None if self._store._keys.is_shard(key) else super().last_known(key)
+        return None if self.store._keys.is_shard(key) else super().last_known(key)
 
     def write(self, key: str, value: Buffer, version: Version) -> bool:
-        store = self._store
-        where = store._keys.locate(key)
+        where = self.store._keys.locate(key)
         if where is None:
             return super().write(key, value, version)
-        store.check_writable()
-        with store._locked([where[0]]):
-            if self._version(key) != version:
-                return False
-            store.set(key, value)
-            return True
+        return self._change(where, bytes(flat(value)), version)
 
     def erase(self, key: str, version: Version) -> bool:
-        store = self._store
-        where = store._keys.locate(key)
-        if where is None:
-            return super().erase(key, version)
-        store.check_writable()
-        with store._locked([where[0]]):
-            if self._version(key) != version:
-                return False
-            store.erase(key)
-            return True
+        where = self.store._keys.locate(key)
+        return super().erase(key, version) if where is None else self._change(where, None, version)
 
-    def _version(self, key: str) -> Version:
-        value = self._store.get(key)
-        return None if value is None else bytes(value)
+    def _change(self, where: tuple[str, int], value: bytes | None, version: Version) -> bool:
+        self.store.check_writable()
+        shard, number = where
+        return self.store._change_shard(shard, {number: value}, version)
 
 
 class _Locks(threading.local):
@@ -390,6 +406,14 @@ class _Locks(threading.local):
                 yield
             finally:
                 self.keys = before
+
+
+def _version_of(value: Buffer | None) -> Version:
+    return None if value is None else bytes(value)
+
+
+def _is_empty(parts: Sequence[Buffer | None]) -> bool:
+    return all(part is None for part in parts)
 
 
 def _plain(change: _Change) -> Buffer | None:
