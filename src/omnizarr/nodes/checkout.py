@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 from omnizarr.model import ArrayModel
@@ -28,15 +29,20 @@ def checkout_array(
     path = dialect.normalize_path(path)
     dialect.check_path(path, "array")
     model = replace(model, storage_transformers=model.storage_transformers[:-1], verbatim=_verbatim(model))
-    context, groups = make_room(
-        replace(source, store=store, path=path), overwrite=overwrite, known_group=None, hint="choose another location"
-    )
-    prefix = context.dialect.chunk_prefix(path)
-    keys = [key for key in session.list_prefix(session.prefix) if key != session.document]
-    for start in range(0, len(keys), _BATCH):
-        store.set_each(_values(session, keys[start : start + _BATCH], prefix))
-    for key, value in dump_node(context.dialect, path, model).items():
-        store.set(key, value)
+    with ExitStack() as locks:
+        context, groups = make_room(
+            replace(source, store=store, path=path),
+            overwrite=overwrite,
+            known_group=None,
+            locks=locks,
+            hint="choose another location",
+        )
+        prefix = context.dialect.chunk_prefix(path)
+        keys = [key for key in session.list_prefix(session.prefix) if key != session.document]
+        for start in range(0, len(keys), _BATCH):
+            store.set_each(_values(session, keys[start : start + _BATCH], prefix))
+        for key, value in dump_node(context.dialect, path, model).items():
+            store.set(key, value)
     if context.consolidated is not None:
         context.consolidated.record_nodes({**groups, path: model})
     return Array(context, model)

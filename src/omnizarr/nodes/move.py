@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from omnizarr.errors import ArgumentError, NodeNotFoundError
 from omnizarr.formats import Dialect
-from omnizarr.nodes.create.node import erase_node, make_room
+from omnizarr.nodes.create.node import erase_locked_node, lock_tasks, make_room
 from omnizarr.nodes.metadata.children import node_exists
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.node import NodeContext
@@ -29,19 +29,21 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
     dialect.check_path(new, "group")
     if not node_exists(store, dialect, old):
         raise NodeNotFoundError(f"there is no array or group at {describe_location(store, old)}", path=old)
-    context, groups = make_room(group.at(new), overwrite=False, known_group=group.path)
-    copied: list[str] = []
-    try:
-        for before, after in _renames(store, dialect, old, new):
-            if (value := store.get(before)) is not None:
-                copied.append(after)
-                store.set(after, value)
-    except BaseException:
-        for key in copied:  # otherwise they would reappear in a node created there
-            with suppress(Exception):
-                store.erase(key)
-        raise
-    erase_node(replace(group.at(old), consolidated=None))
+    with ExitStack() as locks:
+        lock_tasks(store, dialect, old, locks)  # an append that is under way ends first
+        context, groups = make_room(group.at(new), overwrite=False, known_group=group.path, locks=locks)
+        copied: list[str] = []
+        try:
+            for before, after in _renames(store, dialect, old, new):
+                if (value := store.get(before)) is not None:
+                    copied.append(after)
+                    store.set(after, value)
+        except BaseException:
+            for key in copied:  # otherwise they would reappear in a node created there
+                with suppress(Exception):
+                    store.erase(key)
+            raise
+        erase_locked_node(replace(group.at(old), consolidated=None))
     if context.consolidated is not None:
         context.consolidated.record_move(old, new)
         context.consolidated.record_nodes(groups)

@@ -48,6 +48,7 @@ def resize(array: ArrayState, new_shape: _NewShape, *, only_grows: bool = False)
             shape = new_shape(model.shape)
             if any(new < old for new, old in zip(shape, model.shape, strict=True)):
                 task_lock.begin()
+            task_lock.check()
             after = _with_shape(model, shape)
             return after
 
@@ -92,6 +93,7 @@ def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape
             model = array._load_current()
             after = _with_shape(model, grow(model.shape))
             _write_end(array, data, axis, model.shape, after, task_lock)
+            task_lock.check()
             if _store_shape(array, model.shape, after.shape):
                 return after.shape
     raise StoreError(

@@ -58,6 +58,10 @@ class TaskLock:
     def begin(self) -> None:
         """Call before the first write: from now on, an error or a crash inside the block marks the task as broken."""
 
+    def check(self) -> None:
+        """Call before a write that other tasks rely on: raises StoreError if the lock was lost, because another program
+        removed its file."""
+
 
 class _ThreadTaskLock(TaskLock):
     def __init__(self, name: str) -> None:

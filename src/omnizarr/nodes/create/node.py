@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Buffer, Store
 from omnizarr.store.update import set_if_absent
 
-__all__ = ["create_node", "erase_node", "make_room"]
+__all__ = ["create_node", "erase_locked_node", "erase_node", "lock_tasks", "make_room"]
 
 
 _REPLACE = "`overwrite=True` replaces it, with all nodes below it"
@@ -51,25 +52,29 @@ def create_node(
     context.dialect.check_path(path, _kind_of(model))
     dialect = context.dialect
     documents = dump_node(dialect, path, model)  # raises before anything changes if the node cannot be written
-    context, groups = make_room(context, overwrite=overwrite, known_group=known_group, hint=hint)
-    if context.dialect is not dialect:
-        documents = dump_node(context.dialect, path, model)
-    identifying = [key for key in context.dialect.identifying_keys(path) if key in documents]
-    # The documents that identify a node come last, so that readers do not find a node that is half created.
-    for key in sorted(documents, key=identifying.__contains__):
-        if overwrite or key not in identifying:
-            store.set(key, documents[key])
-        elif not set_if_absent(store, key, documents[key]):
-            raise already_exists(context, "a node that another writer just created", hint)
+    with ExitStack() as locks:
+        context, groups = make_room(context, overwrite=overwrite, known_group=known_group, hint=hint, locks=locks)
+        if context.dialect is not dialect:
+            documents = dump_node(context.dialect, path, model)
+        identifying = [key for key in context.dialect.identifying_keys(path) if key in documents]
+        # The documents that identify a node come last, so that readers do not find a node that is half created.
+        for key in sorted(documents, key=identifying.__contains__):
+            if overwrite or key not in identifying:
+                store.set(key, documents[key])
+            elif not set_if_absent(store, key, documents[key]):
+                raise already_exists(context, "a node that another writer just created", hint)
     if context.consolidated is not None:
         context.consolidated.record_nodes({**groups, path: model})
     return context
 
 
 def make_room(
-    context: NodeContext, *, overwrite: bool, known_group: str | None, hint: str | None = None
+    context: NodeContext, *, overwrite: bool, known_group: str | None, locks: ExitStack, hint: str | None = None
 ) -> tuple[NodeContext, dict[str, NodeModel]]:
     """Prepares the location of `context` for a new node: erases an old one if `overwrite`, and creates missing groups.
+
+    If `overwrite`, `locks` holds the task lock of the old node afterwards: an append that is under way ends before the
+    node is replaced, and the next one begins after the documents of the new node are stored.
 
     Returns the context, in the dialect of the enclosing hierarchy and with consolidated metadata that was found above
     it, and the groups that were created.
@@ -79,6 +84,8 @@ def make_room(
         (context, None) if known_group is not None else adapt_to_hierarchy(context, overwrite=overwrite, hint=hint)
     )
     dialect = context.dialect
+    if overwrite:
+        lock_tasks(store, dialect if replaced is None else replaced, path, locks)
     above = [group for group in dialect.ancestors(path) if known_group is None or len(group) > len(known_group)]
     missing = []
     existing = _existing_nodes(store, dialect, [*above, path])
@@ -101,7 +108,7 @@ def make_room(
     elif overwrite and (kind is not None or path):
         # Chunks of a half-erased node may lie here. At the root of a store without a node, other files may be the
         # user's own: leave them alone.
-        erase_node(context)
+        erase_locked_node(context)
     elif leftovers:
         store.erase_values(leftovers)
     for key, document in dialect.hierarchy_documents().items() if known_group is None else ():
@@ -192,7 +199,7 @@ def _check_free(context: NodeContext, kind: str | None, leftovers: Sequence[str]
 
 def _erase_hierarchy(context: NodeContext, dialect: Dialect) -> None:
     """Erases the node at the location of `context`, which is of another dialect, and the documents of its hierarchy."""
-    erase_node(replace(context, dialect=dialect, consolidated=None))
+    erase_locked_node(replace(context, dialect=dialect, consolidated=None))
     context.store.erase_values(dialect.hierarchy_documents())
 
 
@@ -201,8 +208,24 @@ def _kind_of(model: NodeModel) -> Kind:
 
 
 def erase_node(context: NodeContext) -> None:
-    """Erases a node with all nodes below it; its documents first, so that readers do not find a half-erased node."""
+    """Erases a node with all nodes below it; its documents first, so that readers do not find a half-erased node.
+
+    It waits for an append to the node that is under way, but not for appends to the nodes below it.
+    """
     context.store.check_writable()
+    with ExitStack() as locks:
+        lock_tasks(context.store, context.dialect, context.path, locks)
+        erase_locked_node(context)
+
+
+def lock_tasks(store: Store, dialect: Dialect, path: str, locks: ExitStack) -> None:
+    """Takes the task locks of the node at `path`, of whatever kind it is."""
+    for key in sorted(dialect.identifying_keys(path)):
+        locks.enter_context(store.task_lock(key))
+
+
+def erase_locked_node(context: NodeContext) -> None:
+    """`erase_node` for a caller that holds the task locks of the node."""
     if not context.store.listable:
         raise StoreError(
             f"cannot erase {describe_location(context.store, context.path)}: the store cannot list its keys",

@@ -79,7 +79,13 @@ class Listing:
             return entries
         if clean:
             for entry in temporary:
-                temp_names.sweep(entry)
+                task = temp_names.task_of(entry.name)
+                if task is None:
+                    temp_names.sweep(entry)
+                else:
+                    from omnizarr.store.local.task_lock import remove_abandoned  # lazy import: rare
+
+                    remove_abandoned(entry.path, folder + task)
             if len(temporary) == len(entries):
                 self._locks.remove_empty(folder)
         return [entry for entry in entries if entry not in temporary]

@@ -116,14 +116,30 @@ class DirectoryLocks:
         from omnizarr.store.local.task_lock import task_lock_file  # lazy import: only for changes of shape
 
         self._check_file_system()
-        with ExitStack() as stack:
-            try:
-                path = self._paths.find(key)
-                cut = path.rfind(os.sep) + 1
-                task_lock = stack.enter_context(task_lock_file(path[:cut], path[cut:]))
-            except OSError as error:
-                self._paths.fail("lock", key, error)
-            yield task_lock
+        paths = self._paths
+        name = key[key.rfind("/") + 1 :]
+        folder = ""
+        try:
+            with ExitStack() as stack:
+                for attempt in range(_ATTEMPTS):
+                    try:
+                        folder = paths.enter_or_create(key, [])
+                        task_lock = stack.enter_context(task_lock_file(folder, name))
+                        break
+                    except FileNotFoundError as error:  # another process removed the directory meanwhile
+                        if attempt == _ATTEMPTS - 1:
+                            paths.fail("lock", key, error)
+                        paths.create_root(key[: key.rfind("/") + 1])
+                    except OSError as error:
+                        if error.errno not in _NO_LOCKS:
+                            paths.fail("lock", key, error)
+                        self._disable(error)
+                        task_lock = stack.enter_context(self.task_lock(key))
+                        break
+                yield task_lock
+        finally:
+            if folder and not os.path.lexists(folder + name):  # only the lock file kept the directory
+                self.remove_empty(folder)
 
     # -- for writers
 
@@ -141,25 +157,29 @@ class DirectoryLocks:
             return nullcontext()
         if not (shared or self._file_system_checked):
             self._check_file_system()
-        label = self._paths.label
         try:
             path = self._paths.without_separator(folder)
             return flock.DirectoryLock(path, shared=shared, wait=wait, known=known, expected=expected)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
-            if self._required:
-                raise StoreError(
-                    f"{label} cannot be locked: {error.strerror}",
-                    hint="`LocalStore(root, locking=False)` takes no locks",
-                    store=label,
-                ) from error
-            self.enabled = False
-            warn(
-                f"{label} is on a file system without locks: processes that write parts of the same chunk at once may "
-                "undo each other's changes (`LocalStore(root, locking=False)` says that they do not)"
-            )
+            self._disable(error)
             return nullcontext()
+
+    def _disable(self, error: OSError) -> None:
+        """Take no more locks, because the file system has none; StoreError if the user requires them."""
+        label = self._paths.label
+        if self._required:
+            raise StoreError(
+                f"{label} cannot be locked: {error.strerror}",
+                hint="`LocalStore(root, locking=False)` takes no locks",
+                store=label,
+            ) from error
+        self.enabled = False
+        warn(
+            f"{label} is on a file system without locks: processes that write parts of the same chunk at once may "
+            "undo each other's changes (`LocalStore(root, locking=False)` says that they do not)"
+        )
 
     def kernel_may_lock(self, *, exclusive: bool) -> bool:
         """Whether the kernel may take the lock of a directory itself: locks are in use, and this thread holds none."""

@@ -1,34 +1,51 @@
 """The task lock of a local store: a locked file beside the document that the task is about.
 
 The file is removed when the task ends, and no listing shows it. A non-empty file means that the previous holder crashed
-midway.
+midway. A process removes the file only while it holds the file's lock: otherwise it could remove the file of a holder,
+and the next process would lock a new file while that holder still works.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from omnizarr.store.local import files
+from omnizarr.errors import StoreError
+from omnizarr.store.local import files, flock
 from omnizarr.store.local.flock import DirectoryLock
 from omnizarr.store.local.temp_names import task_lock_name
 from omnizarr.store.thread_locks import TaskLock
 
-__all__ = ["task_lock_file"]
+__all__ = ["remove_abandoned", "task_lock_file"]
 
-_OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class _TaskLockFile(TaskLock):
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self.broken = self.begun = os.fstat(file).st_size > 0
+    def __init__(self, held: DirectoryLock) -> None:
+        self._held = held
+        self.broken = self.begun = os.fstat(held.file).st_size > 0
 
     def begin(self) -> None:
         if not self.begun:
             self.begun = True
-            os.write(self._file, b"begun\n")
+            try:
+                os.write(self._held.file, b"begun\n")
+            except OSError as error:  # the disk is full
+                raise StoreError(f"cannot write the lock file {self._held.path}: {error.strerror}") from error
+
+    def check(self) -> None:
+        if not self._held.still_there():
+            raise StoreError(
+                f"the lock file {self._held.path} was removed while this process held it, so that another writer may "
+                "work on the same array",
+                hint="another program removed the directory of the array; open the array again",
+            )
+
+    def remove(self) -> None:
+        if self._held.still_there():
+            files.remove(self._held.path)
 
 
 @contextmanager
@@ -36,15 +53,31 @@ def task_lock_file(folder: str, name: str) -> Iterator[TaskLock]:
     """The lock of the task about the file `name` in `folder`."""
     path = folder + task_lock_name(name)
     while True:
-        with DirectoryLock(path, shared=False, flags=_OPEN) as held:
+        with DirectoryLock(path, shared=False, flags=_OPEN | os.O_CREAT) as held:
             if not held.still_there():
                 continue  # the previous holder removed the file; the next one locks a new file
-            task_lock = _TaskLockFile(held.file)
+            task_lock = _TaskLockFile(held)
             try:
                 yield task_lock
             except BaseException:
                 if not task_lock.begun:
-                    files.remove(path)
+                    task_lock.remove()
                 raise
-            files.remove(path)
+            task_lock.remove()
             return
+
+
+def remove_abandoned(path: str, about: str) -> None:
+    """Remove the task lock file `path` of a crashed process if `about`, the file of its task, is gone.
+
+    As long as that file exists, the file stays: the next holder must see the mark of the crash. It also stays while a
+    process holds its lock.
+    """
+    if not flock.AVAILABLE or os.path.lexists(about):
+        return
+    with (
+        suppress(OSError),  # another process holds the lock or removed the file, or only its owner may
+        DirectoryLock(path, shared=False, wait=False, flags=_OPEN) as held,
+    ):
+        if held.still_there() and not os.path.lexists(about):
+            files.remove(path)

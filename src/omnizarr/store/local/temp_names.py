@@ -8,7 +8,7 @@ import time
 from functools import cache
 from itertools import count
 
-__all__ = ["is_temporary", "new_name", "sweep", "task_lock_name"]
+__all__ = ["is_temporary", "new_name", "sweep", "task_lock_name", "task_of"]
 
 _TEMPORARY = re.compile(r"\.omnizarr-([0-9a-f]+)-([0-9]+)-[0-9]+\.tmp")
 _STALE = 86_400  # seconds; no write takes a day, and no two clocks that share a file system differ by that much
@@ -24,6 +24,11 @@ def is_temporary(name: str) -> bool:
 def task_lock_name(name: str) -> str:
     """The name of the task lock file beside the file `name`."""
     return f".omnizarr-{name}{_TASK_LOCK}"
+
+
+def task_of(name: str) -> str | None:
+    """The name of the file that a task lock file is about; None if `name` is no task lock."""
+    return name.removeprefix(".omnizarr-").removesuffix(_TASK_LOCK) if name.endswith(_TASK_LOCK) else None
 
 
 def new_name() -> str:
@@ -51,9 +56,8 @@ def sweep(entry: os.DirEntry[str]) -> None:
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:
     match = _TEMPORARY.fullmatch(entry.name)
-    if match is None:  # a task lock: the next holder must see its mark, unless the file that it is about is gone
-        about = entry.name.removeprefix(".omnizarr-").removesuffix(_TASK_LOCK)
-        return not os.path.lexists(entry.path[: -len(entry.name)] + about)
+    if match is None:
+        return False
     if match[1] == _host() and not _is_alive(int(match[2])):
         return True
     return _is_old(entry)
