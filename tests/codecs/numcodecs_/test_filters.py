@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tests.codecs.binding import bind_array, bind_bytes, config_problems, from_config, object_array, spec_of
 
+import omnizarr
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.codecs.numcodecs_.filter_on_bytes import FilterOnBytes
-from omnizarr.errors import CodecError
+from omnizarr.errors import ArgumentError, CodecError
 
 INTEGERS = [f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)]
 FLOATS = ["f2", "f4", "f8"]
@@ -213,8 +214,6 @@ def test_decoded_dtype_and_encoded_dtype_have_the_configured_byte_order() -> Non
         ({"id": "delta", "dtype": "<i8"}, "O", "expected elements of type int64, found object"),
         ({"id": "delta", "dtype": "<c8", "astype": "<m8[s]"}, "c8", "does not support elements of type complex64: "),
         ({"id": "packbits"}, "i2", "expected elements of type bool"),
-        ({"id": "bitround", "keepbits": 1}, "i4", "expected floats of 16 to 64 bits"),
-        ({"id": "bitround", "keepbits": 24}, "f4", "expected at most 23, the mantissa bits of float32, found 24"),
         ({"id": "categorize", "labels": [], "dtype": "<U4"}, "U5", "expected elements of type <U4"),
         ({"id": "categorize", "labels": [], "dtype": "|O"}, "i4", "expected elements of type |O"),
         (
@@ -227,6 +226,24 @@ def test_decoded_dtype_and_encoded_dtype_have_the_configured_byte_order() -> Non
 def test_unsupported_types(config: dict[str, Any], dtype: str, message: str) -> None:
     ((_, found),) = config_problems(config, ChunkSpec((4,), np.dtype(dtype), np.zeros((), dtype)))
     assert message in found
+
+
+@pytest.mark.parametrize(
+    ("keepbits", "dtype", "message"),
+    [
+        (8, "u1", "expected floats of 16 to 64 bits, found uint8"),  # GDAL
+        (24, "f4", "expected at most 23, the mantissa bits of float32, found 24"),
+    ],
+)
+def test_bitround_decodes_any_type_and_encodes_floats(keepbits: int, dtype: str, message: str) -> None:
+    config = {"id": "bitround", "keepbits": keepbits}
+    array = np.arange(6, dtype=dtype)
+    bound = bind_array(config, array)
+    assert bound.decode(array).tolist() == array.tolist()
+    with pytest.raises(CodecError, match=message):
+        bound.encode(array)
+    with pytest.raises(ArgumentError, match=message):
+        omnizarr.create_array(None, data=array, filters=[config], zarr_format=2)
 
 
 @pytest.mark.parametrize(

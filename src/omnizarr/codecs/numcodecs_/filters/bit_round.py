@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_members import check, integer
 from omnizarr.codecs.contract import BoundArrayCodec, ChunkSpec
 from omnizarr.codecs.numcodecs_.filters.base import BoundFilter, Elements, Filter
+from omnizarr.errors import ArgumentError
 
 __all__ = ["BitRound"]
 
@@ -53,18 +54,31 @@ class BitRound(Filter):
             from omnizarr.codecs.array_to_array.bit_round import BitRound as Registered  # lazy import: rarely needed
 
             return Registered(max(1, self.keepbits)).bind(spec, path, problems)
+        reason = self._misfit(spec.dtype)
+        if spec.dtype.hasobject or (self.alias and reason is not None):
+            problems.add(path, f"codec `{self.name}`: {reason}")
+            return None
+        return BoundFilter(self, spec, spec.dtype)  # decodes any type, as numcodecs does; GDAL has one of integers
+
+    def _misfit(self, dtype: np.dtype[Any]) -> str | None:
+        """Why the codec cannot encode elements of this type, or None."""
+        bits = _MANTISSAS.get(dtype.name)
         if bits is None:
-            problems.add(path, f"codec `{self.name}`: expected floats of 16 to 64 bits, found {spec.dtype}")
-        elif self.keepbits > bits:
-            problems.add(
-                f"{path}.configuration.keepbits",
-                f"expected at most {bits}, the mantissa bits of {spec.dtype}, found {self.keepbits}",
-            )
-        else:
-            return BoundFilter(self, spec, spec.dtype)
+            return f"expected floats of 16 to 64 bits, found {dtype}"
+        if self.keepbits > bits:
+            return f"`keepbits`: expected at most {bits}, the mantissa bits of {dtype}, found {self.keepbits}"
         return None
 
+    def completed(self, dtype: np.dtype[Any]) -> Filter:
+        reason = self._misfit(dtype)
+        if reason is not None and not self.alias:
+            raise ArgumentError(f"codec `{self.name}`: {reason}", argument="filters")
+        return self
+
     def encode_flat(self, array: Elements) -> Elements:
+        reason = self._misfit(array.dtype)
+        if reason is not None:
+            raise ValueError(reason)
         drop = _MANTISSAS[array.dtype.name] - self.keepbits
         if drop <= 0:
             return array
