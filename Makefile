@@ -25,8 +25,10 @@ WHEEL_BIN := .venv-wheel/bin
 JOBS ?= 2
 # The duration of `fuzz` and `soak`.
 SECONDS ?= 600
+# Public repositories for `reading`, as owner/name=clone.
+REPOSITORIES ?=
 
-.PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize tables bench bench-quick bench-remote clean
+.PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize tables reading bench bench-quick bench-remote clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -78,7 +80,12 @@ sanitize: .venv/.tools ## test the kernel under the sanitizers of gcc
 
 tables: .venv/.tools ## rewrite the generated parts of the documentation: tables of extensions, chart of the README
 	@$(BIN)/python docs/make_extensions.py
+	@$(BIN)/python docs/make_reading.py
 	@$(BIN)/python docs/make_chart.py
+
+reading: .venv/.tools peers ## measure how many arrays of other writers each library reads; REPOSITORIES="name=git …"
+	@$(BIN)/python -m tests.interop.reading_table $(addprefix --repository ,$(REPOSITORIES))
+	@$(BIN)/python docs/make_reading.py
 
 bench: .venv/.runtime peers ## measure this library and its peers; writes the tables and the chart of docs/benchmarks.*
 	@$(BIN)/python -m benchmarks --write-docs
