@@ -21,6 +21,7 @@ from omnizarr.codecs import ArrayCodec, Bytes, Chain, Codec, Crc32c, Serializer,
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.errors import OmnizarrError
 from omnizarr.store import MemoryStore
+from omnizarr.transformers import ContentAddressed
 from tests.fuzz.conversions import check_random_case
 from tests.testing.test_codec_suite import samples
 
@@ -209,6 +210,38 @@ def _shards() -> dict[str, Target]:
     return found
 
 
+def _content() -> dict[str, Target]:
+    """The pointers of a content-addressed array, and the marks of its condemned objects."""
+    store = MemoryStore()
+    transformers = [ContentAddressed()]
+    z = omnizarr.create_array(store, data=np.arange(8), chunks=4, compressors=None, storage_transformers=transformers)
+    pointer = bytes(store.get("c/0") or b"")
+    z[4:] = 1
+    omnizarr.collect_garbage(z)
+    key = next(store.list_prefix("content/condemned/"))
+    usual = f"content/{pointer[7:10].decode()}/{pointer[10:71].decode()}"
+    store.set(f"{usual}.{'0' * 16}", bytes(store.get(usual) or b""))
+
+    def read_pointer(data: bytes) -> None:
+        store.set("c/0", data)
+        for index in (0, ..., slice(1, 3)):
+            try:
+                z[index]
+            except OmnizarrError:
+                pass
+        z[1] = 1
+
+    def read_mark(data: bytes) -> None:
+        store.set("c/0", pointer)
+        store.set(key, data)
+        omnizarr.collect_garbage(z)
+
+    return {
+        "pointer": Target(read_pointer, [pointer, pointer + b" " + b"0" * 16]),
+        "mark": Target(read_mark, [bytes(store.get(key) or b"")]),
+    }
+
+
 # -- containers
 
 
@@ -266,6 +299,7 @@ def _targets() -> dict[str, Target]:
         **_documents(),
         **_files(),
         **_shards(),
+        **_content(),
         **_n5_blocks(),
         **_codecs(),
         "zip": Target(_read_zip, _zips()),

@@ -13,6 +13,7 @@ from tests.transformers.places import place
 
 import omnizarr
 from omnizarr.chunk_keys import DefaultKeys, FanoutKeys
+from omnizarr.errors import ArgumentError
 from omnizarr.store import LocalStore, MemoryStore, Store
 from omnizarr.testing import SlowStore, StoreSuite
 from omnizarr.transformers import (
@@ -21,6 +22,7 @@ from omnizarr.transformers import (
     MemoryCache,
     ShardingTransformer,
     StorageTransformer,
+    Versions,
     wrap_all,
 )
 
@@ -107,6 +109,24 @@ def test_a_stack_over_fanout_keys(stack: tuple[str, ...], tmp_path: Path) -> Non
     )
     assert np.array_equal(omnizarr.open_array(tmp_path)[...], data)
     assert z.nchunks_initialized == 250
+
+
+@pytest.mark.parametrize("stack", [("hashed",), ("content",), ("hashed", "content")], ids="+".join)
+def test_a_stack_over_versions(stack: tuple[str, ...]) -> None:
+    store = MemoryStore()
+    data = np.arange(20)
+    z = omnizarr.create_array(store, data=data, chunks=5, storage_transformers=[*transformers(stack), Versions()])
+    for number in (7, 8):
+        z[3:12] = number
+        z.commit(f"{number}")
+    if "content" in stack:
+        with pytest.raises(ArgumentError, match="keeps versions"):
+            omnizarr.collect_garbage(z, min_age=0)
+    for version, number in ((2, 7), (3, 8)):
+        expected = [*range(3), *[number] * 9, *range(12, 20)]
+        assert omnizarr.open_array(store, version=version)[...].tolist() == expected
+    assert omnizarr.open_array(store, version=1)[...].tolist() == data.tolist()
+    assert omnizarr.open_array(store)[...].tolist() == z[...].tolist() == expected
 
 
 class TestHashedContent(StoreSuite):
