@@ -112,11 +112,12 @@ class World:
         monkeypatch.setattr(content_objects, "now", lambda: self.time)
 
     def may_go(self, worker: Worker) -> bool:
-        """Time does not pass while another worker is about to set a pointer or to finish the work on a mark."""
+        """Time does not pass while another worker is about to set a pointer or a mark, or to remove anything,
+        because it has just looked at the clock."""
         if worker.pending != "wait":
             return not worker.finished
         return not any(
-            other.pending.startswith(("set a/c/", "erase a/content/"))
+            other.pending.startswith(("set a/c/", "set a/content/condemned/", "erase a/content/"))
             for other in self.workers
             if other is not worker and not other.finished
         )
@@ -277,29 +278,38 @@ def test_Z17_no_order_of_requests_loses_an_object(scene: str, condemned: bool, m
         run(lambda step, ready: random.choice(ready))
 
 
+def scripted(world: World, *script: tuple[int, str]) -> Callable[[int, list[int]], int]:
+    """Each worker in turn goes on until its next request begins with a text; an empty text means until it ends."""
+    left = list(script)
+
+    def choose(step: int, ready: list[int]) -> int:
+        while True:
+            worker, until = left[0]
+            if worker in ready and not (until and world.workers[worker].pending.startswith(until)):
+                return worker
+            del left[0]
+
+    return choose
+
+
 def test_Z17_collectors_agree_by_compare_and_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """One collector saw a pointer to the object and is about to lift the mark; the other did not, and removes it."""
     world = World(monkeypatch)
     prepare(world, condemned=True)
-    mark = next(world.store.list_prefix("a/content/condemned/"))
-    name = content(world.store).addresses.object_name(mark)
-    assert name is not None
-    script = iter(
-        [
-            *[(1, f"set {mark}"), (0, "get a/content/condemned"), (2, "erase a/content/")],
-            *[(1, ""), (0, "set a/c/2"), (2, ""), (0, "")],
-        ]
+    mark = min(world.store.list_prefix("a/content/condemned/"))
+    choose = scripted(
+        world,
+        *[(1, f"set {mark}"), (0, "get a/content/condemned"), (2, "erase a/content/")],
+        *[(1, ""), (0, "set a/c/2"), (2, ""), (0, "")],
     )
-    current = next(script)
-
-    def choose(step: int, ready: list[int]) -> int:
-        nonlocal current
-        while True:
-            worker, until = current
-            pending = world.workers[worker].pending
-            if worker in ready and not (step and until and pending.startswith(until)):
-                return worker
-            current = next(script)
-
     world.run([releaser(world), single_collector(world), single_collector(world)], choose)
     check(world, {"a/c/2": OTHER})
+
+
+def test_Z17_a_collector_that_was_suspended_removes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has claimed a mark; an hour later another collector removes the object, and a writer stores it again."""
+    world = World(monkeypatch)
+    prepare(world, condemned=False)
+    choose = scripted(world, (1, "wait"), (1, "get a/c/"), (1, "get a/content/"), (2, ""), (0, ""), (1, ""))
+    world.run([writer(world, range(2, 3), VALUE), collector(world), collector(world)], choose)
+    check(world, {"a/c/2": VALUE, "a/c/50": OTHER, "a/c/99": b"+"})

@@ -90,6 +90,7 @@ class _Collection:
         self._dry_run = dry_run
         self._updates = store.inner.updates
         self._run = secrets.token_hex(8)
+        self._claimed = 0.0
         self._counts = dict.fromkeys(("objects", "condemned", "waiting", "removed", "removed_bytes", "lifted"), 0)
 
     def run(self) -> GarbageReport:
@@ -177,6 +178,7 @@ class _Collection:
             self._counts["waiting"] += 1
             return
         # A mark keeps its time of condemnation, so that this one has been there since then.
+        self._claimed = objects.now()
         if not self._dry_run and not self._write(key, self._mark(True, since), version):
             self._counts["waiting"] += 1
             return
@@ -184,20 +186,25 @@ class _Collection:
             self._remove(name)
         self._lift(name)
 
+    def _has_claim(self) -> bool:
+        """Whether no other collector can have taken over the current mark. A collector that was suspended leaves it to
+        the next collection: writers may have stored the object again."""
+        return self._min_age == 0 or 0 <= objects.now() - self._claimed <= objects.LONGEST_WRITE
+
     def _lift(self, name: str) -> None:
-        self._counts["lifted"] += self._is_referenced(name)
-        if not self._dry_run:
-            self._inner.erase(self._addresses.mark_key(name))
+        if self._dry_run or self._has_claim():
+            self._counts["lifted"] += self._is_referenced(name)
+            if not self._dry_run:
+                self._inner.erase(self._addresses.mark_key(name))
 
     def _remove(self, name: str) -> None:
         key = self._addresses.object_key(name)
         size = self._inner.size(key)
-        if size is None:
-            return
-        self._counts["removed"] += 1
-        self._counts["removed_bytes"] += size
-        if not self._dry_run:
-            self._inner.erase(key)
+        if size is not None and (self._dry_run or self._has_claim()):
+            self._counts["removed"] += 1
+            self._counts["removed_bytes"] += size
+            if not self._dry_run:
+                self._inner.erase(key)
 
     def _read(self, key: str) -> Versioned | None:
         """A mark and its version; None if it is too long."""
