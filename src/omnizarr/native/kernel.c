@@ -11,8 +11,8 @@
  *   arguments.c  conversion of Python arguments
  *   entries.c    the functions that Python calls to read
  *   locate.c     finds the chunks, chunk keys and offsets that a key of integers and slices selects
- *   write.c      encodes chunks and writes them to new files
- *   publish.c    renames new files under the lock of their directory, as the local store does; fork handlers
+ *   publish.c    writes files and renames them under the lock of their directory, as the local store does; fork handlers
+ *   write.c      encodes chunks and writes them
  *
  * Rules:
  * - The kernel handles the common cases only. For anything else (a file that is too long, a frame that does not decode
@@ -44,7 +44,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INTERFACE 2 /* increase with each change of the entries; Python does not use a kernel with another number */
+#define INTERFACE 3 /* increase with each change of the entries; Python does not use a kernel with another number */
 
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
@@ -69,14 +69,13 @@ enum status {
 #include "arguments.c"
 #include "entries.c"
 #include "locate.c"
-#include "write.c"
 #include "publish.c"
+#include "write.c"
 
 static PyMethodDef methods[] = {
     {"decode", py_decode, METH_VARARGS, decode_doc},
     {"find", py_find, METH_VARARGS, find_doc},
     {"locate", (PyCFunction)(void (*)(void))py_locate, METH_FASTCALL, locate_doc},
-    {"publish", py_publish, METH_VARARGS, publish_doc},
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
     {"write", py_write, METH_VARARGS, write_doc},

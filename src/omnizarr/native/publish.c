@@ -1,4 +1,4 @@
-/* Renames new files under the lock of their directory; handlers for forks. */
+/* Writes new files and renames them under the lock of their directory; handlers for forks. */
 
 /* Directories that are open to be locked. A forked child closes its copies of the descriptors; otherwise a lock would
  * outlive a parent that is killed. `registry_lock` keeps threads from opening or closing one unregistered during a
@@ -56,10 +56,12 @@ static void close_registered(int place) {
     pthread_mutex_unlock(&registry_lock);
 }
 
-/* Whether a path has the expected state: no file (`states` is 0), or device, inode, size and modification time. */
-static int has_state(const char *path, const int64_t *state, int states, int follow) {
+/* Whether a file has the expected state: none (`states` is 0), or device, inode, size and modification time. -1 if the
+ * system cannot tell. */
+static int has_state(int directory, const char *path, const int64_t *state, int states, int follow) {
     struct stat status;
-    if ((follow ? stat(path, &status) : lstat(path, &status)) != 0) return states == 0 && errno == ENOENT;
+    if (fstatat(directory, path, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? states == 0 : -1;
 #ifdef __APPLE__
     const struct timespec *date = &status.st_mtimespec;
 #else
@@ -69,45 +71,78 @@ static int has_state(const char *path, const int64_t *state, int states, int fol
            (int64_t)status.st_size == state[2] && (int64_t)date->tv_sec * 1000000000 + date->tv_nsec == state[3];
 }
 
-PyDoc_STRVAR(publish_doc,
-             "publish(folder, old, new, state, follow)\n"
-             "Renames files `old` to `new` under the lock of their directory `folder`. If `state` is None, takes the\n"
-             "shared lock. Otherwise takes the exclusive lock, and renames only if the first new name has this state:\n"
-             "() for no file, or (device, inode, size, modification time in nanoseconds). Returns how many files it\n"
-             "renamed before the first failure; -1 if the lock is not free or the state differs. It never waits.");
+/* A directory that new files are written into: open from the first file to the last. */
+struct target {
+    const char *folder;
+    int place;           /* in `locked_directories`; NOT_OPEN until the first file */
+    int guarded;         /* lock each temporary file: another process removes a temporary file that is not locked */
+    int states, follow;  /* `states` is -1 for unconditional writes; otherwise replace only a file with this state */
+    int64_t state[MAX_DIMENSIONS];
+};
+#define NOT_OPEN (-2)
+#define MAX_LOCK_TRIES 20
+#define LOCK_PAUSE 50000 /* nanoseconds */
 
-static PyObject *py_publish(PyObject *module, PyObject *arguments) {
-    (void)module;
-    PyObject *given, *old, *new, *state;
-    int64_t numbers[MAX_DIMENSIONS];
-    int follow, count = -1;
-    if (!PyArg_ParseTuple(arguments, "UO!O!Op", &given, &PyList_Type, &old, &PyList_Type, &new, &state, &follow))
-        return NULL;
-    const char *folder = parse_path(given);
-    Py_ssize_t names = PyList_Size(old), done = -1;
-    if (folder == NULL || (state != Py_None && !parse_numbers(state, numbers, &count))) return NULL;
-    if (PyList_Size(new) != names || names < 1 || (count != -1 && names != 1)) {
-        PyErr_SetString(PyExc_ValueError, "sizes do not match");
-        return NULL;
+/* Takes the lock of the directory, and tries for about a millisecond; 0 if another process keeps it. */
+static int lock_target(int directory, int operation) {
+    const struct timespec pause = {0, LOCK_PAUSE};
+    for (int tries = 0; flock(directory, operation | LOCK_NB) != 0; tries++) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || tries == MAX_LOCK_TRIES) return 0;
+        nanosleep(&pause, NULL);
     }
-    const char **paths = calloc((size_t)(2 * names), sizeof(char *));
-    if (paths == NULL) return PyErr_NoMemory();
-    for (Py_ssize_t i = 0; i < names; i++) {
-        if ((paths[2 * i] = parse_path(PyList_GetItem(old, i))) == NULL ||
-            (paths[2 * i + 1] = parse_path(PyList_GetItem(new, i))) == NULL) {
-            free(paths);
-            return NULL;
+    return 1;
+}
+
+/* Renames a file in the open directory under its lock. The file keeps the directory from being removed. */
+static enum status publish_file(const struct target *target, int directory, const char *temporary, const char *name) {
+    enum status status = DONE;
+    if (!lock_target(directory, target->states < 0 ? LOCK_SH : LOCK_EX)) return UNUSUAL;
+    if (target->states >= 0) {
+        int same = has_state(directory, name, target->state, target->states, target->follow);
+        status = same > 0 ? DONE : same == 0 ? ABSENT : UNUSUAL;
+    }
+    if (status == DONE && renameat(directory, temporary, directory, name) != 0) status = UNUSUAL;
+    flock(directory, LOCK_UN);
+    return status;
+}
+
+/* Writes a temporary file and renames it to `name`. If that fails, it leaves no file. */
+static enum status write_file(struct target *target, const char *temporary, const char *name, const char *data,
+                              size_t length) {
+    if (target->place == NOT_OPEN) target->place = open_registered(target->folder);
+    if (target->place < 0) return UNUSUAL;
+    int directory = locked_directories[target->place] - 1, file;
+    do {
+        file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (file < 0 && errno == EINTR);
+    if (file < 0) return UNUSUAL;
+    int failed = target->guarded && flock(file, LOCK_EX | LOCK_NB) != 0;
+    while (length > 0 && !failed) {
+        ssize_t done = write(file, data, length);
+        if (done < 0 && errno == EINTR) continue;
+        failed = done <= 0;
+        if (!failed) {
+            data += done;
+            length -= (size_t)done;
         }
     }
-    PyThreadState *thread = PyEval_SaveThread();
-    int place = open_registered(folder);
-    if (place >= 0) {
-        if (flock(locked_directories[place] - 1, (count == -1 ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 &&
-            (count == -1 || has_state(paths[1], numbers, count, follow)))
-            for (done = 0; done < names && rename(paths[2 * done], paths[2 * done + 1]) == 0;) done++;
-        close_registered(place);
-    }
-    PyEval_RestoreThread(thread);
-    free(paths);
-    return PyLong_FromSsize_t(done);
+    if (!target->guarded) failed |= close(file) != 0; /* a network file system may report a full disk only here */
+    enum status status = failed ? UNUSUAL : publish_file(target, directory, temporary, name);
+    if (status != DONE) unlinkat(directory, temporary, 0);
+    if (target->guarded) close(file);
+    return status;
+}
+
+/* Parses `(folder, guarded, state, follow)`; 0 with an exception. */
+static int parse_target(PyObject *arguments, struct target *target) {
+    PyObject *folder, *state;
+    target->place = NOT_OPEN;
+    target->states = -1;
+    if (!PyArg_ParseTuple(arguments, "UpOp", &folder, &target->guarded, &state, &target->follow)) return 0;
+    target->folder = parse_path(folder);
+    return target->folder != NULL && (state == Py_None || parse_numbers(state, target->state, &target->states));
+}
+
+static void close_target(const struct target *target) {
+    if (target->place >= 0) close_registered(target->place);
 }

@@ -1,7 +1,8 @@
 /* Encodes chunks of one shape and writes them to new files. */
 
 struct write_plan {
-    const char **paths;
+    struct target target;
+    const char **temporaries, **names;
     const int64_t *offsets; /* of each chunk in the source */
     unsigned char *status;
     size_t count;
@@ -57,29 +58,7 @@ static const char *encode(struct scratch *scratch, const struct write_plan *plan
     return zstd_is_error(*length) ? NULL : data;
 }
 
-/* Writes a new file. Removes it if writing fails. */
-static enum status write_file(const char *path, const char *data, size_t length) {
-    int file;
-    do {
-        file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (file < 0 && errno == EINTR);
-    if (file < 0) return UNUSUAL;
-    int failed = 0;
-    while (length > 0 && !failed) {
-        ssize_t done = write(file, data, length);
-        if (done < 0 && errno == EINTR) continue;
-        failed = done <= 0;
-        if (!failed) {
-            data += done;
-            length -= (size_t)done;
-        }
-    }
-    if (close(file) != 0) failed = 1;
-    if (failed) unlink(path);
-    return failed ? UNUSUAL : DONE;
-}
-
-static enum status write_item(struct scratch *scratch, const struct write_plan *plan, size_t item) {
+static enum status write_item(struct scratch *scratch, struct write_plan *plan, size_t item) {
     const char *chunk = plan->source + plan->offsets[item];
     size_t run, length;
     if (plan->codec == BLOSC && plan->size > INT32_MAX - 16) return UNUSUAL; /* the limit of a Blosc frame */
@@ -91,26 +70,29 @@ static enum status write_item(struct scratch *scratch, const struct write_plan *
     }
     if (plan->fill != NULL && is_filled(chunk, plan)) return ABSENT;
     const char *data = encode(scratch, plan, chunk, &length);
-    return data == NULL ? UNUSUAL : write_file(plan->paths[item], data, length);
+    if (data == NULL) return UNUSUAL;
+    return write_file(&plan->target, plan->temporaries[item], plan->names[item], data, length);
 }
 
 PyDoc_STRVAR(write_doc,
-             "write(paths, source, offsets, shape, strides, itemsize, fill, codec, options)\n"
-             "Encodes chunks of one shape, each at its offset from the address `source`, and writes them to new\n"
-             "files. Returns one status byte per chunk: DONE; ABSENT if it holds nothing but `fill` and is not\n"
-             "written (never if `fill` is None); UNUSUAL if it is left to Python. `options` are (level,) for gzip,\n"
-             "(level, checksum) for Zstandard, (compressor, level, shuffle, blocksize, typesize) for Blosc.");
+             "write(target, temporaries, names, source, offsets, shape, strides, itemsize, fill, codec, options)\n"
+             "Encodes chunks of one shape, each at its offset from the address `source`, writes each to a temporary\n"
+             "file and renames it, under the lock of the directory. Returns one status byte per chunk: DONE; ABSENT if\n"
+             "it holds nothing but `fill` and is not written (never if `fill` is None); UNUSUAL if it is left to\n"
+             "Python: no file is left. `target` is as for `write_files`. `options` are (level,) for gzip, (level,\n"
+             "checksum) for Zstandard, (compressor, level, shuffle, blocksize, typesize) for Blosc.");
 
 static PyObject *py_write(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *paths, *offsets, *shape, *strides, *fill, *options, *result = NULL;
+    PyObject *target, *temporaries, *names, *offsets, *shape, *strides, *fill, *options, *result = NULL;
     struct write_plan plan = {0};
     unsigned long long source;
     Py_ssize_t itemsize, typesize = 0, blocksize = 0;
     int codec, other;
-    if (!PyArg_ParseTuple(arguments, "O!KO!OOnOiO!", &PyList_Type, &paths, &source, &PyList_Type, &offsets, &shape,
-                          &strides, &itemsize, &fill, &codec, &PyTuple_Type, &options) ||
-        !check_codec(codec) || !parse_numbers(shape, plan.shape, &plan.rank) ||
+    if (!PyArg_ParseTuple(arguments, "O!O!O!KO!OOnOiO!", &PyTuple_Type, &target, &PyList_Type, &temporaries,
+                          &PyList_Type, &names, &source, &PyList_Type, &offsets, &shape, &strides, &itemsize, &fill,
+                          &codec, &PyTuple_Type, &options) ||
+        !parse_target(target, &plan.target) || !check_codec(codec) || !parse_numbers(shape, plan.shape, &plan.rank) ||
         !parse_numbers(strides, plan.strides, &other))
         return NULL;
     if (codec == ZSTD && !PyArg_ParseTuple(options, "ip", &plan.level, &plan.checksum)) return NULL;
@@ -118,8 +100,8 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
     if (codec == BLOSC && !PyArg_ParseTuple(options, "yiinn", &plan.compressor, &plan.level, &plan.shuffle, &blocksize,
                                             &typesize))
         return NULL;
-    plan.count = (size_t)PyList_Size(paths);
-    int fits = other == plan.rank && itemsize > 0 && plan.count == (size_t)PyList_Size(offsets) && typesize >= 0 &&
+    plan.count = (size_t)PyList_Size(names);
+    int fits = other == plan.rank && plan.count == (size_t)PyList_Size(temporaries) && itemsize > 0 && plan.count == (size_t)PyList_Size(offsets) && typesize >= 0 &&
                blocksize >= 0 && (fill == Py_None || (PyBytes_Check(fill) && PyBytes_Size(fill) == itemsize));
     plan.size = (size_t)itemsize;
     for (int d = plan.rank - 1; d >= 0 && fits; d--) {
@@ -132,16 +114,19 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     int64_t *places = calloc(plan.count + 1, sizeof(int64_t));
-    plan.paths = calloc(plan.count + 1, sizeof(char *));
+    plan.temporaries = calloc(plan.count + 1, sizeof(char *));
+    plan.names = calloc(plan.count + 1, sizeof(char *));
     plan.status = calloc(plan.count + 1, 1);
     struct scratch *scratch = acquire_scratch();
-    if (places == NULL || plan.paths == NULL || plan.status == NULL || scratch == NULL) {
+    if (places == NULL || plan.temporaries == NULL || plan.names == NULL || plan.status == NULL || scratch == NULL) {
         PyErr_NoMemory();
         goto end;
     }
     for (size_t i = 0; i < plan.count; i++) {
         places[i] = PyLong_AsLongLong(PyList_GetItem(offsets, (Py_ssize_t)i));
-        if ((plan.paths[i] = parse_path(PyList_GetItem(paths, (Py_ssize_t)i))) == NULL) goto end;
+        if ((plan.temporaries[i] = parse_path(PyList_GetItem(temporaries, (Py_ssize_t)i))) == NULL ||
+            (plan.names[i] = parse_path(PyList_GetItem(names, (Py_ssize_t)i))) == NULL)
+            goto end;
     }
     if (PyErr_Occurred()) goto end;
     plan.offsets = places;
@@ -153,48 +138,63 @@ static PyObject *py_write(PyObject *module, PyObject *arguments) {
     plan.blocksize = (size_t)blocksize;
     PyThreadState *state = PyEval_SaveThread();
     for (size_t i = 0; i < plan.count; i++) plan.status[i] = (unsigned char)write_item(scratch, &plan, i);
+    close_target(&plan.target);
     PyEval_RestoreThread(state);
     result = PyBytes_FromStringAndSize((const char *)plan.status, (Py_ssize_t)plan.count);
 end:
     release_scratch(scratch);
     free(places);
-    free(plan.paths);
+    free(plan.temporaries);
+    free(plan.names);
     free(plan.status);
     return result;
 }
 
 PyDoc_STRVAR(write_files_doc,
-             "write_files(paths, values)\n"
-             "Writes values to new files. Returns one status byte per value, DONE or UNUSUAL.");
+             "write_files(target, temporaries, names, values)\n"
+             "Writes each value to a temporary file and renames it, under the lock of the directory. Returns one status\n"
+             "byte per value: DONE; ABSENT if the old file has another state; UNUSUAL if it is left to Python. Unless\n"
+             "DONE, no file is left. `target` is (folder, guarded, state, follow): the directory of all names; whether\n"
+             "to lock temporary files; None, or the state that the old file must have: () for no file, or (device,\n"
+             "inode, size, modification time in nanoseconds); whether to follow a link to find it. Waits for the lock\n"
+             "for a millisecond at most.");
 
 static PyObject *py_write_files(PyObject *module, PyObject *arguments) {
     (void)module;
-    PyObject *paths, *values, *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "O!O!", &PyList_Type, &paths, &PyList_Type, &values)) return NULL;
-    Py_ssize_t count = PyList_Size(paths), held = 0;
-    if (PyList_Size(values) != count) {
+    PyObject *given, *old, *new, *values, *result = NULL;
+    struct target target = {0};
+    if (!PyArg_ParseTuple(arguments, "O!O!O!O!", &PyTuple_Type, &given, &PyList_Type, &old, &PyList_Type, &new,
+                          &PyList_Type, &values) ||
+        !parse_target(given, &target))
+        return NULL;
+    Py_ssize_t count = PyList_Size(values), held = 0;
+    if (PyList_Size(old) != count || PyList_Size(new) != count || (target.states >= 0 && count != 1)) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         return NULL;
     }
+    const char **temporaries = calloc((size_t)count + 1, sizeof(char *));
     const char **names = calloc((size_t)count + 1, sizeof(char *));
     Py_buffer *buffers = calloc((size_t)count + 1, sizeof(Py_buffer));
     char *statuses = calloc((size_t)count + 1, 1);
-    if (names == NULL || buffers == NULL || statuses == NULL) {
+    if (temporaries == NULL || names == NULL || buffers == NULL || statuses == NULL) {
         PyErr_NoMemory();
         goto end;
     }
     for (; held < count; held++) {
-        if ((names[held] = parse_path(PyList_GetItem(paths, held))) == NULL ||
+        if ((temporaries[held] = parse_path(PyList_GetItem(old, held))) == NULL ||
+            (names[held] = parse_path(PyList_GetItem(new, held))) == NULL ||
             PyObject_GetBuffer(PyList_GetItem(values, held), &buffers[held], PyBUF_SIMPLE) != 0)
             goto end;
     }
     PyThreadState *state = PyEval_SaveThread();
     for (Py_ssize_t i = 0; i < count; i++)
-        statuses[i] = (char)write_file(names[i], buffers[i].buf, (size_t)buffers[i].len);
+        statuses[i] = (char)write_file(&target, temporaries[i], names[i], buffers[i].buf, (size_t)buffers[i].len);
+    close_target(&target);
     PyEval_RestoreThread(state);
     result = PyBytes_FromStringAndSize(statuses, count);
 end:
     for (Py_ssize_t i = 0; i < held; i++) PyBuffer_Release(&buffers[i]);
+    free(temporaries);
     free(names);
     free(buffers);
     free(statuses);

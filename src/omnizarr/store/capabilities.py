@@ -29,6 +29,7 @@ __all__ = [
     "Updates",
     "Versioned",
     "VersionedReads",
+    "WriteFiles",
     "provides",
 ]
 
@@ -113,6 +114,10 @@ class Splicing(ABC):
         """
 
 
+WriteFiles: TypeAlias = Callable[[tuple[object, ...], list[str], list[str]], bytes]
+"""Writes each file under a temporary name and renames it, under the lock of the directory."""
+
+
 class LocalFiles(ABC):
     """Native paths for the kernel, of a store in which every value is one file."""
 
@@ -131,7 +136,7 @@ class LocalFiles(ABC):
 
     @verb(writes=True)
     @abstractmethod
-    def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
-        """Call `write(temporary_paths)`, which gives one status byte per file; publish each file whose status is 0 as
-        the value of its key, delete the others, and return the statuses. None, without a call, if this way is not
-        possible for these keys."""
+    def publish(self, keys: Sequence[str], write: WriteFiles) -> bytes | None:
+        """Store the values of keys of one directory by a call of `write(target, temporary_names, names)`, and return
+        its result: one status byte per key, 0 if it is stored. `target` is what the kernel needs to know about the
+        directory. None, without a call, if this way is not possible for these keys."""

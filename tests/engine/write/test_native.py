@@ -97,9 +97,9 @@ def test_python_writes_unusual_chunks(
     calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: list[int]
 ) -> None:
     class Unwilling:
-        def write(self, paths: list[str], *how: Any) -> bytes:
-            there = [str(tmp_path / "no" / "folder") if place in fails else path for place, path in enumerate(paths)]
-            found: bytes = native.kernel().write(there, *how)
+        def write(self, target: Any, temporaries: list[str], *how: Any) -> bytes:
+            there = [f"no/{name}" if place in fails else name for place, name in enumerate(temporaries)]
+            found: bytes = native.kernel().write(target, there, *how)
             assert [place for place, status in enumerate(found) if status] == fails
             return found
 

@@ -295,7 +295,7 @@ def no_locks(*_: object) -> Any:
 
 def test_a_file_system_without_locks_causes_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flock.fcntl, "flock", no_locks)
-    monkeypatch.setattr(staged, "publish", lambda *_, **__: 0)  # the kernel gets no lock either
+    monkeypatch.setattr(staged, "kernel", lambda: None)  # the kernel gets no lock either
     store = LocalStore(tmp_path)
     with pytest.warns(OmnizarrWarning, match="file system without locks"):
         store.set("k", b"x")
@@ -337,7 +337,7 @@ def test_updates_on_a_file_system_that_turns_out_to_have_no_locks(
 ) -> None:
     """The threads of the process still agree: a comparison and its rename are not interrupted."""
     monkeypatch.setattr(flock.fcntl, "flock", no_locks)
-    monkeypatch.setattr(staged, "publish", lambda *_, **__: 0)
+    monkeypatch.setattr(staged, "kernel", lambda: None)
     store = LocalStore(tmp_path)
     updates = store.updates  # before the first lock shows that there are none
     assert updates is not None

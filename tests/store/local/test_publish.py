@@ -1,4 +1,4 @@
-"""`publish`: the kernel renames temporary files under a directory lock; if it cannot, Python does."""
+"""`write_files`: the kernel writes a file and renames it under a directory lock; if it cannot, Python does."""
 
 from __future__ import annotations
 
@@ -15,87 +15,94 @@ from typing import Any
 import pytest
 
 import omnizarr
-from omnizarr.native import kernel
+from omnizarr.native import ABSENT, DONE, UNUSUAL, kernel
 from omnizarr.store import LocalStore
 from omnizarr.store.local import flock
-from omnizarr.store.local.staged import publish
 
 pytestmark = pytest.mark.skipif(kernel() is None, reason="the kernel is not compiled")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("one", "two"):
-        (tmp_path / name).write_text(name)
-    return tmp_path
-
-
-def paths(folder: Path, **names: str) -> tuple[list[str], list[str]]:
-    return [str(folder / old) for old in names], [str(folder / new) for new in names.values()]
+def write(
+    folder: Path, names: str, state: tuple[int, ...] | None = None, *, guarded: bool = True, follow: bool = False
+) -> list[int]:
+    """The status of each file, whose name and content is one letter of `names`."""
+    temporaries = [f"{name}.tmp" for name in names]
+    values = [name.encode() for name in names]
+    return list(kernel().write_files((str(folder), guarded, state, follow), temporaries, list(names), values))
 
 
 def contents(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(folder.iterdir())}
 
 
-def test_publish_renames_all_files(folder: Path) -> None:
-    (folder / "b").write_text("old")
-    assert publish(str(folder), paths(folder, one="a", two="b"), None, follow=False) == 2
-    assert contents(folder) == {"a": "one", "b": "two"}
-    assert open_files(folder) == []
+def state(path: Path, *, follow: bool = True) -> tuple[int, ...]:
+    status = path.stat(follow_symlinks=follow)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_all_files_are_written(tmp_path: Path, guarded: bool) -> None:
+    (tmp_path / "b").write_text("old")
+    assert write(tmp_path, "ab", guarded=guarded) == [DONE, DONE]
+    assert contents(tmp_path) == {"a": "a", "b": "b"}
+    assert open_files(tmp_path) == []
 
 
 def open_files(folder: Path) -> list[str]:
-    """The file descriptors of this process that refer to the folder."""
+    """The file descriptors of this process that refer to the folder, or to a file in it."""
     descriptors = []
     for number in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else []:
         try:
-            if os.path.realpath(f"/proc/self/fd/{number}") == str(folder):
+            if os.path.realpath(f"/proc/self/fd/{number}").startswith(str(folder)):
                 descriptors.append(number)
         except OSError:
             continue
     return descriptors
 
 
-def test_publish_stops_at_the_first_missing_file(folder: Path) -> None:
-    assert publish(str(folder), paths(folder, one="a", missing="b", two="c"), None, follow=False) == 1
-    assert contents(folder) == {"a": "one", "two": "two"}
-    assert publish(str(folder / "no"), paths(folder, two="c"), None, follow=False) == 0
-    assert publish(str(folder / "a"), paths(folder, two="c"), None, follow=False) == 0, "a file is not a directory"
+def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "c.tmp").write_text("in the way")
+    assert write(tmp_path, "abcd") == [DONE, UNUSUAL, UNUSUAL, DONE]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c.tmp", "d"]
+    assert write(tmp_path / "no", "a") == [UNUSUAL]
+    assert write(tmp_path / "a", "a") == [UNUSUAL], "a file is not a directory"
+    assert open_files(tmp_path) == []
 
 
-def test_publish_requires_the_expected_version(folder: Path) -> None:
-    store = LocalStore(folder)
-    version = store.updates.read("two")[1]
-    assert publish(str(folder), paths(folder, one="two"), (None,), follow=False) == 0
-    assert publish(str(folder), paths(folder, one="two"), ("not a version",), follow=False) == 0  # type: ignore[arg-type]
-    assert contents(folder) == {"one": "one", "two": "two"}
-    assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 1
-    (folder / "one").write_text("again")
-    assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 0, "it was replaced"
-    version = store.updates.read("two")[1]
-    os.utime(folder / "two", ns=(1, 2))
-    assert publish(str(folder), paths(folder, one="two"), (version,), follow=False) == 0, "it was changed"
-    assert publish(str(folder), paths(folder, one="three"), (None,), follow=False) == 1
-    assert contents(folder) == {"three": "again", "two": "one"}
+def test_the_old_file_must_have_the_expected_state(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    assert write(tmp_path, "a", ()) == [ABSENT], "there is a file"
+    assert write(tmp_path, "a", (1, 2, 3, 4)) == [ABSENT]
+    assert contents(tmp_path) == {"a": "old"}
+    before = state(tmp_path / "a")
+    with open(tmp_path / "a"):  # as a version does, so that its inode is not used again
+        assert write(tmp_path, "a", before) == [DONE]
+        assert write(tmp_path, "a", before) == [ABSENT], "it was replaced"
+    before = state(tmp_path / "a")
+    os.utime(tmp_path / "a", ns=(1, 2))
+    assert write(tmp_path, "a", before) == [ABSENT], "it was changed"
+    assert write(tmp_path, "b", ()) == [DONE]
+    assert contents(tmp_path) == {"a": "a", "b": "b"}
 
 
 @pytest.mark.parametrize("follow", [False, True])
-def test_versions_of_links(folder: Path, follow: bool) -> None:
-    (folder / "link").symlink_to("two")
-    version = LocalStore(folder, follow_symlinks=True).updates.read("link")[1]
-    assert publish(str(folder), paths(folder, one="link"), (version,), follow=follow) == int(follow)
+def test_states_of_links(tmp_path: Path, follow: bool) -> None:
+    (tmp_path / "b").write_text("old")
+    (tmp_path / "a").symlink_to("b")
+    assert write(tmp_path, "a", state(tmp_path / "a"), follow=follow) == [DONE if follow else ABSENT]
 
 
 @pytest.mark.parametrize("operation", [fcntl.LOCK_SH, fcntl.LOCK_EX])
-def test_publish_never_waits_for_a_lock(folder: Path, operation: int) -> None:
-    other = os.open(folder, os.O_RDONLY)
+def test_the_kernel_does_not_wait_long_for_a_lock(tmp_path: Path, operation: int) -> None:
+    other = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(other, operation)
     shared = operation == fcntl.LOCK_SH
-    assert publish(str(folder), paths(folder, one="a"), (None,), follow=False) == 0
-    assert publish(str(folder), paths(folder, one="a"), None, follow=False) == int(shared)
+    assert write(tmp_path, "a", ()) == [UNUSUAL]
+    assert write(tmp_path, "a") == [DONE if shared else UNUSUAL]
+    assert sorted(contents(tmp_path)) == (["a"] if shared else [])
     fcntl.flock(other, fcntl.LOCK_UN)
-    assert publish(str(folder), paths(folder, two="b"), (None,), follow=False) == 1
+    assert write(tmp_path, "b", ()) == [DONE]
     os.close(other)
 
 
@@ -145,21 +152,23 @@ def test_stores_behave_the_same_with_and_without_the_kernel(tmp_path: Path, nati
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("x", [], [], None, False),
-        ("x", ["a"], [], None, False),
-        ("x", ["a", "b"], ["c", "d"], (), False),
-        ("x\0", ["a"], ["b"], None, False),
-        ("x", ["a\0"], ["b"], None, False),
-        ("x", ["a"], ["\ud800"], None, False),
-        ("x", ["a"], ["b"], [1], False),
-        ("x", ["a"], ["b"], ("1",), False),
-        (b"x", ["a"], ["b"], None, False),
-        ("x", "a", "b", None, False),
+        (("x", True, None, False), ["a"], ["b"], []),
+        (("x", True, None, False), ["a"], [], [b""]),
+        (("x", True, (), False), ["a", "b"], ["c", "d"], [b"", b""]),
+        (("x\0", True, None, False), ["a"], ["b"], [b""]),
+        (("x", True, None, False), ["a\0"], ["b"], [b""]),
+        (("x", True, None, False), ["a"], ["\ud800"], [b""]),
+        (("x", True, None, False), ["a"], ["b"], ["text"]),
+        (("x", True, [1], False), ["a"], ["b"], [b""]),
+        (("x", True, ("1",), False), ["a"], ["b"], [b""]),
+        ((b"x", True, None, False), ["a"], ["b"], [b""]),
+        (("x", True), ["a"], ["b"], [b""]),
+        (("x", True, None, False), "a", "b", [b""]),
     ],
 )
 def test_invalid_arguments_are_rejected(arguments: tuple[Any, ...]) -> None:
     with pytest.raises((ValueError, TypeError)):
-        kernel().publish(*arguments)
+        kernel().write_files(*arguments)
 
 
 KILLED_PROGRAM = """

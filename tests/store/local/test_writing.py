@@ -39,6 +39,8 @@ def test_a_set_that_fails_midway_changes_nothing(
         raise error
 
     with monkeypatch.context() as patch, omnizarr.config(native=0):
+        if call == "close":  # on a network file system, where a file is closed before it is renamed
+            patch.setattr(store._locks, "guards_files", lambda: False)
         patch.setattr(os, call, failing)
         with pytest.raises(StoreError if isinstance(error, OSError) else type(error)) as caught:
             store.set("a/k", b"new value")
@@ -116,7 +118,7 @@ def test_system_errors_become_store_errors(store: LocalStore, monkeypatch: pytes
         raise PermissionError(errno.EACCES, "Permission denied", "x")
 
     for operation in operations:
-        with monkeypatch.context() as patch:
+        with monkeypatch.context() as patch, omnizarr.config(native=0):
             patch.setattr(os, call, failing)
             with pytest.raises(StoreError, match="Permission denied") as caught:
                 operation()

@@ -24,9 +24,19 @@ def write_row(
     address = row.__array_interface__["data"][0]
     fill = None if keep_empty else chain.spec.fill.tobytes()
 
-    def write(paths: list[str]) -> bytes:
+    def write(target: tuple[object, ...], temporaries: list[str], names: list[str]) -> bytes:
         statuses: bytes = kernel().write(
-            paths, address, offsets, shape, strides, row.itemsize, fill, codec, chain.native_options
+            target,
+            temporaries,
+            names,
+            address,
+            offsets,
+            shape,
+            strides,
+            row.itemsize,
+            fill,
+            codec,
+            chain.native_options,
         )
         return statuses
 
@@ -35,7 +45,7 @@ def write_row(
 
 def write_values(store: Store, files: LocalFiles, keys: list[str], values: list[Buffer]) -> bool:
     """Store encoded values; False if the store does not take these files."""
-    statuses = files.publish(keys, lambda paths: kernel().write_files(paths, values))
+    statuses = files.publish(keys, lambda *files: kernel().write_files(*files, values))
     if statuses is None:
         return False
     for key, value, status in zip(keys, values, statuses, strict=True):

@@ -44,10 +44,11 @@ class DiskStorage:
 
     def _scan(self) -> None:
         files = []
+        sweeper = temp_names.Sweeper(by_lock=False)
         with os.scandir(self._folder) as entries:
             for entry in entries:
                 if temp_names.is_temporary(entry.name):
-                    temp_names.sweep(entry)
+                    sweeper.sweep(self._folder, entry.name)
                 elif entry.name.endswith(_SUFFIX):
                     try:
                         status = entry.stat()
@@ -94,10 +95,14 @@ class DiskStorage:
         line = json.dumps(head).encode() + b"\n"
         if len(line) + len(data) > self._most or len(line) > _LONGEST_HEAD:
             return None
+        held: list[int] = []
         try:
-            temporary = files.stage(self._folder, line + data)
+            temporary = files.stage(self._folder, line + data, held, guarded=False)
         except OSError:
             return None  # the disk may be full: then nothing is stored
+        finally:
+            while held:
+                files.close_last(held)
         return _Prepared(self._name(key, range), temporary, len(line) + len(data))
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:

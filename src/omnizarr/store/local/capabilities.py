@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from stat import S_ISREG
 
 from omnizarr.errors import StoreError
-from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned
+from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned, WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import files
 from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain
@@ -134,7 +134,7 @@ class KernelFiles(LocalFiles):
                 self._paths.fail("read", key, error)
             return ""  # no file has this path
 
-    def publish(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+    def publish(self, keys: Sequence[str], write: WriteFiles) -> bytes | None:
         self._check_writable()
         return self._writer.put_by(keys, write)
 

@@ -9,15 +9,17 @@ from stat import S_ISLNK
 from typing import Protocol
 
 from omnizarr.store.contract import ByteRange, span
-from omnizarr.store.local import temp_names
+from omnizarr.store.local import flock, temp_names
 
 __all__ = [
     "FileContent",
+    "close_last",
     "discard",
     "flush_folder",
     "is_link",
     "is_linked",
     "make_directory",
+    "open_into",
     "read",
     "read_into",
     "remove",
@@ -100,28 +102,35 @@ def read_into(file: int, start: int, target: memoryview) -> int:
     return done
 
 
-def stage(folder: str, data: bytes | memoryview | FileContent, unsynced: list[int] | None = None) -> str:
-    """Write a temporary file in `folder` and return its path. With `unsynced`, the file stays open and is added to that
-    list, for a later fsync."""
-    temporary = folder + temp_names.new_name()
-    try:
-        file = os.open(temporary, _CREATE, 0o666)  # Ctrl-C may follow at once
+def stage(folder: str, data: bytes | memoryview | FileContent, held: list[int], *, guarded: bool) -> str:
+    """Write a temporary file in `folder` and return its path. The file stays open and is added to `held`. `guarded`
+    locks it until it is closed, so that no other process removes it."""
+    while True:
+        temporary = folder + temp_names.new_name(guarded=guarded)
         try:
-            if isinstance(data, (bytes, memoryview)):
-                write_all(file, data)
-            else:
-                data.write_to(file)
+            open_into(held, temporary, _CREATE)
+            # A process that removes abandoned files may have seen the file before it was locked.
+            if not guarded or (flock.lock_if_free(held[-1]) and os.fstat(held[-1]).st_nlink):
+                if isinstance(data, (bytes, memoryview)):
+                    write_all(held[-1], data)
+                else:
+                    data.write_to(held[-1])
+                return temporary
+            close_last(held)
         except BaseException:
-            os.close(file)
+            discard(temporary)
             raise
-        if unsynced is None:
-            os.close(file)
-        else:
-            unsynced.append(file)
-    except BaseException:
         discard(temporary)
-        raise
-    return temporary
+
+
+def open_into(held: list[int], path: str, flags: int) -> None:
+    """Open a file and append its descriptor to `held`, in one call, so that Ctrl-C cannot come in between."""
+    held.extend(map(os.open, (path,), (flags,), (0o666,)))
+
+
+def close_last(held: list[int]) -> None:
+    """Close the last file of `held` and remove it from the list, in one call, so that Ctrl-C cannot come in between."""
+    next(map(os.close, map(list.pop, (held,))))
 
 
 def write_all(file: int, data: bytes | memoryview) -> None:

@@ -27,10 +27,23 @@ except ImportError:  # Windows cannot lock directories, nor files in a way that 
 else:
     AVAILABLE = True
 
-__all__ = ["AVAILABLE", "DirectoryLock", "Identity", "file_system", "holds_any_lock", "identity", "is_network"]
+__all__ = [
+    "AVAILABLE",
+    "NO_LOCKS",
+    "DirectoryLock",
+    "Identity",
+    "file_system",
+    "holds_any_lock",
+    "identity",
+    "is_network",
+    "lock_if_free",
+]
 
 _MAX_OPENS = 100  # 50 ms at least; a fork takes less than 1 ms unless the process has gigabytes of memory
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
+"""The error numbers of a file system without locks."""
 
 Identity = tuple[int, int]
 """The device and inode numbers of a directory. The system gives those of a removed directory to a new one."""
@@ -66,6 +79,15 @@ if hasattr(os, "register_at_fork"):
 def holds_any_lock() -> bool:
     """Whether this thread holds a lock that was taken with `known`."""
     return bool(_thread_locks.shared)
+
+
+def lock_if_free(file: int) -> bool:
+    """Lock an open file until it is closed; False if another process has locked it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class DirectoryLock:

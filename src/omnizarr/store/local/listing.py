@@ -10,6 +10,7 @@ from omnizarr.store.contract import is_text
 from omnizarr.store.local import files, temp_names
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, check_folder
+from omnizarr.store.local.temp_names import Sweeper
 
 __all__ = ["Listing"]
 
@@ -17,13 +18,24 @@ _Trail: TypeAlias = tuple[tuple[int, int], ...]  # the identities of directories
 
 
 class Listing:
-    """Lists directories below a root. `clean` allows it to remove files of crashed writers."""
+    """Lists directories below a root. A `sweeper` removes files of crashed writers meanwhile."""
 
     def __init__(self, paths: NativePaths, locks: DirectoryLocks) -> None:
         self._paths = paths
         self._locks = locks
 
-    def keys(self, prefix: str, *, clean: bool) -> Iterator[str]:
+    def sweeper(self, older_than: float | None = None) -> Sweeper:
+        """Removes files of crashed writers."""
+        return Sweeper(by_lock=self._locks.guards_files(), older_than=older_than)
+
+    def sweep(self, older_than: float | None = None) -> int:
+        """Remove the files of crashed writers in all directories; returns how many temporary files there were."""
+        sweeper = self.sweeper(older_than)
+        for _ in self.keys("", sweeper=sweeper):
+            pass
+        return sweeper.removed
+
+    def keys(self, prefix: str, *, sweeper: Sweeper | None) -> Iterator[str]:
         """Every key that starts with `prefix`."""
         try:
             top = self.folder(prefix)
@@ -33,7 +45,7 @@ class Listing:
                 trail = self._trail(folder, above)
                 if trail is None:
                     continue
-                for entry in self.entries(folder, clean=clean):
+                for entry in self.entries(folder, sweeper=sweeper):
                     if not self._is_listed(entry):
                         continue
                     if entry.is_file():
@@ -43,11 +55,11 @@ class Listing:
         except OSError as error:
             self._paths.fail("list", prefix, error)
 
-    def children(self, prefix: str, *, clean: bool) -> tuple[Sequence[str], Sequence[str]]:
+    def children(self, prefix: str, *, sweeper: Sweeper | None) -> tuple[Sequence[str], Sequence[str]]:
         """The keys and the prefixes directly under `prefix`, sorted."""
         try:
             folder = self.folder(prefix)
-            all_entries = [] if folder is None else self.entries(folder, clean=clean)
+            all_entries = [] if folder is None else self.entries(folder, sweeper=sweeper)
             entries = [entry for entry in all_entries if self._is_listed(entry)]
             keys = [prefix + entry.name for entry in entries if entry.is_file()]
             prefixes = [f"{prefix}{entry.name}/" for entry in entries if entry.is_dir()]
@@ -65,7 +77,7 @@ class Listing:
                 return None
             raise
 
-    def entries(self, folder: str, *, clean: bool) -> list[os.DirEntry[str]]:
+    def entries(self, folder: str, *, sweeper: Sweeper | None) -> list[os.DirEntry[str]]:
         """The entries of a directory without temporary files; none if it is gone."""
         try:
             with os.scandir(self._paths.without_separator(folder)) as scan:
@@ -77,11 +89,11 @@ class Listing:
         temporary = [entry for entry in entries if temp_names.is_temporary(entry.name)]
         if not temporary:
             return entries
-        if clean:
+        if sweeper is not None:
             for entry in temporary:
                 task = temp_names.task_of(entry.name)
                 if task is None:
-                    temp_names.sweep(entry)
+                    sweeper.sweep(folder, entry.name)
                 else:
                     from omnizarr.store.local.task_lock import remove_abandoned  # lazy import: rare
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import errno
 import os
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -18,7 +17,6 @@ from omnizarr.store.thread_locks import TaskLock, thread_lock, thread_task_lock
 __all__ = ["DirectoryLocks"]
 
 _ATTEMPTS = 100  # to lock directories that other processes remove at the same time; more than two are rare
-_NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.EINVAL, errno.EBADF})
 
 
 class DirectoryLocks:
@@ -32,6 +30,7 @@ class DirectoryLocks:
         self._paths = paths
         self._required = locking is True
         self._file_system_checked = False
+        self._holds_for_all: bool | None = None
         if locking and not flock.AVAILABLE:
             raise StoreError(f"{paths.label}: this system has no locks that processes share", store=paths.label)
         self.enabled = flock.AVAILABLE if locking is None and config.locking else bool(locking)
@@ -41,6 +40,7 @@ class DirectoryLocks:
         other = copy.copy(self)
         other._paths = paths
         other._file_system_checked = False
+        other._holds_for_all = None
         return other
 
     # -- for the users of the store
@@ -131,7 +131,7 @@ class DirectoryLocks:
                             paths.fail("lock", key, error)
                         paths.create_root(key[: key.rfind("/") + 1])
                     except OSError as error:
-                        if error.errno not in _NO_LOCKS:
+                        if error.errno not in flock.NO_LOCKS:
                             paths.fail("lock", key, error)
                         self._disable(error)
                         task_lock = stack.enter_context(self.task_lock(key))
@@ -161,7 +161,7 @@ class DirectoryLocks:
             path = self._paths.without_separator(folder)
             return flock.DirectoryLock(path, shared=shared, wait=wait, known=known, expected=expected)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:
+            if error.errno not in flock.NO_LOCKS:
                 raise
             self._disable(error)
             return nullcontext()
@@ -186,6 +186,17 @@ class DirectoryLocks:
         if exclusive and not self._file_system_checked:
             self._check_file_system()
         return self.enabled and not flock.holds_any_lock()
+
+    def guards_files(self) -> bool:
+        """Whether locks of files hold between all processes that see them, on this machine and on others. Call it when
+        the root exists."""
+        if self._holds_for_all is None:
+            self._holds_for_all = not flock.is_network(flock.file_system(self._paths.root))
+        return self.enabled and self._holds_for_all
+
+    def guard_no_files(self) -> None:
+        """Lock no files: the file system has no locks of files."""
+        self._holds_for_all = False
 
     @contextmanager
     def comparison(self, folder: str, key: str) -> Iterator[None]:

@@ -5,83 +5,61 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from typing import NoReturn, Self
 
 from omnizarr.config import config
-from omnizarr.native import kernel
+from omnizarr.native import ABSENT as OTHER_STATE
+from omnizarr.native import DONE, kernel
+from omnizarr.store.capabilities import WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import files, temp_names
+from omnizarr.store.local.flock import NO_LOCKS
 from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, check_name, is_plain
 from omnizarr.store.local.snapshot import FileVersion
 
-__all__ = ["FileWriter", "StagedFiles", "publish"]
+__all__ = ["FileWriter", "StagedFiles"]
 
 _ATTEMPTS = 100  # to write into a directory that other processes remove at the same time; more than two are rare
-_TOGETHER = 64  # files that are published under one lock
+_TOGETHER = 64  # durable files that are synced together
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_REMEMBERED = 16_384  # directories; a few megabytes at most
+_swept: set[str] = set()  # directories in which this process has removed the files of crashed writers
 
 
 class StagedFiles:
     """Temporary files of one directory, until they are published or deleted."""
 
-    def __init__(self, durable: bool) -> None:
+    def __init__(self) -> None:
         self.folder = ""
         self.created: list[str] = []
         """Directories that did not exist before."""
         self.files: list[tuple[str, str]] = []
         """The temporary path and the final name of each file."""
-        self.unsynced: list[int] | None = [] if durable else None
+        self.held: list[int] = []
+        """Open files: locked, or still to be synced."""
 
-    def paths(self) -> tuple[list[str], list[str]]:
-        """The temporary paths, and the final ones."""
-        return [temporary for temporary, _ in self.files], [self.folder + name for _, name in self.files]
-
-    def sync(self) -> None:
-        """Flush the files to the disk. They are written first and synced then, so that they get there together."""
-        for file in self.unsynced or ():
-            os.fsync(file)
-        self._close()
-
-    def _close(self) -> None:
-        while self.unsynced:
-            os.close(self.unsynced.pop())
+    def close(self) -> None:
+        """Close the files."""
+        while self.held:
+            files.close_last(self.held)
 
     def discard(self) -> None:
         """Delete the files that were not published."""
-        self._close()
-        while self.files:
-            files.discard(self.files.pop()[0])
+        try:
+            while self.files:
+                files.discard(self.files.pop()[0])
+        finally:
+            self.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.discard()
-
-
-def publish(folder: str, paths: tuple[list[str], list[str]], expected: tuple[Version] | None, *, follow: bool) -> int:
-    """Let the kernel rename the first of `paths` to the second, all in `folder`, under the lock of the directory.
-
-    Returns how many it renamed, from the first on: 0 if there is no kernel, if the lock is not free, or if a version is
-    `expected` and the file may have another.
-    """
-    native = kernel() if config.current.native else None
-    if native is None:
-        return 0
-    state: tuple[int, ...] | None = None
-    if expected is not None:
-        version = expected[0]
-        if version is not None and not isinstance(version, FileVersion):
-            return 0
-        state = () if version is None else version.state
-    try:
-        renamed: int = native.publish(folder, *paths, state, follow)
-    except (ValueError, OverflowError):  # a name that is no text, or a number that is too large
-        return 0
-    return max(0, renamed)
 
 
 class FileWriter:
@@ -97,7 +75,46 @@ class FileWriter:
 
     def put(self, key: str, data: bytes | memoryview | files.FileContent, expected: tuple[Version] | None) -> bool:
         """Write a file. With a version that is `expected`, only if the file still has it; returns whether it did."""
-        with StagedFiles(self.durable) as staged:
+        if not self.durable and isinstance(data, (bytes, memoryview)):
+            done = self._put_native(key, data, expected)
+            if done is not None:
+                return done
+        return self._put_staged(key, data, expected)
+
+    def _put_native(self, key: str, data: bytes | memoryview, expected: tuple[Version] | None) -> bool | None:
+        """Let the kernel write and publish the file. None if it cannot: there is no kernel, the name needs a check, the
+        lock is not free, or something is wrong."""
+        native = kernel() if config.current.native else None
+        cut = key.rfind("/") + 1
+        folder = self._paths.folders.get(key[:cut])
+        if native is None or folder is None or not is_plain(key[cut:]):
+            return None
+        state: tuple[int, ...] | None = None
+        if expected is not None:
+            version = expected[0]
+            if version is not None and not isinstance(version, FileVersion):
+                return None
+            state = () if version is None else version.state
+        if not self._locks.kernel_may_lock(exclusive=expected is not None):
+            return None
+        try:
+            if folder not in _swept:
+                self._sweep_first(folder)
+            target = self._target(folder, state)
+            status: int = native.write_files(target, [temp_names.new_name(guarded=target[1])], [key[cut:]], [data])[0]
+        except (ValueError, OverflowError, OSError):  # a name that is no text, or a number that is too large
+            return None
+        return True if status == DONE else False if status == OTHER_STATE else None
+
+    def _target(self, folder: str, state: tuple[int, ...] | None) -> tuple[str, bool, tuple[int, ...] | None, bool]:
+        """A directory, as the kernel expects it."""
+        paths = self._paths
+        return paths.without_separator(folder), self._locks.guards_files(), state, paths.follow_links
+
+    def _put_staged(
+        self, key: str, data: bytes | memoryview | files.FileContent, expected: tuple[Version] | None
+    ) -> bool:
+        with StagedFiles() as staged:
             try:
                 self._stage(staged, key, data)
                 return self._publish(staged, expected, key)
@@ -105,8 +122,12 @@ class FileWriter:
                 self._fail(staged, key, error)
 
     def put_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
-        """Write many files; those that follow each other in one directory are published together."""
-        with StagedFiles(self.durable) as staged:
+        """Write many files. Durable ones that follow each other in one directory are synced together."""
+        if not self.durable:
+            for key, value in items:
+                self.put(key, flat(value), None)
+            return
+        with StagedFiles() as staged:
             directory = key = ""
             try:
                 for key, value in items:
@@ -120,32 +141,42 @@ class FileWriter:
             except OSError as error:
                 self._fail(staged, key, error)
 
-    def put_by(self, keys: Sequence[str], write: Callable[[list[str]], bytes]) -> bytes | None:
+    def put_by(self, keys: Sequence[str], write: WriteFiles) -> bytes | None:
         """`LocalFiles.publish`."""
         directory = keys[0][: keys[0].rfind("/") + 1]
         cut = len(directory)
         names = [key[cut:] for key in keys]
         # A durable write needs open files, and names that need a check take the Python path.
-        if self.durable or not self._locks.enabled or not all(map(is_plain, names)):
+        if self.durable or not self._locks.kernel_may_lock(exclusive=False) or not all(map(is_plain, names)):
             return None
         if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys):
             return None
-        with StagedFiles(False) as staged:
-            try:
-                known = self._paths.folders.get(directory)
-                staged.folder = folder = known or self._paths.enter_or_create(keys[0], staged.created)
-                staged.files = [(folder + temp_names.new_name(), name) for name in names]
-                statuses = write([temporary for temporary, _ in staged.files])
-                staged.files = [file for file, status in zip(staged.files, statuses, strict=True) if not status]
-                if staged.files:
-                    self._publish(staged, None)
-                elif staged.created:
-                    self._locks.remove_empty(staged.created[-1] + os.sep, until=staged.created[0])
-                return statuses
-            except OSError as error:
-                self._fail(staged, keys[0], error)
+        staged = StagedFiles()
+        try:
+            staged.folder = folder = self._paths.folders.get(directory) or self._paths.enter_or_create(
+                keys[0], staged.created
+            )
+            if folder not in _swept:
+                self._sweep_first(folder, staged.created)
+            target = self._target(folder, None)
+            statuses = write(target, [temp_names.new_name(guarded=target[1]) for _ in names], names)
+        except OSError as error:
+            self._fail(staged, keys[0], error)
+        if staged.created and not any(status == DONE for status in statuses):
+            self._remove_created(staged)
+        return statuses
 
     def _stage(self, staged: StagedFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
+        """Write a temporary file. If the disk is full, remove the files of crashed writers and try once more."""
+        try:
+            self._stage_in_directory(staged, key, data)
+        except OSError as error:
+            # With nothing to remove, the second attempt could not succeed either.
+            if error.errno not in _FULL or not self._listing.sweep():
+                raise
+            self._stage_in_directory(staged, key, data)
+
+    def _stage_in_directory(self, staged: StagedFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
         paths = self._paths
         cut = key.rfind("/") + 1
         directory = key[:cut]
@@ -155,7 +186,9 @@ class FileWriter:
         for _ in range(_ATTEMPTS):
             try:
                 staged.folder = folder or paths.enter(directory, staged.created)
-                staged.files.append((files.stage(staged.folder, data, staged.unsynced), key[cut:]))
+                if staged.folder not in _swept:
+                    self._sweep_first(staged.folder, staged.created)
+                self._write_temporary(staged, key[cut:], data)
                 return
             except FileNotFoundError:
                 # The directory was never created, or another process erased the last key in it.
@@ -165,24 +198,48 @@ class FileWriter:
             errno.ENOENT, f"gave up after {_ATTEMPTS} attempts: other processes keep removing its directory"
         )
 
+    def _write_temporary(self, staged: StagedFiles, name: str, data: bytes | memoryview | files.FileContent) -> None:
+        held = staged.held
+        count = len(held)
+        guarded = self._locks.guards_files()
+        try:
+            staged.files.append((files.stage(staged.folder, data, held, guarded=guarded), name))
+            if not (guarded or self.durable):
+                files.close_last(held)  # a network file system may report a full disk only here
+        except BaseException as error:
+            while len(held) > count:
+                files.close_last(held)
+            if guarded and isinstance(error, OSError) and error.errno in NO_LOCKS:
+                self._locks.guard_no_files()
+                return self._write_temporary(staged, name, data)
+            raise
+
+    def _sweep_first(self, folder: str, created: Sequence[str] = ()) -> None:
+        """Remove the files of crashed writers, when this process first writes into a directory."""
+        if self._locks.guards_files() and self._paths.without_separator(folder) not in created:
+            # On a network file system, listing a directory may take seconds.
+            self._listing.sweeper().sweep_folder(self._paths.without_separator(folder))
+        if len(_swept) >= _REMEMBERED:
+            _swept.clear()
+        _swept.add(folder)
+
     def _publish(self, staged: StagedFiles, expected: tuple[Version] | None, key: str = "") -> bool:
         """Rename the files to their final names, under one lock. With a version that is `expected`, `key` is the only
         one, and False says that its file has another version. Because they lie in the directory, no other process
         can remove it, so that the locked directory is the right one."""
-        staged.sync()
+        if self.durable:  # written first and synced then, so that they get to the disk together
+            for file in staged.held:
+                os.fsync(file)
         folder = staged.folder
-        paths, locks = self._paths, self._locks
-        if not self.durable and locks.kernel_may_lock(exclusive=expected is not None):
-            renamed = publish(paths.without_separator(folder), staged.paths(), expected, follow=paths.follow_links)
-            del staged.files[:renamed]
-        if staged.files:  # another process holds the lock or has changed the file, or something is wrong
-            with locks.directory(folder, shared=True) if expected is None else locks.comparison(folder, key):
-                if expected is not None and not self._has_version(folder + staged.files[0][1], expected[0]):
-                    return False
-                while staged.files:
-                    temporary, name = staged.files[0]
-                    files.replace(temporary, folder + name)
-                    del staged.files[0]
+        locks = self._locks
+        with locks.directory(folder, shared=True) if expected is None else locks.comparison(folder, key):
+            if expected is not None and not self._has_version(folder + staged.files[0][1], expected[0]):
+                return False
+            while staged.files:
+                temporary, name = staged.files[0]
+                files.replace(temporary, folder + name)
+                del staged.files[0]
+        staged.close()
         if self.durable:
             self._sync([folder, *map(os.path.dirname, reversed(staged.created))])
         staged.created.clear()
@@ -193,9 +250,13 @@ class FileWriter:
         staged.discard()
         if isinstance(error.filename2, str):
             key = key[: key.rfind("/") + 1] + os.path.basename(error.filename2)
+        self._remove_created(staged)
+        self._paths.fail("write", key, error)
+
+    def _remove_created(self, staged: StagedFiles) -> None:
+        """Remove the directories that were created, as far as they are empty."""
         if staged.created:
             self._locks.remove_empty(staged.created[-1] + os.sep, until=staged.created[0])
-        self._paths.fail("write", key, error)
 
     def _sync(self, folders: Iterable[str]) -> None:
         """Flush the names in directories to the disk."""
@@ -255,7 +316,7 @@ class FileWriter:
         """Remove the files of a directory; returns the directories in it."""
         below = []
         with suppress(FileNotFoundError), self._locks.current_directory(folder, shared=True):
-            for entry in self._listing.entries(folder, clean=True):
+            for entry in self._listing.entries(folder, sweeper=self._listing.sweeper()):
                 if files.is_linked(entry) or not entry.is_dir():
                     files.remove(entry.path)
                 else:

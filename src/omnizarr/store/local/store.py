@@ -236,16 +236,19 @@ class LocalStore(Store):
     # -- listing
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        return self._listing.keys(check_prefix(prefix), clean=not self.read_only)
+        return self._listing.keys(check_prefix(prefix), sweeper=None if self.read_only else self._listing.sweeper())
 
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
-        return self._listing.children(check_prefix(prefix), clean=not self.read_only)
+        return self._listing.children(check_prefix(prefix), sweeper=None if self.read_only else self._listing.sweeper())
 
-    def sweep(self) -> None:
-        """Remove the temporary files of crashed writers."""
+    def sweep(self, *, older_than: float | None = None) -> int:
+        """Remove the temporary files of crashed writers, and return how many there were.
+
+        On a file system of one machine, locks show whether a writer lives. Elsewhere the files of other machines stay
+        for a day, or until they are `older_than` so many seconds: more than any of their writes takes.
+        """
         self.check_writable()
-        for _ in self.list():
-            pass  # a listing removes them
+        return self._listing.sweep(older_than)
 
     # -- agreement between writers
 

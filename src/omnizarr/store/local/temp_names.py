@@ -1,4 +1,8 @@
-"""Names of temporary files and task lock files, and cleanup after crashed writers."""
+"""Names of temporary files and task lock files, and cleanup after crashed writers.
+
+Where locks hold between all processes that see a file, a writer keeps its temporary file locked until it is renamed,
+and the name says so: such a file is abandoned if its lock is free. Otherwise the process id decides, or the age.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,14 @@ import time
 from functools import cache
 from itertools import count
 
-__all__ = ["is_temporary", "new_name", "sweep", "task_lock_name", "task_of"]
+from omnizarr.store.local import flock
 
-_TEMPORARY = re.compile(r"\.omnizarr-([0-9a-f]+)-([0-9]+)-[0-9]+\.tmp")
-_STALE = 86_400  # seconds; no write takes a day, and no two clocks that share a file system differ by that much
+__all__ = ["Sweeper", "is_temporary", "new_name", "task_lock_name", "task_of"]
+
+_TEMPORARY = re.compile(r"\.omnizarr-([0-9a-f]+)-([0-9]+)-[0-9]+(-flock)?\.tmp")
+_STALE = 86_400.0  # seconds; no write takes a day, and no two clocks that share a file system differ by that much
 _TASK_LOCK = ".turn"
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _numbers = count(time.time_ns())  # a writer that gets the process id of a crashed one must not meet its files
 
 
@@ -31,9 +38,10 @@ def task_of(name: str) -> str | None:
     return name.removeprefix(".omnizarr-").removesuffix(_TASK_LOCK) if name.endswith(_TASK_LOCK) else None
 
 
-def new_name() -> str:
-    """A name for the next temporary file; it contains the host and the process that write it."""
-    return f"{_writer()}{next(_numbers)}.tmp"
+def new_name(*, guarded: bool = False) -> str:
+    """A name for the next temporary file; it contains the host and the process that write it. `guarded` says that the
+    writer locks the file."""
+    return f"{_writer()}{next(_numbers)}-flock.tmp" if guarded else f"{_writer()}{next(_numbers)}.tmp"
 
 
 @cache
@@ -45,26 +53,55 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_writer.cache_clear)
 
 
-def sweep(entry: os.DirEntry[str]) -> None:
-    """Remove a temporary file if its writer does not exist any more."""
-    try:
-        if _is_abandoned(entry):
-            os.unlink(entry.path)
-    except OSError:
-        pass  # another process removed it, or only its owner may
+class Sweeper:
+    """Removes the temporary files of crashed writers, and counts them.
 
+    `by_lock` says that locks of files hold between all processes that see them. A file whose writer is unknown is
+    removed if it is `older_than` so many seconds.
+    """
 
-def _is_abandoned(entry: os.DirEntry[str]) -> bool:
-    match = _TEMPORARY.fullmatch(entry.name)
-    if match is None:
-        return False
-    if match[1] == _host() and not _is_alive(int(match[2])):
-        return True
-    return _is_old(entry)
+    def __init__(self, *, by_lock: bool, older_than: float | None = None) -> None:
+        self._by_lock = by_lock
+        self._older_than = _STALE if older_than is None else older_than
+        self.removed = 0
 
+    def sweep_folder(self, folder: str) -> None:
+        """Remove the abandoned temporary files of one directory."""
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return  # no directory, or one that this user may not read
+        for name in names:
+            if name.startswith(".omnizarr-") and name.endswith(".tmp"):
+                self.sweep(folder, name)
 
-def _is_old(entry: os.DirEntry[str]) -> bool:
-    return time.time() - entry.stat(follow_symlinks=False).st_mtime > _STALE
+    def sweep(self, folder: str, name: str) -> None:
+        """Remove a temporary file if its writer does not exist any more."""
+        path = os.path.join(folder, name)
+        try:
+            match = _TEMPORARY.fullmatch(name)
+            if match is None:
+                return
+            if match[1] == _host() and not _is_alive(int(match[2])):
+                self._remove(path)
+            elif match[3] and self._by_lock:
+                self._remove_if_free(path)
+            elif time.time() - os.lstat(path).st_mtime > self._older_than:
+                self._remove(path)
+        except OSError:
+            pass  # another process removed it, or only its owner may
+
+    def _remove_if_free(self, path: str) -> None:
+        file = os.open(path, _READ)
+        try:
+            if flock.lock_if_free(file):  # kept until the file is gone: a writer that has just created it notices
+                self._remove(path)
+        finally:
+            os.close(file)
+
+    def _remove(self, path: str) -> None:
+        os.unlink(path)
+        self.removed += 1
 
 
 def _is_alive(process: int) -> bool:
