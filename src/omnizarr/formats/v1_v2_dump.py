@@ -158,14 +158,20 @@ def _has_type(model: ArrayModel) -> bool:
 
 
 def filter_losses(stored: np.dtype[Any], codecs: Iterable[Codec]) -> list[str]:
-    """Filters that name different byte orders for the same elements. `stored` is the input of the first codec."""
+    """Filters that name different byte orders for the same elements, or big-endian elements for a serializer that has
+    no byte order. `stored` is the input of the first codec."""
+    filtered = None
     for codec in codecs:
         if isinstance(codec, Serializer):
+            orderless = not isinstance(codec, (Bytes, StoredBytes, ForeignArray))
+            if filtered is not None and orderless and ">" in byte_orders(stored):
+                return [f"the filter `{filtered}` produces big-endian elements, which `{codec.name}` cannot store"]
             break
         if isinstance(codec, ArrayCodec) and not isinstance(codec, Transpose):
             if byte_order_differs(stored, codec):
                 return [f"the filter `{codec.name}` expects another byte order than that of `{stored.str}`"]
             stored = getattr(codec, "encoded_dtype", None) or stored
+            filtered = codec.name
     return []
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from omnizarr._extension import call_extension, parse_extension
 from omnizarr._json import Json, Problems, describe, is_integer, nearest
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
+from omnizarr.codecs import ArrayCodec, Codec, Sharding
 from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_members import check_required, parse_attributes, parse_shape
@@ -110,6 +111,10 @@ class V3Dialect(Dialect):
         names = [prefix[start:-1] for prefix in listing[1]]
         return [Child(name) for name in names if not name.startswith("__")]  # reserved (R51)
 
+    def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
+        codecs = _with_little_endian_filters(model.codecs)
+        return model if codecs == model.codecs else replace(model, codecs=codecs)
+
     def chunk_keys(self, value: Any) -> ChunkKeys:
         if value is None:
             return DefaultKeys("/")
@@ -124,6 +129,19 @@ class V3Dialect(Dialect):
         if chunk_keys is None:
             raise MetadataError("`chunk_key_encoding` is invalid", problems.found)
         return chunk_keys
+
+
+def _with_little_endian_filters(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
+    """The codecs with little-endian types in numcodecs filters. Elements have no byte order before the serializer, and
+    zarr-python 3 would read the memory of native elements as if it were big-endian."""
+    changed: list[Codec] = []
+    for codec in codecs:
+        if isinstance(codec, Sharding):
+            codec = replace(codec, codecs=_with_little_endian_filters(codec.codecs))
+        elif isinstance(codec, ArrayCodec) and hasattr(codec, "with_little_endian_types"):
+            codec = codec.with_little_endian_types()
+        changed.append(codec)
+    return tuple(changed)
 
 
 def _forbidden(name: str) -> str | None:

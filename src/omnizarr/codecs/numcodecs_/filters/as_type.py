@@ -10,7 +10,7 @@ import numpy as np
 from omnizarr._json import Json
 from omnizarr.codecs.config_members import check, or_null
 from omnizarr.codecs.numcodecs_.base import dtype_name, to_typestr
-from omnizarr.codecs.numcodecs_.filters.base import Elements, Filter, cast, native
+from omnizarr.codecs.numcodecs_.filters.base import Elements, Filter, cast, little_endian, native
 
 __all__ = ["AsType"]
 
@@ -40,6 +40,11 @@ class AsType(Filter):
 
     def with_types(self, dtype: np.dtype[Any]) -> AsType:
         return self if self.decode_dtype is not None else replace(self, decode_dtype=dtype.str)
+
+    def with_little_endian_types(self) -> AsType:
+        encoded = little_endian(self.encode_dtype)
+        assert encoded is not None
+        return AsType(encoded, little_endian(self.decode_dtype))
 
     @property
     def decoded_dtype(self) -> np.dtype[Any] | None:

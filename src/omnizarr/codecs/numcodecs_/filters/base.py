@@ -21,7 +21,7 @@ from omnizarr.codecs.numcodecs_.base import Numcodec, to_typestr
 from omnizarr.dtypes.contract import native_order
 from omnizarr.errors import ArgumentError, CodecError
 
-__all__ = ["BoundFilter", "Filter", "TypedFilter", "cast", "native"]
+__all__ = ["BoundFilter", "Filter", "TypedFilter", "cast", "little_endian", "native"]
 
 Elements = npt.NDArray[Any]
 
@@ -29,6 +29,11 @@ Elements = npt.NDArray[Any]
 def native(dtype: str | np.dtype[Any]) -> np.dtype[Any]:
     """The type in native byte order."""
     return np.dtype(dtype).newbyteorder("=")
+
+
+def little_endian(typestr: str | None) -> str | None:
+    """The type string in little-endian byte order."""
+    return None if typestr is None else np.dtype(typestr).newbyteorder("<").str
 
 
 def cast(array: Elements, dtype: np.dtype[Any]) -> Elements:
@@ -67,6 +72,10 @@ class Filter(Numcodec, ArrayCodec):
     def with_types(self, dtype: np.dtype[Any]) -> Filter:
         """The filter for arrays of this type, with missing types filled in. Raises ArgumentError if it does not support
         the type."""
+        return self
+
+    def with_little_endian_types(self) -> Filter:
+        """The filter with little-endian types in its configuration, for documents whose types have no byte order."""
         return self
 
     def completed(self, dtype: np.dtype[Any]) -> Filter:
@@ -138,6 +147,11 @@ class TypedFilter(Filter):
         dataclass: Any = self
         completed: TypedFilter = replace(dataclass, dtype=dtype.str, astype=self.astype or dtype.str)
         return completed
+
+    def with_little_endian_types(self) -> TypedFilter:
+        dataclass: Any = self
+        changed: TypedFilter = replace(dataclass, dtype=little_endian(self.dtype), astype=little_endian(self.astype))
+        return changed
 
     @property
     def decoded_dtype(self) -> np.dtype[Any] | None:
