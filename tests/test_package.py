@@ -49,7 +49,7 @@ def test_the_public_names_are_these() -> None:
         group load ones ones_like open open_array open_group register_chunk_grid register_chunk_key_encoding
         register_chunk_memory_layout register_codec register_data_type register_extension
         register_metadata_encoding register_storage_transformer register_store save save_array save_group tree
-        zeros zeros_like
+        write_chunk_manifest zeros zeros_like
     """
     assert sorted(omnizarr.__all__) == sorted(names.split())
     assert dir(omnizarr) == sorted(names.split())

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         save_array,
         save_group,
         tree,
+        write_chunk_manifest,
         zeros,
         zeros_like,
     )
@@ -127,6 +128,7 @@ __all__ = [
     "save_array",
     "save_group",
     "tree",
+    "write_chunk_manifest",
     "zeros",
     "zeros_like",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from omnizarr.api.array_like import empty_like, from_array, full_like, ones_like, zeros_like
+    from omnizarr.api.chunk_manifest import write_chunk_manifest
     from omnizarr.api.create_nodes import create_array, create_group, group
     from omnizarr.api.garbage import collect_garbage
     from omnizarr.api.hierarchy import consolidate_metadata, tree
@@ -37,6 +38,7 @@ __all__ = [
     "save_array",
     "save_group",
     "tree",
+    "write_chunk_manifest",
     "zeros",
     "zeros_like",
 ]
@@ -44,6 +46,7 @@ __all__ = [
 _MODULES = {
     "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
+    "chunk_manifest": ("write_chunk_manifest",),
     "garbage": ("collect_garbage",),
     "hierarchy": ("consolidate_metadata", "tree"),
     "new_arrays": ("array", "create", "empty", "full", "ones", "zeros"),

@@ -69,6 +69,11 @@ class ArrayState(ArrayProperties):
     def _publish_data(self) -> None:
         """Called after the data of a new array was written; a versioned array publishes it."""
 
+    def _reload_layout(self) -> None:
+        """Forget what the layout knows about stored values other than chunks, after one of them has changed."""
+        with handle_lock(self):
+            self._layout = self._make_layout(self._model)
+
     def _documents(self) -> dict[str, Json]:
         return self._context.dialect.dump(self._context.path, self._model)
 

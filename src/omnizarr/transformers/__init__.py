@@ -13,13 +13,16 @@ from omnizarr.transformers.stack import array_store, wrap_all
 
 if TYPE_CHECKING:
     from omnizarr.transformers.content import ContentAddressed, GarbageReport
+    from omnizarr.transformers.file_chunks import AllowFiles, FileChunks
     from omnizarr.transformers.hashed import HashedDirectories
     from omnizarr.transformers.versions import Versions
 
 __all__ = [
     "SHARDING_URIS",
+    "AllowFiles",
     "ArrayPlace",
     "ContentAddressed",
+    "FileChunks",
     "GarbageReport",
     "HashedDirectories",
     "MemoryCache",
@@ -34,6 +37,8 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AllowFiles": "file_chunks",
+    "FileChunks": "file_chunks",
     "ContentAddressed": "content",
     "GarbageReport": "content",
     "HashedDirectories": "hashed",
@@ -50,6 +55,11 @@ storage_transformers.offer(
     "omnizarr.hashed_directories",
     "omnizarr.transformers.hashed:HashedDirectories",
     aliases=("urn:omnizarr:storage-transformers:hashed-directories:1",),
+)
+storage_transformers.offer(
+    "chunk-manifest-json",
+    "omnizarr.transformers.file_chunks:FileChunks",
+    aliases=("urn:omnizarr:storage-transformers:chunk-manifest-json:1",),
 )
 storage_transformers.offer(
     "omnizarr.versions",

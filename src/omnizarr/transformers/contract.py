@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
@@ -14,7 +15,17 @@ from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.errors import ArgumentError
 from omnizarr.store import Store, check_prefix
 
-__all__ = ["ArrayPlace", "StorageTransformer", "find_transformer", "storage_transformers"]
+__all__ = ["AllowedFiles", "ArrayPlace", "StorageTransformer", "find_transformer", "storage_transformers"]
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedFiles:
+    """The files outside the array that its transformers may read, as the user allows it."""
+
+    locations: tuple[str, ...]
+    """Paths and URLs of folders and files."""
+    options: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The storage options for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,8 @@ class ArrayPlace:
     chunk_keys: ChunkKeys
     document: str | None = None
     """The key of the array's metadata document; None if the caller does not know it."""
+    files: AllowedFiles | None = None
+    """The files that the user allows to read; None if the user allows none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefix", check_prefix(self.prefix))

@@ -102,8 +102,8 @@ def test_A3_other_extensions_are_not(uri: str) -> None:
 
 
 def test_every_registered_transformer_is_tested() -> None:
-    own = [name for name in storage_transformers.names() if not name.startswith("omnizarr.")]
-    assert own == [ShardingTransformer.name]
+    public = [name for name in storage_transformers.names() if not name.startswith("omnizarr.")]
+    assert public == ["chunk-manifest-json", ShardingTransformer.name]
 
 
 # -- the same shards as the codec

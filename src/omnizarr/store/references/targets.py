@@ -34,13 +34,20 @@ class Targets:
     """The target files that may be read."""
 
     def __init__(
-        self, store: Store | None, prefix: str, allow: Iterable[str | os.PathLike[str]], options: Mapping[str, Any]
+        self,
+        store: Store | None,
+        prefix: str,
+        allow: Iterable[str | os.PathLike[str]],
+        options: Mapping[str, Any],
+        *,
+        hint: str = "if you trust it, allow it: `ReferenceStore(…, allow=[…])`, or `storage_options={'allow': […]}`",
     ) -> None:
         if isinstance(allow, (str, os.PathLike)):
             raise ArgumentError("`allow`: expected a list of paths and URLs, found a single one", argument="allow")
         self._store = store
         self._prefix = prefix  # of the keys in the folder of the references
         self._options = dict(options)
+        self._hint = hint
         self._folders: list[tuple[str, LocalStore]] = []
         self._urls: list[str] = []
         self.allowed = tuple(os.fspath(address) for address in allow)
@@ -83,7 +90,7 @@ class Targets:
             pass
         raise StoreError(
             f"{store} refers to `{without_password(url)}`, which is neither in its folder nor in an allowed location",
-            hint="if you trust it, allow it: `ReferenceStore(…, allow=[…])`, or `storage_options={'allow': […]}`",
+            hint=self._hint,
             store=store,
         )
 
