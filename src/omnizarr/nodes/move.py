@@ -11,6 +11,7 @@ from omnizarr.formats import Dialect
 from omnizarr.nodes.create.node import erase_locked_node, lock_tasks, make_room
 from omnizarr.nodes.metadata.children import node_exists
 from omnizarr.nodes.metadata.documents import describe_location
+from omnizarr.nodes.metadata.key_paths import node_paths
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
@@ -45,7 +46,7 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
             raise
         erase_locked_node(replace(group.at(old), consolidated=None))
     if context.consolidated is not None:
-        context.consolidated.record_move(old, new)
+        context.consolidated.record_move(old, new, node_paths(dialect, new, set(copied)))
         context.consolidated.record_nodes(groups)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from omnizarr.errors import OmnizarrError, StoreError
@@ -54,25 +54,10 @@ def list_all_below(context: NodeContext) -> Listings | None:
     consolidated, dialect, store = context.consolidated, context.dialect, context.store
     if not dialect.separates_documents or not store.listable or (consolidated is not None and consolidated.trusted):
         return None
+    from omnizarr.nodes.metadata.key_paths import listings_of  # lazy import: few programs list whole hierarchies
+
     prefix = dialect.listing_prefix(context.path)
-    return _listings(prefix, store.list_prefix(prefix))
-
-
-def _listings(prefix: str, keys: Iterable[str]) -> Listings:
-    """The results of `list_dir` for `prefix` and all prefixes below it, from all keys."""
-    listings: dict[str, tuple[list[str], list[str]]] = {prefix: ([], [])}
-    for key in sorted(keys):
-        parent = key[: key.rindex("/") + 1]
-        missing = []
-        while parent not in listings:
-            missing.append(parent)
-            parent = parent[: parent.rindex("/", 0, -1) + 1]
-        for below in reversed(missing):
-            listings[parent][1].append(below)
-            listings[below] = ([], [])
-            parent = below
-        listings[parent][0].append(key)
-    return listings
+    return listings_of(prefix, store.list_prefix(prefix))
 
 
 def list_members(context: NodeContext) -> list[Child]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from omnizarr._json import Json, Problems
-from omnizarr.errors import InvalidKeyError, MetadataError, NodeNotFoundError, NodeTypeError, warn
+from omnizarr.errors import InvalidKeyError, MetadataError, NodeNotFoundError, NodeTypeError, OmnizarrError, warn
 from omnizarr.formats import Child, Dialect, NodeModel
 from omnizarr.formats.document_encoding import LENIENT_JSON
 from omnizarr.model import ArrayModel, GroupModel
@@ -114,32 +114,20 @@ class Consolidated:
         below = {path: node for path, node in nodes.items() if not (inline and path == self.root)}
         if not below:
             return
-        old = {key for path in below for key in dialect.keys(path)}
 
-        def update(documents: Mapping[str, Json], new: Mapping[str, NodeModel] = below) -> dict[str, Json]:
-            return {key: value for key, value in documents.items() if key not in old} | collect_documents(dialect, new)
+        def edit_own(documents: Mapping[str, Json]) -> dict[str, Json]:
+            old = {key for path in below for key in dialect.keys(path)}
+            kept = {key: value for key, value in documents.items() if key not in old}
+            return kept | collect_documents(dialect, below)
 
-        # Copy the nodes as they are stored now, not as this handle wrote them: another writer may have changed one
-        # since, and may have recorded it already. They are fetched after the copies were, so a writer that changes one
-        # later finds the copies changed and retries.
-        self._change(lambda documents: update(documents, self._fetch_nodes(below)), update)
+        # Not as this handle wrote them: another writer may have changed a node since, and may have recorded it already.
+        self._change(lambda documents: self._as_stored(documents, below), edit_own)
 
-    def _fetch_nodes(self, paths: Iterable[str]) -> dict[str, NodeModel]:
-        """The nodes that exist at `paths`, from their own documents."""
-        from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
+    def record_move(self, old: str, new: str | None, moved: Iterable[str] = ()) -> None:
+        """Updates the stored copies after a node, with all below it, was moved; or erased, if `new` is None. `moved`
+        are the new paths of all nodes that were moved."""
+        from omnizarr.nodes.metadata.key_paths import node_paths  # lazy import: few programs erase or move nodes
 
-        dialect, store = self._dialect, CurrentStore(self._store)
-        keys = {path: dialect.keys(path) for path in paths}
-        values = document_values(store, [key for node_keys in keys.values() for key in node_keys])
-        nodes: dict[str, NodeModel] = {}
-        for path, node_keys in keys.items():
-            documents = parse_documents(store, {key: values[key] for key in node_keys}, dialect.encoding)
-            if any(key in documents for key in dialect.identifying_keys(path)):
-                nodes[path] = parse_node(dialect, store, path, documents, quiet=True)
-        return nodes
-
-    def record_move(self, old: str, new: str | None) -> None:
-        """Updates the stored copies after a node, with all below it, was moved; or erased, if `new` is None."""
         dialect = self._dialect
         befores = [*dialect.keys(old), *dialect.prefixes(old)]
         afters = [None] * len(befores) if new is None else [*dialect.keys(new), *dialect.prefixes(new)]
@@ -157,7 +145,40 @@ class Consolidated:
                     kept[key] = document
             return kept
 
-        self._change(rename, rename)
+        def edit(documents: Mapping[str, Json]) -> dict[str, Json]:
+            # Another writer may have created a node at `old`, or erased one at `new`, and have recorded that already.
+            renamed = rename(documents)
+            paths = {*node_paths(dialect, old, documents), *moved}
+            if new is not None:
+                paths.update(node_paths(dialect, new, renamed))
+            return self._as_stored(renamed, paths)
+
+        self._change(edit, rename)
+
+    def _as_stored(self, documents: Mapping[str, Json], paths: Iterable[str]) -> dict[str, Json]:
+        """The copies `documents`, with those of the nodes at `paths` as they are stored now; without those of nodes
+        that do not exist. A node that cannot be read keeps its copies.
+
+        The nodes are fetched after the copies were. So a writer that changes one later finds the copies changed and
+        retries, and the last writer of the copies has seen all changes.
+        """
+        from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
+
+        dialect, store = self._dialect, CurrentStore(self._store)
+        keys = {path: dialect.keys(path) for path in paths}
+        values = document_values(store, [key for node_keys in keys.values() for key in node_keys])
+        old: set[str] = set()
+        nodes: dict[str, NodeModel] = {}
+        for path, node_keys in keys.items():
+            if any(values[key] is not None for key in dialect.identifying_keys(path)):
+                try:
+                    stored = parse_documents(store, {key: values[key] for key in node_keys}, dialect.encoding)
+                    nodes[path] = parse_node(dialect, store, path, stored, quiet=True)
+                except OmnizarrError:
+                    continue
+            old.update(node_keys)
+        kept = {key: value for key, value in documents.items() if key not in old}
+        return kept | collect_documents(dialect, nodes)
 
     def _change(self, edit: _Edit, edit_own: _Edit) -> None:
         """Changes the stored copies with `edit`, then those in this object with `edit_own`.
