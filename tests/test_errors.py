@@ -15,6 +15,7 @@ from omnizarr.errors import (
     BroadcastError,
     ChunkError,
     CodecError,
+    ConflictError,
     ExtensionError,
     InvalidKeyError,
     LocationError,
@@ -31,6 +32,7 @@ from omnizarr.errors import (
     ReadOnlyError,
     SelectionError,
     StoreError,
+    UncertainWriteError,
     warn,
 )
 
@@ -39,6 +41,8 @@ EXAMPLES: dict[type[OmnizarrError], OmnizarrError] = {
     LocationError: LocationError("not a place", location="x"),
     ArgumentError: ArgumentError("not usable", argument="chunks", hint="give integers"),
     StoreError: StoreError("cannot read", store="MemoryStore()", key="a/b", errno=5),
+    UncertainWriteError: UncertainWriteError("no response", store="S3Store(x)", key="a/b"),
+    ConflictError: ConflictError("changed elsewhere", store="MemoryStore()", keys=("c/0", "c/1")),
     InvalidKeyError: InvalidKeyError("not a key", key="../a"),
     ReadOnlyError: ReadOnlyError("read-only", store="MemoryStore()"),
     NodeError: NodeError("odd", path="a"),

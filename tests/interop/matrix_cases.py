@@ -82,6 +82,8 @@ def _kept(kind: Kind, codecs: Sequence[dict[str, Json]]) -> npt.NDArray[np.intp]
 
 def _by_codec(name: str) -> Iterator[Case]:
     for title, kind in KINDS.items():
+        if name.startswith("vlen-") and kind.serializer != name:
+            continue  # only zarrs exchanges text as bytes and bytes as text: `test_zarrs_codecs`
         codecs = CODECS[name]
         if not name.startswith(_CAST):
             codecs = fit(codecs, kind.dtype, kind.serializer)
