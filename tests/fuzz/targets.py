@@ -20,8 +20,9 @@ from omnizarr._json import Problems
 from omnizarr.codecs import ArrayCodec, Bytes, Chain, Codec, Crc32c, Serializer, Sharding, codecs
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.errors import OmnizarrError
+from omnizarr.nodes.versioned_array import VersionedArray
 from omnizarr.store import MemoryStore
-from omnizarr.transformers import ContentAddressed
+from omnizarr.transformers import ContentAddressed, FileChunks, Versions
 from tests.fuzz.conversions import check_random_case
 from tests.testing.test_codec_suite import samples
 
@@ -242,6 +243,56 @@ def _content() -> dict[str, Target]:
     }
 
 
+def _versions() -> dict[str, Target]:
+    """The records of a versioned array."""
+    store = MemoryStore()
+    z = omnizarr.create_array(store, data=np.arange(8), chunks=2, storage_transformers=[Versions()])
+    assert isinstance(z, VersionedArray)
+    z[:3] = 1
+    z.commit("second")
+    keys = sorted(store.list_prefix("__versions__/"))
+    stored = {key: bytes(store.get(key) or b"") for key in keys}
+    found = {}
+    for kind in ("head", "commits", "pages"):
+        key = next(key for key in keys if f"/{kind}" in key)
+
+        def read(data: bytes, key: str = key) -> None:
+            store.set_each(stored.items())
+            store.set(key, data)
+            array = omnizarr.open_array(store)
+            assert isinstance(array, VersionedArray)
+            array[:]
+            array.versions()
+            omnizarr.open_array(store, version=1)[:]
+            array.prune(keep=1, dry_run=True)
+
+        found[f"record of versions, {kind}"] = Target(read, [stored[key]])
+    return found
+
+
+def _manifests() -> dict[str, Target]:
+    store = MemoryStore()
+    z = omnizarr.create_array(
+        store, shape=(4, 4), chunks=(2, 2), dtype="u1", compressors=None, storage_transformers=[FileChunks()]
+    )
+    store.set("data.bin", bytes(16))
+    omnizarr.write_chunk_manifest(z, {(0, 0): ("data.bin", 0, 4), (1, 1): ("./data.bin", 12, 4)})
+
+    def read(data: bytes) -> None:
+        store.set("manifest.json", data)
+        array = omnizarr.open_array(store)
+        list(array._layout.store.list())
+        for index in ((0, 0), ..., np.s_[1:3]):
+            try:
+                array[index]
+            except OmnizarrError:
+                pass
+
+    written = bytes(store.get("manifest.json") or b"")
+    entry = {"length": 4, "path": "data.bin", "offset": 4, "other": [None]}
+    return {"chunk manifest": Target(read, [written, json.dumps({"c/0/1": entry}, indent=1).encode()])}
+
+
 # -- containers
 
 
@@ -300,6 +351,8 @@ def _targets() -> dict[str, Target]:
         **_files(),
         **_shards(),
         **_content(),
+        **_versions(),
+        **_manifests(),
         **_n5_blocks(),
         **_codecs(),
         "zip": Target(_read_zip, _zips()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from datetime import timedelta
@@ -19,6 +20,7 @@ from omnizarr.store import SQLiteStore, Store
 from omnizarr.store.local.store import LocalStore
 from omnizarr.transformers import Versions
 from tests.safety.processes import forked, run_all, wait_for
+from tests.safety.ptrace import kill_at, reason_not_to
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -144,3 +146,58 @@ def test_killed_committers_leave_whole_versions(tmp_path: Path) -> None:
     z.prune(keep=1, grace=timedelta(0))
     assert len(list(LocalStore(tmp_path).list())) < before
     assert set(z[:].tolist()) == {z.version.number}
+
+
+REASON = reason_not_to()
+EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the test takes a sample
+
+
+@pytest.mark.skipif(REASON is not None, reason=str(REASON))
+@pytest.mark.parametrize("act", ["commit", "prune"])
+def test_a_process_that_is_killed_at_any_system_call(act: str, tmp_path: Path) -> None:
+    """Afterwards all versions are whole, and the next session commits and prunes."""
+    before, folder = tmp_path / "before", tmp_path / "v.zarr"
+    z = _create(LocalStore(before), shape=6, chunks=2, dtype="i4", attributes={"number": 0})
+    for number in (1, 2):
+        z[:] = number
+        z.attrs["number"] = number
+        z.commit(f"{number}")
+
+    def work(array: VersionedArray) -> None:
+        if act == "commit":
+            array.commit("3")
+        else:
+            array.prune(keep=1, grace=timedelta(0))
+
+    def check() -> VersionedArray:
+        array = _open(LocalStore(folder))
+        for version in array.versions():
+            old = _open(LocalStore(folder), version=version.number)
+            assert set(old[:].tolist()) == {version.number} == {old.attrs["number"]}
+        return array
+
+    random = Random(act)
+    stop = killed = 0
+    numbers = set()
+    while True:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(before, folder)
+        array = _open(LocalStore(folder))
+        if act == "commit":
+            array[:] = 3
+            array.attrs["number"] = 3
+        alive = kill_at(lambda array=array: work(array), stop)  # type: ignore[misc]
+        if act == "commit":
+            array.rollback()  # that of the parent, which shares the session
+        current = check()
+        numbers.add((current.version.number, current.versions()[0].number))
+        current[:] = current.attrs["number"] = current.version.number + 1
+        current.commit("next")
+        current.prune(keep=1, grace=timedelta(0))
+        check()
+        if not alive:
+            break
+        killed += 1
+        stop += 1 if EVERY else random.randint(1, 30)
+    assert killed > 1
+    assert numbers == ({(2, 0), (3, 0)} if act == "commit" else {(2, 0), (2, 2)})
