@@ -123,7 +123,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "an extension that readers may ignore": {
         "extensions": [{"extension": "https://example.org/e", "must_understand": False, "configuration": {}}]
     },
-    "a fallback type": {"dtype": "M8[s]", "fallback": "int64"},
+    "a fallback type": {"dtype": "M8[s]", "fallback": "r64"},
     "shards": {"shards": (4, 6)},
     "dimension names": {"dimension_names": ("y", "x")},
     "attributes": {"attributes": {"a": [1, None]}},
