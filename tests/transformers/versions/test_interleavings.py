@@ -124,9 +124,12 @@ def explore(
     prepare: Callable[[MemoryStore], None],
     acts: Mapping[str, Act],
     check: Callable[[MemoryStore, dict[str, Actor]], None],
+    *,
+    fine: bool | None = None,
 ) -> list[dict[str, object]]:
     """The results of the actors in all complete runs."""
-    fine = len(acts) < 3 or LONG
+    if fine is None:
+        fine = len(acts) < 3 or LONG
     results: list[dict[str, object]] = []
     schedules: list[tuple[list[str], set[str]]] = [([], set())]
     while schedules:
@@ -310,10 +313,10 @@ def test_two_pruners() -> None:
     assert kinds(explore(prepare, acts, check)) == {("tuple", "tuple")}
 
 
-@pytest.mark.skipif(not LONG, reason="takes a minute; `HYPOTHESIS_PROFILE=long` runs it")
+@pytest.mark.skipif(not LONG, reason="takes long; `HYPOTHESIS_PROFILE=long` runs it")
 def test_a_committer_and_two_pruners() -> None:
     acts = {"late": committer("b", b"y"), "pruner": pruner(1, timedelta(0)), "second": pruner(2, timedelta(0))}
-    results = explore(prepare, acts, check)
+    results = explore(prepare, acts, check, fine=False)
     assert all(isinstance(result["pruner"], tuple) and isinstance(result["second"], tuple) for result in results)
 
 
