@@ -31,6 +31,8 @@ class Settings:
     """The largest decoded size of a chunk. Larger chunks are an error before any memory is allocated."""
     max_document_bytes: int = 256 * 2**20
     """The largest metadata document. Larger documents are an error."""
+    max_codecs: int = 32
+    """The largest number of codecs in one list of a document. Longer lists are an error."""
     locking: int = 1
     """Whether local stores use file locks between processes; 0 is for file systems without locks."""
 

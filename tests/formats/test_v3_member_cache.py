@@ -12,7 +12,7 @@ from tests.registries import restoring
 import omnizarr
 from omnizarr._json import dump
 from omnizarr.codecs import Gzip, codecs
-from omnizarr.codecs.parsing import MAX_CODECS
+from omnizarr.config import config
 from omnizarr.formats import v3_member_cache
 from omnizarr.model import ArrayModel
 
@@ -101,6 +101,6 @@ def test_the_cache_is_bounded() -> None:
         read(fill_value=number)
         assert len(v3_member_cache._cache) <= v3_member_cache._MOST_ENTRIES
     read(chunk_key_encoding="default", data_type="int16", fill_value=5)
-    long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (MAX_CODECS - 1)]
+    long = [LITTLE, *[{"name": "gzip", "configuration": {"level": 1}}] * (config.max_codecs - 1)]
     read(codecs=long)
     assert all(len(text) <= v3_member_cache._LONGEST_KEY for _, _, text in v3_member_cache._cache)

@@ -23,6 +23,7 @@ from omnizarr.errors import OmnizarrError
 from omnizarr.nodes.versioned_array import VersionedArray
 from omnizarr.store import MemoryStore
 from omnizarr.transformers import ContentAddressed, FileChunks, Versions
+from tests.fuzz.chains import check_random_chain
 from tests.fuzz.conversions import check_random_case
 from tests.testing.test_codec_suite import samples
 
@@ -359,6 +360,7 @@ def _targets() -> dict[str, Target]:
         "references": Target(_read_references, _references()),
         # The bytes only choose the options of an array.
         "conversions": Target(check_random_case, [b"%d" % number for number in range(10)]),
+        "codec chains": Target(check_random_chain, [b"%d" % number for number in range(10)]),
     }
 
 

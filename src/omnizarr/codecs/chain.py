@@ -21,9 +21,13 @@ from omnizarr.codecs.contract import (
     ChunkSpec,
     Codec,
     Serializer,
+    check_codec_count,
     check_size,
+    intermediate_limit,
+    limited,
 )
 from omnizarr.codecs.third_party import wrap_third_party
+from omnizarr.errors import CodecError
 
 __all__ = ["Chain"]
 
@@ -35,6 +39,7 @@ class Chain:
 
     __slots__ = (
         "_bytes_codecs",
+        "_limits",
         "arrays",
         "batches",
         "compressed",
@@ -44,6 +49,7 @@ class Chain:
         "native",
         "native_options",
         "parts",
+        "peak",
         "serializer",
         "spec",
         "strides",
@@ -55,12 +61,23 @@ class Chain:
         arrays: Sequence[BoundArrayCodec],
         serializer: BoundSerializer,
         bytes: Sequence[BoundBytesCodec],
+        specs: Sequence[ByteSpec],
     ) -> None:
+        """`specs` are the outputs of the bytes → bytes codecs, with limits for the chain as a whole."""
         self.spec = spec
         self.arrays = tuple(arrays)
         self.serializer = serializer
         self._bytes_codecs = tuple(bytes)
-        self.encoded: ByteSpec = bytes[-1].encoded if bytes else serializer.encoded
+        self.encoded: ByteSpec = specs[-1] if specs else serializer.encoded
+        self._limits = tuple(spec.limit for spec in specs)
+        self.peak = max(
+            spec.nbytes,
+            serializer.peak,
+            *(codec.encoded.nbytes for codec in arrays),
+            *(step.size or 0 for step in (serializer.encoded, *specs)),
+        )
+        """The largest size of a chunk before, between and after its codecs, of those that the metadata give exactly. It
+        includes the sizes between codecs inside a serializer."""
         self.direct = serializer.plain and not arrays
         """Whether the input of the bytes → bytes codecs is the memory of the chunk in C order: no array → array codec,
         and a serializer that changes nothing. Such a chunk can be decompressed straight into the result."""
@@ -94,13 +111,16 @@ class Chain:
     def bind(cls, codecs: Sequence[Codec], spec: ChunkSpec, path: str, problems: Problems) -> Chain | None:
         """Bind codecs to chunks of `spec`; `path` is the JSON path of the codec list. None if there are problems."""
         before = len(problems.found)
-        _check_order(codecs, path, problems)
+        if check_codec_count(len(codecs), path, problems):
+            _check_order(codecs, path, problems)
         if len(problems.found) > before:
             return None
         arrays: list[BoundArrayCodec] = []
         serializer: BoundSerializer | None = None
         steps: list[BoundBytesCodec] = []
+        specs: list[ByteSpec] = []
         array_spec, byte_spec = spec, None
+        limit = 0
         for index, codec in enumerate(codecs):
             where = f"{path}[{index}]"
             bound: BoundArrayCodec | BoundSerializer | BoundBytesCodec | None
@@ -115,30 +135,36 @@ class Chain:
                 if serializer is None:
                     return None
                 serializer = wrap_third_party(codec.name, serializer, array_spec)
-                byte_spec = serializer.encoded
+                peak = max(spec.nbytes, array_spec.nbytes)
+                limit = intermediate_limit(serializer.encoded, peak)
+                byte_spec = limited(serializer.encoded, limit)
             elif isinstance(codec, BytesCodec):
                 assert byte_spec is not None
                 bound = call_extension("codec", codec.name, where, problems, codec.bind, byte_spec)
                 if bound is None:
                     return None
                 steps.append(wrap_third_party(codec.name, bound, byte_spec))
-                byte_spec = bound.encoded
+                byte_spec = limited(bound.encoded, limit)
+                specs.append(byte_spec)
         assert serializer is not None
-        return cls(spec, arrays, serializer, steps)
+        return cls(spec, arrays, serializer, steps, specs)
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:
         """The stored bytes of a chunk."""
         for codec in self.arrays:
             array = codec.encode(array)
-        data = self.serializer.encode(array)
-        for step in self._bytes_codecs:
-            data = step.encode(data)
-        return data
+        return self.encode_memory(self.serializer.encode(array))
 
     def encode_memory(self, memory: Buffer) -> Buffer:
         """`encode` for a `direct` chain and the memory of a chunk. The result may be `memory` itself."""
-        for step in self._bytes_codecs:
+        for step, limit in zip(self._bytes_codecs, self._limits, strict=True):
             memory = step.encode(memory)
+            if len(memory) > limit:  # it could not be decoded again
+                raise CodecError(
+                    "chunk",
+                    f"the encoded chunk has {len(memory)} bytes, more than the limit of {limit} for these codecs",
+                    hint="use fewer codecs that lengthen the data",
+                )
         return memory
 
     def decode(self, data: Buffer, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:

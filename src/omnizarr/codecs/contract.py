@@ -19,6 +19,7 @@ import numpy.typing as npt
 from omnizarr._imports import load_optional
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
+from omnizarr.config import config
 from omnizarr.errors import CodecError
 
 __all__ = [
@@ -32,10 +33,14 @@ __all__ = [
     "ChunkSpec",
     "Codec",
     "Serializer",
+    "check_codec_count",
     "check_size",
     "codec_library",
     "codecs",
     "compressed",
+    "intermediate_limit",
+    "limited",
+    "with_slack",
 ]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -65,6 +70,8 @@ class ByteSpec:
     """Maximum length of the decoded bytes."""
     itemsize: int = 1
     """Bytes per element, if the bytes are the memory of an array; otherwise 1."""
+    ceiling: int | None = field(default=None, compare=False)
+    """Maximum length of a chunk after any of the following codecs; None outside a `Chain`."""
 
 
 class Codec(ABC):
@@ -120,6 +127,8 @@ class BoundSerializer(ABC):
     """The output of `encode`."""
     plain: bool = False
     """Whether the bytes equal the memory of the array in C order, so that `decode` can return a view."""
+    peak: int = 0
+    """The `Chain.peak` of codecs inside this one; 0 if it has none."""
 
     @abstractmethod
     def encode(self, array: npt.NDArray[Any]) -> Buffer: ...
@@ -244,6 +253,45 @@ def compressed(spec: ByteSpec) -> ByteSpec:
     """The output of a compressor whose input is `spec`.
 
     Headers and incompressible blocks can make the output longer than the input, but no real writer doubles it. The
-    next codec rejects anything longer as malicious.
+    next codec rejects anything longer as malicious. `Chain.bind` also limits the growth by all codecs together.
     """
     return ByteSpec(size=None, limit=2 * spec.limit + 4096)
+
+
+# -- limits for lists of codecs. Each compressor may lengthen its input. Without a common limit the allowances multiply,
+# so that a document with many codecs could make a chunk of a few bytes take gigabytes between two of them.
+
+_FACTOR = 16  # the largest growth that a filter has: from uint8 to complex128
+_EXTRA = 2**17  # bytes for the headers of many codecs
+_LARGEST = 2**62  # libraries take sizes as signed numbers of 64 bits
+
+
+def check_codec_count(count: int, path: str, problems: Problems) -> bool:
+    """Whether a list may have `count` codecs; otherwise add to `problems`."""
+    limit = config.current.max_codecs
+    if count > limit:
+        problems.add(
+            path,
+            f"has {count} codecs, more than the {limit} allowed",
+            hint="if you trust it, raise the limit with `omnizarr.config.set(max_codecs=...)`",
+        )
+    return count <= limit
+
+
+def with_slack(limit: int) -> int:
+    """`limit` plus an eighth and 128 KiB: how long a chunk of `limit` bytes may be between two codecs."""
+    return min(limit + limit // 8 + _EXTRA, _LARGEST)
+
+
+def intermediate_limit(serialized: ByteSpec, peak: int) -> int:
+    """The largest size of a chunk between two bytes → bytes codecs: 16 times the serialized chunk plus 128 KiB, and not
+    more than `with_slack` of `max_chunk_bytes`, or of `peak`, the largest size that the metadata give exactly."""
+    return min(_FACTOR * serialized.limit + _EXTRA, with_slack(max(config.current.max_chunk_bytes, peak)))
+
+
+def limited(spec: ByteSpec, ceiling: int) -> ByteSpec:
+    """`spec` with this ceiling. It also limits the length, unless the length is exact, which `Layout.check_size`
+    checks."""
+    return ByteSpec(
+        spec.size, spec.limit if spec.size is not None else min(spec.limit, ceiling), spec.itemsize, ceiling
+    )

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from omnizarr._extension import call_extension, parse_extension, writer_hint
 from omnizarr._json import Json, Problems, describe
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
-from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, codecs
+from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, check_codec_count, codecs
 from omnizarr.errors import ArgumentError, MetadataError
 
-__all__ = ["MAX_CODECS", "Skipped", "codec_of", "parse_codec", "parse_codecs"]
+__all__ = ["Skipped", "codec_of", "parse_codec", "parse_codecs"]
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,12 @@ class Skipped(Codec):
         return hash(describe(self.original))
 
 
-MAX_CODECS = 100
-"""Limit for one list, so that a malicious document cannot cost readers much time."""
-
-
 def parse_codecs(value: Json, path: str, problems: Problems) -> tuple[Codec, ...]:
     """The valid codecs of a list in a document. Each invalid one adds to `problems`."""
     if not isinstance(value, list) or not value:
         problems.expected(path, "a list of at least one codec", value)
         return ()
-    if len(value) > MAX_CODECS:
-        problems.add(path, f"has {len(value)} codecs, more than the {MAX_CODECS} allowed")
+    if not check_codec_count(len(value), path, problems):
         return ()
     parsed = [parse_codec(item, f"{path}[{index}]", problems) for index, item in enumerate(value)]
     valid = tuple(codec for codec in parsed if codec is not None)

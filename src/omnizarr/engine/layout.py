@@ -12,6 +12,7 @@ import numpy.typing as npt
 from omnizarr._json import Problems
 from omnizarr.chunk_keys import DefaultKeys, DraftKeys, V2Keys
 from omnizarr.codecs import BoundSharding, Chain, Sharding
+from omnizarr.codecs.contract import with_slack
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
 from omnizarr.engine.chunk_cache import ChunkCache
@@ -110,10 +111,16 @@ class Layout:
             raise CodecError(
                 Sharding.name, f"the index of a shard has {sharding.index_size} bytes, more than the limit of {limit}"
             )
-        if chain.spec.nbytes > limit:
+        if chain.peak <= limit:
+            return
+        size = chain.spec.nbytes
+        if size <= limit and chain.peak > with_slack(limit):
+            size = chain.peak  # an array → array codec makes it larger
+        if size > limit:
+            between = "" if size == chain.spec.nbytes else " between its codecs"
             raise CodecError(
                 "chunk",
-                f"a chunk of shape {chain.spec.shape} has {chain.spec.nbytes} bytes, more than the limit of {limit}",
+                f"a chunk of shape {chain.spec.shape} has {size} bytes{between}, more than the limit of {limit}",
                 hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
             )
 

@@ -13,10 +13,10 @@ import numpy as np
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import ArrayCodec, Codec, Serializer, Transpose, VlenBytes, VlenUtf8, plain_serializer
 from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
+from omnizarr.codecs.contract import check_codec_count
 from omnizarr.codecs.numcodecs_ import FilterOnBytes, Foreign, Pickle
 from omnizarr.codecs.numcodecs_.filters.base import Filter
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config
-from omnizarr.codecs.parsing import MAX_CODECS
 from omnizarr.dtypes import DataType, Objects, Scalar, String, VariableBytes, data_type_of_stored, parse_typestr
 from omnizarr.errors import Problem
 from omnizarr.formats.numpy_dtype import byte_orders, is_object_record
@@ -112,10 +112,9 @@ def parse_codec_configs(
 ) -> list[tuple[str, Codec]]:
     """The codecs of `filters` and `compressor`, each with its JSON path; an empty list counts as null (V26)."""
     configs: list[tuple[str, Json]] = []
-    if isinstance(filters, list) and len(filters) > MAX_CODECS:
-        problems.add(filters_place, f"has {len(filters)} codecs, more than the {MAX_CODECS} allowed")
-    elif isinstance(filters, list):
-        configs += [(f"{filters_place}[{index}]", config) for index, config in enumerate(filters)]
+    if isinstance(filters, list):
+        if check_codec_count(len(filters), filters_place, problems):
+            configs += [(f"{filters_place}[{index}]", config) for index, config in enumerate(filters)]
     elif filters is not None:
         problems.expected(filters_place, "a list, or null", filters)
     if compressor is not None:

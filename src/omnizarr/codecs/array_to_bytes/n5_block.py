@@ -89,12 +89,13 @@ class BoundBlock(BoundSerializer):
     modes: ClassVar[tuple[int, ...]] = (_DEFAULT,)
     """The modes of blocks that `decode` accepts."""
 
-    __slots__ = ("_chain", "_codecs", "_header", "_max_bytes", "_spec", "encoded")
+    __slots__ = ("_chain", "_codecs", "_header", "_max_bytes", "_spec", "encoded", "peak")
 
     def __init__(self, spec: ChunkSpec, codecs: tuple[Codec, ...], chain: Chain, max_bytes: int) -> None:
         self._spec = spec
         self._codecs = codecs
         self._chain = chain
+        self.peak = chain.peak
         self._max_bytes = max_bytes
         lengths = self._arrange(spec.shape)
         self._header = struct.pack(f">HH{len(lengths)}I", _DEFAULT, len(lengths), *lengths)

@@ -8,7 +8,17 @@ from typing import Any, ClassVar, Literal
 
 from omnizarr._extension import call_extension, check_members
 from omnizarr._json import Json, Problems, is_integer
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, Codec, check_size
+from omnizarr.codecs.contract import (
+    BoundBytesCodec,
+    Buffer,
+    BytesCodec,
+    ByteSpec,
+    Codec,
+    check_codec_count,
+    check_size,
+    intermediate_limit,
+    limited,
+)
 from omnizarr.codecs.parsing import codec_of, parse_codec
 from omnizarr.codecs.third_party import wrap_third_party
 from omnizarr.errors import ArgumentError, CodecError
@@ -56,6 +66,8 @@ class Conditional(BytesCodec):
         if not isinstance(items, list):
             problems.expected(f"{where}.codecs", "a list of codecs", items)
             return None
+        if not check_codec_count(len(items), f"{where}.codecs", problems):
+            return None
         codecs = [parse_codec(item, f"{where}.codecs[{index}]", problems) for index, item in enumerate(items)]
         for index, codec in enumerate(codecs):
             if codec is not None and not isinstance(codec, BytesCodec):
@@ -76,7 +88,10 @@ class Conditional(BytesCodec):
         return Conditional(tuple(steps), self.header_bits, self.decision)
 
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundConditional | None:
-        byte_spec = spec
+        if not check_codec_count(len(self.codecs), f"{path}.configuration.codecs", problems):
+            return None
+        ceiling = intermediate_limit(spec, spec.size or 0) if spec.ceiling is None else spec.ceiling
+        byte_spec = limited(spec, ceiling)
         steps = []
         for index, codec in enumerate(self.codecs):
             assert isinstance(codec, BytesCodec)
@@ -88,7 +103,7 @@ class Conditional(BytesCodec):
             # The input of the next codec may or may not have passed through this one.
             after = step.encoded
             size = byte_spec.size if after.size == byte_spec.size else None
-            byte_spec = ByteSpec(size, max(byte_spec.limit, after.limit), byte_spec.itemsize)
+            byte_spec = limited(ByteSpec(size, max(byte_spec.limit, after.limit), byte_spec.itemsize), ceiling)
         header = -(-len(steps) // 8) if self.header_bits is None else self.header_bits // 8
         return BoundConditional(spec, byte_spec, steps, header, self.decision)
 

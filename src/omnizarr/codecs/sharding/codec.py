@@ -154,8 +154,10 @@ class BoundSharding(ShardBytes, BoundSerializer):
         self.grid = grid
         """The number of inner chunks along each dimension."""
         self.inner = inner
-        # Twice what a writer without gaps needs: gaps are allowed (R103), but a shard with more is malicious.
-        self.encoded = ByteSpec(None, 2 * (self.count * inner.encoded.limit + self.index_size))
+        self.peak = max(inner.peak, index.peak)
+        # Gaps are allowed (R103), but those of a real writer are not longer than the uncompressed shard.
+        needed = self.count * inner.encoded.limit + self.index_size
+        self.encoded = ByteSpec(None, needed + spec.nbytes + self.index_size)
 
     def cells(self) -> Iterator[tuple[slice, ...]]:
         """The region of each inner chunk in the array of the shard, in C order."""

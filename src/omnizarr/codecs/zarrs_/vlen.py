@@ -19,7 +19,16 @@ import numpy.typing as npt
 from omnizarr._extension import check_members
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.chain import Chain
-from omnizarr.codecs.contract import BoundSerializer, Buffer, ByteSpec, ChunkSpec, Codec, Serializer, check_size
+from omnizarr.codecs.contract import (
+    BoundSerializer,
+    Buffer,
+    ByteSpec,
+    ChunkSpec,
+    Codec,
+    Serializer,
+    check_size,
+    with_slack,
+)
 from omnizarr.codecs.parsing import parse_codecs
 from omnizarr.config import config
 from omnizarr.errors import CodecError
@@ -85,12 +94,13 @@ def _bind_data(codecs: tuple[Codec, ...], size: int, path: str, problems: Proble
 class BoundOffsetVlen(BoundSerializer):
     """A bound `OffsetVlen`."""
 
-    __slots__ = ("_codec", "_index", "_spec", "encoded")
+    __slots__ = ("_codec", "_index", "_spec", "encoded", "peak")
 
     def __init__(self, spec: ChunkSpec, codec: OffsetVlen, index: Chain) -> None:
         self._spec = spec
         self._codec = codec
         self._index = index
+        self.peak = index.peak
         # The metadata does not limit the length of elements, so only the general limit for chunks applies.
         self.encoded = ByteSpec(size=None, limit=config.current.max_chunk_bytes)
 
@@ -99,6 +109,10 @@ class BoundOffsetVlen(BoundSerializer):
         chain = _bind_data(self._codec.data_codecs, size, "$", problems)
         if chain is None:
             raise CodecError(self._codec.name, f"{size} bytes: {problems.found[0].message}")
+        if chain.peak > with_slack(self.encoded.limit):
+            raise CodecError(
+                self._codec.name, f"the elements have {chain.peak} bytes between codecs, more than the limit of a chunk"
+            )
         return chain
 
     def encode(self, array: npt.NDArray[Any]) -> Buffer:

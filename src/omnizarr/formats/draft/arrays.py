@@ -13,6 +13,7 @@ from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import DraftKeys
 from omnizarr.codecs import ArrayCodec, Blosc, Bytes, Codec, Serializer, Sharding, Transpose
 from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
+from omnizarr.codecs.contract import check_codec_count
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_members import (
@@ -189,6 +190,8 @@ def _parse_codecs(
     codecs = _list_member(document, "codecs", year)
     if not isinstance(codecs, list):
         problems.expected("$.codecs", "a list", codecs)
+        codecs = []
+    elif not check_codec_count(len(codecs), "$.codecs", problems):
         codecs = []
     places = [(f"$.codecs[{index}]", "type", item) for index, item in enumerate(codecs)]
     if document.get("compressor") is not None:  # null means none (A65)
