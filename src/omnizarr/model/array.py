@@ -18,7 +18,7 @@ from omnizarr.grids import Grid
 if TYPE_CHECKING:
     from omnizarr.transformers import StorageTransformer
 
-__all__ = ["MOST_DIMENSIONS", "ArrayModel", "ZarrFormat", "every_codec"]
+__all__ = ["MOST_DIMENSIONS", "UNFINISHED_RESIZE", "ArrayModel", "ZarrFormat", "every_codec"]
 
 MOST_DIMENSIONS = 63
 """NumPy supports 64, and rows of chunks and shard indexes need one more dimension than the array."""
@@ -26,6 +26,8 @@ MOST_DIMENSIONS = 63
 ZarrFormat: TypeAlias = Literal[1, 2, 3, "3-draft-2020", "3-draft-2022", "n5"]
 """The generations as users name them."""
 
+UNFINISHED_RESIZE = "omnizarr_unfinished_resize"
+"""The member of `extra` that marks an array whose elements outside a smaller shape are not all erased yet."""
 
 _MOST_CHAINS = 256  # chunk shapes whose bound codecs are kept; a grid may have very many
 _JSON = ("attributes", "extra", "extensions", "fallback", "verbatim")

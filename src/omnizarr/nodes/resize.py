@@ -16,10 +16,11 @@ import numpy.typing as npt
 from omnizarr.engine import route
 from omnizarr.errors import StoreError
 from omnizarr.indexing import numpy_selection
-from omnizarr.model import ArrayModel
+from omnizarr.model import UNFINISHED_RESIZE, ArrayModel
 from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.assignment import as_value
+from omnizarr.nodes.resize_mark import ResizeMark, UnfinishedResizeError, check_finished, finish
 from omnizarr.store.thread_locks import TaskLock
 
 __all__ = ["append", "resize"]
@@ -38,24 +39,42 @@ def resize(array: ArrayState, new_shape: _NewShape, *, only_grows: bool = False)
     """
     with _task_lock(array) as task_lock:
         _clean_up(array, task_lock)
-        before = after = array._model
-        # `new_shape` of an append may not accept the shape that a stale handle knows.
-        trimmed = None if only_grows else _prepare_trim(array, new_shape)
+        while True:
+            try:
+                return _resize_locked(array, new_shape, task_lock, only_grows=only_grows)
+            except UnfinishedResizeError:
+                finish(array)
 
-        def edit(model: ArrayModel) -> ArrayModel:
-            nonlocal before, after
-            before = model
-            shape = new_shape(model.shape)
-            if any(new < old for new, old in zip(shape, model.shape, strict=True)):
-                task_lock.begin()
-            task_lock.check()
-            after = _with_shape(model, shape)
-            return after
 
-        array._change(edit)
-        if before.shape != trimmed:
-            stored_chunks.trim(array._make_layout(before), after.shape)
-        return before.shape, after
+def _resize_locked(
+    array: ArrayState, new_shape: _NewShape, task_lock: TaskLock, *, only_grows: bool
+) -> tuple[_Shape, ArrayModel]:
+    """`resize` for the holder of the task lock; UnfinishedResizeError, without a change, if a shrink is unfinished."""
+    store = array.store
+    mark = ResizeMark(array) if store.listable and not store.locking else None
+    shrinks = False
+    before = after = array._model
+    # `new_shape` of an append may not accept the shape that a stale handle knows.
+    trimmed = None if only_grows else _prepare_trim(array, new_shape)
+
+    def edit(model: ArrayModel) -> ArrayModel:
+        nonlocal before, after, shrinks
+        check_finished(model)
+        before = model
+        shape = new_shape(model.shape)
+        shrinks = any(new < old for new, old in zip(shape, model.shape, strict=True))
+        if shrinks and mark is None:
+            task_lock.begin()
+        task_lock.check()
+        after = _with_shape(model, shape)
+        return mark.added_to(after) if shrinks and mark is not None else after
+
+    array._change(edit)
+    if shrinks and mark is not None:
+        mark.erase_outside(before, after.shape)
+    elif before.shape != trimmed:
+        stored_chunks.trim(array._make_layout(before), after.shape)
+    return before.shape, after
 
 
 def _prepare_trim(array: ArrayState, new_shape: _NewShape) -> _Shape | None:
@@ -91,6 +110,9 @@ def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape
         _clean_up(array, task_lock)
         for _ in range(_MOST_TRIES):
             model = array._load_current()
+            if UNFINISHED_RESIZE in model.extra:  # the array was copied from a store without locks
+                finish(array)
+                continue
             after = _with_shape(model, grow(model.shape))
             _write_end(array, data, axis, model.shape, after, task_lock)
             task_lock.check()

@@ -6,7 +6,7 @@ The cost depends on the number of stored chunks, not on the size of the chunk gr
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import prod
 
 import numpy as np
@@ -127,16 +127,25 @@ def _outer_chunks(layout: Layout, shape: tuple[int, ...]) -> Iterator[tuple[str,
                 yield key, chunk
 
 
-def trim(layout: Layout, shape: tuple[int, ...]) -> None:
+def trim(layout: Layout, shape: tuple[int, ...], before_each: Callable[[], None] = lambda: None) -> None:
     """Erases all elements outside `shape`, so that they do not reappear when the array grows again.
 
-    Chunks outside are erased; in chunks on the border, the part outside is set to the fill value.
+    Chunks outside are erased; in chunks on the border, the part outside is set to the fill value. Calls `before_each`
+    for each chunk that it lists, and for each that it looks at afterwards.
     """
     shrunk = [axis for axis, length in enumerate(shape) if length < layout.axes[axis].length]
     if not shrunk:
         return
-    chunks = list(_chunks(layout)) if layout.store.listable else _outer_chunks(layout, shape)
+    chunks: Iterable[tuple[str, tuple[int, ...]]]
+    if layout.store.listable:
+        chunks = []
+        for listed in _chunks(layout):
+            before_each()
+            chunks.append(listed)
+    else:
+        chunks = _outer_chunks(layout, shape)
     for key, chunk in chunks:
+        before_each()
         bounds = [axis.bounds(index) for axis, index in zip(layout.axes, chunk, strict=True)]
         ranges = [
             (start, min(start + size, axis.length)) for axis, (start, size) in zip(layout.axes, bounds, strict=True)

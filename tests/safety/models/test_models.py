@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.safety.models import task_lock
+from tests.safety.models import compare_and_set, task_lock
 
 
 @pytest.mark.parametrize("crashes", [0, 1, 2])
@@ -44,3 +46,35 @@ def test_a_crash_without_a_mark_shows_its_rows_when_the_array_grows() -> None:
     found, _ = task_lock.check(task_lock.Rules(crash_is_marked=False), overwrite=False, crashes=1)
     assert found is not None
     assert any(step.startswith("append") and step.endswith("crash") for step in found.steps)
+
+
+@pytest.mark.parametrize("crashes", [0, 1, 2])
+def test_shrinks_with_compare_and_set_lose_nothing_and_nothing_comes_back(crashes: int) -> None:
+    found, states = compare_and_set.check_shrink(compare_and_set.Rules(), crashes=crashes)
+    assert found is None
+    assert states > 50
+
+
+@pytest.mark.parametrize(
+    ("rules", "crashes"),
+    [
+        (compare_and_set.Rules(shrink_is_marked=False), 1),
+        (compare_and_set.Rules(take_over="without"), 1),
+        (compare_and_set.Rules(take_over="from the living"), 0),
+    ],
+)
+def test_a_shrink_without_one_of_its_rules_loses_rows(rules: compare_and_set.Rules, crashes: int) -> None:
+    assert compare_and_set.check_shrink(rules, crashes=crashes)[0] is not None
+
+
+@pytest.mark.parametrize("crashes", [0, 2])
+def test_appends_whose_answers_are_lost_get_one_row_each(crashes: int) -> None:
+    found, states = compare_and_set.check_lost_answers(compare_and_set.Rules(), faults=2, crashes=crashes)
+    assert found is None
+    assert states > 500
+
+
+@pytest.mark.parametrize("uncertain", ["conflict", "bytes", "last write"])
+def test_a_weaker_comparison_after_a_lost_answer_loses_rows(uncertain: Any) -> None:
+    rules = compare_and_set.Rules(uncertain=uncertain)
+    assert compare_and_set.check_lost_answers(rules, faults=2)[0] is not None

@@ -37,7 +37,7 @@ from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v1_v2_dump import filter_losses, first_stored_dtype, normalize_codecs
 from omnizarr.formats.v1_v2_parse import arrange_codecs, check_codecs, object_type, parse_codec_configs
 from omnizarr.grids import Grid, Regular
-from omnizarr.model import ArrayModel, ZarrFormat
+from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, ZarrFormat
 
 __all__ = [
     "draft_losses",
@@ -155,6 +155,8 @@ def _parse_extra(document: dict[str, Json], year: Year, problems: Problems, *, a
     """The unknown members. The draft of 2020 ignores them (T5); in that of 2022 they are problems (S13)."""
     extra = unknown_members(document, (*_REQUIRED, *_OPTIONAL[2020], *_OPTIONAL[2022]))
     for member in extra if year == 2022 and not allow_unknown else ():
+        if member == UNFINISHED_RESIZE:
+            continue
         if member in _HARMLESS:
             problems.warn(f"$.{member}", "unknown member")
         elif member == "filters" and not extra[member]:

@@ -30,7 +30,7 @@ from omnizarr.formats.n5.compression import (
 )
 from omnizarr.formats.v1_v2_parse import check_codecs
 from omnizarr.grids import Regular
-from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
+from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel, ZarrFormat
 
 __all__ = ["N5Dialect", "check_version"]
 
@@ -83,6 +83,8 @@ class N5Dialect(Dialect):
         node: NodeModel | None
         # None marks a stored node without a version, which gets none when it changes.
         extra = {"n5": document.get("n5")}
+        if UNFINISHED_RESIZE in document:
+            extra[UNFINISHED_RESIZE] = document[UNFINISHED_RESIZE]
         if is_n5_array(document):
             node = _parse_array(document, extra, problems)
         else:
@@ -95,6 +97,8 @@ class N5Dialect(Dialect):
         document: dict[str, Json] = {} if version is None else {"n5": version}
         if isinstance(node, ArrayModel):
             document |= _dump_array(node)
+        if UNFINISHED_RESIZE in node.extra:
+            document[UNFINISHED_RESIZE] = node.extra[UNFINISHED_RESIZE]
         return {n5_key(path): document | node.attributes}
 
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
@@ -198,7 +202,7 @@ def _parse_array(document: dict[str, Json], extra: dict[str, Json], problems: Pr
         grid=Regular(lengths[::-1]),
         chunk_keys=N5Keys(),
         codecs=(N5Block(compressor),),
-        attributes=unknown_members(document, _RESERVED),
+        attributes=unknown_members(document, (*_RESERVED, UNFINISHED_RESIZE)),
         zarr_format="n5",
         extra=extra,
         verbatim={name: document[name] for name in _COMPRESSION if name in document},
