@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,86 @@ def test_a_whole_write_repairs_a_damaged_chunk(layout: str, shape: Any, tmp_path
             z[5, 5] = 2
         z[...] = 3
         assert (z[...] == 3).all()
+
+
+def _claimed(shape: int, chunks: int, inner: int | None, dtype: str = "uint8") -> omnizarr.MemoryStore:
+    """An array of huge chunks, whose only chunk is damaged."""
+    store = omnizarr.MemoryStore()
+    options: Any = {"chunks": chunks} if inner is None else {"chunks": inner, "shards": chunks}
+    omnizarr.create_array(store, shape=shape, dtype=dtype, fill_value=7, compressors=None, **options)
+    store.set("c/0", b"damaged")
+    return store
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        _claimed(2**40, 2**34, None),
+        _claimed(2**40, 2**31, None),
+        _claimed(2**26, 2**26, 1),
+        _claimed(2**40, 2**34, 2**10),
+        _claimed(2**40, 2**34, 1),
+    ],
+    ids=["a chunk of 16 GiB", "a chunk of 2 GiB", "2**26 inner chunks", "2**24 inner chunks", "2**34 inner chunks"],
+)
+@pytest.mark.parametrize("on_corrupt", ["fill", lambda error: 5])
+@pytest.mark.parametrize("key", [slice(2), [0, 9], np.s_[3:50:40]], ids=["slice", "indices", "steps"])
+def test_a_damaged_chunk_takes_only_the_memory_of_the_selection(store: Any, on_corrupt: Any, key: Any) -> None:
+    z = omnizarr.open_array(store, on_corrupt=on_corrupt)
+    tracemalloc.start()
+    try:
+        assert z[key].tolist() == [7 if on_corrupt == "fill" else 5] * 2
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_damaged_index_is_decoded_once_for_all_inner_chunks() -> None:
+    """Time that grows with the square of the number of inner chunks would make this test hang."""
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, shape=2**15, dtype="u1", chunks=1, shards=2**15, fill_value=7, compressors=None)
+    z[...] = 1
+    data = bytearray(store.get("c/0") or b"")
+    data[-8] ^= 1
+    store.set("c/0", bytes(data))
+    assert (omnizarr.open_array(store, on_corrupt="fill")[...] == 7).all()
+    errors: list[Any] = []
+    replaced = omnizarr.open_array(store, on_corrupt=lambda error: errors.append(error) or 3)  # type: ignore[func-returns-value]
+    assert (replaced[:100] == 3).all()
+    assert len(errors) == 100
+
+
+@pytest.mark.parametrize("shards", [None, (8, 9)])
+def test_any_selection_of_a_damaged_array(shards: Any) -> None:
+    """A replacement with different elements shows that each element comes from its place in the chunk."""
+    a = np.arange(20 * 27).reshape(20, 27)
+    store = omnizarr.MemoryStore()
+    z = omnizarr.create_array(store, data=a, chunks=(4, 3), shards=shards, compressors=["crc32c"])
+    expected = a.copy()
+    for key in ("c/0/0", "c/1/2", "c/2/1"):
+        data = bytearray(store.get(key) or b"")
+        if shards is None:
+            del data[-1]
+        else:
+            data[10] ^= 1  # in the first inner chunk
+        store.set(key, bytes(data))
+        rows, columns = (int(part) for part in key.split("/")[1:])
+        height, width = (4, 3) if shards is None else shards
+        part = expected[rows * height :, columns * width :][:4, :3]
+        part[...] = -np.arange(12).reshape(4, 3)[: part.shape[0], : part.shape[1]]
+    z = omnizarr.open_array(store, on_corrupt=lambda error: -np.arange(12).reshape(4, 3))
+    mask = a % 3 == 0
+    for key in (
+        ...,
+        np.s_[1:19:3, ::2],
+        np.s_[::-1, 5],
+        np.s_[[9, 0, 1], 3:],
+        np.s_[[9, 0, 1], [2, 6, 2]],
+        mask,
+        (0, 0),
+    ):
+        np.testing.assert_array_equal(z[key], expected[key])
+    np.testing.assert_array_equal(z.oindex[[9, 0, 1], [2, 6, 20]], expected[np.ix_([9, 0, 1], [2, 6, 20])])
+    out = np.empty((27, 20), a.dtype).T
+    z.read(out=out)
+    np.testing.assert_array_equal(out, expected)

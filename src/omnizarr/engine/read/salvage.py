@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.engine.layout import Layout, sharding_of
-from omnizarr.engine.place import place
-from omnizarr.errors import ArgumentError, ChunkError
-from omnizarr.indexing import Pick, Projection, Selection
+from omnizarr.codecs import BoundSharding
+from omnizarr.engine.layout import Layout, inner_axes, sharding_of
+from omnizarr.engine.numpy_index import take
+from omnizarr.engine.place import fill_target
+from omnizarr.errors import ArgumentError, ChunkError, CodecError
+from omnizarr.indexing import Cell, Pick, Projection, Selection
 
 __all__ = ["OnCorrupt", "check_on_corrupt", "salvage"]
 
@@ -22,58 +23,141 @@ _Read: TypeAlias = Callable[[Layout, Selection, npt.NDArray[Any]], None]
 
 
 def salvage(read: _Read, layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt: OnCorrupt) -> None:
-    """Fill `out` like `read`, with a replacement for each damaged chunk, or for each damaged inner chunk of a shard."""
+    """Fill `out` like `read`, with a replacement for each damaged chunk, or for each damaged inner chunk of a shard.
+
+    It reads and allocates only what the selection takes: the metadata of damaged chunks may give sizes that do not fit
+    in memory.
+    """
     try:
         return read(layout, selection, out)
     except ChunkError:
-        if on_corrupt == "raise":
-            raise
-    whole = np.empty(selection.shape, layout.dtype)
+        pass
+    whole = out
+    if not out.flags.c_contiguous and selection.folded_shape != selection.shape:
+        whole = np.empty(selection.shape, out.dtype)  # folding the axes of `out` itself would copy it
     block = selection.block(whole)
+    salvager = _Salvager(read, layout, on_corrupt)
     projection = Projection(selection.picks, selection.points, layout.axes)
     for cell in projection:
-        chunk = _chunk(read, layout, cell.chunk, on_corrupt)
-        place(block, cell._replace(inner=tuple(map(_clipped, cell.inner, chunk.shape))), projection, chunk)
-    out[...] = whole
+        salvager.fill_cell(block, cell, projection)
+    if whole is not out:
+        out[...] = whole
 
 
-def _clipped(pick: Pick, length: int) -> Pick:
-    """A pick for the part of a chunk that is inside the array: a mask must have its length."""
-    return pick if isinstance(pick, slice) or pick.dtype != bool else pick[:length]
+class _Salvager(NamedTuple):
+    read: _Read
+    layout: Layout
+    on_corrupt: OnCorrupt
 
+    def fill_cell(self, block: npt.NDArray[Any], cell: Cell, projection: Projection) -> None:
+        """Place what a cell takes from its chunk, or replacements for it."""
+        layout = self.layout
+        starts = tuple(axis.bounds(index)[0] for axis, index in zip(layout.axes, cell.chunk, strict=True))
+        inner = tuple(map(_without_mask, cell.inner))
 
-def _chunk(read: _Read, layout: Layout, chunk: tuple[int, ...], on_corrupt: OnCorrupt) -> npt.NDArray[Any]:
-    """The part of a chunk that is inside the array."""
-    shape = layout.clipped(chunk)
-    starts = [axis.bounds(index)[0] for axis, index in zip(layout.axes, chunk, strict=True)]
-    elements = np.empty(shape, layout.dtype)
-    sharding = sharding_of(layout.chain(chunk))
-    steps = shape if sharding is None else sharding.inner.spec.shape
-    try:
-        read(layout, _window(starts, shape), elements)
-        return elements
-    except ChunkError as error:
-        if sharding is None:
-            elements[...] = _replacement(layout, shape, error, on_corrupt)
-            return elements
-    for corner in product(*(range(0, length, step) for length, step in zip(shape, steps, strict=True))):
-        lengths = [min(step, length - at) for step, length, at in zip(steps, shape, corner, strict=True)]
-        part = np.empty(lengths, layout.dtype)
+        def fill(target: npt.NDArray[Any]) -> None:
+            error = self._try(starts, inner, projection.points, target)
+            if error is None:
+                return
+            shape = layout.clipped(cell.chunk)
+            sharding = sharding_of(layout.chain(cell.chunk))
+            if sharding is None:
+                self._use_replacement(target, shape, inner, projection, error)
+            else:
+                readable = self._has_index(sharding, cell)
+                self._fill_from_shard(target, sharding, readable, starts, shape, inner, projection.points, error)
+
+        fill_target(block, cell._replace(inner=inner), projection.points, projection.plain, layout.dtype, fill)
+
+    def _fill_from_shard(
+        self,
+        target: npt.NDArray[Any],
+        sharding: BoundSharding,
+        readable: bool,
+        starts: tuple[int, ...],
+        shape: tuple[int, ...],
+        picks: tuple[Pick, ...],
+        points: tuple[int, ...],
+        error: ChunkError,
+    ) -> None:
+        """Fill `target` with what `picks` take from the inner chunks of a damaged shard. If its index is not
+        `readable`, replace all of them: reading each would decode the index again, which may be as long as a chunk."""
+        if not readable and not callable(self.on_corrupt):
+            target[...] = self.layout.fill
+            return
+        within = Projection(picks, points, inner_axes(sharding, shape))
+        steps = sharding.inner.spec.shape
+        for part in within:
+            corner = tuple(index * step for index, step in zip(part.chunk, steps, strict=True))
+            lengths = tuple(min(step, end - at) for step, end, at in zip(steps, shape, corner, strict=True))
+
+            def fill(room: npt.NDArray[Any], part: Cell = part, corner: Any = corner, lengths: Any = lengths) -> None:
+                first = tuple(start + at for start, at in zip(starts, corner, strict=True))
+                inner_error = self._try(first, part.inner, points, room) if readable else error
+                if inner_error is not None:
+                    self._use_replacement(room, lengths, part.inner, within, inner_error)
+
+            fill_target(target, part, points, within.plain, self.layout.dtype, fill)
+
+    def _try(
+        self, starts: tuple[int, ...], picks: tuple[Pick, ...], points: tuple[int, ...], target: npt.NDArray[Any]
+    ) -> ChunkError | None:
+        """Fill `target` with what `picks` take from the chunk that begins at `starts`; the error if it is damaged."""
+        moved = tuple(map(_moved, picks, starts))
         try:
-            read(layout, _window([start + at for start, at in zip(starts, corner, strict=True)], lengths), part)
+            self.read(self.layout, Selection(moved, points, target.shape, target.shape), target)
         except ChunkError as error:
-            part[...] = _replacement(layout, tuple(lengths), error, on_corrupt)
-        elements[tuple(slice(at, at + length) for at, length in zip(corner, lengths, strict=True))] = part
-    return elements
+            return error
+        return None
+
+    def _has_index(self, sharding: BoundSharding, cell: Cell) -> bool:
+        """Whether the index of a shard can be decoded."""
+        layout, key = self.layout, self.layout.key(cell.names)
+        try:
+            layout.check_size(layout.chain(cell.chunk))
+            if layout.snapshots is None:
+                data = layout.store.get(key, sharding.index_range)
+                if data is not None:
+                    sharding.decode_index(data, layout.store.size(key))
+                return True
+            snapshot = layout.snapshots.open(key)
+            if snapshot is not None:
+                try:
+                    layout.index_of(sharding, key, snapshot)
+                finally:
+                    snapshot.close()
+        except CodecError:
+            return False
+        return True
+
+    def _use_replacement(
+        self,
+        target: npt.NDArray[Any],
+        shape: tuple[int, ...],
+        picks: tuple[Pick, ...],
+        projection: Projection,
+        error: ChunkError,
+    ) -> None:
+        """Fill `target` with what `picks` take from the replacement of a chunk of this shape."""
+        chunk = _replacement(self.layout, shape, error, self.on_corrupt)
+        if chunk.ndim == 0:
+            target[...] = chunk
+            return
+        if projection.order is not None:
+            chunk = chunk.transpose(projection.order)
+        target[...] = take(chunk, projection.expression(picks))
 
 
-def _window(starts: list[int], lengths: tuple[int, ...] | list[int]) -> Selection:
-    shape = tuple(lengths)
-    picks = tuple(slice(start, start + length, 1) for start, length in zip(starts, shape, strict=True))
-    return Selection(picks, (), shape, shape)
+def _without_mask(pick: Pick) -> Pick:
+    return pick if isinstance(pick, slice) or pick.dtype != bool else np.flatnonzero(pick)
+
+
+def _moved(pick: Pick, start: int) -> Pick:
+    return slice(pick.start + start, pick.stop + start, pick.step) if isinstance(pick, slice) else pick + start
 
 
 def _replacement(layout: Layout, shape: tuple[int, ...], error: ChunkError, on_corrupt: OnCorrupt) -> npt.NDArray[Any]:
+    """The elements of a damaged chunk as a view that takes no memory for repeated elements."""
     value = on_corrupt(error) if callable(on_corrupt) else None
     if value is None:
         return layout.fill
