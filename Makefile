@@ -65,8 +65,9 @@ format: .venv/.tools ## format the code
 fuzz: .venv/.tools ## feed hostile bytes to every parser, and convert random arrays, for SECONDS (600)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-soak: .venv/.tools ## run many writers, kill and check them, for SECONDS (600); then kill at every system call
+soak: .venv/.tools ## run many writers, kill and check them, for SECONDS (600); then random histories; then kill at every system call
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
+	@$(BIN)/python -m tests.safety.histories --seconds $(SECONDS)
 	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py tests/safety/test_leftovers.py
 
 sanitize: .venv/.tools ## test the kernel under the sanitizers of gcc

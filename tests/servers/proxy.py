@@ -33,6 +33,9 @@ class Faults:
     only: bytes = b""
     reset: float = 0.0
     """Close the connection before the answer."""
+    lose: float = 0.0
+    """Close the connection instead of the answer, after the server has done what a PUT or DELETE requests. Only if the
+    path contains `only`."""
     cut: float = 0.0
     """Close the connection in the middle of the body."""
     stall: float = 0.0
@@ -53,6 +56,8 @@ class Proxy:
     """The first lines of all requests."""
     signed: int = 0
     """How many requests had credentials."""
+    lost: int = 0
+    """How many answers were lost."""
     most: int = 0
     """How many requests were in flight at once."""
     under_way: int = 0
@@ -119,6 +124,10 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
             answered = await reader.read()
         finally:
             out.close()
+        first = head.partition(b"\r\n")[0]
+        if first.startswith((b"PUT", b"DELETE")) and faults.only in first and dice.random() < faults.lose:
+            found.lost += 1
+            return False
         if faults.no_tags:
             answered = _TAG.sub(b"", answered, count=1)
         if dice.random() < faults.cut and head.startswith(b"GET"):

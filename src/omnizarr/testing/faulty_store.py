@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Any, Literal, TypeVar
 
-from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.errors import ArgumentError, StoreError, UncertainWriteError
 from omnizarr.store import Store
 from omnizarr.testing.request_store import RequestStore
 
@@ -23,8 +23,9 @@ T = TypeVar("T")
 class Fault:
     """A fault, and its conditions: a request that meets all of them has the fault."""
 
-    kind: Literal["fail", "tear", "delay", "duplicate"]
-    """`fail` raises without a request; `tear` does half of a write and raises (other requests fail); `delay` waits
+    kind: Literal["fail", "tear", "lose", "delay", "duplicate"]
+    """`fail` raises without a request; `tear` does half of a write and raises (other requests fail); `lose` sends the
+    request and raises instead of returning the answer, `UncertainWriteError` for a conditional write; `delay` waits
     first; `duplicate` sends the request twice and returns the second answer, like a network that repeats a request."""
     calls: Collection[int] | None = None
     """The numbers of the requests; the first request to the store is 1. None: all requests."""
@@ -38,7 +39,7 @@ class Fault:
     """The length of a delay."""
 
     def __post_init__(self) -> None:
-        if self.kind not in ("fail", "tear", "delay", "duplicate"):
+        if self.kind not in ("fail", "tear", "lose", "delay", "duplicate"):
             raise ArgumentError(f"unknown kind of fault `{self.kind}`", argument="kind")
         if not 0 <= self.probability <= 1:
             raise ArgumentError(
@@ -81,6 +82,10 @@ class FaultyStore(RequestStore, keeps_capabilities=True):
             return act()
         if fault.kind == "tear" and torn is not None:
             torn()
+        if fault.kind == "lose":
+            act()
+            error = UncertainWriteError if method in ("updates.write", "updates.erase") else StoreError
+            raise error(f"the answer to {method} of `{key}` was lost as scheduled", store=repr(self), key=key)
         raise StoreError(f"{method} of `{key}` failed as scheduled", store=repr(self), key=key, fault=fault)
 
     def _next(self, method: str, key: str) -> Fault | None:

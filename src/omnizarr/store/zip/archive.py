@@ -18,7 +18,7 @@ from omnizarr.store.contract import Buffer
 from omnizarr.store.key_index import KeyIndex
 from omnizarr.store.zip.byte_source import BytesSource
 from omnizarr.store.zip.entries import Entry, crc32, deflate, entries_of
-from omnizarr.store.zip.location import ArchiveLocation
+from omnizarr.store.zip.location import ArchiveLocation, ReplacedArchiveError
 from omnizarr.store.zip.records import DEFLATED, STORED, Damaged
 from omnizarr.store.zip.writer import ArchiveWriter, encoded_name
 
@@ -88,7 +88,8 @@ class Archive:
         self._load()
 
     def _load(self) -> None:
-        source, self._state = self._location.load()
+        # Kept even if no entry needs it: the inode number of an open file is not reused.
+        self._source, self._state = source, _ = self._location.load()
         try:
             self.entries, _, repeated = ({}, 0, []) if source is None else entries_of(source)
         except Damaged as damage:
@@ -204,7 +205,8 @@ class Archive:
                 self._waiting -= before.stored_size
 
     def finish(self) -> None:
-        """Publish the written values. If that fails, the archive at the location does not change."""
+        """Publish the written values. If that fails, the archive at the location does not change. If another program
+        replaced it, the written values are dropped, so that the next writer starts from the new archive."""
         with self._lock:
             if self._draft is None or self._process != os.getpid():
                 return
@@ -218,9 +220,13 @@ class Archive:
                     draft = ArchiveWriter(self._location.spare())
                 entries = draft.complete(self.entries)
                 state = self._location.publish(draft.source, self._state, durable=self.durable)
-            except BaseException:
+            except BaseException as error:
                 if draft is not self._draft:
                     self._location.abandon(draft.source)
+                if isinstance(error, ReplacedArchiveError):
+                    self._location.abandon(self._draft.source)
+                    self._end()
+                    self._load()
                 raise
             self._state = state
             self.entries = entries

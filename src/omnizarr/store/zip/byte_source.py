@@ -15,11 +15,21 @@ from omnizarr.errors import StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version
 from omnizarr.store.local import files
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
+from omnizarr.store.snapshot import Snapshot
 
-__all__ = ["ByteSource", "BytesSource", "FileObjectSource", "FileSource", "ValueSource", "as_file_errors"]
+__all__ = [
+    "END_SIZE",
+    "ByteSource",
+    "BytesSource",
+    "FileObjectSource",
+    "FileSource",
+    "SnapshotSource",
+    "ValueSource",
+    "as_file_errors",
+]
 
 # Bytes at the end of a value that are read together: the directory, and documents, which are written last.
-_TAIL = 2**17
+END_SIZE = 2**17
 _READ_WRITE = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _SEEKS = not hasattr(os, "pread")  # as on Windows: all readers share the position of a file
 
@@ -206,6 +216,21 @@ class FileObjectSource(ByteSource):
             return b"".join(pieces)
 
 
+class SnapshotSource(ByteSource):
+    """A snapshot of a value, closed when the source is garbage-collected."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self.size = snapshot.size
+
+    def read(self, start: int, length: int) -> bytes | memoryview:
+        data = self._snapshot.get((start, length))
+        return data if isinstance(data, bytes) else memoryview(data)
+
+    def __del__(self) -> None:
+        self._snapshot.close()
+
+
 class ValueSource(ByteSource):
     """A value of another store, read in parts. If the store has versioned reads, all parts are of one version, and a
     replaced archive is detected."""
@@ -225,7 +250,7 @@ class ValueSource(ByteSource):
         """The value, found by one request if possible; None if there is none."""
         reads = store.versioned_reads
         if reads is not None:
-            state = reads.get(key, (-_TAIL, None))
+            state = reads.get(key, (-END_SIZE, None))
             if state is None:
                 return None
             if state.size is not None and state.data is not None:
@@ -239,7 +264,7 @@ class ValueSource(ByteSource):
 
     def _from_tail(self, start: int, length: int) -> memoryview | None:
         """A part of the tail, which is kept in memory; None if it begins before the tail."""
-        begin = max(0, self.size - _TAIL)
+        begin = max(0, self.size - END_SIZE)
         if start < begin:
             return None
         if self._tail is None:

@@ -6,15 +6,25 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from omnizarr.errors import LocationError, StoreError
 from omnizarr.store.contract import Store
 from omnizarr.store.local import files
-from omnizarr.store.update import update
-from omnizarr.store.zip.byte_source import ByteSource, FileObjectSource, FileSource, ValueSource, as_file_errors
+from omnizarr.store.update import KeyAccess, update
+from omnizarr.store.zip.byte_source import (
+    END_SIZE,
+    ByteSource,
+    BytesSource,
+    FileObjectSource,
+    FileSource,
+    SnapshotSource,
+    ValueSource,
+    as_file_errors,
+)
 
-__all__ = ["ArchiveLocation", "FileLocation", "FileObjectLocation", "ValueLocation"]
+__all__ = ["ArchiveLocation", "FileLocation", "FileObjectLocation", "ReplacedArchiveError", "ValueLocation"]
 
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _WRITE = (
@@ -76,8 +86,12 @@ class ArchiveLocation(ABC):
         raise NotImplementedError
 
 
+class ReplacedArchiveError(StoreError):
+    """Another program replaced the archive, so that values that were written since cannot be published."""
+
+
 def _replaced(location: str) -> StoreError:
-    return StoreError(
+    return ReplacedArchiveError(
         f"another program replaced or removed {location} since it was opened for writing",
         hint="the values that were written are not in it; open it again and write them once more",
         store=location,
@@ -180,6 +194,20 @@ class _UnnamedDraftLocation(ArchiveLocation):
         pass
 
 
+@dataclass(frozen=True)
+class _End:
+    """The state of an archive in a store without versions: its size and its end, which holds the directory with the
+    checksums of the entries; of a directory of more than 128 KiB, the last part."""
+
+    size: int
+    end: bytes
+
+    @classmethod
+    def of(cls, source: ByteSource) -> _End:
+        length = min(source.size, END_SIZE)
+        return cls(source.size, bytes(source.read(source.size - length, length)))
+
+
 class ValueLocation(_UnnamedDraftLocation):
     """A value of another store."""
 
@@ -202,31 +230,54 @@ class ValueLocation(_UnnamedDraftLocation):
         return self._store, self._key
 
     def load(self) -> tuple[ByteSource | None, object]:
-        source = ValueSource.find(self._store, self._key)
-        return source, _ABSENT if source is None else source.version
+        store, key = self._store, self._key
+        source: ByteSource | None
+        if store.versioned_reads is None and not store.remote:
+            # Parts that are read one by one could be of two archives: read them from one state.
+            if store.snapshots is not None:
+                snapshot = store.snapshots.open(key)
+                source = None if snapshot is None else SnapshotSource(snapshot)
+            else:
+                value = store.get(key)
+                source = None if value is None else BytesSource(bytes(value))
+        else:
+            source = ValueSource.find(store, key)
+        if source is None:
+            return None, _ABSENT
+        version = source.version if isinstance(source, ValueSource) else None
+        return source, _End.of(source) if version is None else version
 
     def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
         store, key = self._store, self._key
         value = draft.read(0, draft.size)
-        if state is None:  # the store cannot tell
-            store.set(key, value)
+        if isinstance(state, _End) or (state is _ABSENT and store.versioned_reads is None):
+            done = update(store, [key], lambda access: self._replace(access, value, state))[0]
         elif store.updates is not None and len(value) <= _ONE_REQUEST:
             version = None if state is _ABSENT else state
-            if not update(store, [key], lambda access: (access.write(key, value, version),))[0]:
-                raise _replaced(self.location)
+            done = update(store, [key], lambda access: (access.write(key, value, version),))[0]
         else:
             with store.lock([key]):
-                if self._version() != state:
-                    raise _replaced(self.location)
-                store.set(key, value)
+                done = self._version() == state
+                if done:
+                    store.set(key, value)
+        if not done:
+            raise _replaced(self.location)
         return None
 
+    def _replace(self, access: KeyAccess, value: bytes, state: object) -> tuple[bool] | None:
+        """An attempt to replace the stored archive if it has `state`, on a store without versioned reads."""
+        stored = access.read(self._key)
+        assert stored is not None, "there is no limit"
+        data, version = stored
+        if (_ABSENT if data is None else _End.of(BytesSource(bytes(data)))) != state:
+            settled = access.uncertain is not None and data is not None and bytes(data) == value
+            return (settled,)
+        return (True,) if access.write(self._key, value, version) else None
+
     def _version(self) -> object:
-        """The version of the stored archive now; None if the store cannot tell."""
+        """The version of the stored archive now, by versioned reads."""
         reads = self._store.versioned_reads
-        if reads is None:
-            return None if self._store.exists(self._key) else _ABSENT
-        state = reads.get(self._key, (0, 0))
+        state = None if reads is None else reads.get(self._key, (0, 0))
         return _ABSENT if state is None else state.version
 
     def __reduce__(self) -> tuple[Any, ...]:
