@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from threading import Lock, get_ident
+from threading import RLock, get_ident
 from types import FrameType
 from typing import Any
 
@@ -25,7 +25,8 @@ __all__ = ["CACHE_LOCK", "DATABASE_LOCK", "MEMORY_LOCK", "forks_seen", "import_l
 # The forking thread holds these locks during a fork. They are defined here, and not where they are used, so that their
 # handlers are registered before any fork starts: otherwise a fork in progress would release a lock it never acquired.
 # The handlers are the methods of the locks themselves, because Ctrl-C could interrupt a Python function around them.
-MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK = Lock(), Lock(), Lock()
+# A signal handler, which may fork, must not wait for its own thread: hence `RLock`.
+MEMORY_LOCK, CACHE_LOCK, DATABASE_LOCK = RLock(), RLock(), RLock()
 
 _TIMEOUT = 2.0  # seconds; an import takes less, unless it waits for a lock of the forking thread
 _PAUSE = 0.0005  # seconds

@@ -13,7 +13,7 @@ from tests.safety.processes import forked
 
 __all__ = ["CAN_FAIL_CALLS", "fail_at", "kill_at", "reason_not_to", "signal_at"]
 
-_TRACEME, _GETREGS, _SETREGS, _SYSCALL = 0, 12, 13, 24
+_TRACEME, _GETREGS, _SETREGS, _DETACH, _SYSCALL = 0, 12, 13, 17, 24
 
 CAN_FAIL_CALLS = platform.machine() == "x86_64"
 """Whether `fail_at` knows the registers of this processor."""
@@ -71,27 +71,41 @@ def kill_at(work: Callable[[], object], stop: int) -> bool:
     return True
 
 
-def signal_at(work: Callable[[], object], stop: int, number: int) -> bool:
-    """Sends a child a signal at a stop, as `kill_at` counts them, and lets it finish. False if it finished before. A
-    child that hangs is to end itself, by an alarm."""
+def signal_at(prepare: Callable[[], tuple[Callable[[], object], Callable[[], object]]], stop: int, number: int) -> bool:
+    """Sends a child a signal at a stop, as `kill_at` counts them, and lets it finish. False if it finished before.
+    `prepare` runs in the child and returns the work to interrupt and a check of the result. A child that hangs is to
+    end itself, by an alarm."""
     libc = _libc()
-    child = _traced(libc, work)
-    for _ in range(stop + 1):
-        if _next_stop(child) is None:
-            return False
+
+    def traced() -> None:
+        work, check = prepare()
+        if libc.ptrace(_TRACEME, 0, None, None):
+            os._exit(77)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        work()
+        os.kill(os.getpid(), signal.SIGSTOP)
+        check()
+        os._exit(0)
+
+    child = forked(traced)
+    _next_stop(child)  # SIGSTOP
+    libc.ptrace(_SYSCALL, child, None, None)
+    count, reason = 0, _next_stop(child)
+    while reason == signal.SIGTRAP:
+        if count == stop:
+            os.kill(child, number)
+        count += 1
         libc.ptrace(_SYSCALL, child, None, None)
-    while (reason := _next_stop(child)) == signal.SIGTRAP:
-        os.kill(child, number)
-        libc.ptrace(_SYSCALL, child, None, None)
-        if (reason := _next_stop(child)) == number:
+        reason = _next_stop(child)
+    libc.ptrace(_DETACH, child, None, reason if reason == number else None)
+    while True:
+        pid, status = os.waitpid(child, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
             break
-    if reason is None:
-        return False
-    libc.ptrace(17, child, None, reason)  # PTRACE_DETACH, delivering the signal
-    _, status = os.waitpid(child, 0)
-    assert not os.WIFSIGNALED(status), f"the child was ended by signal {os.WTERMSIG(status)}"
-    assert os.WEXITSTATUS(status) == 0, "the child failed by itself"
-    return True
+        os.kill(child, signal.SIGCONT)  # it stopped itself after the work
+    assert pid == child
+    assert status == 0, f"the child failed, or was ended by a signal: {os.waitstatus_to_exitcode(status)}"
+    return reason == number
 
 
 def fail_at(work: Callable[[], object], place: int, error: int) -> bool:

@@ -35,7 +35,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         monkeypatch.setattr(os, function, call)
 
     watched("open", lambda file, path, *_: names.__setitem__(file, name(path)))
-    watched("write", lambda _, file, data: names[file])
+    watched("pwrite", lambda _, file, data, start: names[file])
     watched("fsync", lambda _, file: names[file])
     watched("replace", lambda _, old, new: f"{name(old)} to {name(new)}")
     watched("mkdir", lambda _, path, *__: name(path))
@@ -51,7 +51,7 @@ def test_a_file_is_synced_before_its_rename_and_its_directory_before_the_end(tmp
     assert calls == [
         ("mkdir", "a"),
         ("mkdir", "b"),
-        ("write", "new"),
+        ("pwrite", "new"),
         ("fsync", "new"),
         ("replace", "new to k"),
         ("fsync", "b"),
@@ -62,7 +62,7 @@ def test_a_file_is_synced_before_its_rename_and_its_directory_before_the_end(tmp
     value, version = store.updates.read("a/b/k")
     assert value == b"x"
     assert store.updates.write("a/b/k", b"y", version)
-    assert calls == [("write", "new"), ("fsync", "new"), ("replace", "new to k"), ("fsync", "b")]
+    assert calls == [("pwrite", "new"), ("fsync", "new"), ("replace", "new to k"), ("fsync", "b")]
     calls.clear()
     store.erase("a/b/k")
     assert calls == [("unlink", "k"), ("fsync", "b")]
@@ -74,7 +74,7 @@ def test_a_batch_is_written_then_synced_then_renamed_then_its_directory_synced_o
     calls.clear()
     store.set_each([(f"a/{number}", b"x") for number in range(3)])
     assert calls == [
-        *[("write", "new")] * 3,
+        *[("pwrite", "new")] * 3,
         *[("fsync", "new")] * 3,
         *[("replace", f"new to {number}") for number in range(3)],
         ("fsync", "a"),

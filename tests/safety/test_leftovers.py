@@ -131,14 +131,14 @@ def test_a_full_disk_makes_the_store_remove_files_of_crashed_writers(
     store = LocalStore(tmp_path)
     store.set_each([("a/k", b"old"), ("b/k", b"old")])
     abandoned = leave(tmp_path / "b")
-    real = os.write
+    real = files._write_new
 
-    def write(file: int, data: Any) -> int:
+    def write(file: int, data: Any) -> None:
         if abandoned.exists():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(file, data)
+        real(file, data)
 
-    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(files, "_write_new", write)
     monkeypatch.setattr(staged, "kernel", lambda: None)
     store.set("a/k", b"new")
     assert store.get("a/k") == b"new"

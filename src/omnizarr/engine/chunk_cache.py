@@ -31,7 +31,7 @@ class ChunkCache:
 
     def __init__(self, max_bytes: int | str) -> None:
         self.max_bytes = _as_bytes(max_bytes)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.hits = 0
         self.misses = 0
         self._empty()
@@ -114,7 +114,7 @@ _caches: weakref.WeakSet[ChunkCache] = weakref.WeakSet()
 
 def _reset_in_child() -> None:
     for cache in list(_caches):
-        cache._lock = threading.Lock()  # a thread that the child does not have may hold the old one
+        cache._lock = threading.RLock()  # a thread that the child does not have may hold the old one
         cache._empty()  # that thread may have left it half changed
 
 

@@ -26,7 +26,7 @@ class _SharedItems(Generic[T]):
 
     def __init__(self, items: Iterable[T]) -> None:
         self._items = iter(items)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._stopped = False
 
     def take(self) -> T | None:
@@ -40,7 +40,7 @@ class _SharedItems(Generic[T]):
 
 _executor: ThreadPoolExecutor | None = None
 _executor_pid = 0
-_executor_lock = threading.Lock()
+_executor_lock = threading.RLock()
 _current = threading.local()  # `in_pool` is true while this thread works on items
 
 
@@ -60,7 +60,7 @@ _reserved = 0  # helper threads in use, by all callers together
 
 def _reset_in_child() -> None:
     global _executor_lock, _reserved
-    _executor_lock = threading.Lock()
+    _executor_lock = threading.RLock()
     _reserved = 0
 
 

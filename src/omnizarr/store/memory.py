@@ -160,8 +160,16 @@ class _MemoryUpdates(Updates):
         with _CHANGING:
             if self.read(key)[1] != version:
                 return False
-            store._put(key, copied)
-            return True
+            if store._index is not None:
+                store._index.add(key)
+            data = store._data
+            # A signal handler runs after a call. There is none between the comparison and the change.
+            if (data[key] if key in data else None) == version:  # noqa: SIM401
+                data[key] = copied
+                return True
+            if store._index is not None and key not in data:
+                store._index.remove(key)
+            return False
 
     def erase(self, key: str, version: Version) -> bool:
         store = self._store

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
+from omnizarr.errors import StoreError
+
 __all__ = ["Stripes", "TaskLock", "thread_lock", "thread_task_lock"]
 
 
@@ -75,33 +77,51 @@ class _ThreadTaskLock(TaskLock):
         _BROKEN.discard(self._name)
 
 
-# A task may take long, so that each has a lock of its own, kept while a thread holds it or waits for it.
-_TASKS: dict[str, tuple[threading.Lock, list[None]]] = {}
+class _Task:
+    """The lock of one task, kept while a thread holds it or waits for it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.owner = 0
+        """The thread that holds it."""
+
+
+_TASKS: dict[str, _Task] = {}
 _BROKEN: set[str] = set()
-_COUNTING = threading.Lock()
+_COUNTING = threading.RLock()  # a signal handler may run while its own thread holds it
 
 
 @contextmanager
 def thread_task_lock(name: str) -> Iterator[TaskLock]:
     """The task lock of this process for tasks of this name. A crash of the process forgets its mark."""
     with _COUNTING:
-        lock, users = _TASKS.setdefault(name, (threading.Lock(), []))
-        users.append(None)
+        task = _TASKS.setdefault(name, _Task())
+        task.users += 1
     try:
-        with lock:
-            task_lock = _ThreadTaskLock(name)
-            yield task_lock
-            task_lock.end()
+        if task.owner == threading.get_ident():
+            raise StoreError(
+                "a signal handler cannot change the shape of an array while the same thread does",
+                hint="let it set a flag, and change the shape later",
+            )
+        with task.lock:
+            task.owner = threading.get_ident()
+            try:
+                task_lock = _ThreadTaskLock(name)
+                yield task_lock
+                task_lock.end()
+            finally:
+                task.owner = 0
     finally:
         with _COUNTING:
-            users.pop()
-            if not users:
+            task.users -= 1
+            if not task.users:
                 _TASKS.pop(name, None)
 
 
 def _free_in_child() -> None:
     global _COUNTING
-    _COUNTING = threading.Lock()
+    _COUNTING = threading.RLock()
     _TASKS.clear()
     for stripes in _EVERY:
         stripes.renew()

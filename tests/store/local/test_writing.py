@@ -22,17 +22,19 @@ class Interrupted(BaseException):
 @pytest.mark.parametrize(
     "error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), Interrupted()]
 )
-@pytest.mark.parametrize("call", ["write", "close", "replace"])
+@pytest.mark.parametrize("call", ["pwrite", "close", "replace"])
 def test_a_set_that_fails_midway_changes_nothing(
     store: LocalStore, monkeypatch: pytest.MonkeyPatch, error: BaseException, call: str
 ):
     store.set("a/k", b"old")
-    real = {name: getattr(os, name) for name in ("write", "close", "replace")}
+    real = {name: getattr(os, name) for name in ("pwrite", "close", "replace")}
     written = []
 
     def failing(*arguments: object) -> None:
-        if call == "write" and not written:
-            written.append(real["write"](arguments[0], bytes(arguments[1])[:2]))  # a short write; the next call fails
+        if call == "pwrite" and not written:
+            written.append(
+                real["pwrite"](arguments[0], bytes(arguments[1])[:2], 0)
+            )  # a short write; the next call fails
             return written[0]
         if call == "close":
             real["close"](*arguments)
@@ -54,8 +56,8 @@ def test_a_set_that_fails_midway_changes_nothing(
 
 
 def test_short_writes_are_continued(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
-    real = os.write
-    monkeypatch.setattr(os, "write", lambda file, data: real(file, data[:3]))
+    real = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, start: real(file, data[:3], start))
     store.set("k", b"0123456789")
     store.set("n", memoryview(b"0123456789"))
     assert store.get("k") == store.get("n") == b"0123456789"

@@ -117,7 +117,7 @@ class DiskStorage:
 
     def discard(self, prepared: object) -> None:
         assert isinstance(prepared, _Prepared)
-        files.discard(prepared.temporary)
+        files.discard(prepared.temporary, os.getpid())
 
     def checked(self, key: str, range: ByteRange | None, at: float) -> None:
         name = self._name(key, range)

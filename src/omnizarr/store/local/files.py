@@ -105,6 +105,7 @@ def read_into(file: int, start: int, target: memoryview) -> int:
 def stage(folder: str, data: bytes | memoryview | FileContent, held: list[int], *, guarded: bool) -> str:
     """Write a temporary file in `folder` and return its path. The file stays open and is added to `held`. `guarded`
     locks it until it is closed, so that no other process removes it."""
+    process = os.getpid()
     while True:
         temporary = folder + temp_names.new_name(guarded=guarded)
         try:
@@ -112,15 +113,15 @@ def stage(folder: str, data: bytes | memoryview | FileContent, held: list[int], 
             # A process that removes abandoned files may have seen the file before it was locked.
             if not guarded or (flock.lock_if_free(held[-1]) and os.fstat(held[-1]).st_nlink):
                 if isinstance(data, (bytes, memoryview)):
-                    write_all(held[-1], data)
+                    _write_new(held[-1], data)
                 else:
                     data.write_to(held[-1])
                 return temporary
             close_last(held)
         except BaseException:
-            discard(temporary)
+            discard(temporary, process)
             raise
-        discard(temporary)
+        discard(temporary, process)
 
 
 def open_into(held: list[int], path: str, flags: int) -> None:
@@ -140,8 +141,22 @@ def write_all(file: int, data: bytes | memoryview) -> None:
         written += os.write(file, memoryview(data)[written:])
 
 
-def discard(temporary: str) -> None:
-    """Delete a temporary file, if it exists."""
+def _write_new(file: int, data: bytes | memoryview) -> None:
+    """Write all of `data` to a new file. At fixed positions: if a signal handler forks meanwhile, the child writes the
+    same bytes to the same file."""
+    if _WINDOWS:
+        write_all(file, data)
+        return
+    written = os.pwrite(file, data, 0)
+    while written < len(data):
+        written += os.pwrite(file, memoryview(data)[written:], written)
+
+
+def discard(temporary: str, process: int) -> None:
+    """Delete a temporary file of a process, if it exists and this is the process. A child that a signal handler forked
+    leaves it to its parent."""
+    if process != os.getpid():
+        return
     try:
         os.unlink(temporary)
     except OSError:

@@ -39,6 +39,8 @@ __all__ = [
     "lock_if_free",
 ]
 
+_TIMEOUT = 60.0  # seconds; a writer holds the lock of a directory for less than a millisecond
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.001  # seconds
 _MAX_OPENS = 100  # 50 ms at least; a fork takes less than 1 ms unless the process has gigabytes of memory
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -50,10 +52,14 @@ Identity = tuple[int, int]
 
 
 class _ThreadLocks(threading.local):
-    """The directories that this thread has locked, and whether shared: it may write there without another lock."""
+    """What this thread has locked."""
 
     def __init__(self) -> None:
         self.shared: dict[Identity, bool] = {}
+        """The directories that it may write into without another lock, and whether the lock is shared."""
+        self.busy: list[tuple[Identity, bool]] = []
+        """The other locks that it holds or waits for, and whether they are shared: a signal handler that runs in this
+        thread must not wait for them."""
 
 
 _thread_locks = _ThreadLocks()
@@ -97,10 +103,11 @@ class DirectoryLock:
     shared side does not become exclusive.
 
     Raises FileNotFoundError if there is no such directory, or another one than the `expected`; BlockingIOError if
-    another holder has the lock and `wait` is False.
+    another holder has the lock and `wait` is False; TimeoutError after `timeout` seconds; OSError with EDEADLK in a
+    signal handler, if the thread that it interrupted holds the lock.
     """
 
-    __slots__ = ("_generation", "_identity", "file", "path")
+    __slots__ = ("_busy", "_generation", "_identity", "file", "path")
 
     def __init__(
         self,
@@ -111,27 +118,37 @@ class DirectoryLock:
         known: bool = False,
         expected: Identity | None = None,
         flags: int = _DIRECTORY,
+        timeout: float = _TIMEOUT,
     ) -> None:
         self.path = path
+        self.file = -1
+        self._busy: tuple[Identity, bool] | None = None
         self._generation = _generation
         self._identity: Identity | None = None
         self._open(path, flags)
         try:
-            if expected is not None and identity(os.fstat(self.file)) != expected:
+            own = identity(os.fstat(self.file))
+            if expected is not None and own != expected:
                 raise FileNotFoundError(errno.ENOENT, "the directory was removed and created again", path)
             locks = _thread_locks.shared
-            held_shared = locks.get(identity(os.fstat(self.file))) if locks else None
+            held_shared = locks.get(own) if locks else None
             if held_shared is not None:
                 if held_shared and not shared:  # waiting for one's own lock would never end
                     number = errno.EDEADLK if wait else errno.EAGAIN
                     raise OSError(number, "this thread holds the shared side of the lock", path)
                 self._close()
                 return
-            operation = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            fcntl.flock(self.file, operation if wait else operation | fcntl.LOCK_NB)
+            busy = _thread_locks.busy
+            if any(other == own and not (shared and other_shared) for other, other_shared in busy):
+                number = errno.EDEADLK if wait else errno.EAGAIN
+                raise OSError(number, "the thread that was interrupted holds the lock", path)
+            self._busy = own, shared  # before the lock is taken: a signal handler may run at once
+            busy.append(self._busy)
+            self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else 0)
             if known:
-                self._identity = identity(os.fstat(self.file))
-                locks[self._identity] = shared
+                self._identity = own
+                locks[own] = shared
+                self._leave()
         except BaseException:
             self._close()
             raise
@@ -153,6 +170,32 @@ class DirectoryLock:
         self.file = os.open(path, flags, 0o666)
         _files.add(self.file)
 
+    def _lock(self, operation: int, timeout: float) -> None:
+        """Lock the file; BlockingIOError or TimeoutError if it is not free in time.
+
+        It tries again and again, because the system has no wait with a timeout. The system grants a shared lock while
+        a process waits for the exclusive one, so that processes that share it could keep it for ever."""
+        end = time.monotonic() + timeout
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                return fcntl.flock(self.file, operation | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not timeout:
+                    raise
+                if time.monotonic() > end:
+                    raise TimeoutError(
+                        errno.ETIMEDOUT, f"other writers kept the lock of this directory for {timeout:.0f} s", self.path
+                    ) from None
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _leave(self) -> None:
+        if self._busy is not None:
+            with suppress(ValueError):  # of another thread, or of the parent of this process
+                _thread_locks.busy.remove(self._busy)
+            self._busy = None
+
     def still_there(self) -> bool:
         """Whether the path still leads to the locked directory."""
         if self.file == -1:
@@ -172,6 +215,7 @@ class DirectoryLock:
 
     def _close(self) -> None:
         file, self.file = self.file, -1
+        self._leave()
         if self._identity is not None:
             _thread_locks.shared.pop(self._identity, None)
             self._identity = None

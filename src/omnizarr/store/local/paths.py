@@ -32,6 +32,8 @@ _HINTS = {
     errno.EPERM: "check the permissions of the file and of the directories above it",
     errno.EROFS: "the file system is mounted for reading only",
     errno.EMFILE: "this process has too many files open",
+    errno.EDEADLK: "a signal handler ran while its own thread wrote; let it set a flag, and write later",
+    errno.ETIMEDOUT: "let fewer processes write into one directory at once",
     errno.ENOTDIR: "a file is where a directory is needed: no key can lie below another one",
     errno.EISDIR: "a directory is where a file is needed: other keys lie below this one",
     errno.ENAMETOOLONG: "the key is longer than the file system allows",

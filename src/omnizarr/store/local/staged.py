@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from typing import NoReturn, Self
 
+from omnizarr._fork import forks_seen
 from omnizarr.config import config
 from omnizarr.native import ABSENT as OTHER_STATE
 from omnizarr.native import DONE, kernel
@@ -41,6 +42,8 @@ class StagedFiles:
         """The temporary path and the final name of each file."""
         self.held: list[int] = []
         """Open files: locked, or still to be synced."""
+        self.process = os.getpid()
+        self.forks = forks_seen()
 
     def close(self) -> None:
         """Close the files."""
@@ -51,7 +54,7 @@ class StagedFiles:
         """Delete the files that were not published."""
         try:
             while self.files:
-                files.discard(self.files.pop()[0])
+                files.discard(self.files.pop()[0], self.process)
         finally:
             self.close()
 
@@ -237,7 +240,12 @@ class FileWriter:
                 return False
             while staged.files:
                 temporary, name = staged.files[0]
-                files.replace(temporary, folder + name)
+                try:
+                    files.replace(temporary, folder + name)
+                except FileNotFoundError:
+                    # If a signal handler forked, parent and child go on with one file: the other one renamed it.
+                    if staged.forks == forks_seen():
+                        raise
                 del staged.files[0]
         staged.close()
         if self.durable:

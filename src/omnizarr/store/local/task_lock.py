@@ -7,6 +7,7 @@ and the next process would lock a new file while that holder still works.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -53,7 +54,7 @@ def task_lock_file(folder: str, name: str) -> Iterator[TaskLock]:
     """The lock of the task about the file `name` in `folder`."""
     path = folder + task_lock_name(name)
     while True:
-        with DirectoryLock(path, shared=False, flags=_OPEN | os.O_CREAT) as held:
+        with DirectoryLock(path, shared=False, flags=_OPEN | os.O_CREAT, timeout=math.inf) as held:
             if not held.still_there():
                 continue  # the previous holder removed the file; the next one locks a new file
             task_lock = _TaskLockFile(held)

@@ -67,12 +67,12 @@ class ClientFactory:
         raise NotImplementedError
 
 
-_creating = threading.Lock()
+_creating = threading.RLock()
 
 
 def _new_lock_in_child() -> None:
     global _creating
-    _creating = threading.Lock()  # its holder may be a thread that a forked child does not have
+    _creating = threading.RLock()  # its holder may be a thread that a forked child does not have
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,7 +17,7 @@ from omnizarr.errors import LocationError, MissingDependencyError
 
 __all__ = ["in_this_process", "obstore"]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _stale: list[dict[str, ModuleType]] = []
 """Copies of the library that belong to parent processes; kept, because they must not be destroyed."""
 _forked = False
@@ -25,7 +25,7 @@ _forked = False
 
 def _mark_in_child() -> None:
     global _lock, _forked
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _forked = _forked or "obstore._obstore" in sys.modules
 
 

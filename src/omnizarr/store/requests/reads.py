@@ -55,7 +55,7 @@ class ConcurrentRequests(Generic[T, R]):
         self._size = size
         self._in_caller = in_caller
         self._context = copy_context()  # the next request may depend on settings of the caller
-        self._lock = threading.Lock()  # for all that follows
+        self._lock = threading.RLock()  # for all that follows
         self._urgent: deque[PendingRequest[T, R]] = deque()
         self._next: PendingRequest[T, R] | None = None
         self._under_way = 0

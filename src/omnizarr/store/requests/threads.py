@@ -14,7 +14,7 @@ _IDLE_SECONDS = 5.0
 
 class _RequestThreads:
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._work: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._free = 0  # idle threads that no work is assigned to
 

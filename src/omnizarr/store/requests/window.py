@@ -33,7 +33,7 @@ class Window:
 
     def __init__(self, most_requests: int = 256) -> None:
         self.most_requests = most_requests
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._room = _START
         self._under_way = 0
         self._unread = 0

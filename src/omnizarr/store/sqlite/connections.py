@@ -14,36 +14,64 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from omnizarr._fork import DATABASE_LOCK, run_before_fork
+from omnizarr._fork import DATABASE_LOCK, forks_seen, run_before_fork
 from omnizarr.errors import MissingDependencyError, StoreError
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["Connections", "library"]
+__all__ = ["ConnectionEnded", "Connections", "library"]
 
-_MOST_IDLE = 8
+_MOST_IDLE = 8  # of one store
+_MOST_IDLE_OF_ALL = 32
 _PAGE = 2**14  # bytes; values are long, and the default page of 4 KiB splits them into many pieces
 
 
+class ConnectionEnded(Exception):
+    """A signal handler of the same thread ended the transaction: begin again."""
+
+
+class _Lease:
+    """The use of a connection by a thread."""
+
+    __slots__ = ("connection", "ended", "pool", "thread", "writes")
+
+    def __init__(self, pool: Connections, writes: bool) -> None:
+        self.pool = pool
+        self.writes = writes
+        self.thread = threading.get_ident()
+        self.connection: sqlite3.Connection | None = None
+        self.ended = False
+
+    def end(self) -> None:
+        """Close the connection, which rolls its transaction back. The thread notices when it uses it again."""
+        if self.connection is not None and not self.ended:
+            self.ended = True
+            self.connection.close()
+
+
 class _Gate:
-    """Makes a fork wait until no connection is in use. Threads that need one wait until the fork is over."""
+    """Makes a fork wait until no other thread uses a connection. Threads that need one wait until the fork is over."""
 
     def __init__(self) -> None:
         self.change = threading.Condition()
-        self.used = 0
+        self.leases: list[_Lease] = []
         self.pools: weakref.WeakSet[Connections] = weakref.WeakSet()
+        self.idle: list[weakref.ref[Connections]] = []
+        """The pool of each idle connection; the one that was used last comes last."""
 
     def close_for_a_fork(self) -> None:
         with self.change:
-            while self.used:
+            while any(lease.thread != threading.get_ident() for lease in self.leases):
                 self.change.wait()
+            for lease in list(self.leases):  # a signal handler forks
+                lease.end()
             for pool in list(self.pools):
                 pool.close_idle()
 
     def renew(self) -> None:
         self.change = threading.Condition()  # its holders are threads that a forked child does not have
-        self.used = 0
+        self.leases = [lease for lease in self.leases if lease.thread == threading.get_ident()]
 
 
 _GATE = _Gate()
@@ -73,33 +101,75 @@ class Connections:
         self._durable = durable
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        self._reference = weakref.ref(self)
         with _GATE.change:
             _GATE.pools.add(self)
 
     @contextmanager
     def use(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
-        """A connection until the block ends; None if there is no database and `create` is false."""
-        with DATABASE_LOCK, _GATE.change:
-            if self._closed:
-                raise StoreError(f"{self._path} is closed", hint="open it again", store=self._path)
-            _GATE.used += 1
-            connection = self._idle.pop() if self._idle else None
+        """A connection until the block ends; None if there is no database and `create` is false. With `create`, the
+        block writes.
+
+        A signal handler that writes to the same database, or forks, ends the transaction of the thread that it
+        interrupts, because waiting for it would never end. Then the block fails with ConnectionEnded.
+        """
+        lease = _Lease(self, create)
         try:
-            if connection is None and (create or os.path.exists(self._path)):
-                connection = self._open()
-            yield connection
-        except BaseException:
-            if connection is not None and connection.in_transaction:
-                connection.rollback()
+            with DATABASE_LOCK, _GATE.change:
+                if self._closed:
+                    raise StoreError(f"{self._path} is closed", hint="open it again", store=self._path)
+                if create:
+                    self._end_own_writes()
+                _GATE.leases.append(lease)
+                lease.connection = self._take_idle()
+            if lease.connection is None and (create or os.path.exists(self._path)):
+                self._open_for(lease)
+            yield lease.connection
+        except library().ProgrammingError:
+            if lease.ended:
+                raise ConnectionEnded from None
             raise
         finally:
-            with _GATE.change:
-                if connection is not None:
+            self._give_back(lease)
+
+    def _end_own_writes(self) -> None:
+        for lease in list(_GATE.leases):
+            if lease.thread == threading.get_ident() and lease.writes and lease.pool._path == self._path:
+                lease.end()
+
+    def _take_idle(self) -> sqlite3.Connection | None:
+        try:
+            connection = self._idle.pop()
+            _GATE.idle.remove(self._reference)
+        except (IndexError, ValueError):
+            return None
+        return connection
+
+    def _open_for(self, lease: _Lease) -> None:
+        """Open a connection; again, if a signal handler forked before it was registered."""
+        while True:
+            before = forks_seen()
+            lease.connection = self._open()
+            if before == forks_seen():
+                return
+            lease.connection.close()
+
+    def _give_back(self, lease: _Lease) -> None:
+        with _GATE.change:
+            connection = lease.connection
+            try:
+                if connection is not None and not lease.ended:
+                    if connection.in_transaction:
+                        connection.rollback()
                     if len(self._idle) < _MOST_IDLE and not self._closed:
                         self._idle.append(connection)
+                        _GATE.idle.append(self._reference)
+                        _close_oldest()
                     else:
                         connection.close()
-                _GATE.used -= 1
+            finally:
+                if lease in _GATE.leases:
+                    _GATE.leases.remove(lease)
                 _GATE.change.notify_all()
 
     def _open(self) -> sqlite3.Connection:
@@ -144,8 +214,16 @@ class Connections:
 
     def close_idle(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            self._idle.pop().close()
+        while (connection := self._take_idle()) is not None:
+            connection.close()
 
     def __del__(self) -> None:
         self.close_idle()
+
+
+def _close_oldest() -> None:
+    """Keep few idle connections in all: each has three open files."""
+    while len(_GATE.idle) > _MOST_IDLE_OF_ALL:
+        pool = _GATE.idle.pop(0)()
+        if pool is not None and pool._idle:
+            pool._idle.pop(0).close()

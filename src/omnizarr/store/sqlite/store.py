@@ -23,7 +23,7 @@ from omnizarr.store.contract import (
     patches_by_key,
     span,
 )
-from omnizarr.store.sqlite.connections import Connections, library
+from omnizarr.store.sqlite.connections import ConnectionEnded, Connections, library
 
 if TYPE_CHECKING:
     import sqlite3
@@ -118,6 +118,8 @@ class SQLiteStore(Store):
             hint = "the file is damaged, or is no database"
         elif "readonly" in text or "unable to open" in text:
             hint = "check the permissions of the file and of the directory that it is in"
+            if _has_too_many_files():
+                hint = "this process has too many files open"
         elif "too big" in text:
             hint = "SQLite stores values of up to 1 GB; use smaller chunks or shards"
         raise StoreError(
@@ -143,6 +145,8 @@ class SQLiteStore(Store):
         while True:
             try:
                 return act()
+            except ConnectionEnded:
+                continue
             except (library().Error, OSError, OverflowError) as error:
                 if not _is_busy(error) or time.monotonic() + pause > end:
                     self._fail(action, key, error)
@@ -394,6 +398,15 @@ def _reading(connection: sqlite3.Connection, *, begun: bool = False) -> Iterator
     yield
     if not begun:
         connection.execute("COMMIT")
+
+
+def _has_too_many_files() -> bool:
+    """Whether this process can open no more files."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError:
+        return True
+    return False
 
 
 def _is_busy(error: Exception) -> bool:

@@ -29,7 +29,7 @@ _MOST_WAITING = 2**26  # as long as they take at most this many bytes together
 
 _archives: weakref.WeakValueDictionary[Hashable, Archive] = weakref.WeakValueDictionary()
 _unfinished: set[Archive] = set()
-_finding = threading.Lock()
+_finding = threading.RLock()
 
 
 def archive_at(location: ArchiveLocation) -> Archive:
@@ -62,7 +62,7 @@ def _finish_all() -> None:
 
 def _in_child() -> None:
     global _finding
-    _finding = threading.Lock()
+    _finding = threading.RLock()
     for archive in list(_archives.values()):
         archive._lock = threading.RLock()
 

@@ -1,0 +1,216 @@
+"""Promise 5: a signal handler that uses the store that its own thread uses finishes, or fails at once with our error.
+
+The handler runs at every system call of the interrupted operation; an alarm ends a child that hangs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omnizarr
+from omnizarr.store.sqlite import connections
+from tests.safety.processes import forked, wait_for
+from tests.safety.ptrace import reason_not_to, signal_at
+
+REASON = reason_not_to()
+EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the tests take a sample
+TIMEOUT = 20  # seconds; the work of a child takes milliseconds
+
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+
+
+def read(z: omnizarr.Array) -> None:
+    z[...]
+
+
+def part(z: omnizarr.Array) -> None:
+    z[3:9] += 1
+
+
+def whole(z: omnizarr.Array) -> None:
+    z[...] = 2
+
+
+def attributes(z: omnizarr.Array) -> None:
+    z.attrs["n"] = z.attrs["n"] + 1
+
+
+def append(z: omnizarr.Array) -> None:
+    z.append(np.ones(3, "i8"))
+
+
+ACTS = {act.__name__: act for act in (read, part, whole, attributes, append)}
+NAMES = {"folder": "x.zarr", "sqlite": "x.sqlite", "zip": "x.zarr.zip"}
+CASES = [(kind, act, other) for kind in NAMES for act in ACTS for other in ACTS if act != "read"]
+if not EVERY:
+    CASES = [case for place, case in enumerate(CASES) if case[0] != "zip" and place % 3 == 0]
+
+
+def made(place: Path) -> None:
+    with omnizarr.create_array(place, data=np.ones(16, "i8"), chunks=4, attributes={"n": 0}).store:
+        pass
+
+
+@pytest.mark.parametrize(("kind", "act", "other"), CASES)
+def test_a_handler_that_uses_the_same_array(tmp_path: Path, kind: str, act: str, other: str) -> None:
+    import_modules(tmp_path / "warm" / NAMES[kind])
+    shutil.rmtree(tmp_path / "warm")
+    made(tmp_path / NAMES[kind])
+    for name in tmp_path.iterdir():  # the files of SQLite, too
+        (shutil.copytree if name.is_dir() else shutil.copy)(name, tmp_path / f"before {name.name}")
+    random = Random(f"{kind} {act} {other}")
+    stop = 0
+    while True:
+        for name in list(tmp_path.glob("before *")):
+            place = tmp_path / name.name.removeprefix("before ")
+            shutil.rmtree(place, ignore_errors=True)
+            place.unlink(missing_ok=True)
+            (shutil.copytree if name.is_dir() else shutil.copy)(name, place)
+        with omnizarr.config(threads=1):
+            if not signal_at(lambda: prepared(tmp_path / NAMES[kind], ACTS[act], ACTS[other]), stop, signal.SIGUSR1):
+                break
+        stop += 1 if EVERY else random.randint(5, 60)
+
+
+def import_modules(place: Path) -> None:
+    """Run all operations once. A handler that runs during an import may see half a module."""
+    place.parent.mkdir()
+    made(place)
+    with omnizarr.open_array(place, mode="r+").store as store:
+        for act in ACTS.values():
+            act(omnizarr.open_array(store))
+
+
+def prepared(
+    place: Path, act: Callable[[Any], None], other: Callable[[Any], None]
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """In a child: an operation that a handler interrupts, and a check that what both did is stored, unless the handler
+    was refused."""
+    z = omnizarr.open_array(place, mode="r+")
+    counts = {"part": 0, "whole": 0, "attributes": 0, "append": 0, "read": 0}
+
+    def handle(*_: object) -> None:
+        try:
+            other(z)
+            counts[other.__name__] += 1
+        except omnizarr.errors.StoreError as error:
+            if "signal handler" not in str(error):
+                raise
+
+    signal.signal(signal.SIGUSR1, handle)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(TIMEOUT)
+
+    def check() -> None:
+        counts[act.__name__] += 1
+        again = omnizarr.open_array(z.store)
+        assert again.shape == (16 + 3 * counts["append"],)
+        if act.__name__ != other.__name__:  # they read the old value before the other operation stores its own
+            assert again.attrs["n"] == counts["attributes"]
+        assert again[0] >= 1
+        z.store.close()
+
+    return lambda: act(z), check
+
+
+@pytest.mark.parametrize("name", NAMES.values())
+def test_a_handler_that_forks(tmp_path: Path, name: str) -> None:
+    import_modules(tmp_path / "warm" / name)
+    made(tmp_path / name)
+    stop = 0
+    while signal_at(lambda: forking(tmp_path / name), stop, signal.SIGUSR1):
+        stop += 1 if EVERY else 7
+
+
+def forking(place: Path) -> tuple[Callable[[], None], Callable[[], None]]:
+    children: list[int] = []
+    z = omnizarr.open_array(place, mode="r+")
+    parent = os.getpid()
+
+    def handle(*_: object) -> None:
+        child = os.fork()
+        if child:
+            children.append(child)
+        else:
+            signal.alarm(TIMEOUT)
+
+    signal.signal(signal.SIGUSR1, handle)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(TIMEOUT)
+
+    def act() -> None:
+        if place.suffix == ".zip":
+            assert z[...].shape == (16,)  # one process writes an archive
+        else:
+            z[3:9] = 5
+            assert (z[3:9] == 5).all()
+        if os.getpid() != parent:
+            os._exit(0)
+
+    return act, lambda: check_equal([wait_for(child) for child in children], [0] * len(children))
+
+
+def check_equal(found: object, expected: object) -> None:
+    assert found == expected
+
+
+def test_many_handles_of_databases_keep_few_files_open(tmp_path: Path) -> None:
+    handles = []
+    for number in range(60):
+        made(tmp_path / f"{number}.sqlite")
+        handles.append(omnizarr.open_array(tmp_path / f"{number}.sqlite"))
+        handles[-1][...]
+    assert len(connections._GATE.idle) <= 32
+    assert (handles[0][...] == 1).all()
+
+
+def test_a_handler_cannot_append_in_memory_while_its_thread_appends() -> None:
+    z = omnizarr.create_array(None, shape=4, dtype="i8", chunks=2)
+    failures: list[str] = []
+
+    class Data:
+        def __array__(self, *_: object, **__: object) -> Any:
+            return np.ones(2, "i8")
+
+    real = z.store.set
+
+    def interrupted(key: str, value: Any) -> None:
+        with pytest.raises(omnizarr.errors.StoreError, match="signal handler"):
+            z.append(np.ones(1, "i8"))
+        failures.append(key)
+        real(key, value)
+
+    z.store.set = interrupted  # type: ignore[method-assign]
+    worker = threading.Thread(target=lambda: z.append(np.ones(2, "i8")))
+    worker.start()
+    worker.join(TIMEOUT)
+    assert not worker.is_alive()
+    assert z.shape == (6,)
+
+
+def test_forks_in_threads_still_wait_for_each_other(tmp_path: Path) -> None:
+    made(tmp_path / "x.sqlite")
+    z = omnizarr.open_array(tmp_path / "x.sqlite", mode="r+")
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            z[3:9] = 5
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        children = [forked(lambda: z.__setitem__(slice(3, 9), 5)) for _ in range(5)]
+        assert [wait_for(child) for child in children] == [0] * 5
+    finally:
+        stop.set()
+        writer.join()
