@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +18,9 @@ import numpy as np
 import pytest
 
 import omnizarr
+from omnizarr.native import kernel
 from omnizarr.store.sqlite import connections
-from tests.safety.processes import forked, wait_for
+from tests.safety.processes import forked, program, wait_for
 from tests.safety.ptrace import reason_not_to, signal_at
 
 REASON = reason_not_to()
@@ -214,3 +216,36 @@ def test_forks_in_threads_still_wait_for_each_other(tmp_path: Path) -> None:
     finally:
         stop.set()
         writer.join()
+
+
+INTERRUPTED = """
+import signal, sys
+import numpy as np
+import omnizarr
+z = omnizarr.create_array(sys.argv[1], shape=64, dtype="i8", chunks=16, compressors=None)
+lost = []
+sys.unraisablehook = lambda unraisable: lost.append(unraisable)
+z[3] = 1
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+caught = 0
+while caught + len(lost) < 300:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
+        while True:
+            z[3] = 1
+    except KeyboardInterrupt:
+        caught += 1
+signal.setitimer(signal.ITIMER_REAL, 0)
+assert not lost, f"{len(lost)} lost, {caught} raised: {lost[0]}"
+"""
+
+
+@pytest.mark.skipif(kernel() is None, reason="without the kernel, Python closes files in finalizers")
+def test_ctrl_c_is_not_lost_in_finalizers(tmp_path: Path) -> None:
+    with program(INTERRUPTED, tmp_path / "x", stderr=subprocess.PIPE) as running:
+        _, errors = running.communicate(timeout=60)
+    assert (running.returncode, errors) == (0, b"")

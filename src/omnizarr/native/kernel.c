@@ -13,6 +13,7 @@
  *   locate.c     finds the chunks, chunk keys and offsets that a key of integers and slices selects
  *   publish.c    writes files and renames them under the lock of their directory, as the local store does; fork handlers
  *   write.c      encodes chunks and writes them
+ *   descriptor.c the owner of an open file
  *
  * Rules:
  * - The kernel handles the common cases only. For anything else (a file that is too long, a frame that does not decode
@@ -44,7 +45,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INTERFACE 3 /* increase with each change of the entries; Python does not use a kernel with another number */
+#define INTERFACE 4 /* increase with each change of the entries; Python does not use a kernel with another number */
 
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
@@ -71,6 +72,7 @@ enum status {
 #include "locate.c"
 #include "publish.c"
 #include "write.c"
+#include "descriptor.c"
 
 static PyMethodDef methods[] = {
     {"decode", py_decode, METH_VARARGS, decode_doc},
@@ -100,6 +102,9 @@ static int add_constants(PyObject *module) {
     PyObject *largest = PyLong_FromLongLong(MAX_CHUNK_BYTES), *names = codec_functions();
     added = added && largest != NULL && PyModule_AddObjectRef(module, "MAX_CHUNK_BYTES", largest) == 0 &&
             names != NULL && PyModule_AddObjectRef(module, "CODEC_FUNCTIONS", names) == 0;
+    PyObject *descriptor = PyType_FromSpec(&descriptor_spec);
+    added = added && descriptor != NULL && PyModule_AddObjectRef(module, "Descriptor", descriptor) == 0;
+    Py_XDECREF(descriptor);
     Py_XDECREF(largest);
     Py_XDECREF(names);
     return added;

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from omnizarr.native import kernel
 from omnizarr.store.contract import Buffer, ByteRange
 from omnizarr.store.local import files
 from omnizarr.store.snapshot import Snapshot
@@ -66,10 +67,10 @@ class FileVersion:
     so that the inode tells whether the file was replaced. The size and the time detect programs that change files in
     place."""
 
-    __slots__ = ("_file", "state")
+    __slots__ = ("_owner", "state")
 
     def __init__(self, file: int, status: os.stat_result) -> None:
-        self._file = file
+        self._owner = _owner(file)
         self.state = _state(status)
         """Device, inode, size, and modification time in nanoseconds."""
 
@@ -86,9 +87,24 @@ class FileVersion:
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.state,)
 
+
+class _Descriptor:
+    """The owner of an open file, where there is no kernel."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+
     def __del__(self) -> None:
-        if self._file != -1:
-            os.close(self._file)
+        os.close(self._file)
+
+
+def _owner(file: int) -> object:
+    """An object that closes the file when it is deleted; None for -1. In the kernel's `Descriptor` no signal handler
+    runs, so that Ctrl-C is not lost."""
+    if file == -1:
+        return None
+    native = kernel()
+    return _Descriptor(file) if native is None else native.Descriptor(file)
 
 
 def _state(status: os.stat_result) -> tuple[int, ...]:
@@ -97,5 +113,5 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 
 def _unpickled(state: tuple[int, ...]) -> FileVersion:
     version = FileVersion.__new__(FileVersion)
-    version._file, version.state = -1, state
+    version._owner, version.state = None, state
     return version
