@@ -302,8 +302,9 @@ class TestKernel:
         address = element.__array_interface__["data"][0]
         options = (b"lz4", 1, 0, 0, 1)
         how = (address, [0], (2**31,), (0,), 1, None, number, options)
-        assert native.kernel().write([str(tmp_path / "x")], *how) == bytes([native.UNUSUAL])
-        assert not (tmp_path / "x").exists()
+        target = (str(tmp_path), True, None, False)
+        assert native.kernel().write(target, ["x.tmp"], ["x"], *how) == bytes([native.UNUSUAL])
+        assert list(tmp_path.iterdir()) == []
 
     def test_a_signal_interrupts_a_long_read(self, path: Path) -> None:
         class Heard(Exception):
