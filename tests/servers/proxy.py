@@ -16,6 +16,7 @@ __all__ = ["Faults", "Proxy", "proxy"]
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _RANGE = re.compile(rb"\r\n(?:x-ms-)?range: [^\r]*", re.IGNORECASE)
+_CONDITION = re.compile(rb"\r\nif-(?:none-)?match: [^\r]*", re.IGNORECASE)
 _TAG = re.compile(rb"\r\netag: [^\r]*", re.IGNORECASE)
 
 
@@ -40,6 +41,10 @@ class Faults:
     """Close the connection in the middle of the body."""
     stall: float = 0.0
     """Never answer."""
+    lost_as: int = 0
+    """What the client gets instead of a lost answer: this status; 0 closes the connection, and -1 is silence."""
+    no_conditions: bool = False
+    """Ignore the conditions of requests."""
     no_ranges: bool = False
     """Answer a range request with status 200 and the whole value."""
     no_tags: bool = False
@@ -118,6 +123,8 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
             return False
         if faults.no_ranges:
             head = _RANGE.sub(b"", head)
+        if faults.no_conditions:
+            head = _CONDITION.sub(b"", head)
         reader, out = await asyncio.open_connection(host, int(port))
         try:
             out.write(head.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + body)
@@ -127,7 +134,12 @@ def proxy(upstream: str, seed: int = 0) -> Iterator[Proxy]:
         first = head.partition(b"\r\n")[0]
         if first.startswith((b"PUT", b"DELETE")) and faults.only in first and dice.random() < faults.lose:
             found.lost += 1
-            return False
+            if faults.lost_as < 0:
+                await running[0][1].wait()
+            if faults.lost_as <= 0:
+                return False
+            writer.write(b"HTTP/1.1 %d Fault\r\nContent-Length: 0\r\n\r\n" % faults.lost_as)
+            return True
         if faults.no_tags:
             answered = _TAG.sub(b"", answered, count=1)
         if dice.random() < faults.cut and head.startswith(b"GET"):

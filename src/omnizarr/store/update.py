@@ -23,6 +23,7 @@ R = TypeVar("R")
 
 _LOCKED_ATTEMPTS = 100  # the first one succeeds unless a writer ignores the lock
 _PAUSED_ATTEMPTS = 60  # together nearly a minute
+_MOST_UNCHANGED = 8  # rejections of a write in a row, although the value has the version that it names; within a second
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.004, 2.0  # seconds
 
 
@@ -51,6 +52,8 @@ class KeyAccess(Updates):
 
     uncertain: UncertainWriteError | None = None
     """The last write of which the store could not tell whether it was stored."""
+    unchanged: int = 0
+    """How many writes in a row were rejected that named the same version."""
 
     def __init__(self, store: _Store, keys: Sequence[str]) -> None:
         self._store = store
@@ -133,6 +136,14 @@ def _attempt_after_pauses(
         result = attempt(access)
         if result is not None:
             return result
+        if access.unchanged >= _MOST_UNCHANGED:
+            raise StoreError(
+                f"cannot update `{keys[0]}` in {store!r}: the store rejected {access.unchanged} conditional writes in "
+                "a row, although no other writer changed the value",
+                hint="the server does not compare versions as it should",
+                store=repr(store),
+                key=keys[0],
+            ) from access.uncertain
     _give_up(store, keys, _PAUSED_ATTEMPTS, access)
 
 
@@ -165,6 +176,7 @@ class _ConditionalAccess(KeyAccess):
         super().__init__(store, keys)
         self._updates = updates
         self.erases = updates.erases
+        self._rejected: tuple[str, Version] | None = None
 
     def read(self, key: str, limit: int | None = None) -> Versioned | None:
         self._check(key)
@@ -177,7 +189,10 @@ class _ConditionalAccess(KeyAccess):
     def write(self, key: str, value: Buffer, version: Version) -> bool:
         self._check(key)
         try:
-            return self._updates.write(key, value, version)
+            written = self._updates.write(key, value, version)
+            self.unchanged = 0 if written or self._rejected != (key, version) else self.unchanged + 1
+            self._rejected = (key, version)
+            return written
         except UncertainWriteError as error:
             self.uncertain = error
             stored = self._updates.read(key)

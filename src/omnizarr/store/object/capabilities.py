@@ -1,20 +1,16 @@
-"""The capabilities of an object store: snapshots, reads of one version, and conditional requests."""
+"""The capabilities of an object store that read: snapshots, and reads of one version."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, TypeAlias
 
 from omnizarr.errors import StoreError
-from omnizarr.store.capabilities import Snapshots, Updates, Versioned, VersionedReads
-from omnizarr.store.contract import Buffer, ByteRange, State, Version, flat
+from omnizarr.store.capabilities import Snapshots, Versioned, VersionedReads
+from omnizarr.store.contract import Buffer, ByteRange, State, Version
 from omnizarr.store.object.reader import ObjectReader, version_of
 from omnizarr.store.snapshot import Snapshot
 
-__all__ = ["LastKnownValues", "ObjectSnapshots", "ObjectUpdates", "ObjectVersionedReads"]
-
-_Put: TypeAlias = Callable[[str, Buffer, Any], Any]
+__all__ = ["LastKnownValues", "ObjectSnapshots", "ObjectVersionedReads"]
 
 _MOST_VALUES = 256
 _LONGEST_VALUE = 2**15  # bytes
@@ -65,39 +61,6 @@ class ObjectVersionedReads(VersionedReads):
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         return self._reader.read(key, range, version)
-
-
-class ObjectUpdates(Updates):
-    """Conditional requests: the server compares the ETag."""
-
-    def __init__(self, reader: ObjectReader, put: _Put, last_known: LastKnownValues) -> None:
-        """`put(key, value, mode)` returns the metadata of the new object; None if the condition of `mode` fails."""
-        self._reader = reader
-        self._put = put
-        self._last_known = last_known
-
-    def read(self, key: str, limit: int | None = None) -> Versioned:
-        state = self._reader.read(key)  # to ask for the length first would cost as much as a small value
-        if state is None or state.data is None:
-            self._last_known.remember(key, None, None)
-            return None, None
-        self._last_known.remember(key, state.data, state.version)
-        return state.data, state.version
-
-    def last_known(self, key: str) -> Versioned | None:
-        return self._last_known.get(key)
-
-    def write(self, key: str, value: Buffer, version: Version) -> bool:
-        if isinstance(version, tuple):
-            names = ("e_tag", "version")
-            mode: Any = {name: part for name, part in zip(names, version, strict=True) if part is not None}
-        else:
-            mode = "create"
-        head = self._put(key, value, mode)
-        if head is None:
-            return False
-        self._last_known.remember(key, bytes(flat(value)), version_of(head))
-        return True
 
 
 class _ObjectSnapshot(Snapshot):

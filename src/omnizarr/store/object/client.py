@@ -13,7 +13,14 @@ from urllib.parse import unquote, urlsplit
 from omnizarr.errors import LocationError
 from omnizarr.store.object.error_mapping import without_secrets
 from omnizarr.store.object.obstore_fork import in_this_process, obstore
-from omnizarr.store.object.options import deobfuscate, describe_options, obfuscate, parse_options, secrets
+from omnizarr.store.object.options import (
+    check_conditional,
+    deobfuscate,
+    describe_options,
+    obfuscate,
+    parse_options,
+    secrets,
+)
 from omnizarr.store.object.profiles import profile_in_use
 from omnizarr.store.requests.window import Window
 
@@ -43,6 +50,10 @@ class ClientFactory:
     kind: str
     """`s3`, `gs`, `az`, `http`, or the name of a class."""
     forbidden_is_absent: bool = False
+    conditional: str = "verify"
+    """Whether conditional writes are used: `verify`, `trust` or `off`."""
+    endpoint: str | None = None
+    """The address of the server, if the user gives one."""
     max_concurrency: int = 256
     retry_timeout: float = 60.0
 
@@ -92,6 +103,8 @@ class UrlClientFactory(ClientFactory):
         self.options = dict(options)
         parsed = parse_options(kind, options)
         self.forbidden_is_absent = parsed.forbidden_is_absent
+        self.conditional = parsed.conditional
+        self.endpoint = parsed.config.get("endpoint")
         self.max_concurrency = parsed.max_concurrency
         password = urlsplit(root).password if kind == "http" else None
         self.secrets = [*secrets(options), *([password] if password else [])]
@@ -154,11 +167,18 @@ def _restore_url(kind: str, root: Mapping[str, Any], options: Mapping[str, Any])
 class GivenClientFactory(ClientFactory):
     """A client that the user created: one of obstore, or any object with the methods of the obspec protocol."""
 
-    def __init__(self, client: Any, max_concurrency: int = 256, forbidden_is_absent: bool = False) -> None:
+    def __init__(
+        self,
+        client: Any,
+        max_concurrency: int = 256,
+        forbidden_is_absent: bool = False,
+        conditional: str = "verify",
+    ) -> None:
         super().__init__()
         self.given = client
         self.max_concurrency = max_concurrency
         self.forbidden_is_absent = forbidden_is_absent
+        self.conditional = check_conditional(conditional)
         self._maker = os.getpid()
         name = type(client).__name__
         self.kind = {"S3Store": "s3", "GCSStore": "gs", "AzureStore": "az", "HTTPStore": "http"}.get(name, name)
@@ -170,6 +190,7 @@ class GivenClientFactory(ClientFactory):
         bucket = None
         if isinstance(config, Mapping):
             self.secrets = secrets(config)
+            self.endpoint = config.get("endpoint")
             self.server = " ".join(describe_options(config))
             bucket = config.get("bucket") or config.get("container_name")
         if self.kind == "http":
@@ -196,14 +217,17 @@ class GivenClientFactory(ClientFactory):
             obfuscate({"client": self.given}),
             self.max_concurrency,
             self.forbidden_is_absent,
+            self.conditional,
         )
 
     def _create(self) -> Any:
         return self.given if self._maker == os.getpid() else in_this_process(self.given)
 
 
-def _restore_given(client: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool) -> GivenClientFactory:
-    return GivenClientFactory(deobfuscate(client)["client"], max_concurrency, forbidden_is_absent)
+def _restore_given(
+    client: Mapping[str, Any], max_concurrency: int, forbidden_is_absent: bool, conditional: str
+) -> GivenClientFactory:
+    return GivenClientFactory(deobfuscate(client)["client"], max_concurrency, forbidden_is_absent, conditional)
 
 
 def parse_url(url: str) -> tuple[str, str, str, dict[str, str]]:

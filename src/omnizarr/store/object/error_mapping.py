@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from omnizarr.errors import StoreError
+from omnizarr.errors import OmnizarrError, StoreError
 
 __all__ = [
+    "condition_failed",
     "ignores_ranges",
     "is_forbidden",
     "lacks_suffix_ranges",
+    "lost_answer",
+    "may_be_stored",
     "may_pass",
     "no_panic",
     "out_of_range",
@@ -57,6 +60,28 @@ def may_pass(error: BaseException) -> bool:
     """Whether a retry may help that obstore does not make itself: the answer broke off."""
     text = str(error)
     return _status(error) is None and any(word in text for word in ("body", "decod", "incomplete", "stream", "closed"))
+
+
+def condition_failed(error: BaseException, *, created: bool) -> bool:
+    """Whether the condition of a write does not hold. `created` says that it was to create the value; for another
+    condition, an absent value fails, too."""
+    if type(error).__name__ in ("AlreadyExistsError", "PreconditionError") or _status(error) == 412:
+        return True
+    return not created and isinstance(error, FileNotFoundError)
+
+
+def may_be_stored(error: BaseException) -> bool:
+    """Whether a write that failed may have been stored nevertheless."""
+    if isinstance(error, OmnizarrError) or type(error).__name__ not in ("GenericError", "BaseError", "JoinError"):
+        return False
+    status = _status(error)
+    return status is None or status >= 500 or status in (408, 409, 429)
+
+
+def lost_answer(error: BaseException) -> bool:
+    """Whether the connection broke off, or the server was silent: obstore does not repeat such a conditional write."""
+    text = str(error)
+    return _status(error) is None and not any(word in text for word in ("connect error", "Connect,", "dns error"))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from omnizarr._json import nearest
 from omnizarr.errors import LocationError
 from omnizarr.store.object.error_mapping import without_secrets
 
-__all__ = ["Options", "deobfuscate", "describe_options", "obfuscate", "parse_options", "secrets"]
+__all__ = ["Options", "check_conditional", "deobfuscate", "describe_options", "obfuscate", "parse_options", "secrets"]
 
 _ALIASES = {
     "anon": "skip_signature",
@@ -86,6 +86,7 @@ _ENDPOINT = re.compile(r"https?://[^\s/]+(?:/[!-~]*)?")
 _DURATIONS = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
 _RETRY_OPTIONS: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
 _OWN_OPTIONS: dict[str, Any] = {
+    "conditional": "verify",
     "forbidden_is_absent": False,
     "max_concurrency": 256,
     "profile": None,
@@ -104,6 +105,7 @@ class Options(NamedTuple):
     config: dict[str, Any]
     client: dict[str, Any]
     retrying: dict[str, Any]
+    conditional: str
     forbidden_is_absent: bool
     max_concurrency: int
     profile: str | None
@@ -140,6 +142,7 @@ def parse_options(kind: str, given: Mapping[str, Any]) -> Options:
                 hint=nearest(given_name, names) or "docs/stores.md lists the options",
             )
     _check(own, retrying, client)
+    check_conditional(own["conditional"])
     endpoint = config.get("endpoint") or config.get("base_url")
     if endpoint is not None and not _ENDPOINT.fullmatch(str(endpoint)):
         raise LocationError(
@@ -150,6 +153,13 @@ def parse_options(kind: str, given: Mapping[str, Any]) -> Options:
     for name in _DURATIONS & client.keys():
         client[name] = timedelta(seconds=client[name])
     return Options(config, client, retrying, **own)
+
+
+def check_conditional(value: Any) -> str:
+    """Reject what is no choice of conditional writes."""
+    if value not in ("verify", "trust", "off"):
+        raise LocationError(f'`conditional`: expected "verify", "trust" or "off", found {value!r}')
+    return str(value)
 
 
 def _check(*groups: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +13,12 @@ from omnizarr.store.contract import ByteRange, State, Version, check_key, cut, s
 from omnizarr.store.object import error_mapping
 from omnizarr.store.object.client import ClientFactory
 
-__all__ = ["ObjectReader", "version_of"]
+__all__ = ["WRITES", "ObjectReader", "version_of"]
 
+WRITES = "omnizarrwrites"
+"""The user metadata of an object that names its last conditional writes, newest first. Azure allows letters only."""
+
+_MOST_REMEMBERED = 256  # values whose writes are remembered
 _TRIES = 4  # attempts to read an answer that breaks off; obstore itself repeats requests that fail before
 
 
@@ -27,6 +32,44 @@ class ObjectReader:
         self.store = store
         self.suffixes = factory.kind != "az"  # Azure has no ranges that count from the end
         self._ranges = True
+        self._writes: OrderedDict[tuple[str, Version], tuple[str, ...]] = OrderedDict()
+
+    # -- the names of conditional writes
+
+    def names_of_writes(self, key: str, version: Version) -> tuple[str, ...]:
+        """The names of the writes that led to this version, newest first, if they are known."""
+        return self._writes.get((key, version), ())
+
+    def remember_writes(self, key: str, version: Version, names: tuple[str, ...]) -> None:
+        writes = self._writes
+        writes[key, version] = names
+        while len(writes) > _MOST_REMEMBERED:
+            try:
+                writes.popitem(last=False)
+            except KeyError:  # another thread did it
+                break
+
+    def stored_writes(self, key: str) -> tuple[tuple[str, ...], Version]:
+        """The names of the last writes of the stored value, newest first, and its version; None if it is absent."""
+        get = self._factory.process_client().client.get
+        for attempt in _attempts(self._factory.retry_timeout):
+            try:
+                with error_mapping.no_panic():
+                    try:
+                        answer = get(self._prefix + key, options={"range": (0, 1)})
+                    except Exception as error:
+                        if not (error_mapping.out_of_range(error) or error_mapping.ignores_ranges(error)):
+                            raise
+                        answer = get(self._prefix + key)
+                return _names(answer), version_of(answer.meta)
+            except FileNotFoundError:
+                return (), None
+            except Exception as error:
+                if not (error_mapping.lost_answer(error) and attempt()):
+                    raise self.error(error, "read", key) from None
+        raise AssertionError("the last attempt raises")
+
+    # -- reading
 
     def read(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         """The value or a part of it, as `VersionedReads.get` returns it."""
@@ -78,6 +121,8 @@ class ObjectReader:
         meta = answer.meta
         version = version_of(meta)
         size = meta["size"]
+        if range is None and (names := _names(answer)):
+            self.remember_writes(key, version, names)
         if tag is not None and version is not None and version[0] != tag:
             return State(None, version, size)  # the server ignores conditions
         begin, end = answer.range
@@ -151,6 +196,11 @@ class ObjectReader:
         if isinstance(error, OmnizarrError):
             return error  # the client cannot be created
         return error_mapping.store_error(error, action, self.store, key, self._factory.secrets)
+
+
+def _names(answer: Any) -> tuple[str, ...]:
+    text = (getattr(answer, "attributes", None) or {}).get(WRITES, "")
+    return tuple(text.split(",")) if text else ()
 
 
 def version_of(meta: Any) -> tuple[str, str | None] | None:

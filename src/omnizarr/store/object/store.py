@@ -20,9 +20,10 @@ from omnizarr.store.contract import (
     reject_start,
 )
 from omnizarr.store.object import error_mapping
-from omnizarr.store.object.capabilities import LastKnownValues, ObjectSnapshots, ObjectUpdates, ObjectVersionedReads
+from omnizarr.store.object.capabilities import LastKnownValues, ObjectSnapshots, ObjectVersionedReads
 from omnizarr.store.object.client import ClientFactory, GivenClientFactory, UrlClientFactory, parse_url
 from omnizarr.store.object.reader import ObjectReader
+from omnizarr.store.object.updates import ObjectUpdates
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
@@ -44,7 +45,9 @@ class ObjectStore(Store):
     versioned_reads = provides(lambda store: ObjectVersionedReads(store._reader))
     updates = provides(
         lambda store: (
-            ObjectUpdates(store._reader, store._put, store._last_known) if store._last_known is not None else None
+            ObjectUpdates(store._reader, store._send, store._last_known, store._check_conditions)
+            if store._last_known is not None
+            else None
         )
     )
     _copyable = True
@@ -57,13 +60,16 @@ class ObjectStore(Store):
         read_only: bool = False,
         forbidden_is_absent: bool = False,
         max_concurrency: int = 256,
+        conditional: str = "verify",
     ) -> None:
         """`forbidden_is_absent` treats status 403 as an absent key, as public buckets without listing answer it.
-        `max_concurrency` limits the requests in flight."""
+        `max_concurrency` limits the requests in flight. `conditional` says whether to use conditional writes:
+        `"verify"` checks first that a server other than Amazon's honours the conditions, `"trust"` does not, and
+        `"off"` writes without conditions, which is safe for a single process."""
         self._factory: ClientFactory = (
             client
             if isinstance(client, ClientFactory)
-            else GivenClientFactory(client, max_concurrency, forbidden_is_absent)
+            else GivenClientFactory(client, max_concurrency, forbidden_is_absent, conditional)
         )
         self._prefix = check_prefix(prefix.strip("/") + "/" if prefix.strip("/") else "")
         self._read_only = read_only
@@ -79,7 +85,8 @@ class ObjectStore(Store):
         kind = self._factory.kind
         self.writable = self.listable = kind != "http"
         self._reader = ObjectReader(self._factory, self._prefix, repr(self))
-        self._last_known = LastKnownValues() if kind in _CONDITIONAL else None
+        conditional = kind in _CONDITIONAL and self._factory.conditional != "off"
+        self._last_known = LastKnownValues() if conditional else None
 
     @property
     def location(self) -> str:
@@ -166,30 +173,36 @@ class ObjectStore(Store):
     # -- writing
 
     def set(self, key: str, value: Buffer) -> None:
-        self._put(key, value, "overwrite")
+        data = flat(value)
+        try:
+            self._send(key, data, "overwrite", None)
+        except Exception as error:
+            raise self._reader.error(error, "write", key) from None
+
+    def _check_conditions(self) -> None:
+        if self._factory.conditional == "verify":
+            from omnizarr.store.object.probe import check_conditions  # lazy import: only for writers
+
+            self.check_writable()
+            check_conditions(self._factory, self._prefix, self._reader)
 
     def _forget(self, key: str) -> None:
         if self._last_known is not None:
             self._last_known.forget(key)
 
-    def _put(self, key: str, value: Buffer, mode: Any) -> Any:
-        """The metadata of the new object; None if the condition is not met."""
+    def _send(self, key: str, value: Buffer, mode: Any, attributes: dict[str, str] | None) -> Any:
+        """The metadata of the new object. Raises the errors of the client."""
         self.check_writable()
         check_key(key)
         data = (
             bytes(flat(value)) if self._factory.kind == "MemoryStore" else flat(value)
         )  # a MemoryStore would keep the caller's memory
         self._forget(key)
-        several = mode == "overwrite" and len(data) > _SINGLE_PUT
-        try:
-            with error_mapping.no_panic():
-                return self._factory.process_client().client.put(
-                    self._prefix + key, data, mode=mode, **({} if several else {"use_multipart": False})
-                )
-        except Exception as error:
-            if mode != "overwrite" and type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
-                return None
-            raise self._reader.error(error, "write", key) from None
+        options: dict[str, Any] = {} if attributes is None else {"attributes": attributes}
+        if mode != "overwrite" or len(data) <= _SINGLE_PUT:
+            options["use_multipart"] = False
+        with error_mapping.no_panic():
+            return self._factory.process_client().client.put(self._prefix + key, data, mode=mode, **options)
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         self.check_writable()
