@@ -62,7 +62,9 @@ CODECS: list[Codec] = [
 def test_every_codec_has_a_sample() -> None:
     places = {*family.REGISTERED.values(), *family.PRIVATE.values()}
     assert {type(codec).__name__ for codec in CODECS} == {place.partition(":")[2] for place in places}
-    assert set(numcodecs.registry.codec_registry) - {"vlen-utf8", "vlen-bytes"} <= {*family.REGISTERED, *family.PRIVATE}
+    # imagecodecs registers its codecs with numcodecs when it is imported: `test_imagecodecs`.
+    ids = {id for id in numcodecs.registry.codec_registry if not id.startswith("imagecodecs_")}
+    assert ids - {"vlen-utf8", "vlen-bytes"} <= {*family.REGISTERED, *family.PRIVATE}
 
 
 @pytest.mark.parametrize("codec", CODECS, ids=repr)
