@@ -51,10 +51,10 @@ def append(z: omnizarr.Array) -> None:
 
 
 ACTS = {act.__name__: act for act in (read, part, whole, attributes, append)}
-NAMES = {"folder": "x.zarr", "sqlite": "x.sqlite", "zip": "x.zarr.zip"}
+NAMES = {"folder": "x.zarr", "sqlite": "x.sqlite"}
 CASES = [(kind, act, other) for kind in NAMES for act in ACTS for other in ACTS if act != "read"]
 if not EVERY:
-    CASES = [case for place, case in enumerate(CASES) if case[0] != "zip" and place % 3 == 0]
+    CASES = [case for place, case in enumerate(CASES) if place % 3 == 0]
 
 
 def made(place: Path) -> None:
@@ -124,7 +124,7 @@ def prepared(
     return lambda: act(z), check
 
 
-@pytest.mark.parametrize("name", NAMES.values())
+@pytest.mark.parametrize("name", [*NAMES.values(), "x.zarr.zip"])
 def test_a_handler_that_forks(tmp_path: Path, name: str) -> None:
     import_modules(tmp_path / "warm" / name)
     made(tmp_path / name)
@@ -155,6 +155,7 @@ def forking(place: Path) -> tuple[Callable[[], None], Callable[[], None]]:
         else:
             z[3:9] = 5
             assert (z[3:9] == 5).all()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a child that is forked later would not end itself
         if os.getpid() != parent:
             os._exit(0)
 

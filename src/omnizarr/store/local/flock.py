@@ -127,7 +127,7 @@ class DirectoryLock:
         self._identity: Identity | None = None
         self._open(path, flags)
         try:
-            own = identity(os.fstat(self.file))
+            own = self._identify(flags)
             if expected is not None and own != expected:
                 raise FileNotFoundError(errno.ENOENT, "the directory was removed and created again", path)
             locks = _thread_locks.shared
@@ -144,7 +144,7 @@ class DirectoryLock:
                 raise OSError(number, "the thread that was interrupted holds the lock", path)
             self._busy = own, shared  # before the lock is taken: a signal handler may run at once
             busy.append(self._busy)
-            self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else 0)
+            self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else 0, flags)
             if known:
                 self._identity = own
                 locks[own] = shared
@@ -161,16 +161,30 @@ class DirectoryLock:
         """
         for _ in range(_MAX_OPENS):
             before = forks_seen()
+            self._generation = _generation
             self.file = os.open(path, flags, 0o666)  # kept in `self` at once: `__del__` closes it after an interrupt
             _files.add(self.file)
             if before % 2 == 0 and before == forks_seen():
                 return
-            self._close()
+            self._generation = _generation
+            if self.file in _files:
+                self._close()
+            self.file = -1  # if not registered: a signal handler forked, and this is the child, which closed it
             time.sleep(0.0005)  # lets the forking thread finish
         self.file = os.open(path, flags, 0o666)
         _files.add(self.file)
 
-    def _lock(self, operation: int, timeout: float) -> None:
+    def _identify(self, flags: int) -> Identity:
+        """The identity of the open file."""
+        while True:
+            try:
+                return identity(os.fstat(self.file))
+            except OSError:
+                if self._generation == _generation:
+                    raise
+                self._open(self.path, flags)  # a signal handler forked, and this is the child, which closed the file
+
+    def _lock(self, operation: int, timeout: float, flags: int) -> None:
         """Lock the file; BlockingIOError or TimeoutError if it is not free in time.
 
         It tries again and again, because the system has no wait with a timeout. The system grants a shared lock while
@@ -178,8 +192,13 @@ class DirectoryLock:
         end = time.monotonic() + timeout
         pause = _FIRST_PAUSE
         while True:
+            if self._generation != _generation:
+                self._open(self.path, flags)  # a signal handler forked, and this is the child, which closed the file
             try:
-                return fcntl.flock(self.file, operation | fcntl.LOCK_NB)
+                fcntl.flock(self.file, operation | fcntl.LOCK_NB)
+                if self._generation == _generation:
+                    return
+                continue
             except BlockingIOError:
                 if not timeout:
                     raise
@@ -187,6 +206,10 @@ class DirectoryLock:
                     raise TimeoutError(
                         errno.ETIMEDOUT, f"other writers kept the lock of this directory for {timeout:.0f} s", self.path
                     ) from None
+            except OSError:
+                if self._generation == _generation:
+                    raise
+                continue
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -202,8 +225,11 @@ class DirectoryLock:
             return True  # this thread holds it by another lock object
         try:
             return identity(os.stat(self.path)) == identity(os.fstat(self.file))
-        except FileNotFoundError:
-            return False
+        except OSError as error:
+            # In a child that a signal handler forked, the file is closed, and the lock belongs to its parent.
+            if isinstance(error, FileNotFoundError) or self._generation != _generation:
+                return False
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -227,7 +253,10 @@ class DirectoryLock:
                 fcntl.flock(file, fcntl.LOCK_UN)
             except OSError:
                 pass  # closing does it
-            _files.discard(file)
+            try:
+                _files.remove(file)
+            except KeyError:
+                return  # a signal handler forked just now, and this is the child, which closed the file
             os.close(file)
 
     def __del__(self) -> None:
