@@ -3,6 +3,7 @@ nodes stay readable."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import subprocess
@@ -184,3 +185,15 @@ def test_the_hint_names_a_command_that_works(library: str, place: str, hint: str
     result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert hint in result.stdout
+
+
+def test_a_library_that_is_still_being_imported_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a signal handler that interrupts the import: here the module itself asks for it."""
+    (tmp_path / "slowlib.py").write_text(
+        "from omnizarr._imports import load_optional\nload_optional('a test', 'slowlib', 'slowlib.inner')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(omnizarr.errors.StoreError, match=r"`slowlib.inner`, which this thread is still importing"):
+        importlib.import_module("slowlib")

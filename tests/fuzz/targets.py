@@ -10,6 +10,8 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -316,6 +318,39 @@ def _zips() -> list[bytes]:
     return seeds
 
 
+def _read_sqlite(data: bytes) -> None:
+    from omnizarr.store import SQLiteStore
+
+    path = _sqlite_folder() / "data.sqlite"
+    path.write_bytes(data)
+    with SQLiteStore(path, read_only=True, timeout=0.1) as store:
+        for key in list(store.list())[:50]:
+            store.get(key, (0, 1000))
+        store.list_dir("")
+        omnizarr.open(store, mode="r")
+
+
+@cache
+def _sqlite_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="omnizarr-fuzz-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _databases() -> list[bytes]:
+    """A small database, so that many mutations change its schema."""
+    import sqlite3
+
+    path = _sqlite_folder() / "seed.sqlite"
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size = 512")
+        connection.execute("CREATE TABLE zarr (k TEXT PRIMARY KEY, v BLOB)")
+        connection.executemany("INSERT INTO zarr VALUES (?, ?)", list(_hierarchy(3).items()))
+        connection.commit()
+    return [path.read_bytes()]
+
+
 def _read_references(data: bytes) -> None:
     from omnizarr.store import ReferenceStore
 
@@ -358,6 +393,7 @@ def _targets() -> dict[str, Target]:
         **_codecs(),
         "zip": Target(_read_zip, _zips()),
         "references": Target(_read_references, _references()),
+        "sqlite": Target(_read_sqlite, _databases()),
         # The bytes only choose the options of an array.
         "conversions": Target(check_random_case, [b"%d" % number for number in range(10)]),
         "codec chains": Target(check_random_chain, [b"%d" % number for number in range(10)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple, NoReturn, TypeAlias
@@ -64,8 +65,17 @@ _MALFORMED = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)|\0").search
 def check_key(key: str) -> None:
     """Reject keys that no store may accept: empty, absolute, ending in `/`, with empty, `.` or `..` segments, with a
     NUL character, or with an unpaired surrogate, which UTF-8 cannot encode (R108, R118)."""
-    if _MALFORMED(key) or not (key.isascii() or is_text(key)):
-        raise InvalidKeyError(f"{key!r} is not a valid store key", key=key)
+    try:
+        if not _MALFORMED(key) and (key.isascii() or is_text(key)):
+            return
+    except TypeError:
+        reject_key_type(key)
+    raise InvalidKeyError(f"{key!r} is not a valid store key", key=key)
+
+
+def reject_key_type(key: object) -> NoReturn:
+    """Raise for a key or a prefix that is no text."""
+    raise InvalidKeyError(f"expected a store key as text, found {type(key).__name__}", key=key)
 
 
 def is_text(key: str) -> bool:
@@ -77,9 +87,22 @@ def is_text(key: str) -> bool:
     return True
 
 
+def is_path(text: object) -> bool:
+    """Whether the system can have a file of this name: a text without NUL that its encoding can express."""
+    if not isinstance(text, str) or not text or "\0" in text:
+        return False
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def check_prefix(prefix: str) -> str:
     """The prefix as stores use it: empty, or a key followed by `/`. A `/` in front, as in the drafts (A16), is removed.
     A prefix without `/` at the end is rejected, because the specifications do not define it (R115)."""
+    if not isinstance(prefix, str):
+        reject_key_type(prefix)
     prefix = prefix.removeprefix("/")
     if prefix:
         if not prefix.endswith("/"):

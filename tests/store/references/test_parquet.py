@@ -145,3 +145,15 @@ def test_invalid_parquet_rows_are_rejected(parquet_folder: Path) -> None:
     (parquet_folder / "t" / "refs.0.parq").write_bytes(b"PAR1" + os.urandom(100) + b"PAR1")
     with pytest.raises(StoreError, match="not a parquet file"):
         ReferenceStore(parquet_folder).get("t/0.0")
+
+
+@pytest.mark.parametrize("value", ["\ud800", {"zarr_format": 2, "x": "\ud800"}, '{"shape": "\ud800"}'])
+@pytest.mark.parametrize("key", [".zattrs", "a/.zarray"])
+def test_unpaired_surrogates_in_the_document_raise_our_error(tmp_path: Path, key: str, value: Any) -> None:
+    document = {"metadata": {".zgroup": {"zarr_format": 2}, key: value}, "record_size": 10}
+    (tmp_path / ".zmetadata").write_text(json.dumps(document))
+    try:
+        with ReferenceStore(tmp_path) as store:
+            omnizarr.open(store, mode="r")
+    except (MetadataError, StoreError):
+        pass

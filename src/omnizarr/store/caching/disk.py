@@ -17,6 +17,7 @@ from zlib import crc32
 from omnizarr.store.caching.memory import CachedAnswer
 from omnizarr.store.contract import ByteRange, Version
 from omnizarr.store.local import files, temp_names
+from omnizarr.store.values import reject_key_type
 
 __all__ = ["DiskStorage"]
 
@@ -151,6 +152,8 @@ class DiskStorage:
 
 
 def _digest(text: str) -> str:
+    if not isinstance(text, str):
+        reject_key_type(text)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

@@ -19,6 +19,7 @@ from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, 
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.thread_locks import TaskLock
+from omnizarr.store.values import is_path
 from omnizarr.store.wrappers import ForwardedUpdates, WrapperStore, forwarded
 
 __all__ = ["CacheStore"]
@@ -59,6 +60,8 @@ class CacheStore(WrapperStore):
             raise ArgumentError(f"`max_age`: expected seconds, or None for ever, found {max_age!r}", argument="max_age")
         self.max_bytes = max_bytes
         self.max_age = max_age
+        if folder is not None and not is_path(os.fspath(folder)):
+            raise ArgumentError(f"`folder`: {folder!r} is not a directory's path", argument="folder")
         self.folder = None if folder is None else os.path.abspath(folder)
         self._tells = max_age is not None and not (inner.versioned_reads is None and inner.snapshots is None)
         if max_age == 0 and not self._tells:

@@ -36,6 +36,8 @@ class LocalSnapshots(Snapshots):
                 return None
             kept, file = file, None
             return FileSnapshot(kept, status, lambda error: paths.fail("read", key, error))
+        except OSError as error:
+            paths.fail("read", key, error)
         finally:
             if file is not None:
                 os.close(file)

@@ -257,7 +257,8 @@ class DirectoryLock:
                 _files.remove(file)
             except KeyError:
                 return  # a signal handler forked just now, and this is the child, which closed the file
-            os.close(file)
+            with suppress(OSError):  # the disk is full: the mark of a task lock may be lost, and the lock is released
+                os.close(file)
 
     def __del__(self) -> None:
         if getattr(self, "file", -1) != -1:

@@ -14,6 +14,7 @@ from omnizarr.errors import InvalidKeyError, LocationError, StoreError
 from omnizarr.store.address.file_urls import check_native
 from omnizarr.store.contract import check_key, is_text
 from omnizarr.store.local import files
+from omnizarr.store.values import is_path, reject_key_type
 
 __all__ = ["ABSENT", "NativePaths", "absolute", "check_folder", "check_name", "is_plain"]
 
@@ -69,6 +70,8 @@ class NativePaths:
 
     def find(self, key: str) -> str:
         """The native path of `key`, after a check that every part but the last is a directory."""
+        if not isinstance(key, str):
+            reject_key_type(key)
         cut = key.rfind("/") + 1
         folder = self.folders.get(key[:cut])
         if folder is None or not is_plain(key[cut:]):
@@ -88,7 +91,10 @@ class NativePaths:
 
         -1 if there is no such file; None if `open_checked` must find out more.
         """
-        cut = key.rfind("/") + 1
+        try:
+            cut = key.rfind("/") + 1
+        except (AttributeError, TypeError):
+            reject_key_type(key)
         name = key[cut:]
         folder = self.folders.get(key[:cut])
         if folder is None or not is_plain(name) or not self.rejects_links:
@@ -199,7 +205,7 @@ class NativePaths:
 def absolute(root: str | os.PathLike[str]) -> str:
     """The absolute path of a root directory that a user gives."""
     given: object = os.fspath(root)
-    if not isinstance(given, str) or not given or "\0" in given:
+    if not isinstance(given, str) or not is_path(given):
         raise LocationError(f"{root!r} is not a directory's path", location=root)
     if "://" in given:
         raise LocationError(

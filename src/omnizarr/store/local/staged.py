@@ -21,6 +21,7 @@ from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, check_name, is_plain
 from omnizarr.store.local.snapshot import FileVersion
+from omnizarr.store.values import reject_key_type
 
 __all__ = ["FileWriter", "StagedFiles"]
 
@@ -88,7 +89,10 @@ class FileWriter:
         """Let the kernel write and publish the file. None if it cannot: there is no kernel, the name needs a check, the
         lock is not free, or something is wrong."""
         native = kernel() if config.current.native else None
-        cut = key.rfind("/") + 1
+        try:
+            cut = key.rfind("/") + 1
+        except (AttributeError, TypeError):
+            reject_key_type(key)
         folder = self._paths.folders.get(key[:cut])
         if native is None or folder is None or not is_plain(key[cut:]):
             return None

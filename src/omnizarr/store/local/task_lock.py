@@ -37,7 +37,11 @@ class _TaskLockFile(TaskLock):
                 raise StoreError(f"cannot write the lock file {self._held.path}: {error.strerror}") from error
 
     def check(self) -> None:
-        if not self._held.still_there():
+        try:
+            held = self._held.still_there()
+        except OSError as error:
+            raise StoreError(f"cannot look at the lock file {self._held.path}: {error.strerror}") from error
+        if not held:
             raise StoreError(
                 f"the lock file {self._held.path} was removed while this process held it, so that another writer may "
                 "work on the same array",
@@ -45,8 +49,9 @@ class _TaskLockFile(TaskLock):
             )
 
     def remove(self) -> None:
-        if self._held.still_there():
-            files.remove(self._held.path)
+        with suppress(OSError):  # the task is complete; the next holder takes the file for that of a crashed one
+            if self._held.still_there():
+                files.remove(self._held.path)
 
 
 @contextmanager

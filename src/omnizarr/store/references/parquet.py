@@ -68,7 +68,10 @@ def parquet_table(store: Store, folder: str, document: Json, what: str) -> Refer
             check_key(key)
         except InvalidKeyError:
             raise MetadataError(f"{what}: has {key!r}, which is not a valid key") from None
-        documents[key] = value.encode() if isinstance(value, str) else _json.dump(value, allow_nan=True)
+        try:
+            documents[key] = value.encode() if isinstance(value, str) else _json.dump(value, allow_nan=True)
+        except UnicodeEncodeError as error:  # an unpaired surrogate
+            raise MetadataError(f"{what}: {key}: {error}") from None
         if key.rpartition("/")[2] == ".zarray":
             arrays[key[: -len(".zarray")]] = _array(value, f"{what}: {key}")
     documents.setdefault(

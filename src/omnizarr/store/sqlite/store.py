@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from omnizarr.errors import InvalidKeyError, LocationError, StoreError
+from omnizarr.errors import InvalidKeyError, LocationError, OmnizarrError, StoreError
 from omnizarr.store.capabilities import Updates, Versioned, provides
 from omnizarr.store.contract import (
     Buffer,
@@ -24,6 +24,7 @@ from omnizarr.store.contract import (
     span,
 )
 from omnizarr.store.sqlite.connections import ConnectionEnded, Connections, library
+from omnizarr.store.values import is_path
 
 if TYPE_CHECKING:
     import sqlite3
@@ -63,7 +64,7 @@ class SQLiteStore(Store):
         self, path: str | os.PathLike[str], *, read_only: bool = False, timeout: float = 60.0, durable: bool = False
     ) -> None:
         text = os.fspath(path)
-        if not isinstance(text, str) or not text or "\0" in text or "://" in text:
+        if not isinstance(text, str) or not is_path(text) or "://" in text:
             raise LocationError(f"{path!r} is not a file's path", location=path)
         library()
         self._path = os.path.realpath(text)
@@ -108,13 +109,13 @@ class SQLiteStore(Store):
     # -- queries
 
     def _fail(self, action: str, key: str, error: Exception) -> NoReturn:
-        if isinstance(error, StoreError):
+        if isinstance(error, OmnizarrError):
             raise error
         hint = None
         text = str(error)
         if _is_busy(error):
             hint = f"another process wrote to it for more than {self._timeout} s; raise `timeout`"
-        elif "not a database" in text or "malformed" in text:
+        elif "not a database" in text or "malformed" in text or isinstance(error, UnicodeError):
             hint = "the file is damaged, or is no database"
         elif "readonly" in text or "unable to open" in text:
             hint = "check the permissions of the file and of the directory that it is in"
@@ -147,7 +148,7 @@ class SQLiteStore(Store):
                 return act()
             except ConnectionEnded:
                 continue
-            except (library().Error, OSError, OverflowError) as error:
+            except (library().Error, OSError, OverflowError, UnicodeError) as error:
                 if not _is_busy(error) or time.monotonic() + pause > end:
                     self._fail(action, key, error)
             time.sleep(pause)

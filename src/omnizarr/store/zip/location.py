@@ -13,6 +13,7 @@ from omnizarr.errors import LocationError, StoreError
 from omnizarr.store.contract import Store
 from omnizarr.store.local import files
 from omnizarr.store.update import KeyAccess, update
+from omnizarr.store.values import is_path
 from omnizarr.store.zip.byte_source import (
     END_SIZE,
     ByteSource,
@@ -103,7 +104,7 @@ class FileLocation(ArchiveLocation):
 
     def __init__(self, path: str) -> None:
         # Links are resolved: a rename must not replace a link to the archive.
-        self._path = "" if "\0" in path else os.path.realpath(path)
+        self._path = os.path.realpath(path) if is_path(path) else ""
         folder, name = os.path.split(self._path)
         if not name:
             raise LocationError(f"{path!r} is not a file's path", location=path)
