@@ -36,6 +36,67 @@ def test_R153_what_is_written_is_read_back(value: Any) -> None:
     assert json.loads(data.decode("utf-8")) == value
 
 
+class Text(str):
+    pass
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+UNUSUAL = st.sampled_from(
+    [math.nan, -math.inf, (), (1, "a"), Text("é"), Number.ONE, np.float64(0.1), np.int8(3), np.arange(3), {1: 2}]
+    + [{None: [True]}, {0.5: "", Text("b"): {}}, {(1, 2): 3}, {1, 2}, b"bytes", "\ud800", {"\udfff": "é"}]
+)
+ANYTHING = st.recursive(
+    UNUSUAL | st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
+    max_leaves=12,
+)
+
+
+def dump_with_json(value: Any, *, allow_nan: bool, ascii: bool) -> bytes | None:
+    """What `json.dumps` writes; None if it fails."""
+
+    def default(item: Any) -> Any:
+        if isinstance(item, (np.generic, np.ndarray)):
+            return item.tolist()
+        raise TypeError
+
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=ascii, allow_nan=allow_nan, default=default)
+        try:
+            return text.encode()
+        except UnicodeEncodeError:
+            return json.dumps(value, indent=2, allow_nan=allow_nan, default=default).encode()
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+@given(JSON | ANYTHING, st.booleans(), st.booleans(), st.sampled_from([0, 1, 90, 198, 199, 200, 5000]))
+def test_R153_writes_the_bytes_that_json_dumps_writes(value: Any, allow_nan: bool, ascii: bool, depth: int) -> None:
+    for level in range(depth):
+        value = [value] if level % 2 else {"a": value}
+    expected = dump_with_json(value, allow_nan=allow_nan, ascii=ascii)
+    if expected is None:
+        with pytest.raises(ArgumentError):
+            _json.dump(value, allow_nan=allow_nan, ascii=ascii)
+    else:
+        assert _json.dump(value, allow_nan=allow_nan, ascii=ascii) == expected
+
+
+def test_an_integer_that_python_does_not_print_is_an_argument_error() -> None:
+    with pytest.raises(ArgumentError):
+        _json.dump([10**5000])
+
+
+def test_a_value_that_contains_itself_is_an_argument_error() -> None:
+    value: dict[str, Any] = {}
+    value["a"] = [value]
+    with pytest.raises(ArgumentError, match="nested more than"):
+        _json.dump(value)
+
+
 @given(st.binary(max_size=40))
 def test_any_bytes_give_a_value_or_a_metadata_error(data: bytes) -> None:
     try:

@@ -7,7 +7,8 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -61,14 +62,58 @@ def dump(value: Json, *, allow_nan: bool = False, ascii: bool = False, indent: i
     `NaN` and `Infinity` as Python does, which is not valid JSON. `ascii` escapes all other characters. Without an
     `indent`, the value is one line, which takes less space and time."""
     try:
-        text = json.dumps(value, indent=indent, ensure_ascii=ascii, allow_nan=allow_nan, default=_plain)
         try:
-            return text.encode()
+            return _text(value, allow_nan, ascii, indent).encode()
         except UnicodeEncodeError:  # a lone surrogate: JSON can escape it, UTF-8 cannot encode it
-            return json.dumps(value, indent=indent, allow_nan=allow_nan, default=_plain).encode()
+            return _text(value, allow_nan, True, indent).encode()
     except (TypeError, ValueError, RecursionError) as error:
         plain(value, "$")  # raises an error with the JSON path, if it finds the value
         raise ArgumentError(f"cannot be written as JSON: {error}", argument="attributes") from None
+
+
+def _text(value: Json, allow_nan: bool, ascii: bool, indent: int | None) -> str:
+    if indent == 2:
+        try:
+            return _indented(value, encode_basestring_ascii if ascii else encode_basestring, "\n")
+        except (TypeError, ValueError, RecursionError):
+            pass  # `json.dumps` writes the value, or raises the error
+    return json.dumps(value, indent=indent, ensure_ascii=ascii, allow_nan=allow_nan, default=_plain)
+
+
+def _indented(value: Json, quote: Callable[[str], str], line: str) -> str:
+    """What `json.dumps` writes for a value of ordinary types with an indentation of two, but faster, because
+    `json.dumps` indents in Python. `line` is a line break and the indentation of `value`. Raises TypeError, ValueError
+    or RecursionError for every other value."""
+    kind = type(value)
+    if kind is dict:
+        if not value:
+            return "{}"
+        inner = line + "  "
+        if len(inner) > 2 * _DEEPEST:
+            raise RecursionError
+        items = [
+            f"{quote(name)}: {quote(item) if type(item) is str else _indented(item, quote, inner)}"
+            for name, item in value.items()
+        ]
+        return f"{{{inner}{f',{inner}'.join(items)}{line}}}"
+    if kind is int:
+        return repr(value)
+    if kind is list:
+        if not value:
+            return "[]"
+        inner = line + "  "
+        if len(inner) > 2 * _DEEPEST:
+            raise RecursionError
+        return f"[{inner}{f',{inner}'.join([_indented(item, quote, inner) for item in value])}{line}]"
+    if kind is str:
+        return quote(value)
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is float and math.isfinite(value):
+        return repr(value)
+    raise TypeError
 
 
 def _plain(value: object) -> Json:
