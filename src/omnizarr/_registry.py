@@ -113,6 +113,10 @@ class Registry(Generic[T]):
     def _describe(self, point: EntryPoint) -> str:
         return f"{self.group}: {point.name} = {point.value}"
 
+    def __contains__(self, name: str) -> bool:
+        """Whether `names` has this name."""
+        return name in self._items or name in self._offers or name in (self._points or ())
+
     def names(self) -> tuple[str, ...]:
         """All known names, sorted. Those of entry points are known after the first lookup of an unknown name."""
         return tuple(sorted({*self._items, *self._offers, *(self._points or ())}))

@@ -84,7 +84,7 @@ def data_type_of(dtype: Any) -> DataType:
 def _look_up(dtype: Any) -> DataType:
     if isinstance(dtype, Mapping) and "name" in dtype:
         return _parse_name(dict(dtype))
-    if isinstance(dtype, str) and (is_raw_name(dtype) or dtype in data_types.names()):
+    if isinstance(dtype, str) and (is_raw_name(dtype) or dtype in data_types):
         return _parse_name(dtype)
     try:
         if dtype is None:  # NumPy would read it as float64

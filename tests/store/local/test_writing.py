@@ -58,9 +58,61 @@ def test_a_set_that_fails_midway_changes_nothing(
 def test_short_writes_are_continued(store: LocalStore, monkeypatch: pytest.MonkeyPatch):
     real = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, start: real(file, data[:3], start))
-    store.set("k", b"0123456789")
-    store.set("n", memoryview(b"0123456789"))
+    with omnizarr.config(native=0):
+        store.set("k", b"0123456789")
+        store.set("n", memoryview(b"0123456789"))
     assert store.get("k") == store.get("n") == b"0123456789"
+
+
+@pytest.mark.parametrize("native", [0, 1])
+@pytest.mark.parametrize(
+    "key", ["k", "a/k", "b/k", "b/c/k", "b/é/k", "b/c/é", "a/old", "a/old/k", "b//k", "b/\ud800/k"]
+)
+def test_the_first_write_into_a_directory_is_the_same_with_and_without_the_kernel(
+    store: LocalStore, native: int, key: str
+):
+    """Each operation on a store that has created no directory yet: a set, and compare-and-set of an absent value and of
+    another version."""
+    store.set("a/old", b"old")
+    location = Path(store.location)
+    with omnizarr.config(native=native):
+        for again in (False, True):  # into a directory that does not exist, then into one that is not known
+            version = store.updates.read("a/old")[1]
+            store = LocalStore(location)
+            valid = key not in ("a/old/k", "b//k", "b/\ud800/k")
+            if not valid:
+                with pytest.raises(StoreError):
+                    store.set(key, b"x")
+                with pytest.raises(StoreError):
+                    store.updates.write(key, b"x", None)
+                assert all_paths(location) == ["a", "a/old"]
+                continue
+            if key != "a/old":
+                assert not store.updates.write(key, b"x", version)
+                assert (location / "b").exists() == (again and key.startswith("b/"))
+            assert store.updates.write(key, b"x", None) == (key != "a/old")
+            assert not store.updates.write(key, b"y", None)
+            store.set(key, b"z")
+            assert store.get(key) == b"z"
+            assert {path for path in all_paths(location) if (location / path).is_file()} == {"a/old", key}
+            store.set("a/old", b"old")
+            if key != "a/old":
+                os.unlink(location / key)
+
+
+def test_a_path_that_is_too_long_is_rejected_in_a_known_directory(store: LocalStore):
+    """The kernel could create such a file, but nothing could read it."""
+    prefix = "x" * 100 + "/"
+    while len(store.location) + len(prefix) < 3900:
+        prefix += "x" * 100 + "/"
+    store.set(prefix + "k", b"x")
+    name = "y" * 200
+    with pytest.raises(StoreError, match="too long"):
+        store.set(prefix + name, b"x")
+    with pytest.raises(StoreError, match="too long"):
+        store.updates.write(prefix + name, b"x", None)
+    assert store.get(prefix + "k") == b"x"
+    assert store.list_dir(prefix) == ([prefix + "k"], [])
 
 
 def test_a_removed_directory_is_created_again(store: LocalStore):

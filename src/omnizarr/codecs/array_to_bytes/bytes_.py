@@ -50,7 +50,8 @@ class Bytes(Serializer):
     def resolved(self, dtype: np.dtype[Any]) -> Bytes:
         """The codec that a new array of this type records: without `endian` if the type has no byte order (A39),
         otherwise with the given one, or else little."""
-        return Bytes(self.endian or "little") if has_byte_order(dtype) else Bytes()
+        endian = (self.endian or "little") if has_byte_order(dtype) else None
+        return self if endian == self.endian else Bytes(endian)
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundBytes | None:
         if spec.dtype.hasobject:

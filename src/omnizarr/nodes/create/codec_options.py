@@ -51,7 +51,7 @@ def chunk_codecs(
     kinds: tuple[type[Codec], ...] = (
         (ArrayCodec, Serializer, BytesCodec) if dialect.allows_any_filter else (ArrayCodec,)
     )
-    filter_codecs = _codecs(dialect, filters, "filters", kinds, "array → array", ())
+    filter_codecs = _codecs(dialect, filters, "filters", kinds, "array → array")
     arrays: list[ArrayCodec] = [Transpose(tuple(reversed(range(rank))))] if _transposes(dialect, order, rank) else []
     serializers: list[Codec] = []
     bytes_filters: list[BytesCodec] = []
@@ -71,7 +71,7 @@ def chunk_codecs(
                 f"`filters`: `{codec.name}` takes arrays and cannot follow a codec that produces bytes",
                 argument="filters",
             )
-    if not (isinstance(serializer, str) and serializer == "auto"):
+    if not _is_auto(serializer):
         serializers.append(codec_of(serializer, "serializer"))
     if len(serializers) > 1 or not all(isinstance(codec, Serializer) for codec in serializers):
         last = serializers[-1]
@@ -80,10 +80,11 @@ def chunk_codecs(
             argument="serializer",
             hint=None if isinstance(last, Serializer) else f"give it as `{_argument_of(last)}`",
         )
-    # A sharding codec from the user has its own compressors: do not compress whole shards by default.
-    default = () if serializers and isinstance(serializers[0], Sharding) else dialect.default_compressors(data_type)
     kinds = (Serializer, BytesCodec) if dialect.allows_any_filter else (BytesCodec,)
-    bytes_codecs = [*bytes_filters, *_codecs(dialect, compressors, "compressors", kinds, "bytes → bytes", default)]
+    bytes_codecs = [*bytes_filters, *_codecs(dialect, compressors, "compressors", kinds, "bytes → bytes")]
+    # A sharding codec from the user has its own compressors: do not compress whole shards by default.
+    if _is_auto(compressors) and not (serializers and isinstance(serializers[0], Sharding)):
+        bytes_codecs += dialect.default_compressors(data_type)
     if dialect.allows_any_filter and not serializers and bytes_codecs:
         direct = _array_compressor(bytes_codecs[0], dialect, data_type, dtype)
         if direct is not None:
@@ -153,7 +154,7 @@ def _resolve(
             codec = codec.resolved(rank).completed(dtype)
             dtype = codec.becomes(dtype)
         elif isinstance(codec, Bytes):
-            codec = Bytes(codec.endian or endian).resolved(dtype)
+            codec = (codec if codec.endian else Bytes(endian)).resolved(dtype)
         elif isinstance(codec, BytesCodec):
             codec = codec.resolved(1 if dtype.hasobject else dtype.itemsize)
         elif isinstance(codec, Sharding):
@@ -198,17 +199,18 @@ def _numcodecs_item(item: CodecLike) -> CodecLike:
     return {"id": item} if isinstance(item, str) and is_numcodecs_only(item) else item
 
 
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
 def _codecs(
     dialect: Dialect,
     value: Codecs,
     argument: str,
     kinds: tuple[type[Codec], ...],
     what: str,
-    default: Sequence[Codec],
 ) -> tuple[Codec, ...]:
-    if isinstance(value, str) and value == "auto":
-        return tuple(default)
-    if value is None:
+    if value is None or _is_auto(value):
         return ()
     items: Iterable[CodecLike] = (
         value if isinstance(value, Iterable) and not isinstance(value, (str, dict)) else [value]

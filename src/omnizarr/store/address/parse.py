@@ -56,7 +56,7 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
         raise LocationError("the path is empty")
     if not steps:
         return _container_by_suffix(base, given) or Location(_plain_store(base, given))
-    foreign = next((step.name for step in steps if step.name not in containers.names()), None)
+    foreign = next((step.name for step in steps if step.name not in containers), None)
     if foreign is not None:
         from omnizarr.store.fsspec_ import FsspecStore  # lazy import: rarely needed
         from omnizarr.store.fsspec_.library import fsspec_knows
@@ -106,13 +106,13 @@ def _parts(address: str) -> tuple[str, list[_Step]]:
         if all(matches) and (_is_container(matches[0]) or scheme_of(base) is not None):
             return base, [_Step(match[1], match[2] or "") for match in reversed(matches) if match]
     base, *rest = _PIPE.split(address)
-    if rest and all(name in containers.names() for name in rest[::2]):
+    if rest and all(name in containers for name in rest[::2]):
         return base, [_Step(name, path) for name, path in zip(rest[::2], rest[1::2], strict=True)]
     return address, []
 
 
 def _is_container(match: re.Match[str] | None) -> bool:
-    return match is not None and match[1] in containers.names()
+    return match is not None and match[1] in containers
 
 
 def _pop_options(name: str, options: dict[str, Any], *, all: bool) -> dict[str, Any]:

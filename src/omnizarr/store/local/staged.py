@@ -28,6 +28,9 @@ __all__ = ["FileWriter", "StagedFiles"]
 _ATTEMPTS = 100  # to write into a directory that other processes remove at the same time; more than two are rare
 _TOGETHER = 64  # durable files that are synced together
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# Characters, of at most 4 bytes, of a path that the kernel writes. It opens the directory first, and so could create a
+# file whose path is longer than the 4096 bytes that the system allows, which no program can open.
+_LONGEST_PATH = 1000
 _REMEMBERED = 16_384  # directories; a few megabytes at most
 _swept: set[str] = set()  # directories in which this process has removed the files of crashed writers
 
@@ -93,8 +96,7 @@ class FileWriter:
             cut = key.rfind("/") + 1
         except (AttributeError, TypeError):
             reject_key_type(key)
-        folder = self._paths.folders.get(key[:cut])
-        if native is None or folder is None or not is_plain(key[cut:]):
+        if native is None or not is_plain(key[cut:]) or self._is_long(key):
             return None
         state: tuple[int, ...] | None = None
         if expected is not None:
@@ -104,14 +106,23 @@ class FileWriter:
             state = () if version is None else version.state
         if not self._locks.kernel_may_lock(exclusive=expected is not None):
             return None
+        created: list[str] = []
+        status = None
         try:
+            folder = self._paths.folders.get(key[:cut]) or self._paths.enter_or_create(key, created)
             if folder not in _swept:
-                self._sweep_first(folder)
+                self._sweep_first(folder, created)
             target = self._target(folder, state)
-            status: int = native.write_files(target, [temp_names.new_name(guarded=target[1])], [key[cut:]], [data])[0]
+            status = native.write_files(target, [temp_names.new_name(guarded=target[1])], [key[cut:]], [data])[0]
         except (ValueError, OverflowError, OSError):  # a name that is no text, or a number that is too large
             return None
+        finally:
+            if status != DONE:
+                self._remove_created(created)
         return True if status == DONE else False if status == OTHER_STATE else None
+
+    def _is_long(self, key: str) -> bool:
+        return len(self._paths.top) + len(key) > _LONGEST_PATH
 
     def _target(self, folder: str, state: tuple[int, ...] | None) -> tuple[str, bool, tuple[int, ...] | None, bool]:
         """A directory, as the kernel expects it."""
@@ -124,7 +135,11 @@ class FileWriter:
         with StagedFiles() as staged:
             try:
                 self._stage(staged, key, data)
-                return self._publish(staged, expected, key)
+                if self._publish(staged, expected, key):
+                    return True
+                staged.discard()
+                self._remove_created(staged.created)
+                return False
             except OSError as error:
                 self._fail(staged, key, error)
 
@@ -156,7 +171,7 @@ class FileWriter:
         # A durable write needs open files, and names that need a check take the Python path.
         if self.durable or not self._locks.kernel_may_lock(exclusive=False) or not all(map(is_plain, names)):
             return None
-        if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys):
+        if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys) or any(map(self._is_long, keys)):
             return None
         staged = StagedFiles()
         try:
@@ -169,8 +184,8 @@ class FileWriter:
             statuses = write(target, [temp_names.new_name(guarded=target[1]) for _ in names], names)
         except OSError as error:
             self._fail(staged, keys[0], error)
-        if staged.created and not any(status == DONE for status in statuses):
-            self._remove_created(staged)
+        if not any(status == DONE for status in statuses):
+            self._remove_created(staged.created)
         return statuses
 
     def _stage(self, staged: StagedFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
@@ -262,13 +277,13 @@ class FileWriter:
         staged.discard()
         if isinstance(error.filename2, str):
             key = key[: key.rfind("/") + 1] + os.path.basename(error.filename2)
-        self._remove_created(staged)
+        self._remove_created(staged.created)
         self._paths.fail("write", key, error)
 
-    def _remove_created(self, staged: StagedFiles) -> None:
+    def _remove_created(self, created: Sequence[str]) -> None:
         """Remove the directories that were created, as far as they are empty."""
-        if staged.created:
-            self._locks.remove_empty(staged.created[-1] + os.sep, until=staged.created[0])
+        if created:
+            self._locks.remove_empty(created[-1] + os.sep, until=created[0])
 
     def _sync(self, folders: Iterable[str]) -> None:
         """Flush the names in directories to the disk."""
