@@ -166,6 +166,9 @@ GENERATION_WORDS: dict[str, set[str]] = {
     "transformers/draft_sharding/__init__.py": {"draft_sharding"},
     "transformers/draft_sharding/store.py": {"draft_sharding"},
     "transformers/draft_sharding/transformer.py": {"draft_sharding"},
+    # The suite tests a transformer in every generation that has transformers, and with the keys `v2` of v3.
+    "testing/transformer_suite.py": {"3-draft-2020", "3-draft-2022", "zarr_format"},
+    "testing/transformer_suite_stores.py": {"V2Keys"},
     # A document of a node is recognized, to say that it has no references.
     "store/references/json_.py": {"zarr_format"},
     # A ZIP archive that is being written, not a generation.
@@ -262,7 +265,10 @@ PUBLIC = {
         register_chunk_key_encoding register_chunk_memory_layout register_codec register_data_type register_extension
         register_metadata_encoding register_storage_transformer register_store
     """,
-    "testing": "Call CodecSuite DataTypeSuite Fault FaultyStore RecordingStore RequestStore SlowStore StoreSuite",
+    "testing": """
+        Call CodecSuite DataTypeSuite Fault FaultyStore RecordingStore RequestStore SlowStore StoreSuite
+        TransformerSuite
+    """,
 }
 """The public names of packages beside those of `omnizarr` itself, which tests/test_package.py pins."""
 

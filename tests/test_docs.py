@@ -16,11 +16,7 @@ import numcodecs
 import pytest
 
 import omnizarr.engine.route
-from omnizarr.chunk_keys import DefaultKeys
-from omnizarr.extending import register_data_type
-from omnizarr.store import MemoryStore, Store
-from omnizarr.testing import StoreSuite
-from omnizarr.transformers import ArrayPlace
+from omnizarr.extending import register_data_type, register_storage_transformer
 from tests.pages import ROOT, blocks, classes, read, run_console, run_python
 from tests.registries import restoring_all
 
@@ -84,19 +80,9 @@ class TestTheStoreOfTheDocs(classes("docs/stores.md").TestMappingStore):  # type
     """The store and the test class on the page pass the suite."""
 
 
-class TestTheTransformerOfTheDocs(StoreSuite):
-    """A store wrapped by the transformer of the page passes the suite; some keys of the suite are chunks."""
-
-    pickled_is_equal = False
-
-    def make_store(self, tmp_path: Path) -> Store:
-        place = ArrayPlace("a/b/", (4, 4), (1, 1), DefaultKeys())
-        store: Store = classes("docs/stores.md").Spread().wrap(MemoryStore(), place)
-        return store
-
-
 with restoring_all():  # undo the registrations of the page
     EXTENSIONS = classes("docs/extensions.md")
+    TRANSFORMERS = classes("docs/transformers.md")
 
 
 class TestTheCodecOfTheDocs(EXTENSIONS.TestBzip):  # type: ignore[misc, name-defined]
@@ -108,6 +94,16 @@ class TestTheDataTypeOfTheDocs(EXTENSIONS.TestColour):  # type: ignore[misc, nam
     def registered(self) -> Iterator[None]:
         with restoring_all():
             register_data_type(EXTENSIONS.Colour)
+            yield
+
+
+class TestTheTransformerOfTheDocs(TRANSFORMERS.TestSummed):  # type: ignore[misc, name-defined]
+    shared_by_processes = False  # another process cannot import the page
+
+    @pytest.fixture(autouse=True)
+    def registered(self) -> Iterator[None]:
+        with restoring_all():
+            register_storage_transformer(TRANSFORMERS.Summed)
             yield
 
 

@@ -218,3 +218,13 @@ def test_extending_exports_all_names_lazily() -> None:
         assert getattr(extending, name) is not None
     with pytest.raises(AttributeError):
         extending.nothing  # noqa: B018
+
+
+def test_a_storage_transformer_is_registered_by_its_uri_too() -> None:
+    class Mine(MemoryCache):
+        name = "example.mine"
+        uri = "https://example.org/mine"
+
+    with restoring_all():
+        omnizarr.register_storage_transformer(Mine)
+        assert storage_transformers.get("example.mine") is storage_transformers.get("https://example.org/mine") is Mine

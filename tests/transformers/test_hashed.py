@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.formats.draft.documents import conventions
-from tests.transformers.places import ENCODINGS, ShortKeys, place
+from tests.transformers.places import ENCODINGS, place
 
 import omnizarr
 from omnizarr._json import Problems
@@ -22,7 +22,6 @@ from omnizarr.errors import ArgumentError
 from omnizarr.store import LocalStore, MemoryStore, Store, as_read_only
 from omnizarr.testing import RecordingStore, StoreSuite
 from omnizarr.transformers import (
-    ArrayPlace,
     HashedDirectories,
     ShardingTransformer,
     find_transformer,
@@ -250,24 +249,8 @@ def test_shards_below_hashed_directories_have_hashed_keys() -> None:
     assert sorted(above.list()) == [FOO + "c1/1", FOO + "c2/0"]
 
 
-class TestBesideChunks(StoreSuite):
-    """No key of the suite is a chunk."""
-
-    pickled_is_equal = False
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return hashed(MemoryStore())
-
-
 class TestAmongChunks(StoreSuite):
     """Some keys of the suite are chunks."""
 
     def make_store(self, tmp_path: Path) -> Store:
         return hashed(LocalStore(tmp_path), prefix="a/b/", keys=DefaultKeys("/"))
-
-
-class TestShortKeysAreChunks(StoreSuite):
-    """Every short and valid key of the suite is a chunk."""
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return HashedDirectories().wrap(LocalStore(tmp_path), ArrayPlace("", (10,), (1,), ShortKeys()))

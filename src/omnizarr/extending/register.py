@@ -98,12 +98,14 @@ def register_storage_transformer(transformer: TransformerClass, /, *, replace: b
 @overload
 def register_storage_transformer(*, replace: bool = False) -> Callable[[TransformerClass], TransformerClass]: ...
 def register_storage_transformer(transformer: Any = None, /, *, replace: bool = False) -> Any:
-    """Registers a storage transformer class under its `name`, a URI for the drafts; options as in `register_codec`."""
+    """Registers a storage transformer class under its `name` and, for the drafts, its `uri`; options as in
+    `register_codec`."""
     if transformer is None:
         return partial(register_storage_transformer, replace=replace)
     from omnizarr.transformers import storage_transformers
 
-    return _register(storage_transformers, transformer, "name", (), replace)
+    uri = getattr(transformer, "uri", None)
+    return _register(storage_transformers, transformer, "name", () if uri is None else (uri,), replace)
 
 
 @overload

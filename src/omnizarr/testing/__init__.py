@@ -1,5 +1,5 @@
-"""Helpers for the tests of extensions and of programs: test suites that every store, codec and data type must pass, and
-stores that record calls, delay them or fail.
+"""Helpers for the tests of extensions and of programs: test suites that every store, codec, data type and storage
+transformer must pass, and stores that record calls, delay them or fail.
 
 Nothing in omnizarr imports this package, and only the suites need pytest.
 """
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from omnizarr.testing.codec_suite import CodecSuite
     from omnizarr.testing.data_type_suite import DataTypeSuite
     from omnizarr.testing.store_suite import StoreSuite
+    from omnizarr.testing.transformer_suite import TransformerSuite
 
 __all__ = [
     "Call",
@@ -30,12 +31,21 @@ __all__ = [
     "RequestStore",
     "SlowStore",
     "StoreSuite",
+    "TransformerSuite",
 ]
 
 _SUITES = {
     "CodecSuite": ("codec_suite", "value_checks", "damaged_inputs"),
     "DataTypeSuite": ("data_type_suite", "value_checks", "damaged_inputs"),
     "StoreSuite": ("store_suite", "store_suite_basics"),
+    "TransformerSuite": (
+        "transformer_suite",
+        "transformer_suite_stores",
+        "store_suite",
+        "store_suite_basics",
+        "value_checks",
+        "damaged_inputs",
+    ),
 }
 """The module of each suite, followed by other modules with assertions of the suite."""
 

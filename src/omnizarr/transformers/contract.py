@@ -65,7 +65,7 @@ class StorageTransformer(ABC):
     name: ClassVar[str]
     """The name in documents: an extension name in v3, or a URI, which drafts need."""
     uri: ClassVar[str | None] = None
-    """The URI that drafts write if `name` is not one. Register it as an alias of `name`."""
+    """The URI that drafts write if `name` is not one; an alias of `name`."""
     type: ClassVar[str | None] = None
     """The `type` that drafts write beside the URI; None accepts any."""
     layout: ClassVar[bool] = True

@@ -91,27 +91,11 @@ def test_shards_read_parts_of_an_object() -> None:
     assert np.array_equal(z[...], data)
 
 
-class TestBesideChunks(StoreSuite):
-    """No key of the suite is a chunk."""
-
-    pickled_is_equal = False
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return content(MemoryStore(), prefix="elsewhere/")
-
-
 class TestAmongChunks(StoreSuite):
     """Some keys of the suite are chunks."""
 
     def make_store(self, tmp_path: Path) -> Store:
         return content(LocalStore(tmp_path), rank=2, prefix="a/b/")
-
-
-class TestShortKeysAreChunks(StoreSuite):
-    """Every short and valid key of the suite is a chunk."""
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return ContentAddressed().wrap(LocalStore(tmp_path), ArrayPlace("", (10,), (1,), ShortKeys()))
 
 
 class TestWithoutCapabilities(StoreSuite):

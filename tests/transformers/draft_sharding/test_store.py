@@ -291,15 +291,6 @@ def test_equality_names_and_pickles(tmp_path: Path) -> None:
             act()
 
 
-class TestBesideChunks(StoreSuite):
-    """No key of the suite is a chunk."""
-
-    pickled_is_equal = False
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return sharded(MemoryStore(), 2, 2)
-
-
 class TestAmongChunks(StoreSuite):
     """Some keys of the suite are chunks. With one chunk along the first dimension, S76 lists only existing
     prefixes."""

@@ -37,17 +37,6 @@ class WithManifest(FileChunkStore):
         return super()._listed(prefix)
 
 
-class WithoutEntries(WithManifest):
-    entries: ClassVar[dict[str, Any]] = {}
-
-
-class TestStoreInFiles(StoreSuite):
-    """The manifest is empty."""
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return WithoutEntries(LocalStore(tmp_path), PLACE, "manifest.json")
-
-
 class TestStoreInMemory(StoreSuite):
     """The suite uses a chunk of the manifest, which is erased at first."""
 

@@ -24,13 +24,6 @@ class TestSessionInMemory(StoreSuite):
         return open_session(MemoryStore(), "", None)
 
 
-class TestSessionInFiles(StoreSuite):
-    shared_by_processes = False  # changes are private until they are committed
-
-    def make_store(self, tmp_path: Path) -> Store:
-        return open_session(LocalStore(tmp_path), "", None)
-
-
 class TestSessionBelowAPrefix(StoreSuite):
     """Half of the keys of the suite belong to the array, the others to the store below."""
 

@@ -19,6 +19,7 @@ from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.contract import Patch, Version, flat, patched, patches_by_key, span
+from omnizarr.store.thread_locks import TaskLock
 from omnizarr.store.update import KeyAccess, LockedAccess, update
 from omnizarr.store.wrappers import ForwardedUpdates, forwarded
 from omnizarr.transformers.contract import ArrayPlace
@@ -338,6 +339,11 @@ class ShardedStore(WrapperStore):
     def lock(self, keys: Iterable[str], *, shared: bool = False) -> AbstractContextManager[None]:
         stored = {key if (where := self._keys.locate(key)) is None else where[0] for key in keys}
         return self._locks.record(self.inner.lock(stored, shared=shared), stored)
+
+    def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
+        # The file of a shard exists, and that of a chunk does not: a local store would take the task for obsolete.
+        where = self._keys.locate(key)
+        return self.inner.task_lock(key if where is None else where[0])
 
     def _locked(self, shards: Sequence[str]) -> AbstractContextManager[None]:
         """The locks of `shards`, unless this thread holds them already."""
