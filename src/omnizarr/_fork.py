@@ -1,4 +1,5 @@
-"""Fork handlers: a forked child must not inherit a lock or an import of a thread that it does not have.
+"""Fork handlers: a forked child must not inherit a lock or an import of a thread that it does not have. Import hook: a
+signal handler must not see half a module.
 
 omnizarr imports many libraries on first use, in any thread. If another thread forks during an import, the child
 inherits the interpreter's module lock as held, and Python never releases it. Therefore a fork waits for imports that
@@ -9,15 +10,17 @@ from __future__ import annotations
 
 # Both modules register fork handlers that take locks, and nearly every library uses those locks during its import or
 # first call. The handler registered last runs first, so these two must be imported before the handlers below register.
+import _signal  # type: ignore[import-not-found]
 import concurrent.futures.thread  # noqa: F401
 import logging  # noqa: F401
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from threading import RLock, get_ident
-from types import FrameType
+from importlib.machinery import ModuleSpec
+from threading import RLock, get_ident, main_thread
+from types import FrameType, ModuleType
 from typing import Any
 
 __all__ = ["CACHE_LOCK", "DATABASE_LOCK", "MEMORY_LOCK", "forks_seen", "import_library", "run_before_fork"]
@@ -56,9 +59,37 @@ def _count_fork() -> None:
 def import_library(name: str) -> Any:
     """The module `name`. The first import waits for forks that have started in other threads."""
     # A thread inside an import must not wait, because the fork waits for that import.
-    if name not in sys.modules and not _is_importing(sys._getframe()):
+    if name in sys.modules:
+        return import_module(name)
+    if not _is_importing(sys._getframe()):
         _wait_for_forks()
-    return import_module(name)
+    if not _runs_handlers():
+        return import_module(name)
+    from omnizarr._signals import run_uninterrupted  # lazy import: only for programs with signal handlers
+
+    return run_uninterrupted(import_module, name)
+
+
+class _ImportHook:
+    """Lets imports of omnizarr's modules postpone the program's signal handlers, if there are any."""
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith("omnizarr.") or name == "omnizarr._signals" or not _runs_handlers():
+            return None
+        from omnizarr._signals import find_module  # lazy import: only for programs with signal handlers
+
+        return find_module(cls, name, path, target)
+
+
+def _runs_handlers() -> bool:
+    """Whether Python runs signal handlers of the program in this thread. Takes 2 µs."""
+    return get_ident() == main_thread().ident and any(
+        callable(handler) and handler is not _signal.default_int_handler
+        for handler in map(_signal.getsignal, range(1, _signal.NSIG))
+    )
 
 
 def _wait_for_forks() -> None:
@@ -135,6 +166,9 @@ def _is_importing(frame: FrameType | None) -> bool:
         frame = frame.f_back
     return False
 
+
+sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "__module__", None) != __name__]
+sys.meta_path.insert(0, _ImportHook)
 
 if hasattr(os, "register_at_fork"):  # the `before` handler registered last runs first
     # Counts next to the fork itself: the handlers that run earlier may wait for other threads.

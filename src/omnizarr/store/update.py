@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn, Protocol, TypeVar
 
+from omnizarr._fork import import_library
 from omnizarr.errors import StoreError, UncertainWriteError
 from omnizarr.store.capabilities import Updates, Versioned
 from omnizarr.store.values import Buffer, Version
@@ -127,7 +128,7 @@ def _attempt_locked(store: _Store, keys: Sequence[str], attempt: Callable[[KeyAc
 def _attempt_after_pauses(
     store: _Store, keys: Sequence[str], attempt: Callable[[KeyAccess], R | None], access: KeyAccess
 ) -> R:
-    import random  # lazy import: contention is rare
+    random = import_library("random")  # lazy import: contention is rare
 
     longest = _FIRST_PAUSE
     for _ in range(_PAUSED_ATTEMPTS):

@@ -6,6 +6,7 @@ import re
 from pathlib import PurePath, PureWindowsPath
 from typing import TypeVar
 
+from omnizarr._fork import import_library
 from omnizarr.errors import InvalidKeyError, LocationError
 from omnizarr.store.contract import check_key
 from omnizarr.store.local.temp_names import is_temporary
@@ -46,8 +47,7 @@ def key_to_path(key: str, root: P) -> P:
 
 def path_to_url(path: PurePath) -> str:
     """The `file:` URL of an absolute path (RFC 8089, R117)."""
-    from urllib.parse import quote
-
+    quote = import_library("urllib.parse").quote
     text = quote(path.as_posix().encode("utf-8", "surrogateescape"), safe="/:" if path.drive else "/")
     if text.startswith("//") and path.drive:
         return f"file:{text}"  # a share: its host is the URL's
@@ -56,17 +56,16 @@ def path_to_url(path: PurePath) -> str:
 
 def url_to_path(url: str, kind: type[P]) -> P:
     """The path that a `file:` URL names (RFC 8089, R117)."""
-    from urllib.parse import unquote_to_bytes, urlsplit
-
+    library = import_library("urllib.parse")
     try:
-        parts = urlsplit(url)
+        parts = library.urlsplit(url)
     except ValueError as error:
         raise LocationError(f"cannot use the URL `{url}`: {error}", url=url) from None
     windows = issubclass(kind, PureWindowsPath)
     host = "" if parts.netloc == "localhost" else parts.netloc
     if "@" in host:  # which is not repeated
         raise LocationError("cannot use this `file://` address: a file has no user and no password")
-    text = unquote_to_bytes(parts.path).decode("utf-8", "surrogateescape")
+    text = library.unquote_to_bytes(parts.path).decode("utf-8", "surrogateescape")
     if parts.scheme != "file":
         reason = "expected a URL that starts with `file:`"
     elif parts.query or parts.fragment:

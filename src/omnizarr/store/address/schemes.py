@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from omnizarr._fork import import_library
 from omnizarr._json import nearest
 from omnizarr._registry import Registry, subclass_of
 from omnizarr.errors import ArgumentError, LocationError, OmnizarrError
@@ -59,9 +60,8 @@ def plain_url(url: str) -> str:
     """A web address with `%` escapes decoded, as in keys. URLs of other schemes have no escapes."""
     if scheme_of(url) not in ("http", "https"):
         return url
-    from urllib.parse import unquote
-
-    return unquote(url)
+    text: str = import_library("urllib.parse").unquote(url)
+    return text
 
 
 def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store:
@@ -106,7 +106,7 @@ def open_store(opener: Callable[..., Any], arguments: tuple[Any, ...], options: 
 def _check_options(
     opener: Callable[..., Any], arguments: tuple[Any, ...], what: str, options: Mapping[str, Any]
 ) -> None:
-    from inspect import signature  # lazy import: only with options
+    signature = import_library("inspect").signature  # lazy import: only with options
 
     try:
         parameters = signature(opener)

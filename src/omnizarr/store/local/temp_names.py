@@ -12,6 +12,7 @@ import time
 from functools import cache
 from itertools import count
 
+from omnizarr._fork import import_library
 from omnizarr.store.local import flock
 
 __all__ = ["Sweeper", "is_temporary", "new_name", "task_lock_name", "task_of"]
@@ -122,14 +123,11 @@ def _is_alive(process: int) -> bool:
 def _host() -> str:
     """A token for the scope of process ids: this boot of this machine, and on Linux this PID namespace, which the
     containers of one machine do not share. Clones of one machine image have the same host name and differ in this."""
-    from hashlib import blake2b  # lazy import: only for writers
-
+    blake2b = import_library("hashlib").blake2b  # lazy import: only for writers
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             identity = f"{file.read()} {os.stat('/proc/self/ns/pid').st_ino}"
     except OSError:
-        import platform
-        import uuid
-
-        identity = f"{platform.node()} {uuid.getnode()}"
-    return blake2b(identity.encode(), digest_size=6).hexdigest()
+        identity = f"{import_library('platform').node()} {import_library('uuid').getnode()}"
+    token: str = blake2b(identity.encode(), digest_size=6).hexdigest()
+    return token

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from omnizarr._fork import DATABASE_LOCK, forks_seen, run_before_fork
+from omnizarr._fork import DATABASE_LOCK, forks_seen, import_library, run_before_fork
 from omnizarr.errors import MissingDependencyError, StoreError
 
 if TYPE_CHECKING:
@@ -84,11 +84,10 @@ if hasattr(os, "register_at_fork"):
 def library() -> Any:
     """Python's module sqlite3, which some builds of Python lack."""
     try:
-        import sqlite3
+        return import_library("sqlite3")
     except ImportError:
         hint = "it is a part of Python, but this build of Python lacks it"
         raise MissingDependencyError("a store in an SQLite database", "sqlite3", hint=hint) from None
-    return sqlite3
 
 
 class Connections:

@@ -1,0 +1,111 @@
+"""Promise 5: a signal handler that uses omnizarr in the middle of its first use succeeds, although modules are half
+imported.
+
+A program forks one child per moment: a call or a return in Python's import system, or in the code of a module, during
+the first operation of the child."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the tests take a sample
+
+PROGRAM = """
+import os, signal, sys, traceback
+from random import Random
+import numpy, omnizarr
+
+def act(place):
+    if sys.argv[3] == "read":
+        assert omnizarr.open_array(place, mode="r")[3:9].tolist() == [1] * 6
+    else:
+        z = omnizarr.open_array(place, mode="r+")
+        z[3:9] = 1
+        z.append(numpy.ones(3, "i8"))
+
+def child(moment):
+    count = 0
+    results = []
+
+    def handle(*_):
+        sys.setprofile(None)
+        try:
+            act(sys.argv[2])
+            results.append("done")
+        except BaseException:
+            traceback.print_exc()
+            results.append("failed")
+
+    def profile(frame, event, argument):
+        nonlocal count
+        code = frame.f_code
+        if event in ("call", "return") and (code.co_name == "<module>" or "importlib" in code.co_filename):
+            count += 1
+            if count == moment:
+                os.kill(os.getpid(), signal.SIGUSR1)
+
+    signal.signal(signal.SIGUSR1, handle)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(20)
+    sys.setprofile(profile)
+    act(sys.argv[1])
+    sys.setprofile(None)
+    assert signal.getsignal(signal.SIGUSR1) is handle
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert results == (["done"] if moment else [])
+    return count
+
+def run(moment):
+    # the number of moments that a child had
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            os.write(writing, b"%d" % child(moment))
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status:
+        sys.exit(f"moment {moment}: exit code {status}")
+    os.close(writing)
+    with open(reading, "rb") as file:
+        return int(file.read())
+
+moments = run(0)
+runs = min(int(sys.argv[4]), moments)
+for moment in sorted(Random(sys.argv[3]).sample(range(1, moments + 1), runs)):
+    run(moment)
+print(runs, moments)
+"""
+
+MADE = """
+import sys, omnizarr, numpy
+for place in sys.argv[1:]:
+    with omnizarr.create_array(place, data=numpy.ones(16, "i8"), chunks=4).store:
+        pass
+"""
+
+CASES = [("x.zarr", "write"), ("x.sqlite", "read"), ("x.zarr.zip", "read")]
+if EVERY:
+    CASES += [("x.zarr", "read"), ("x.sqlite", "write")]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize(("name", "operation"), CASES)
+def test_a_handler_during_the_first_use(tmp_path: Path, name: str, operation: str) -> None:
+    places = [str(tmp_path / name), str(tmp_path / f"other-{name}")]
+    subprocess.run([sys.executable, "-c", MADE, *places], check=True)
+    command = [sys.executable, "-c", PROGRAM, *places, operation, "1000" if EVERY else "5"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert int(result.stdout.split()[1]) > 1000, "few modules are imported then"
