@@ -94,7 +94,7 @@ class ArrayState(ArrayProperties):
         with handle_lock(self):
             self._set_model(change_node(context.store, context.dialect, context.path, edit, ArrayModel))
         if context.consolidated is not None:
-            context.consolidated.record_nodes({context.path: self._model})
+            context.consolidated.record_nodes([context.path])
 
     def _set_model(self, model: ArrayModel) -> None:
         if _chunking(model) != _chunking(self._model):

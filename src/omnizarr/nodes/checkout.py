@@ -30,7 +30,7 @@ def checkout_array(
     dialect.check_path(path, "array")
     model = replace(model, storage_transformers=model.storage_transformers[:-1], verbatim=_verbatim(model))
     with ExitStack() as locks:
-        context, groups = make_room(
+        context = make_room(
             replace(source, store=store, path=path),
             overwrite=overwrite,
             known_group=None,
@@ -43,8 +43,6 @@ def checkout_array(
             store.set_each(_values(session, keys[start : start + _BATCH], prefix))
         for key, value in dump_node(context.dialect, path, model).items():
             store.set(key, value)
-    if context.consolidated is not None:
-        context.consolidated.record_nodes({**groups, path: model})
     return Array(context, model)
 
 

@@ -388,7 +388,7 @@ class Group(Node, MutableMapping[str, Any]):
         with handle_lock(self):
             self._model = change_node(context.store, context.dialect, context.path, edit_model, GroupModel)
         if context.consolidated is not None:
-            context.consolidated.record_nodes({context.path: self._model})
+            context.consolidated.record_nodes([context.path])
 
     def refresh(self) -> Group:
         """Loads the attributes and the consolidated metadata again, and returns the handle."""

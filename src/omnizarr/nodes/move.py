@@ -19,10 +19,7 @@ __all__ = ["move_node"]
 
 
 def move_node(group: NodeContext, old: str, new: str) -> None:
-    """Moves the node at `old`, readable or not, to `new`; both are paths below the group.
-
-    If copying fails, erases the copies again.
-    """
+    """Moves the node at `old`, readable or not, to `new`; both are paths below the group."""
     store, dialect = group.store, group.dialect
     store.check_writable()
     if new == old or new.startswith(f"{old}/"):
@@ -32,22 +29,28 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
         raise NodeNotFoundError(f"there is no array or group at {describe_location(store, old)}", path=old)
     with ExitStack() as locks:
         lock_tasks(store, dialect, old, locks)  # an append that is under way ends first
-        context, groups = make_room(group.at(new), overwrite=False, known_group=group.path, locks=locks)
+        context = make_room(group.at(new), overwrite=False, known_group=group.path, locks=locks)
         copied: list[str] = []
         try:
-            for before, after in _renames(store, dialect, old, new):
-                if (value := store.get(before)) is not None:
-                    copied.append(after)
-                    store.set(after, value)
-        except BaseException:
-            for key in copied:  # otherwise they would reappear in a node created there
-                with suppress(Exception):
-                    store.erase(key)
-            raise
-        erase_locked_node(replace(group.at(old), consolidated=None))
-    if context.consolidated is not None:
-        context.consolidated.record_move(old, new, node_paths(dialect, new, set(copied)))
-        context.consolidated.record_nodes(groups)
+            _copy(store, dialect, old, new, copied)
+            erase_locked_node(replace(group.at(old), consolidated=None))
+        finally:
+            if context.consolidated is not None:
+                context.consolidated.record_move(old, new, node_paths(dialect, new, set(copied)))
+
+
+def _copy(store: Store, dialect: Dialect, old: str, new: str, copied: list[str]) -> None:
+    """Copies the node and all below it, and lists the new keys in `copied`. If that fails, erases the copies again."""
+    try:
+        for before, after in _renames(store, dialect, old, new):
+            if (value := store.get(before)) is not None:
+                copied.append(after)
+                store.set(after, value)
+    except BaseException:
+        for key in copied:  # otherwise they would reappear in a node created there
+            with suppress(Exception):
+                store.erase(key)
+        raise
 
 
 def _renames(store: Store, dialect: Dialect, old: str, new: str) -> Iterator[tuple[str, str]]:

@@ -53,7 +53,7 @@ def create_node(
     dialect = context.dialect
     documents = dump_node(dialect, path, model)  # raises before anything changes if the node cannot be written
     with ExitStack() as locks:
-        context, groups = make_room(context, overwrite=overwrite, known_group=known_group, hint=hint, locks=locks)
+        context = make_room(context, overwrite=overwrite, known_group=known_group, hint=hint, locks=locks)
         if context.dialect is not dialect:
             documents = dump_node(context.dialect, path, model)
         identifying = [key for key in context.dialect.identifying_keys(path) if key in documents]
@@ -63,21 +63,20 @@ def create_node(
                 store.set(key, documents[key])
             elif not set_if_absent(store, key, documents[key]):
                 raise already_exists(context, "a node that another writer just created", hint)
-    if context.consolidated is not None:
-        context.consolidated.record_nodes({**groups, path: model})
     return context
 
 
 def make_room(
     context: NodeContext, *, overwrite: bool, known_group: str | None, locks: ExitStack, hint: str | None = None
-) -> tuple[NodeContext, dict[str, NodeModel]]:
+) -> NodeContext:
     """Prepares the location of `context` for a new node: erases an old one if `overwrite`, and creates missing groups.
 
     If `overwrite`, `locks` holds the task lock of the old node afterwards: an append that is under way ends before the
-    node is replaced, and the next one begins after the documents of the new node are stored.
+    node is replaced, and the next one begins after the documents of the new node are stored. On exit, `locks` also
+    records the new nodes in the consolidated metadata, even if the caller fails.
 
     Returns the context, in the dialect of the enclosing hierarchy and with consolidated metadata that was found above
-    it, and the groups that were created.
+    it.
     """
     store, path = context.store, context.path
     context, replaced = (
@@ -118,10 +117,12 @@ def make_room(
                 raise already_exists(replace(context, path=""), "a hierarchy of another kind", hint)
     group = dialect.new_group()
     created = dialect.groups_to_create(missing)
+    if context.consolidated is not None:
+        locks.callback(context.consolidated.record_nodes, [*created, path])
     for group_path in created:
         for key, value in dump_node(dialect, group_path, group).items():
             set_if_absent(store, key, value)  # keep a group that another writer just created
-    return context, dict.fromkeys(created, group)
+    return context
 
 
 class _Existing(NamedTuple):
@@ -231,8 +232,10 @@ def erase_locked_node(context: NodeContext) -> None:
             f"cannot erase {describe_location(context.store, context.path)}: the store cannot list its keys",
             store=repr(context.store),
         )
-    context.store.erase_values(context.dialect.keys(context.path))
-    for prefix in context.dialect.prefixes(context.path):
-        context.store.erase_prefix(prefix)
-    if context.consolidated is not None:
-        context.consolidated.record_move(context.path, None)
+    try:
+        context.store.erase_values(context.dialect.keys(context.path))
+        for prefix in context.dialect.prefixes(context.path):
+            context.store.erase_prefix(prefix)
+    finally:
+        if context.consolidated is not None:
+            context.consolidated.record_move(context.path, None)

@@ -6,11 +6,11 @@ A handle either reads nodes from the copies or only keeps the copies up to date.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, same
 from omnizarr.errors import InvalidKeyError, MetadataError, NodeNotFoundError, NodeTypeError, OmnizarrError, warn
 from omnizarr.formats import Child, Dialect, NodeModel
 from omnizarr.formats.document_encoding import LENIENT_JSON
@@ -32,6 +32,8 @@ from omnizarr.store.update import KeyAccess, set_if_absent, update
 __all__ = ["Consolidated", "collect_documents", "consolidated_range", "open_consolidated", "write_consolidated"]
 
 _Edit: TypeAlias = Callable[[Mapping[str, Json]], dict[str, Json]]
+
+_ATTEMPTS = 100  # to record a change of nodes that other writers change at the same time; more than two are rare
 
 
 class Consolidated:
@@ -107,21 +109,12 @@ class Consolidated:
 
     # -- keeping the stored copies up to date
 
-    def record_nodes(self, nodes: Mapping[str, NodeModel]) -> None:
-        """Updates the stored copies after `nodes`, by path, were written."""
-        dialect = self._dialect
-        inline = dialect.consolidated_key(self.root) is None
-        below = {path: node for path, node in nodes.items() if not (inline and path == self.root)}
-        if not below:
-            return
-
-        def edit_own(documents: Mapping[str, Json]) -> dict[str, Json]:
-            old = {key for path in below for key in dialect.keys(path)}
-            kept = {key: value for key, value in documents.items() if key not in old}
-            return kept | collect_documents(dialect, below)
-
-        # Not as this handle wrote them: another writer may have changed a node since, and may have recorded it already.
-        self._change(lambda documents: self._as_stored(documents, below), edit_own)
+    def record_nodes(self, paths: Iterable[str]) -> None:
+        """Updates the stored copies after the nodes at `paths` were created, changed or erased."""
+        inline = self._dialect.consolidated_key(self.root) is None
+        below = {path for path in paths if not (inline and path == self.root)}
+        if below:
+            self._record(dict, lambda before, after: below)
 
     def record_move(self, old: str, new: str | None, moved: Iterable[str] = ()) -> None:
         """Updates the stored copies after a node, with all below it, was moved; or erased, if `new` is None. `moved`
@@ -145,51 +138,47 @@ class Consolidated:
                     kept[key] = document
             return kept
 
-        def edit(documents: Mapping[str, Json]) -> dict[str, Json]:
+        def affected(before: Mapping[str, Json], after: Mapping[str, Json]) -> set[str]:
             # Another writer may have created a node at `old`, or erased one at `new`, and have recorded that already.
-            renamed = rename(documents)
-            paths = {*node_paths(dialect, old, documents), *moved}
-            if new is not None:
-                paths.update(node_paths(dialect, new, renamed))
-            return self._as_stored(renamed, paths)
+            paths = {*node_paths(dialect, old, before), *moved}
+            return paths if new is None else paths.union(node_paths(dialect, new, after))
 
-        self._change(edit, rename)
+        self._record(rename, affected)
 
-    def _as_stored(self, documents: Mapping[str, Json], paths: Iterable[str]) -> dict[str, Json]:
-        """The copies `documents`, with those of the nodes at `paths` as they are stored now; without those of nodes
-        that do not exist. A node that cannot be read keeps its copies.
+    def _record(self, rename: _Edit, affected: Callable[[Mapping[str, Json], Mapping[str, Json]], set[str]]) -> None:
+        """Renames the stored copies, and stores those of all `affected` nodes as their documents are now.
 
-        The nodes are fetched after the copies were. So a writer that changes one later finds the copies changed and
-        retries, and the last writer of the copies has seen all changes.
+        Not as this handle wrote them: another writer may have changed a node since. The documents are read after the
+        copies, and again after the new copies are stored. If one changed meanwhile, all is repeated. So whichever
+        writer stores the copies last has seen the last change of its nodes, even if the other writer found its change
+        recorded already and stored nothing, and even if the versions of a store do not tell equal copies apart.
         """
-        from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
+        documents: _NodeDocuments | None = None
+        changed = False
 
-        dialect, store = self._dialect, CurrentStore(self._store)
-        keys = {path: dialect.keys(path) for path in paths}
-        values = document_values(store, [key for node_keys in keys.values() for key in node_keys])
-        old: set[str] = set()
-        nodes: dict[str, NodeModel] = {}
-        for path, node_keys in keys.items():
-            if any(values[key] is not None for key in dialect.identifying_keys(path)):
-                try:
-                    stored = parse_documents(store, {key: values[key] for key in node_keys}, dialect.encoding)
-                    nodes[path] = parse_node(dialect, store, path, stored, quiet=True)
-                except OmnizarrError:
-                    continue
-            old.update(node_keys)
-        kept = {key: value for key, value in documents.items() if key not in old}
-        return kept | collect_documents(dialect, nodes)
+        def edit(copies: Mapping[str, Json]) -> dict[str, Json]:
+            nonlocal documents, changed
+            renamed = rename(copies)
+            documents = _NodeDocuments(self._store, self._dialect, affected(copies, renamed))
+            edited = documents.put_into(renamed)
+            changed = not same(edited, dict(copies))
+            return edited
 
-    def _change(self, edit: _Edit, edit_own: _Edit) -> None:
-        """Changes the stored copies with `edit`, then those in this object with `edit_own`.
-
-        In this order a thread that refreshes this object meanwhile cannot undo the change.
-        """
         try:
-            self._change_stored(edit)
-        finally:
+            for _ in range(_ATTEMPTS):
+                changed = False
+                self._change_stored(edit)
+                if documents is None or not changed or documents.are_current():
+                    break
+            else:
+                warn(
+                    f"the consolidated metadata of {describe_location(self._store, self.root)} may be outdated: other "
+                    "writers keep changing the same nodes\n  `consolidate_metadata` writes it anew"
+                )
+        finally:  # the copies in this object come last, so that a thread that refreshes it cannot undo the change
             with handle_lock(self):
-                self._set_documents(edit_own(self.documents))
+                renamed = rename(self.documents)
+                self._set_documents(renamed if documents is None else documents.put_into(renamed))
 
     def _change_stored(self, edit: _Edit) -> None:
         store, dialect, root = self._store, self._dialect, self.root
@@ -202,6 +191,48 @@ class Consolidated:
             pass  # the group was erased, with its consolidated metadata
         except MetadataError as error:  # the user's own change is done: do not fail it
             warn(f"{error.message}\n  it could not be updated; `consolidate_metadata` writes it anew")
+
+
+class _NodeDocuments:
+    """The documents of some nodes as they are stored now."""
+
+    def __init__(self, store: Store, dialect: Dialect, paths: Collection[str]) -> None:
+        from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
+
+        self._store, self._dialect = CurrentStore(store), dialect
+        self._keys = {path: dialect.keys(path) for path in paths}
+        self._values = self._fetch()
+
+    def _fetch(self) -> dict[str, Buffer | OmnizarrError | None]:
+        return document_values(self._store, [key for keys in self._keys.values() for key in keys])
+
+    def are_current(self) -> bool:
+        """Whether no writer changed one of them since."""
+        values = self._fetch()
+        return all(_same_value(value, values[key]) for key, value in self._values.items())
+
+    def put_into(self, copies: Mapping[str, Json]) -> dict[str, Json]:
+        """The copies with those of these nodes, without those of nodes that do not exist. A node that cannot be read
+        keeps its copies."""
+        old: set[str] = set()
+        nodes: dict[str, NodeModel] = {}
+        for path, keys in self._keys.items():
+            if any(self._values[key] is not None for key in self._dialect.identifying_keys(path)):
+                try:
+                    values = {key: self._values[key] for key in keys}
+                    stored = parse_documents(self._store, values, self._dialect.encoding)
+                    nodes[path] = parse_node(self._dialect, self._store, path, stored, quiet=True)
+                except OmnizarrError:
+                    continue
+            old.update(keys)
+        kept = {key: value for key, value in copies.items() if key not in old}
+        return kept | collect_documents(self._dialect, nodes)
+
+
+def _same_value(one: Buffer | OmnizarrError | None, other: Buffer | OmnizarrError | None) -> bool:
+    if one is None or other is None or isinstance(one, OmnizarrError) or isinstance(other, OmnizarrError):
+        return type(one) is type(other)
+    return bytes(one) == bytes(other)
 
 
 _LONGEST_KEY = 4096  # no file system or object store has longer keys, and each level of a key may be a group

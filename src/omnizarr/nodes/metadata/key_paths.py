@@ -14,11 +14,11 @@ def listings_of(prefix: str, keys: Iterable[str]) -> dict[str, tuple[list[str], 
     """The results of `list_dir` for `prefix` and all prefixes below it, from all keys below it."""
     listings: dict[str, tuple[list[str], list[str]]] = {prefix: ([], [])}
     for key in sorted(keys):
-        parent = key[: key.rindex("/") + 1]
+        parent = key[: key.rfind("/") + 1]
         missing = []
         while parent not in listings:
             missing.append(parent)
-            parent = parent[: parent.rindex("/", 0, -1) + 1]
+            parent = parent[: parent.rfind("/", 0, -1) + 1]
         for below in reversed(missing):
             listings[parent][1].append(below)
             listings[below] = ([], [])
