@@ -57,7 +57,8 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
         overwrite: replace an existing node, with all nodes below it.
         write_empty_chunks: also store chunks whose elements all have the fill value.
 
-    Codecs are given as objects (`omnizarr.codecs.Zstd(level=3)`), names ("zstd") or JSON objects.
+    Codecs and storage transformers are given as objects (`omnizarr.codecs.Zstd(level=3)`), names ("zstd") or JSON
+    objects.
     """
     zarr_format = options.pop("zarr_format", 3)
     context = _context(store, options.pop("storage_options", None), normal_path(name, "name"), zarr_format)

@@ -32,7 +32,7 @@ from omnizarr.formats.draft.arrays import (
 )
 from omnizarr.formats.draft.conventions import ZARR_PYTHON_2, uses_conventions
 from omnizarr.formats.draft.entry_point import new_entry_point, read_entry_point, with_metadata_encoding
-from omnizarr.formats.draft.transformers import transformers_from_user, with_leading_sharding
+from omnizarr.formats.draft.transformers import with_leading_sharding
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.formats.v1_v2_dump import new_data_type, new_serializer, normalize_objects
 from omnizarr.formats.v2 import parse_v2_consolidated
@@ -329,8 +329,7 @@ class DraftDialect(Dialect):
         return (Blosc("zstd", 1, "shuffle" if size > 1 else "noshuffle", min(255, size)),)
 
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
-        transformers = transformers_from_user(model.storage_transformers, model.shape, self.year)
-        model = with_leading_sharding(replace(model, storage_transformers=transformers))
+        model = with_leading_sharding(model)
         if not model.shape and isinstance(model.chunk_keys, DraftKeys):
             model = replace(model, chunk_keys=scalar_chunk_key(model.chunk_keys, zarr_python=self.zarr_python))
         model = normalize_draft_codecs(with_dimension_names_attribute(normalize_objects(model)), self.year)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
 from omnizarr.codecs import Sharding
-from omnizarr.errors import ArgumentError, MetadataError
 from omnizarr.formats.read_options import ReadOptions
 from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel
@@ -19,7 +17,6 @@ __all__ = [
     "dump_transformer",
     "leading_sharding",
     "parse_transformers",
-    "transformers_from_user",
     "unsharded",
     "with_leading_sharding",
 ]
@@ -114,33 +111,6 @@ def unsharded(model: ArrayModel) -> ArrayModel:
         codecs=sharding.codecs,
         storage_transformers=(ShardingTransformer(counts), *model.storage_transformers),
     )
-
-
-# -- new arrays
-
-
-def transformers_from_user(given: Sequence[Any], shape: tuple[int, ...], year: int) -> tuple[StorageTransformer, ...]:
-    """The storage transformers that a user gives for a new array, as objects or as JSON."""
-    problems = Problems()
-    transformers: list[StorageTransformer] = []
-    for index, item in enumerate(given):
-        place = f"$.storage_transformers[{index}]"
-        if isinstance(item, StorageTransformer):
-            item.check(shape, place, problems)
-            transformers.append(item)
-        elif isinstance(item, dict):
-            transformer = _parse(item, place, shape, year, problems)
-            if transformer is not None:
-                transformers.append(transformer)
-        else:
-            raise ArgumentError(
-                "`storage_transformers`: expected objects such as `omnizarr.transformers.ShardingTransformer`, or the "
-                f"JSON objects of documents, found {item!r}",
-                argument="storage_transformers",
-            )
-    if problems:
-        raise MetadataError("the storage transformers do not fit the array", problems.found)
-    return tuple(transformers)
 
 
 def dump_transformer(transformer: StorageTransformer, year: int) -> Json:

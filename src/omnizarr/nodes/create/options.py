@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import Any, Literal, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from omnizarr.model import MOST_DIMENSIONS, ArrayModel, ZarrFormat
 from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.chunk_shapes import as_lengths, chunk_grid
 from omnizarr.nodes.create.codec_options import CodecLike, Codecs, chunk_codecs
+
+if TYPE_CHECKING:
+    from omnizarr.transformers import StorageTransformer
 
 __all__ = ["ArrayOptions", "array_model", "check_flag", "check_names", "split_subarray", "takes_array_options"]
 
@@ -44,7 +47,7 @@ class ArrayOptions(TypedDict, total=False):
     attributes: dict[str, Json] | None
     chunk_key_encoding: Any
     dimension_names: Sequence[str | None] | None
-    storage_transformers: Sequence[Any] | None
+    storage_transformers: Any
     extensions: Sequence[Json] | None
     fallback: Json
     conventions: str | None
@@ -145,7 +148,7 @@ def array_model(
     attributes: dict[str, Json] | None = None,
     chunk_key_encoding: Any = None,
     dimension_names: Sequence[str | None] | None = None,
-    storage_transformers: Sequence[Any] | None = None,
+    storage_transformers: Any = None,
     extensions: Sequence[Json] | None = None,
     fallback: Json = None,
     storage_options: dict[str, Any] | None = None,
@@ -193,13 +196,12 @@ def array_model(
         codecs=codecs,
         attributes=as_attributes(attributes),
         dimension_names=_dimension_names(dimension_names, len(lengths)),
-        storage_transformers=_as_tuple(storage_transformers, "storage_transformers"),
+        storage_transformers=_storage_transformers(storage_transformers, lengths),
         zarr_format=dialect.zarr_format,
         extensions=_as_tuple(extensions, "extensions"),
         fallback=fallback,
     )
     dialect.check_extensions(model)
-    _check_transformers(dialect, model)
     model = dialect.adapt_new_array(model)
     problems = Problems()
     limit = config.current.max_chunk_bytes
@@ -238,16 +240,12 @@ def _as_tuple(value: Any, argument: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _check_transformers(dialect: Dialect, model: ArrayModel) -> None:
-    """Raises ArgumentError for storage transformers that are not objects; drafts parse their JSON objects later."""
-    if model.storage_transformers and not dialect.hierarchy_documents():
-        from omnizarr.transformers import StorageTransformer  # lazy import: few arrays have any
+def _storage_transformers(given: Any, shape: tuple[int, ...]) -> tuple[StorageTransformer, ...]:
+    if given is None:
+        return ()
+    from omnizarr.transformers.from_user import transformers_from_user  # lazy import: few arrays have any
 
-        if not all(isinstance(item, StorageTransformer) for item in model.storage_transformers):
-            raise ArgumentError(
-                "`storage_transformers`: expected storage transformers, such as those in `omnizarr.transformers`",
-                argument="storage_transformers",
-            )
+    return transformers_from_user(given, shape)
 
 
 def _fill(dialect: Dialect, data_type: DataType, value: Any) -> Scalar | None:
