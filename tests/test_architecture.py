@@ -210,14 +210,17 @@ def test_generation_words_are_found(tmp_path: Path) -> None:
     assert generation_words(module) == {"v2", "zarr_format", "3-draft-2020", "DraftKeys", "only_v3"}
 
 
+PASSING_ON = ("api/", "nodes/", "integrations/")
+
+
 def test_only_formats_know_generations() -> None:
-    """Users name a generation by the argument `zarr_format`, which `api` and `nodes` pass on. Other code asks the
-    dialect."""
+    """Users name a generation by the argument `zarr_format`, which the folders in `PASSING_ON` pass on. Other code asks
+    the dialect."""
     found = {
         name: words
         for path in modules().values()
         if not (name := path.relative_to(PACKAGE).as_posix()).startswith("formats/")
-        and (words := generation_words(path) - ({"zarr_format"} if name.startswith(("api/", "nodes/")) else set()))
+        and (words := generation_words(path) - ({"zarr_format"} if name.startswith(PASSING_ON) else set()))
     }
     assert {name: new for name, words in found.items() if (new := words - GENERATION_WORDS.get(name, set()))} == {}
     stale = {name: words - found.get(name, set()) for name, words in GENERATION_WORDS.items()}

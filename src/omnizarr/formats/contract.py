@@ -251,6 +251,16 @@ class Dialect(ABC):
         """A new array as this generation expresses it, using conventions for what it has no member for."""
         return model
 
+    def codec_json(self, codec: Codec) -> dict[str, Json]:
+        """A codec as a JSON object in the notation of this generation; the options of a new array accept it."""
+        if self.allows_any_filter:
+            from omnizarr.codecs.numcodecs_.v2_ids import config_of  # lazy import: it loads several codecs
+
+            config = config_of(codec)
+            if config is not None:
+                return config
+        return codec.to_json()
+
     def dimension_names(self, model: ArrayModel) -> tuple[str | None, ...] | None:
         """The names of the dimensions, from the member or attribute in which this generation keeps them."""
         return model.dimension_names

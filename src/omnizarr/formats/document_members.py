@@ -87,8 +87,25 @@ def with_dimension_names_attribute(model: ArrayModel) -> ArrayModel:
 
 
 def dimension_names_attribute(model: ArrayModel) -> tuple[str | None, ...] | None:
-    """The dimension names from that attribute; None if it is absent or does not hold a name per dimension."""
+    """The dimension names from that attribute, or else from those of netCDF; None if both are absent or do not hold a
+    name per dimension."""
     names = model.attributes.get(_DIMENSION_NAMES)
+    if names is None:
+        names = _netcdf_dimension_names(model)
     if not isinstance(names, list) or len(names) != len(model.shape):
         return None
     return tuple(names) if all(name is None or isinstance(name, str) for name in names) else None
+
+
+def _netcdf_dimension_names(model: ArrayModel) -> Json:
+    """The dimension names as NCZarr stores them: paths such as `/lat`, in an attribute, or until netCDF 4.9 in a member
+    of the array's document."""
+    for members, name, item in (
+        (model.attributes, "_nczarr_array", "dimension_references"),
+        (model.extra, "_NCZARR_ARRAY", "dimrefs"),
+    ):
+        member = members.get(name)
+        paths = member.get(item) if isinstance(member, dict) else None
+        if isinstance(paths, list):
+            return [path.rpartition("/")[2] if isinstance(path, str) else None for path in paths]
+    return None

@@ -1,0 +1,1 @@
+"""Integrations with other libraries. Each module imports its library, so that importing omnizarr does not."""

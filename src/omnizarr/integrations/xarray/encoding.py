@@ -1,0 +1,58 @@
+"""The `encoding` of a variable that was read: how its array is stored, in a form that writing it again accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from omnizarr.codecs import Bytes, Transpose
+from omnizarr.nodes import Array
+
+__all__ = ["encoding_of"]
+
+
+def encoding_of(array: Array, dimensions: Sequence[str]) -> dict[str, Any]:
+    """The chunks, shards and codecs of an array. Codecs are JSON objects, which zarr-python accepts as well.
+
+    `preferred_chunks` are the shards, if there are any: a task that reads a part of a shard fetches its index, too.
+    """
+    dialect = array._context.dialect
+    shards = array.shards
+    chunks = array.chunks
+    stored = chunks if shards is None else shards
+    in_order = dialect.has_order_member and array.order == "F"
+    encoding: dict[str, Any] = {
+        "chunks": _compact(chunks),
+        "preferred_chunks": dict(zip(dimensions, _compact(stored), strict=True)),
+        "shards": None if shards is None else _compact(shards),
+        "compressors": tuple(dialect.codec_json(codec) for codec in array.compressors),
+        "filters": tuple(
+            dialect.codec_json(codec) for codec in array.filters if not (in_order and isinstance(codec, Transpose))
+        ),
+    }
+    serializer = array.serializer
+    if dialect.allows_any_filter:  # documents do not tell serializers from filters
+        if not isinstance(serializer, Bytes) and not serializer.private:
+            encoding["filters"] = (*encoding["filters"], dialect.codec_json(serializer))
+    elif not serializer.private:
+        encoding["serializer"] = serializer.to_json()
+    if in_order:
+        encoding["order"] = "F"
+    if array.dtype.kind == "T":
+        encoding["dtype"] = array.dtype
+    return encoding
+
+
+def _compact(chunks: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The chunk lengths, with a single number for an axis on which all chunks but the last have the same length."""
+    compact: list[Any] = []
+    for lengths in chunks:
+        if isinstance(lengths, int):
+            compact.append(lengths)
+        elif not lengths:
+            compact.append(1)
+        elif len(set(lengths[:-1])) <= 1 and lengths[-1] <= lengths[0]:
+            compact.append(lengths[0])
+        else:
+            compact.append(tuple(lengths))
+    return tuple(compact)
