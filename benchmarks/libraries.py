@@ -36,6 +36,9 @@ class Adapter:
     def __init__(self) -> None:
         self.library: Any = importlib.import_module(self.module)
 
+    def _not_measured(self, call: str) -> NotImplementedError:
+        return NotImplementedError(f"`{call}` is not measured for {self.module}: the docstring of its adapter says why")
+
     def versions(self) -> dict[str, str]:
         """The version of Python and of each distribution."""
         return {"Python": platform.python_version(), **{name: version(name) for name in self.packages}}
@@ -46,15 +49,15 @@ class Adapter:
 
     def open(self, path: str, *, write: bool = False) -> Any:
         """A handle on an array in a folder."""
-        raise NotImplementedError
+        raise self._not_measured("open")
 
     def find(self, path: str, generation: str) -> Any:
         """A handle on the node in a folder. The library detects its kind and generation, as far as it can."""
-        raise NotImplementedError
+        raise self._not_measured("find")
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
         """A handle on an array whose keys and values are in memory."""
-        raise NotImplementedError
+        raise self._not_measured("in_memory")
 
     def read(self, array: Any, selection: Selection) -> npt.NDArray[Any]:
         return np.asarray(array[selection])
@@ -73,27 +76,27 @@ class Adapter:
 
     def stored_chunks(self, array: Any) -> int:
         """The number of stored chunks."""
-        raise NotImplementedError
+        raise self._not_measured("stored_chunks")
 
     def resize(self, array: Any, length: int) -> None:
         """Changes the length of an array of one dimension."""
-        raise NotImplementedError
+        raise self._not_measured("resize")
 
     def members(self, path: str, names: list[str]) -> Iterator[Any]:
         """Handles on arrays of a group, each opened lazily."""
-        raise NotImplementedError
+        raise self._not_measured("members")
 
     def create_members(self, path: str, names: list[str], length: int) -> None:
         """Creates a group with arrays of uint16, each in one uncompressed chunk."""
-        raise NotImplementedError
+        raise self._not_measured("create_members")
 
     def keys(self, path: str) -> list[str]:
         """The names of a group's members."""
-        raise NotImplementedError
+        raise self._not_measured("keys")
 
     def items(self, path: str) -> int:
         """Opens all members of a group; returns their number."""
-        raise NotImplementedError
+        raise self._not_measured("items")
 
 
 class NumPyLike(Adapter):

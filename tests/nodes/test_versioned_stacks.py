@@ -24,38 +24,6 @@ from omnizarr.nodes.versioned_array import VersionedArray
 from omnizarr.store import MemoryStore
 from omnizarr.transformers import ContentAddressed, HashedDirectories, MemoryCache, ShardingTransformer, Versions
 
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("zarr_format", FORMATS)
-@pytest.mark.parametrize("name", [None, "group/array"])
-def test_commits_make_versions(zarr_format: Any, name: str | None, tmp_path: Path) -> None:
-    path = tmp_path / "v.zarr"
-    z = create(path, name=name, zarr_format=zarr_format)
-    z[:7] = 1
-    z.attrs["unit"] = "m"
-    assert omnizarr.open_array(path, path=name)[:].sum() == 0
-    assert len(z.uncommitted()) == 3
-    version = z.commit("first")
-    assert (version.number, version.message) == (1, "first")
-    assert version == z.version
-    assert z.uncommitted() == []
-    z[5:] = 2
-    z.resize(30)
-    z.commit("second")
-    assert [(v.number, v.message) for v in z.versions()] == [(0, "created"), (1, "first"), (2, "second")]
-    old = [open_(path, path=name, version=number) for number in range(3)]
-    assert [array.shape for array in old] == [(20,), (20,), (30,)]
-    assert [dict(array.attrs) for array in old] == [{}, {"unit": "m"}, {"unit": "m"}]
-    assert old[0][:].tolist() == [0] * 20
-    assert old[1][:].tolist() == [1] * 7 + [0] * 13
-    assert old[2][:].tolist() == [1] * 5 + [2] * 15 + [0] * 10
-    assert open_(path, path=name)[:].tolist() == old[2][:].tolist()
-    if name is not None:
-        group = omnizarr.open_group(path, mode="r", path="group")
-        assert group["array"].shape == (30,)
-        assert [array.shape for _, array in group.arrays()] == [(30,)]
-
-
 STACKS: dict[str, list[Any]] = {
     "versions": [Versions()],
     "hashed, versions": [HashedDirectories(), Versions()],
