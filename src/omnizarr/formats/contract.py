@@ -235,6 +235,10 @@ class Dialect(ABC):
     def chunk_keys(self, value: Any) -> ChunkKeys:
         """The chunk keys that the user gives; the default of this generation if `value` is None."""
 
+    def codec_on_bytes(self, codec: Codec) -> BytesCodec | None:
+        """An array codec in a form that may follow a codec on bytes; None if the generation does not allow that."""
+        return None
+
     def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         """The compressors of a new array if the user names none. They are fast, compress most data well, and every
         reader has them; docs/defaults.md has the measurements."""

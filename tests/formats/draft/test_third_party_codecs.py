@@ -175,6 +175,55 @@ def test_S28_new_arrays_with_third_party_codecs(dtype: str) -> None:
     assert document["codecs"] == [{"type": Widen.name, "configuration": {"plus": 3}}, BACKWARDS]
 
 
+FILTERS: list[list[Any]] = [[], [Widen(3)]]
+SERIALIZERS: list[Any] = ["auto", Bytes("big"), Backwards()]
+BEHIND_BYTES: list[list[Any]] = [
+    [Widen(5)],
+    [Backwards()],
+    [Widen(5), Backwards(), Gzip(1)],
+    [{"name": Widen.name, "configuration": {"plus": 2}}, Widen(1)],
+]
+
+
+@pytest.mark.parametrize("compressors", BEHIND_BYTES)
+@pytest.mark.parametrize("serializer", SERIALIZERS)
+@pytest.mark.parametrize("filters", FILTERS)
+@pytest.mark.parametrize("dtype", ["i1", "<i2", ">i2"])
+def test_S34_new_arrays_with_array_codecs_behind_bytes(
+    dtype: str, filters: Any, serializer: Any, compressors: Any
+) -> None:
+    """The document names the byte order before such a codec; it would receive the elements otherwise."""
+    data = np.arange(60, dtype=dtype).reshape(10, 6)
+    root = omnizarr.create_group({}, zarr_format="3-draft-2022")
+    ours = root.create_array("a", data=data, filters=filters, serializer=serializer, compressors=compressors)
+    copies = [ours, omnizarr.from_array(root.store, data=ours, name="b"), omnizarr.from_array({}, data=ours)]
+    for z in copies:
+        reopened = omnizarr.open_array(z.store, path=z.path)
+        np.testing.assert_array_equal(reopened[...], data)
+        assert reopened.metadata.codecs == z.metadata.codecs == ours.metadata.codecs
+        key = f"data/{z.path}/c0/0" if z.path else "data/c0/0"
+        assert z.store.get(key) == root.store.get("data/a/c0/0")
+        reopened.attrs["more"] = 1
+        np.testing.assert_array_equal(omnizarr.open_array(z.store, path=z.path)[...], data)
+
+
+@pytest.mark.parametrize("zarr_format", [3, "3-draft-2020", 2])
+def test_S34_other_generations_have_no_array_codecs_behind_bytes(zarr_format: Any) -> None:
+    with pytest.raises((ArgumentError, omnizarr.errors.MetadataError), match="widen"):
+        omnizarr.create_array({}, shape=3, dtype="i2", compressors=[Widen(1)], zarr_format=zarr_format)
+
+
+def test_S34_core_codecs_on_arrays_are_no_compressors() -> None:
+    with pytest.raises(ArgumentError, match="give it as `filters`"):
+        omnizarr.create_array({}, shape=3, dtype="i2", compressors=[Transpose((0,))], zarr_format="3-draft-2022")
+
+
+def test_S34_array_codecs_cannot_follow_the_bytes_of_structs() -> None:
+    """Structs have no codec `endian`, so that the codec would receive the elements."""
+    with pytest.raises((ArgumentError, omnizarr.errors.MetadataError), match="cannot receive the bytes"):
+        omnizarr.create_array({}, shape=3, dtype=[("a", "<i2")], compressors=[Backwards()], zarr_format="3-draft-2022")
+
+
 def test_S34_an_array_codec_receives_bytes_as_uint8() -> None:
     document = array(2022, codecs=[BACKWARDS, WIDEN])
     store = store_of({"zarr.json": entry(2022), "meta/a.array.json": document})

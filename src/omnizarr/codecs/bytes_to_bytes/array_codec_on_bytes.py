@@ -31,6 +31,8 @@ from omnizarr.errors import CodecError
 
 __all__ = ["ArrayCodecOnBytes", "BoundArrayCodecOnBytes"]
 
+_BYTES = np.dtype(np.uint8)
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayCodecOnBytes(BytesCodec):
@@ -47,6 +49,10 @@ class ArrayCodecOnBytes(BytesCodec):
     def configuration(self) -> dict[str, Json]:
         return self.codec.configuration()
 
+    def resolved(self, itemsize: int) -> ArrayCodecOnBytes:
+        codec = self.codec
+        return ArrayCodecOnBytes(codec.resolved(1).completed(_BYTES)) if isinstance(codec, ArrayCodec) else self
+
     def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundArrayCodecOnBytes | None:
         name = self.codec.name
         if spec.size is None:
@@ -54,7 +60,7 @@ class ArrayCodecOnBytes(BytesCodec):
                 path, f"codec `{name}` needs an array of a known size, but follows a codec whose output varies in size"
             )
             return None
-        array = ChunkSpec((spec.size,), np.dtype(np.uint8), np.zeros((), np.uint8))
+        array = ChunkSpec((spec.size,), _BYTES, np.zeros((), _BYTES))
         bound = self.codec.bind(array, path, problems)
         if bound is None:
             return None

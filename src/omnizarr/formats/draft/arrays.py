@@ -12,7 +12,6 @@ import numpy as np
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import DraftKeys
 from omnizarr.codecs import ArrayCodec, Blosc, Bytes, Codec, Serializer, Sharding, Transpose
-from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
 from omnizarr.codecs.contract import check_codec_count
 from omnizarr.dtypes import DataType
 from omnizarr.errors import ArgumentError
@@ -23,7 +22,14 @@ from omnizarr.formats.document_members import (
     parse_shape,
     unknown_members,
 )
-from omnizarr.formats.draft.codecs import codec_losses, dump_codecs, filters_and_compressor, is_filters, parse_codec
+from omnizarr.formats.draft.codecs import (
+    codec_losses,
+    codec_on_bytes,
+    dump_codecs,
+    filters_and_compressor,
+    is_filters,
+    parse_codec,
+)
 from omnizarr.formats.draft.conventions import text_losses, uses_conventions
 from omnizarr.formats.draft.extensions import is_uri, parse_extensions
 from omnizarr.formats.draft.fallbacks import fallback_from_user
@@ -232,10 +238,7 @@ def _with_default_serializer(stored: np.dtype[Any], items: list[tuple[str, Codec
     their bound form tells whether the elements have a byte order; the default is little-endian (S16, S35). A further
     array → bytes codec receives the bytes as an array (S34)."""
     count = next((index for index, (_, codec) in enumerate(items) if not isinstance(codec, ArrayCodec)), len(items))
-    items[count + 1 :] = [
-        (place, ArrayCodecOnBytes(codec) if isinstance(codec, Serializer) and is_uri(codec.name) else codec)
-        for place, codec in items[count + 1 :]
-    ]
+    items[count + 1 :] = [(place, codec_on_bytes(codec) or codec) for place, codec in items[count + 1 :]]
     if not any(is_uri(codec.name) for _, codec in items[:count]):
         return items
     if count < len(items) and isinstance(items[count][1], Serializer):
@@ -377,7 +380,7 @@ def draft_losses(model: ArrayModel, year: Year, *, zarr_python: bool = False) ->
         except ArgumentError as error:
             losses.append(f"{draft} has {error.message}")
     if not {"codecs", "compressor", "filters"} & model.verbatim.keys():
-        losses += codec_losses(codecs, year, draft)
+        losses += codec_losses(codecs, year, draft, records=model.dtype.names is not None)
         losses += filter_losses(_stored(model.dtype, codecs, year), codecs) if year == 2020 else []
     if year == 2020 and not zarr_python and not model.verbatim and not losses:
         losses += text_losses(inner, codecs)

@@ -11,7 +11,18 @@ import numpy as np
 
 from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
-from omnizarr.codecs import Blosc, Bytes, BytesCodec, Codec, Gzip, StoredBytes, Transpose, codecs
+from omnizarr.codecs import (
+    ArrayCodec,
+    Blosc,
+    Bytes,
+    BytesCodec,
+    Codec,
+    Gzip,
+    Serializer,
+    StoredBytes,
+    Transpose,
+    codecs,
+)
 from omnizarr.codecs.bytes_to_bytes.array_codec_on_bytes import ArrayCodecOnBytes
 from omnizarr.codecs.numcodecs_.v2_ids import codec_from_config, config_of
 from omnizarr.formats.draft.extensions import is_uri
@@ -19,6 +30,7 @@ from omnizarr.formats.v1_v2_dump import stores_object_records
 
 __all__ = [
     "codec_losses",
+    "codec_on_bytes",
     "dump_codecs",
     "filters_and_compressor",
     "is_filters",
@@ -96,12 +108,20 @@ def is_filters(value: Json) -> TypeGuard[list[Json]]:
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "id" in item for item in value)
 
 
+def codec_on_bytes(codec: Codec) -> ArrayCodecOnBytes | None:
+    """A third-party array codec that follows codecs on bytes, in the draft of 2022 (S34); None for other codecs."""
+    return ArrayCodecOnBytes(codec) if isinstance(codec, (ArrayCodec, Serializer)) and is_uri(codec.name) else None
+
+
 def dump_codecs(codecs: Sequence[Codec], stored: np.dtype[Any]) -> list[Json]:
     """The member `codecs` of the draft of 2022. It omits little-endian, which is the default (S85), and the byte order
-    of structs, whose fields have their own."""
+    of structs, whose fields have their own. Before an array codec that receives bytes, it names the byte order: the
+    codec would receive the elements otherwise (S34)."""
     items = []
-    for codec in codecs:
-        if isinstance(codec, StoredBytes) or (
+    for codec, following in zip(codecs, [*codecs[1:], None], strict=True):
+        if isinstance(codec, Bytes) and isinstance(following, ArrayCodecOnBytes):
+            codec = Bytes(codec.endian or "little")
+        elif isinstance(codec, StoredBytes) or (
             isinstance(codec, Bytes) and (codec.endian != "big" or stored.names is not None)
         ):
             continue
@@ -119,16 +139,19 @@ def filters_and_compressor(codecs: Sequence[Codec]) -> tuple[list[Json], Json]:
     return [config_of(codec) for codec in rest], compressor
 
 
-def codec_losses(codecs: Sequence[Codec], year: int, draft: str) -> list[str]:
-    """What a document of a draft cannot express of the codecs."""
+def codec_losses(codecs: Sequence[Codec], year: int, draft: str, *, records: bool = False) -> list[str]:
+    """What a document of a draft cannot express of the codecs. `records` says that the elements have fields."""
     losses = []
-    for codec in codecs:
+    for codec, following in zip(codecs, [*codecs[1:], None], strict=True):
         if isinstance(codec, (Bytes, StoredBytes)):
+            if isinstance(following, ArrayCodecOnBytes) and (records or isinstance(codec, StoredBytes)):
+                losses.append(f"`{following.codec.name}` cannot receive the bytes of these elements in {draft}")
             continue
         if stores_object_records(codec):
             losses.append("omnizarr reads and changes records that hold objects, but creates none")
         elif year == 2022 and _dump(codec, "type", 2022) is None:
-            losses.append(f"{draft} has no codec `{codec.name}`; it has gzip, blosc, endian and codecs with a URI")
+            name = codec.codec.name if isinstance(codec, ArrayCodecOnBytes) else codec.name
+            losses.append(f"{draft} has no codec `{name}`; it has gzip, blosc, endian and codecs with a URI")
         elif year == 2020 and config_of(codec) is None and _dump(codec, "codec", 2020) is None:
             losses.append(f"{draft} has no codec `{codec.name}`; it has {', '.join(_COMPRESSORS)}")
     return losses

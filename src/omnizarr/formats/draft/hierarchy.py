@@ -30,6 +30,7 @@ from omnizarr.formats.draft.arrays import (
     scalar_chunk_key,
     with_fallback_member,
 )
+from omnizarr.formats.draft.codecs import codec_on_bytes
 from omnizarr.formats.draft.conventions import ZARR_PYTHON_2, uses_conventions
 from omnizarr.formats.draft.entry_point import new_entry_point, read_entry_point, with_metadata_encoding
 from omnizarr.formats.draft.transformers import with_leading_sharding
@@ -321,6 +322,9 @@ class DraftDialect(Dialect):
             f"{value if isinstance(value, ChunkKeys) else describe(value)}",
             argument="chunk_key_encoding",
         )
+
+    def codec_on_bytes(self, codec: Codec) -> BytesCodec | None:
+        return codec_on_bytes(codec) if self.year == 2022 else None
 
     def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         if self.year == 2020:

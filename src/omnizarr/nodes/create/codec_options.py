@@ -218,6 +218,8 @@ def _codecs(
     codecs: list[Codec] = []
     for item in items:
         codec = codec_of(_numcodecs_item(item) if dialect.allows_any_filter else item, argument)
+        if kinds == (BytesCodec,):
+            codec = dialect.codec_on_bytes(codec) or codec
         if not isinstance(codec, kinds):
             raise ArgumentError(
                 f"`{argument}`: `{codec.name}` is not a codec of the kind {what}",
