@@ -15,7 +15,19 @@ import numpy as np
 
 from omnizarr.errors import ArgumentError, MetadataError, Problem
 
-__all__ = ["Json", "Problems", "describe", "dump", "from_base64", "is_integer", "nearest", "parse", "plain", "same"]
+__all__ = [
+    "Json",
+    "Problems",
+    "as_document",
+    "describe",
+    "dump",
+    "from_base64",
+    "is_integer",
+    "nearest",
+    "parse",
+    "plain",
+    "same",
+]
 
 Json = Any  # a value from json.loads; with a precise recursive alias every reader of a document would need casts
 
@@ -155,6 +167,18 @@ def _copy(value: Any, path: str, levels: int) -> Json:
         kind = f"NumPy array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         reason = f"JSON cannot represent a {kind}"
     raise ArgumentError(f"`{path}` cannot be written as JSON: {reason}", argument=path.partition(".")[0])
+
+
+def as_document(value: Any, levels: int = _DEEPEST // 2) -> Any:
+    """A user's JSON value in the types of a parsed document, for parsers: lists for tuples and arrays, Python numbers
+    for those of NumPy. Unlike `plain`, it keeps what is not JSON, so that the parser names it in its error."""
+    if isinstance(value, (np.generic, np.ndarray)):
+        return value.tolist()
+    if levels and isinstance(value, (list, tuple)):
+        return [as_document(item, levels - 1) for item in value]
+    if levels and isinstance(value, Mapping):
+        return {name: as_document(item, levels - 1) for name, item in value.items()}
+    return value
 
 
 def same(a: Json, b: Json) -> bool:

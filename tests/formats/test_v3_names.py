@@ -120,11 +120,21 @@ def test_R45_a_name_does_not_consist_of_periods(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["__a", "__", "__zarr", "a/__b", "__a/b"])
-def test_R46_a_name_does_not_start_with_two_underscores(name: str) -> None:
+def test_R46_a_new_name_that_starts_with_two_underscores_warns(name: str) -> None:
     group = omnizarr.create_group()
-    with pytest.raises(ArgumentError, match="reserved"):
-        group.create_group(name)
-    assert list(group.store.list()) == ["zarr.json"]
+    with pytest.warns(OmnizarrWarning, match="reserved"):
+        group.create_array(name, data=[1, 2])
+    assert group[name][...].tolist() == [1, 2]
+    assert [path for path, _ in group.members(max_depth=None)][-1] == name
+    group.create_group("x")
+    with pytest.warns(OmnizarrWarning, match="reserved"):
+        group.move("x", f"moved/{name}")
+
+
+def test_R46_the_name_that_xarray_gives_to_an_unnamed_array_does_not_warn() -> None:
+    group = omnizarr.create_group()
+    group.create_array("__xarray_dataarray_variable__", data=[1, 2])
+    assert list(group.arrays()) == [("__xarray_dataarray_variable__", group["__xarray_dataarray_variable__"])]
 
 
 @pytest.mark.parametrize("name", ["zarr.json", "a/zarr.json", "zarr.json/a"])
@@ -163,15 +173,20 @@ def test_R49_R50_names_are_not_normalized_and_stored_as_utf8() -> None:
     assert set(group) == {composed, decomposed}
 
 
-def test_R51_listings_skip_reserved_names() -> None:
+def test_R51_listings_show_nodes_with_reserved_names() -> None:
     group = omnizarr.create_group()
     group.create_group("a")
     group.store.set("__reserved/zarr.json", json.dumps(group_document()).encode())
-    assert list(group) == ["a"]
-    assert len(group) == 1
+    group.store.set("__no_node/value", b"")
+    assert list(group) == list(group.group_keys()) == ["__reserved", "a"]
+    assert len(group) == 2
+    assert "__reserved" in str(group.tree())
+    assert isinstance(group["__reserved"], omnizarr.Group)
+    assert list(omnizarr.consolidate_metadata(group.store)) == ["__reserved", "a"]
+    assert list(omnizarr.open_group(group.store, mode="r", use_consolidated=True)) == ["__reserved", "a"]
 
 
-@pytest.mark.parametrize("path", ["__old", "zarr.json", "a/__old", "..."])
+@pytest.mark.parametrize("path", ["zarr.json", "a/zarr.json", "..."])
 def test_A36_existing_nodes_with_invalid_names_are_read_with_a_warning(path: str) -> None:
     group = omnizarr.create_group()
     group.store.set(f"{path}/zarr.json", json.dumps(group_document()).encode())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import omnizarr
 from omnizarr.codecs import Bytes, Gzip, Sharding, Transpose
 from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrError
 from omnizarr.nodes.info import human_bytes
+from omnizarr.store import PrefixStore
 from omnizarr.testing import RecordingStore
 
 
@@ -229,6 +232,47 @@ def test_dask_tokens_are_deterministic(tmp_path: Path) -> None:
     z.attrs["c"] = 1
     assert z.__dask_tokenize__() != token
     assert create(store=tmp_path, name="b").__dask_tokenize__() != token
+
+
+@pytest.mark.parametrize("zarr_format", [1, 2, 3, "3-draft-2020", "3-draft-2022", "n5"])
+def test_tokens_do_not_depend_on_how_the_array_is_reached(tmp_path: Path, zarr_format: Any) -> None:
+    name = None if zarr_format == 1 else "g/t"
+    create(store=tmp_path / "x", name=name, zarr_format=zarr_format)
+    modes: tuple[Any, ...] = ("r", "r+")
+    handles = [omnizarr.open_array(tmp_path / "x" / (name or ""), mode=mode) for mode in modes]
+    handles.append(omnizarr.open_array(tmp_path / "x", path=name))
+    handles.append(omnizarr.open_array(PrefixStore(omnizarr.LocalStore(tmp_path), "x"), path=name))
+    if zarr_format in (1, 2, 3):
+        handles.append(omnizarr.open_array(tmp_path, path=f"x/{name or ''}"))
+    assert len({handle.__dask_tokenize__() for handle in handles}) == 1
+
+
+@pytest.mark.parametrize("kind", ["folder", "memory", "sqlite"])
+def test_tokens_change_when_another_handle_writes(tmp_path: Path, kind: str) -> None:
+    stores = {"folder": tmp_path, "memory": omnizarr.MemoryStore(), "sqlite": omnizarr.SQLiteStore(tmp_path / "x.db")}
+    store = stores[kind]
+    first = create(store=store, name="a")
+    second, reader = omnizarr.open_array(store, path="a"), omnizarr.open_array(store, path="a", mode="r")
+    tokens = set()
+    for change in (
+        lambda: None,
+        lambda: first.__setitem__(0, 1),
+        lambda: second.__setitem__((0, 0), 2),
+        lambda: second.__setitem__((0, 0), 3),
+        lambda: second.resize(2, second.shape[1]),
+    ):
+        change()
+        assert reader.__dask_tokenize__() not in tokens
+        tokens.add(reader.__dask_tokenize__())
+        assert reader.__dask_tokenize__() in tokens
+
+
+def test_tokens_change_when_another_process_writes(tmp_path: Path) -> None:
+    z = create(store=tmp_path, name="a")
+    token = z.__dask_tokenize__()
+    code = f"import omnizarr; omnizarr.open_array({str(tmp_path)!r}, path='a')[0, 0] = 1"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert z.__dask_tokenize__() != token
 
 
 # -- refresh

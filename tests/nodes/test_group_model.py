@@ -3,6 +3,7 @@ gives the same nodes as a dict of NumPy arrays."""
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import dataclass, field
 from typing import Any
@@ -229,8 +230,8 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
             self.root = omnizarr.open(self.store, mode="r+")
         elif again == "refresh":
             self.root.refresh()
-        else:  # the pickle contains a copy of the store: continue with it
-            self.root = pickle.loads(pickle.dumps(self.root))
+        else:  # the pickle contains a copy of the store, which rejects writes: continue with a copy of it
+            self.root = copy.deepcopy(pickle.loads(pickle.dumps(self.root)))
             self.store = self.root.store
 
     @invariant()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 
 import pytest
 
+import omnizarr
 from omnizarr.errors import ReadOnlyError
-from omnizarr.store import MemoryStore
+from omnizarr.store import MemoryStore, PrefixStore
 from omnizarr.testing import StoreSuite
 
 
@@ -70,11 +72,35 @@ def test_a_key_may_also_be_a_prefix():
 def test_a_pickle_contains_the_values_and_the_index():
     store = MemoryStore(read_only=False)
     store.set("a/b/c", b"x")
-    copy = pickle.loads(pickle.dumps(store))
-    assert copy.list_dir("a/") == ([], ["a/b/"])
-    copy.set("a/d", b"y")
-    assert store.get("a/d") is None
-    assert copy != store
+    copied = pickle.loads(pickle.dumps(store))
+    assert copied.list_dir("a/") == ([], ["a/b/"])
+    assert copied != store
+
+
+def test_a_pickled_copy_rejects_writes_and_says_why():
+    """A worker process that wrote to the copy would lose what it wrote."""
+    z = omnizarr.create_array(shape=4, dtype="i4")
+    z[...] = 5
+    again = pickle.loads(pickle.dumps(z))
+    assert again[...].tolist() == [5] * 4
+    for change in (
+        lambda: again.__setitem__(0, 1),
+        lambda: again.append([1]),
+        lambda: again.attrs.update(a=1),
+        lambda: again.store.set("a", b""),
+        lambda: omnizarr.create_group(again.store, path="a"),
+        lambda: pickle.loads(pickle.dumps(PrefixStore(z.store, "a"))).set("b", b""),
+    ):
+        with pytest.raises(ReadOnlyError, match="pickled copy of a store in memory"):
+            change()
+    with pytest.raises(ReadOnlyError, match="pickled copy"):
+        pickle.loads(pickle.dumps(again))[0] = 1
+    for writable in (copy.deepcopy(again), copy.deepcopy(z), copy.copy(z)):
+        writable[0] = 6
+        assert writable[:2].tolist() == [6, 5]
+    assert again[0] == 5
+    assert copy.copy(again).read_only
+    assert copy.deepcopy(omnizarr.open_array(z.store, mode="r")).read_only
 
 
 def test_list_dir_does_not_scan_all_keys(monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from omnizarr.codecs import Blosc, Bytes, Codec, Crc32c, Gzip, Sharding, Transpose, Zstd, codecs
+from omnizarr.codecs import Blosc, Bytes, Codec, Crc32c, Gzip, Sharding, Transpose, Zstd, codec_of, codecs
 from omnizarr.codecs import numcodecs_ as family
 from omnizarr.codecs.array_to_array.bit_round import BitRound
 from omnizarr.codecs.array_to_array.cast_value import CastValue
@@ -230,3 +230,20 @@ def test_a_subclass_must_define_codecs_and_suitable_values() -> None:
         CodecSuite().make_codecs()
     with pytest.raises(AssertionError, match="supports none of the suite's values"):
         CodecSuite().bound_pairs(Sharding((99,), (Bytes("little"),), (Bytes("little"),)))
+
+
+def with_tuples(value: Any) -> Any:
+    """A JSON value as a program may build it: tuples for lists, NumPy integers for integers."""
+    if isinstance(value, dict):
+        return {name: with_tuples(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return tuple(map(with_tuples, value))
+    return np.int64(value) if type(value) is int and abs(value) < 2**63 else value
+
+
+@pytest.mark.parametrize("name", codecs.names())
+def test_the_configuration_of_a_user_may_hold_tuples_and_numpy_integers(name: str) -> None:
+    for codec in samples(name):
+        if codec.only_decodes is None and not codec.private:
+            document = codec.to_json()
+            assert codec_of(with_tuples(document), "codec") == codec_of(document, "codec")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from omnizarr._extension import call_extension, parse_extension, writer_hint
-from omnizarr._json import Json, Problems, describe
+from omnizarr._json import Json, Problems, as_document, describe
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
 from omnizarr.codecs.contract import ArrayCodec, Codec, Serializer, check_codec_count, codecs
 from omnizarr.errors import ArgumentError, MetadataError
@@ -81,6 +81,7 @@ def codec_of(value: Any, argument: str) -> Codec:
         return value
     if not isinstance(value, (str, dict)):
         value = _numcodecs_config(value, argument)
+    value = as_document(value)
     if isinstance(value, str) and (known := codecs.get(value)) is not None:
         try:
             return known()  # a bare name means the default options; in a document, required options have no default

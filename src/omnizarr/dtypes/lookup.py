@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from omnizarr._extension import call_extension, find_registered, parse_extension
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, as_document
 from omnizarr.dtypes.contract import DataType, FromNumpy, data_types, from_numpy_rules, native_order
 from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
 from omnizarr.dtypes.raw import is_raw_name, read_raw
@@ -109,7 +109,7 @@ def _look_up(dtype: Any) -> DataType:
 
 def _parse_name(value: Json) -> DataType:
     problems = Problems()
-    data_type = parse_data_type(value, "dtype", problems)
+    data_type = parse_data_type(as_document(value), "dtype", problems)
     if data_type is None:
         message = "; ".join(f"{problem.path}: {problem.message}" for problem in problems.found)
         hint = next((problem.hint for problem in problems.found if problem.hint), None)

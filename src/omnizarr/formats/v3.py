@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from omnizarr._extension import call_extension, parse_extension
-from omnizarr._json import Json, Problems, describe, is_integer, nearest
+from omnizarr._json import Json, Problems, as_document, describe, is_integer, nearest
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys, chunk_key_encodings, parse_chunk_keys
 from omnizarr.codecs import ArrayCodec, Codec, Sharding
-from omnizarr.errors import ArgumentError, MetadataError
+from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_members import check_required, parse_attributes, parse_shape
 from omnizarr.formats.v3_member_cache import parse_shared_members
@@ -38,6 +38,8 @@ _AFTER_GRID = re.compile(r"\$\.(?!data_type|chunk_grid)")  # members that follow
 _VERBATIM = ("data_type", "fill_value", "codecs")  # written back unchanged if the type has one of zarr-python's names
 _TRANSFORMER_HINTS = {"indexed": "; use `shards`, which sets the sharding codec"}
 _GROUP_MEMBERS = ("zarr_format", "node_type", "attributes", "consolidated_metadata")
+_UNNAMED_IN_XARRAY = "__xarray_dataarray_variable__"
+"""The name under which xarray stores a DataArray without a name. Users do not choose it, so it does not warn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,14 @@ class V3Dialect(Dialect):
         for name in path.split("/"):
             if (reason := _forbidden(name)) is not None:
                 raise ArgumentError(f"`{path}` cannot be created: the name of a node {reason}", argument="path")
+            if name.startswith("__") and name != _UNNAMED_IN_XARRAY:
+                warn(f"the new node `{path}` has the name `{name}`: names that start with `__` are reserved (v3)")
 
     def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
         start = len(self.listing_prefix(path))
         names = [prefix[start:-1] for prefix in listing[1]]
-        return [Child(name) for name in names if not name.startswith("__")]  # reserved (R51)
+        # Reserved names (R51) are listed, too: xarray has always written nodes with such names.
+        return [Child(name) for name in names]
 
     def adapt_new_array(self, model: ArrayModel) -> ArrayModel:
         codecs = _with_little_endian_filters(model.codecs)
@@ -125,7 +130,7 @@ class V3Dialect(Dialect):
         if isinstance(value, dict) and "separator" in value:  # the form of zarr-python's argument
             value = {"name": value.get("name"), "configuration": {"separator": value["separator"]}}
         problems = Problems()
-        chunk_keys = parse_chunk_keys(value, "$", problems)
+        chunk_keys = parse_chunk_keys(as_document(value), "$", problems)
         if chunk_keys is None:
             raise MetadataError("`chunk_key_encoding` is invalid", problems.found)
         return chunk_keys
@@ -145,11 +150,9 @@ def _with_little_endian_filters(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
 
 
 def _forbidden(name: str) -> str | None:
-    """The reason why a new node must not have this name (R45–R47), or None. Existing nodes may have it (A36)."""
+    """The reason why a new node must not have this name (R45, R47), or None. Existing nodes may have it (A36)."""
     if name and not name.strip("."):
         return "must not consist of periods only"
-    if name.startswith("__"):
-        return "must not start with `__`, which is reserved"
     return "must not be `zarr.json`" if name == "zarr.json" else None
 
 

@@ -196,7 +196,10 @@ class Array(ArrayState):
             elements, fields = as_field_value(value, self.dtype, fields, selection.shape)
         if self._model.guessed_keys:
             self._guess_keys(selection)
-        route.write(self._layout, selection, elements, keep_empty=self._keep_empty, fields=fields)
+        try:
+            route.write(self._layout, selection, elements, keep_empty=self._keep_empty, fields=fields)
+        finally:  # after an error, some chunks may have changed
+            self._record_change()
 
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes the elements that integers, slices and `...` select."""
@@ -249,12 +252,16 @@ class Array(ArrayState):
         from omnizarr.nodes import resize  # lazy import: most arrays keep their shape
 
         known = self.shape
-        resize.resize(
-            self,
-            lambda stored: tuple(
-                max(new, now) if new >= old else new for new, old, now in zip(new_lengths, known, stored, strict=True)
-            ),
-        )
+        try:
+            resize.resize(
+                self,
+                lambda stored: tuple(
+                    max(new, now) if new >= old else new
+                    for new, old, now in zip(new_lengths, known, stored, strict=True)
+                ),
+            )
+        finally:
+            self._record_change()
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Adds `data` at the end of an axis, and returns the new shape. Keeps what other writers appended before.
@@ -337,7 +344,12 @@ class Array(ArrayState):
         return _unpickle, (type(self), context, self._documents(), self._write_empty_chunks)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        return "omnizarr.Array", repr(self.store), self.path, repr(sorted(self._documents().items()))
+        from omnizarr.nodes.protocols.token import location_text, stored_state  # lazy import: dask only
+
+        prefix, documents = self._context.dialect.chunk_prefix(self.path), self._documents()
+        state = stored_state(self.store, prefix, sorted(documents))
+        contents = [documents[key] for key in sorted(documents)]
+        return "omnizarr.Array", location_text(self.store, prefix), repr(contents), repr(state)
 
 
 def _unpickle(cls: type[Array], context: NodeContext, documents: dict[str, Json], write_empty_chunks: bool) -> Array:

@@ -42,6 +42,13 @@ class ArrayState(ArrayProperties):
         """Made on first use, because a program that lists a group reads few of its arrays."""
         return self._make_layout(self._model)
 
+    @cached_property
+    def _record_change(self) -> Callable[[], None]:
+        """To be called after each change of elements, for tokens."""
+        from omnizarr.nodes.protocols.token import change_recorder  # lazy import: writes only
+
+        return change_recorder(self.store, self._context.dialect.chunk_prefix(self.path))
+
     def refresh(self) -> Self:
         """Loads the metadata again, such as a shape that another writer changed, and returns the handle."""
         self._load(self.store)

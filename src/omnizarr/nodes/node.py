@@ -70,6 +70,7 @@ class Node(ABC):
         if self.read_only:
             raise ReadOnlyError(
                 f"{self._kind} {describe_location(self.store, self.path)} is open for reading only",
+                hint=self.store.read_only_hint,
                 store=repr(self.store),
             )
 

@@ -91,6 +91,9 @@ class Store(ABC):
     local_files: LocalFiles | None = None
     """Native paths for the kernel."""
 
+    read_only_hint: str | None = None
+    """What to do instead of writing, for errors of an object that rejects writes."""
+
     _read_only: bool = False
     _copyable: bool = False
     """Whether `copy.copy` of a store with `_read_only` set shows the same location and rejects writes. Not inherited:
@@ -141,7 +144,7 @@ class Store(ABC):
     def check_writable(self) -> None:
         """Raise if this object must not write; every writing method calls it first."""
         if self.read_only:
-            raise ReadOnlyError(f"{self!r} is open for reading only", store=repr(self))
+            raise ReadOnlyError(f"{self!r} is open for reading only", hint=self.read_only_hint, store=repr(self))
 
     @property
     def window(self) -> Window | None:

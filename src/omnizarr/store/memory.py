@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, MutableMapping, Sequence
 from itertools import count
 from typing import Any
@@ -13,19 +14,27 @@ from omnizarr.store.contract import Buffer, ByteRange, Store, Version, check_key
 from omnizarr.store.key_index import KeyIndex
 from omnizarr.store.snapshot import BytesSnapshot, Snapshot
 
-__all__ = ["MemoryStore"]
+__all__ = ["READ_ONLY_COPY", "MemoryStore"]
+
+READ_ONLY_COPY = (
+    "this is a pickled copy of a store in memory, and the original would not get what is written to it: let several "
+    "processes write to a folder, a bucket or an SQLite database, or write to a `copy.deepcopy` of the copy"
+)
+"""The hint of stores that pickles copy, data included."""
 
 # Two stores may show the same dict, so that all stores share the lock under which dicts change. It is held while a
 # reference is stored, never while bytes are copied. A fork waits until no dict is half changed.
 _CHANGING = MEMORY_LOCK
 
 _NUMBERS = count(1)
+_PROCESS = os.urandom(6).hex()  # with the process id: stores of different processes have different locations
 
 
 class MemoryStore(Store):
     """Keys and values in a dict: `data`, or a new one, which it lists faster.
 
-    Two stores are equal if they show the same dict. A pickle contains the data, so that an unpickled store is a copy.
+    Two stores are equal if they show the same dict. A pickle contains the data, and an unpickled store is a copy. It
+    cannot be changed, because the process that pickled it would not see that; `copy.deepcopy` makes a copy that can.
     """
 
     in_memory = True
@@ -51,6 +60,10 @@ class MemoryStore(Store):
     def location(self) -> str:
         return f"memory://{self._name}"
 
+    @property
+    def full_location(self) -> str:
+        return f"{self.location} {_PROCESS}-{os.getpid()}"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryStore) and other._data is self._data
 
@@ -58,14 +71,18 @@ class MemoryStore(Store):
         return id(self._data)
 
     def __copy__(self) -> MemoryStore:
-        """Another store that shows the same dict; a pickle would copy the data."""
+        """Another store that shows the same dict."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         return twin
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> MemoryStore:
+        with _CHANGING:
+            return _copied(type(self), dict(self._data), self._read_only)
+
     def __reduce__(self) -> tuple[Any, ...]:
         with _CHANGING:
-            return _restored, (type(self), dict(self._data), self._read_only)
+            return _unpickled, (type(self), dict(self._data), self._read_only)
 
     # -- reading
 
@@ -182,7 +199,14 @@ class _MemoryUpdates(Updates):
             return True
 
 
-def _restored(cls: type[MemoryStore], data: dict[str, bytes], read_only: bool) -> MemoryStore:
+def _unpickled(cls: type[MemoryStore], data: dict[str, bytes], read_only: bool) -> MemoryStore:
+    store = _copied(cls, data, read_only)
+    store.writable = False
+    store.read_only_hint = READ_ONLY_COPY
+    return store
+
+
+def _copied(cls: type[MemoryStore], data: dict[str, bytes], read_only: bool) -> MemoryStore:
     store = cls()
     for key, value in data.items():
         store._put(key, value)

@@ -74,6 +74,10 @@ class WrapperStore(Store):
         return self.inner.read_only
 
     @property
+    def read_only_hint(self) -> str | None:  # type: ignore[override]  # that of the inner store, which may be a copy
+        return self.inner.read_only_hint
+
+    @property
     def location(self) -> str:
         return self.inner.location
 

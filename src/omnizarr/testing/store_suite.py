@@ -384,7 +384,7 @@ class StoreSuite(StoreBasics):
         unpickled = pickle.loads(pickle.dumps(filled))
         assert type(unpickled) is type(filled)
         assert plain(unpickled.get("a/b")) == b"x"
-        assert unpickled.read_only == filled.read_only
+        assert unpickled.read_only == filled.read_only or not self.pickled_is_equal  # a copy may reject writes
         if self.pickled_is_equal:
             assert unpickled == filled
             assert hash(unpickled) == hash(filled)

@@ -55,7 +55,7 @@ class Sharding(Serializer):
 
     def __post_init__(self) -> None:
         shape = self.chunk_shape
-        numbers = shape if isinstance(shape, (tuple, list)) else (shape,)
+        numbers = shape if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
         if not all(isinstance(size, (int, np.integer)) and not isinstance(size, bool) and size > 0 for size in numbers):
             raise ArgumentError(
                 f"`chunk_shape`: expected integers of at least 1, found {shape!r}", argument="chunk_shape"

@@ -39,7 +39,8 @@ class Filesystem:
         self.web = bool(names & {"http", "https"})  # paths are URLs
         self.local = bool(names & {"file", "local"})
         # A synchronous file system may have a single connection, which threads must not share.
-        many = _asynchronous(self._instance) or self.local or "memory" in names
+        self.in_memory = "memory" in names
+        many = _asynchronous(self._instance) or self.local or self.in_memory
         self._lock: AbstractContextManager[Any] = nullcontext() if many else threading.RLock()
         self._window = Window(self._max_concurrency if many else 1)
 

@@ -123,11 +123,15 @@ class FsspecStore(Store):
         return hash((type(self._filesystem.instance), self._path))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_path": obfuscate({"path": self._path})}
+        return {**self.__dict__, "_path": obfuscate({"path": self._path}), "_process": os.getpid()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        process = state.pop("_process")
         self.__dict__.update(state)
         self._path = deobfuscate(state["_path"])["path"]
+        if self._filesystem.in_memory and process != os.getpid():  # it is empty here, and writes would be lost
+            self.writable = False
+            self.read_only_hint = "its files lie in the memory of another process: use a folder or a bucket instead"
 
     def __copy__(self) -> FsspecStore:
         twin = type(self).__new__(type(self))

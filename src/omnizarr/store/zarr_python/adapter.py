@@ -7,6 +7,7 @@ whatever the calling thread. Requests to remote stores are concurrent.
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any, NoReturn, TypeVar
 
 from omnizarr.errors import MissingDependencyError, OmnizarrError, StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat
+from omnizarr.store.memory import READ_ONLY_COPY
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
@@ -22,6 +24,7 @@ __all__ = ["ZarrPythonStore"]
 T = TypeVar("T")
 
 _MAX_CONCURRENCY = 64
+_IN_MEMORY = ("MemoryStore", "GpuMemoryStore")
 _NOT_REMOTE = ("LocalStore", "MemoryStore", "GpuMemoryStore", "ZipStore")
 
 
@@ -55,9 +58,15 @@ class ZarrPythonStore(Store):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_window"}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> ZarrPythonStore:
+        return type(self)(copy.deepcopy(self.inner, memo), read_only=self._read_only)
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._begin()
+        if type(self.inner).__name__ in _IN_MEMORY:  # its pickle copies the data, so that writes would be lost
+            self.writable = False
+            self.read_only_hint = READ_ONLY_COPY
 
     @property
     def window(self) -> Window | None:

@@ -1,0 +1,1 @@
+"""How other libraries use an array handle: NumPy, dask and their like. Each module is imported on first use."""
