@@ -35,7 +35,8 @@ class Settings:
     """The largest number of codecs in one list of a document. Longer lists are an error."""
     locking: int = 1
     """Whether local stores use file locks between processes; 0 is for file systems without locks."""
-
+    lock_timeout: int = 60
+    """How many seconds a write to a local store waits for the lock of a directory. Then it fails."""
     native: int = 1
     """Whether the compiled kernel, if it is available, reads and writes chunks in files."""
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
+import tracemalloc
+import zlib
 from typing import Any
 
 import numpy as np
@@ -155,6 +158,50 @@ def test_all_generations_limit_the_number_of_codecs(make: Any) -> None:
     assert "max_codecs" in (caught.value.hint or "")
     with omnizarr.config(max_codecs=40):
         assert omnizarr.open_array(make(33))[...].tolist() == [0] * 16
+
+
+@pytest.mark.parametrize(("zarr_format", "key", "name"), [(1, "meta", "zlib"), ("n5", "attributes.json", "gzip")])
+def test_generations_with_one_compressor_have_the_same_limits(zarr_format: Any, key: str, name: str) -> None:
+    """Their documents have no list of codecs: the serializer and one compressor."""
+    store = omnizarr.MemoryStore()
+    with omnizarr.config(max_codecs=1), pytest.raises(MetadataError, match="more than the 1 allowed"):
+        omnizarr.create_array(store, shape=16, dtype="u1", zarr_format=zarr_format)
+    z = omnizarr.create_array(store, shape=16, dtype="u1", chunks=16, zarr_format=zarr_format, compressors=name)
+    with omnizarr.config(max_codecs=1), pytest.raises(MetadataError, match="more than the 1 allowed"):
+        omnizarr.open_array(store)
+    header = b"" if zarr_format == 1 else b"\0\0\0\1\0\0\0\x10"
+    bomb = bytes(64 * MIB)
+    store.set("0", header + (zlib.compress(bomb) if zarr_format == 1 else gzip.compress(bomb)))
+    del bomb
+    tracemalloc.start()
+    try:
+        with pytest.raises(ChunkError, match="expected 16 bytes, found more"):
+            z[...]
+        assert tracemalloc.get_traced_memory()[1] < MIB
+    finally:
+        tracemalloc.stop()
+    document = json.loads(bytes(store.get(key) or b""))
+    many: list[Any] = [{"type": name}] * 2 if zarr_format == "n5" else [name] * 2
+    store.set(key, json.dumps({**document, "compression": many}).encode())
+    with pytest.raises(MetadataError):
+        omnizarr.open_array(store)
+    store.set(key, json.dumps({**document, "note": "x" * MIB}).encode())
+    with omnizarr.config(max_document_bytes=MIB), pytest.raises(OmnizarrError, match="longer than the limit"):
+        omnizarr.open_array(store, zarr_format=zarr_format)
+
+
+@pytest.mark.parametrize(("sizes", "problem"), [((2**31 - 1,), "16"), ((2**31 - 1, 2**31 - 1), "dimension")])
+def test_the_header_of_an_n5_block_cannot_claim_more_than_a_chunk(sizes: tuple[int, ...], problem: str) -> None:
+    z = omnizarr.create_array(None, shape=16, dtype="u1", chunks=16, zarr_format="n5", compressors="gzip")
+    header = struct.pack(f">HH{len(sizes)}I", 0, len(sizes), *sizes)
+    z.store.set("0", header + gzip.compress(bytes(64 * MIB)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ChunkError, match=problem):
+            z[...]
+        assert tracemalloc.get_traced_memory()[1] < MIB
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_array_with_too_many_codecs_is_not_created() -> None:

@@ -188,3 +188,23 @@ def test_a_writer_survives_that_its_new_file_is_removed(tmp_path: Path, monkeypa
     assert len(calls) == 3
     assert store.get("k") == b"x"
     assert os.listdir(tmp_path) == ["k"]
+
+
+def test_the_first_writes_into_a_large_directory_look_at_some_entries_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(temp_names, "_SOME", 10)
+    store = LocalStore(tmp_path)
+    store.set("c/k", b"x")
+    for number in range(95):
+        (tmp_path / "c" / str(number)).touch()
+    abandoned = [leave(tmp_path / "c") for _ in range(4)]
+    staged._swept.clear()  # as in a new process
+    remaining = []
+    for _ in range(11):
+        store.set("c/k", b"x")
+        remaining.append(sum(path.exists() for path in abandoned))
+    assert remaining == sorted(remaining, reverse=True)
+    assert remaining[-1] == 0
+    assert f"{tmp_path}{os.sep}c{os.sep}" in staged._swept
+    assert not staged._sweeping

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from omnizarr._fork import forks_seen
+from omnizarr.config import config
 
 try:
     import fcntl
@@ -39,7 +40,6 @@ __all__ = [
     "lock_if_free",
 ]
 
-_TIMEOUT = 60.0  # seconds; a writer holds the lock of a directory for less than a millisecond
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.001  # seconds
 _MAX_OPENS = 100  # 50 ms at least; a fork takes less than 1 ms unless the process has gigabytes of memory
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -103,8 +103,8 @@ class DirectoryLock:
     shared side does not become exclusive.
 
     Raises FileNotFoundError if there is no such directory, or another one than the `expected`; BlockingIOError if
-    another holder has the lock and `wait` is False; TimeoutError after `timeout` seconds; OSError with EDEADLK in a
-    signal handler, if the thread that it interrupted holds the lock.
+    another holder has the lock and `wait` is False; TimeoutError after `timeout` seconds, by default the setting
+    `lock_timeout`; OSError with EDEADLK in a signal handler, if the thread that it interrupted holds the lock.
     """
 
     __slots__ = ("_busy", "_generation", "_identity", "file", "path")
@@ -118,7 +118,7 @@ class DirectoryLock:
         known: bool = False,
         expected: Identity | None = None,
         flags: int = _DIRECTORY,
-        timeout: float = _TIMEOUT,
+        timeout: float | None = None,
     ) -> None:
         self.path = path
         self.file = -1
@@ -144,7 +144,9 @@ class DirectoryLock:
                 raise OSError(number, "the thread that was interrupted holds the lock", path)
             self._busy = own, shared  # before the lock is taken: a signal handler may run at once
             busy.append(self._busy)
-            self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else 0, flags)
+            if timeout is None:
+                timeout = config.current.lock_timeout
+            self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else -1, flags)
             if known:
                 self._identity = own
                 locks[own] = shared
@@ -185,7 +187,7 @@ class DirectoryLock:
                 self._open(self.path, flags)  # a signal handler forked, and this is the child, which closed the file
 
     def _lock(self, operation: int, timeout: float, flags: int) -> None:
-        """Lock the file; BlockingIOError or TimeoutError if it is not free in time.
+        """Lock the file; TimeoutError if it is not free in time; BlockingIOError at once if `timeout` is negative.
 
         It tries again and again, because the system has no wait with a timeout. The system grants a shared lock while
         a process waits for the exclusive one, so that processes that share it could keep it for ever."""
@@ -200,7 +202,7 @@ class DirectoryLock:
                     return
                 continue
             except BlockingIOError:
-                if not timeout:
+                if timeout < 0:
                     raise
                 if time.monotonic() > end:
                     raise TimeoutError(

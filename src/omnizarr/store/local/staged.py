@@ -7,7 +7,7 @@ import errno
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from omnizarr._fork import forks_seen
 from omnizarr.config import config
@@ -33,6 +33,8 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _LONGEST_PATH = 1000
 _REMEMBERED = 16_384  # directories; a few megabytes at most
 _swept: set[str] = set()  # directories in which this process has removed the files of crashed writers
+_sweeping: dict[str, Any] = {}  # large directories in which it has begun to -> open scans
+_MOST_SCANS = 16
 
 
 class StagedFiles:
@@ -237,10 +239,17 @@ class FileWriter:
             raise
 
     def _sweep_first(self, folder: str, created: Sequence[str] = ()) -> None:
-        """Remove the files of crashed writers, when this process first writes into a directory."""
-        if self._locks.guards_files() and self._paths.without_separator(folder) not in created:
-            # On a network file system, listing a directory may take seconds.
-            self._listing.sweeper().sweep_folder(self._paths.without_separator(folder))
+        """Remove the files of crashed writers, when this process first writes into a directory. In a large one each of
+        the first writes looks at some entries: all of 100,000 would take 50 to 200 ms."""
+        path = self._paths.without_separator(folder)
+        if self._locks.guards_files() and path not in created:  # on a network file system, it may take seconds
+            with suppress(OSError):  # no directory, or one that this user may not read
+                entries = _sweeping.pop(folder, None) or os.scandir(path)
+                if self._listing.sweeper().sweep_some(path, entries) and len(_sweeping) < _MOST_SCANS:
+                    if _sweeping.setdefault(folder, entries) is not entries:  # that of another thread
+                        entries.close()
+                    return
+                entries.close()
         if len(_swept) >= _REMEMBERED:
             _swept.clear()
         _swept.add(folder)
