@@ -142,10 +142,9 @@ GENERATION_WORDS: dict[str, set[str]] = {
     "model/array.py": {"3-draft-2020", "3-draft-2022", "n5", "zarr_format"},
     "model/group.py": {"zarr_format"},
     # Chunk key encodings are named after the generation that introduced them; v3 has one called `v2`.
-    "chunk_keys/__init__.py": {"Draft", "DraftKeys", "V2", "V2Keys", "draft", "v2"},
+    "chunk_keys/__init__.py": {"DraftKeys", "V2Keys", "draft", "v2"},
     "chunk_keys/draft.py": {"DraftKeys", "draft"},
     "chunk_keys/v2.py": {"V2Keys", "v2"},
-    "engine/layout.py": {"DraftKeys", "V2Keys"},
     # Codecs of v2 have ids of their own. Arrays of the codec `n5_default` use the chunk keys `v2`.
     "chunk_keys/n5.py": {"N5Keys", "n5"},
     # A codec of v3 stores blocks of N5.

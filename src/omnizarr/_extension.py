@@ -4,8 +4,7 @@ configuration and `must_understand` (R33–R37)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry
@@ -18,14 +17,13 @@ T = TypeVar("T")
 _MEMBERS = ("name", "configuration", "must_understand")
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(NamedTuple):
     """An extension as a document names it. The name may be unknown."""
 
     name: str
     configuration: dict[str, Json]
     must_understand: bool = True
-    name_path: str = field(default="$", compare=False)
+    name_path: str = "$"
     """The JSON path of the name, for problems."""
 
 

@@ -34,8 +34,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 __all__ = [
     "ArgumentError",
@@ -165,8 +164,7 @@ class NodeTypeError(NodeError, TypeError):
     """A group where an array is expected, or an array where a group is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One problem of a document: a JSON path such as `$.codecs[1].name`, and what is wrong there."""
 
     path: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from omnizarr._json import Json
@@ -57,7 +56,7 @@ def consolidate_metadata(
         )
     from omnizarr.store.current import CurrentStore  # lazy import: only for changes of stored copies
 
-    current = Group(replace(context, store=CurrentStore(context.store)), group._model)
+    current = Group(context._replace(store=CurrentStore(context.store)), group._model)
     write_consolidated(context.store, context.dialect, context.path, lambda: _collect_all(current))
     return open_group(group.store, path=group.path, mode="r+", use_consolidated=True)
 

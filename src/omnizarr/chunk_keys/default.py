@@ -18,6 +18,7 @@ class DefaultKeys(SeparatedKeys):
 
     name: ClassVar[str] = "default"
     default_separator: ClassVar[str] = "/"
+    ends_with_coordinates: ClassVar[bool] = True
 
     separator: str = "/"
 

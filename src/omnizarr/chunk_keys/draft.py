@@ -17,6 +17,7 @@ class DraftKeys(SeparatedKeys):
 
     name: ClassVar[str] = "draft"
     default_separator: ClassVar[str] = "/"
+    ends_with_coordinates: ClassVar[bool] = True
 
     separator: str = "/"
     scalar: str = "c"

@@ -23,6 +23,8 @@ class SeparatedKeys(ChunkKeys):
     """Coordinates joined by `/`, which creates directories in a file system, or by `.`, which does not."""
 
     default_separator: ClassVar[str]
+    ends_with_coordinates: ClassVar[bool] = False
+    """Whether a key ends with the coordinates and a separator between each two. Subclasses do not inherit it."""
 
     separator: str
 

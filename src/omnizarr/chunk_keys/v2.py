@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from omnizarr.chunk_keys.contract import chunk_key_encodings
 from omnizarr.chunk_keys.separated import SeparatedKeys, decimal_key
 
 __all__ = ["V2Keys"]
@@ -18,6 +17,7 @@ class V2Keys(SeparatedKeys):
 
     name: ClassVar[str] = "v2"
     default_separator: ClassVar[str] = "."
+    ends_with_coordinates: ClassVar[bool] = True
 
     separator: str = "."
 
@@ -33,6 +33,3 @@ class V2Keys(SeparatedKeys):
         if not decimal_key("", self.separator, ndim).fullmatch(key):
             return None
         return tuple(map(int, key.split(self.separator)))
-
-
-chunk_key_encodings.register(V2Keys.name, V2Keys)

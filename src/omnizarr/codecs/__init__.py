@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import omnizarr.codecs.numcodecs_  # noqa: F401  # registers its codecs
 from omnizarr.codecs.array_to_array.transpose import Transpose
 from omnizarr.codecs.array_to_bytes.bytes_ import Bytes
-from omnizarr.codecs.bytes_to_bytes.blosc import Blosc
 from omnizarr.codecs.bytes_to_bytes.crc32c import Crc32c
-from omnizarr.codecs.bytes_to_bytes.zstd import Zstd
 from omnizarr.codecs.chain import Chain
 from omnizarr.codecs.contract import (
     ArrayCodec,
@@ -39,8 +37,10 @@ if TYPE_CHECKING:
     from omnizarr.codecs.array_to_bytes.pack_bits import PackBits
     from omnizarr.codecs.array_to_bytes.vlen import VlenBytes, VlenUtf8
     from omnizarr.codecs.array_to_bytes.zfp import Zfp
+    from omnizarr.codecs.bytes_to_bytes.blosc import Blosc
     from omnizarr.codecs.bytes_to_bytes.conditional import Conditional
     from omnizarr.codecs.bytes_to_bytes.gzip import Gzip
+    from omnizarr.codecs.bytes_to_bytes.zstd import Zstd
 
 __all__ = [
     "ArrayCodec",
@@ -79,6 +79,7 @@ __all__ = [
 
 _LAZY = {
     "BitRound": "array_to_array.bit_round",
+    "Blosc": "bytes_to_bytes.blosc",
     "CastValue": "array_to_array.cast_value",
     "Conditional": "bytes_to_bytes.conditional",
     "Gzip": "bytes_to_bytes.gzip",
@@ -90,6 +91,7 @@ _LAZY = {
     "VlenBytes": "array_to_bytes.vlen",
     "VlenUtf8": "array_to_bytes.vlen",
     "Zfp": "array_to_bytes.zfp",
+    "Zstd": "bytes_to_bytes.zstd",
     "plain_serializer": "array_to_bytes.numpy_bytes",
 }
 """Names that are imported at first use, and their modules."""
@@ -99,6 +101,7 @@ _ZARRS = "https://codec.zarrs.dev/"
 
 _names: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("bitround", "BitRound", (f"{_ZARRS}array_to_array/bitround", f"{_ZARRS}array_to_bytes/bitround")),
+    ("blosc", "Blosc", ()),
     ("cast_value", "CastValue", ()),
     ("conditional", "Conditional", ()),
     ("gzip", "Gzip", ()),
@@ -109,6 +112,7 @@ _names: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("vlen-bytes", "VlenBytes", (f"{_ZARRS}array_to_bytes/vlen_bytes",)),
     ("vlen-utf8", "VlenUtf8", (f"{_ZARRS}array_to_bytes/vlen_utf8",)),
     ("zfp", "Zfp", ("zarrs.zfp", f"{_ZARRS}array_to_bytes/zfp")),
+    ("zstd", "Zstd", ()),
 )
 for _name, _class, _aliases in _names:
     codecs.offer(_name, f"{__name__}.{_LAZY[_class]}:{_class}", aliases=_aliases)

@@ -10,12 +10,11 @@ import numpy as np
 
 from omnizarr._extension import call_extension, find_registered, parse_extension
 from omnizarr._json import Json, Problems, as_document
-from omnizarr.dtypes.contract import DataType, FromNumpy, data_types, from_numpy_rules, native_order
+from omnizarr.dtypes.contract import DataType, FromNumpy, Reader, data_types, from_numpy_rules, native_order
 from omnizarr.dtypes.numbers.ml_dtypes_ import is_ml_dtype
-from omnizarr.dtypes.raw import is_raw_name, read_raw
 from omnizarr.errors import ArgumentError
 
-__all__ = ["data_type_of", "from_numpy", "parse_data_type"]
+__all__ = ["data_type_of", "from_numpy", "is_raw_name", "parse_data_type"]
 
 # The modules for NumPy's other dtype kinds, and for long doubles by their type character. Each has a function
 # `of_numpy`. The first result that is not None is used.
@@ -41,7 +40,11 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
     extension = parse_extension(value, path, problems, kind="data type", ignorable=False, obsolete=("fallback",))
     if extension is None:
         return None
-    reader = read_raw if is_raw_name(extension.name) else find_registered(extension, data_types, problems)
+    reader: Reader | None
+    if is_raw_name(extension.name):
+        from omnizarr.dtypes.raw import read_raw as reader  # lazy import: few arrays have raw bits
+    else:
+        reader = find_registered(extension, data_types, problems)
     if reader is None:
         return None
     data_type = call_extension(
@@ -50,6 +53,11 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
     if data_type is not None and data_type.core and isinstance(value, dict):
         problems.warn(path, f"the core data type `{data_type.name}` is written as a plain string")
     return data_type
+
+
+def is_raw_name(name: str) -> bool:
+    """Whether a name is `r` and a number, which may be invalid, or zarr-python's name for raw bits."""
+    return name[:1] == "r" and (name == "raw_bytes" or (name[1:].isascii() and name[1:].isdigit()))
 
 
 def from_numpy(dtype: np.dtype[Any]) -> DataType | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -13,9 +12,7 @@ from omnizarr._json import Json, Problems, from_base64, is_integer
 from omnizarr.dtypes.contract import LARGEST_ITEM, DataType, Scalar, read_length
 from omnizarr.errors import ArgumentError
 
-__all__ = ["Raw", "is_raw_name", "of_numpy", "read_raw"]
-
-_ZARR_PYTHON_NAME = "raw_bytes"
+__all__ = ["Raw", "of_numpy", "read_raw"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +56,9 @@ class Raw(DataType):
         return list(fill.tobytes())
 
 
-def is_raw_name(name: str) -> bool:
-    """Whether a name is `r` and a number, which may be invalid, or zarr-python's name."""
-    return name == _ZARR_PYTHON_NAME or re.fullmatch("r[0-9]+", name) is not None
-
-
 def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Raw | None:
-    """Reads a name for which `is_raw_name` holds."""
-    if name == _ZARR_PYTHON_NAME:
+    """Reads a name for which `lookup.is_raw_name` holds."""
+    if name == "raw_bytes":
         size = read_length(configuration, path, problems)
         return None if size is None else Raw(size)
     check_members(configuration, (), f"{path}.configuration", problems)

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._json import Problems
-from omnizarr.chunk_keys import DefaultKeys, DraftKeys, V2Keys
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.contract import with_slack
 from omnizarr.codecs.sharding import ShardIndex
@@ -68,7 +67,9 @@ class Layout:
         self._join = model.chunk_keys.join
         keys = model.chunk_keys
         # Not for subclasses, which may join the coordinates differently.
-        self.separator = keys.separator if type(keys) in (DefaultKeys, DraftKeys, V2Keys) else None  # type: ignore[attr-defined]
+        self.separator: str | None = None
+        if vars(type(keys)).get("ends_with_coordinates"):
+            self.separator = keys.separator  # type: ignore[attr-defined]
         """The separator between the coordinates in a key, if the key ends with them; otherwise None."""
         sizes = [axis.size for axis in self.axes]
         uniform = tuple(size for size in sizes if size is not None)

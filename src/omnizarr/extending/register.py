@@ -157,7 +157,7 @@ def register_data_type(
         given = () if what is None else (what,)
         return partial(register_data_type, *given, aliases=aliases, replace=replace)
     from omnizarr.dtypes import DataType, data_types
-    from omnizarr.dtypes.raw import is_raw_name
+    from omnizarr.dtypes.lookup import is_raw_name
 
     name, item = (what, reader) if isinstance(what, str) else (None, what)
     if name is None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from omnizarr._json import Json, Problems
 from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.codecs import Blosc, Zstd
 from omnizarr.dtypes import DataType, Scalar, data_type_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_encoding import JSON, Encoding
@@ -242,6 +241,8 @@ class Dialect(ABC):
     def default_compressors(self, data_type: DataType) -> tuple[BytesCodec, ...]:
         """The compressors of a new array if the user names none. They are fast, compress most data well, and every
         reader has them; docs/defaults.md has the measurements."""
+        from omnizarr.codecs import Blosc, Zstd  # lazy import: only for new arrays
+
         itemsize = data_type.dtype.itemsize
         if data_type.fixed_size and 2 <= itemsize <= 255:
             return (Blosc("zstd", 1, "shuffle", itemsize, min(2**17 * itemsize, 2**20)),)

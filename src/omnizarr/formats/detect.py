@@ -5,9 +5,8 @@ A dialect is imported when its generation is detected, because most programs nee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from omnizarr._json import Json, Problems, is_integer
 from omnizarr.errors import ArgumentError, MetadataError, warn
@@ -74,8 +73,7 @@ def lowercase_dialect(zarr_format: object, read_options: ReadOptions) -> Dialect
     return dialect_for(2, read_options) if zarr_format in (None, 2) else None
 
 
-@dataclass(frozen=True, slots=True)
-class DetectedNode:
+class DetectedNode(NamedTuple):
     """A node of the generation of `dialect`, with its documents."""
 
     dialect: Dialect
@@ -84,8 +82,7 @@ class DetectedNode:
     """A warning for the user."""
 
 
-@dataclass(frozen=True, slots=True)
-class PossibleNode:
+class PossibleNode(NamedTuple):
     """A generation that is still possible, and the keys to fetch for `confirm_node`. Without keys, only a group without
     a document is possible."""
 
@@ -93,8 +90,7 @@ class PossibleNode:
     keys: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoNode:
+class NoNode(NamedTuple):
     """There is no node, but a document that may be meant as one."""
 
     hint: str

@@ -197,7 +197,7 @@ def check_codecs(model: ArrayModel, places: Sequence[str], problems: Problems, *
             return problem
         rest = problem.path[index.end() :]
         rest = rest.replace(".configuration", "") if inline else rest
-        return replace(problem, path=places[int(index[1])] + rest)
+        return problem._replace(path=places[int(index[1])] + rest)
 
     problems.found.extend(map(relocate, binding.found))
     problems.warnings.extend(map(relocate, binding.warnings))

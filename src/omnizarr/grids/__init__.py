@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from omnizarr._extension import call_extension, find_registered, parse_extension
 from omnizarr._json import Json, Problems
 from omnizarr._registry import Registry, subclass_of
 from omnizarr.grids.contract import Axis, Grid
-from omnizarr.grids.rectilinear import Rectilinear
 from omnizarr.grids.regular import Regular
+
+if TYPE_CHECKING:
+    from omnizarr.grids.rectilinear import Rectilinear
 
 __all__ = ["Axis", "Grid", "Rectilinear", "Regular", "chunk_grids", "parse_grid"]
 
 
 chunk_grids: Registry[type[Grid]] = Registry("chunk grid", "omnizarr.chunk_grids", subclass_of(Grid))
 chunk_grids.register(Regular.name, Regular)
-chunk_grids.register(Rectilinear.name, Rectilinear)
+chunk_grids.offer("rectilinear", f"{__name__}.rectilinear:Rectilinear")  # lazy import: few arrays have it
 
 
 def parse_grid(value: Json, shape: Sequence[int] | None, path: str, problems: Problems) -> Grid | None:
@@ -26,3 +29,12 @@ def parse_grid(value: Json, shape: Sequence[int] | None, path: str, problems: Pr
     if not extension or not grid:
         return None
     return call_extension("chunk grid", extension.name, path, problems, grid.parse, extension.configuration, shape)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Rectilinear":
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    from omnizarr.grids.rectilinear import Rectilinear
+
+    globals()[name] = Rectilinear
+    return Rectilinear

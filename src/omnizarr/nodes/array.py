@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -340,7 +339,7 @@ class Array(ArrayState):
     def __reduce__(self) -> tuple[Any, ...]:
         context = self._context
         if context.consolidated is not None:  # keep the pickles of a large computation small
-            context = replace(context, consolidated=context.consolidated.without_documents())
+            context = context._replace(consolidated=context.consolidated.without_documents())
         return _unpickle, (type(self), context, self._documents(), self._write_empty_chunks)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:

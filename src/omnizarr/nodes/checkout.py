@@ -31,7 +31,7 @@ def checkout_array(
     model = replace(model, storage_transformers=model.storage_transformers[:-1], verbatim=_verbatim(model))
     with ExitStack() as locks:
         context = make_room(
-            replace(source, store=store, path=path),
+            source._replace(store=store, path=path),
             overwrite=overwrite,
             known_group=None,
             locks=locks,

@@ -70,7 +70,7 @@ def new_group(
                 "`extensions` and `metadata_encoding` are options of a hierarchy: only its root group takes them",
                 argument="extensions" if extensions is not None else "metadata_encoding",
             )
-        context = replace(context, dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
+        context = context._replace(dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
     model = context.dialect.new_group(as_attributes(attributes))
     return Group(create_node(context, model, overwrite=overwrite, known_group=known_group), model)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 
 from omnizarr.errors import ArgumentError, NodeNotFoundError
 from omnizarr.formats import Dialect
@@ -33,7 +32,7 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
         copied: list[str] = []
         try:
             _copy(store, dialect, old, new, copied)
-            erase_locked_node(replace(group.at(old), consolidated=None))
+            erase_locked_node(group.at(old)._replace(consolidated=None))
         finally:
             if context.consolidated is not None:
                 context.consolidated.record_move(old, new, node_paths(dialect, new, set(copied)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from omnizarr._json import Json
 from omnizarr.engine import ChunkCache, OnCorrupt
@@ -83,8 +82,7 @@ class Node(ABC):
         """Stores what `edit` makes of the stored attributes."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeContext:
+class NodeContext(NamedTuple):
     """A location, its dialect, and the options of the handle, which also hold for nodes opened through it."""
 
     store: Store

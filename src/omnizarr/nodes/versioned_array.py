@@ -66,7 +66,7 @@ class VersionedArray(Array):
             document = next(key for key in dialect.identifying_keys(path) if key in stored)
             store = open_session(store, dialect.chunk_prefix(path), document, version)
         # The document at the array's own key never changes, so that copies of it in consolidated metadata do not.
-        context = replace(context, store=store, consolidated=None)
+        context = context._replace(store=store, consolidated=None)
         return cls(context, _model(context), write_empty_chunks=write_empty_chunks)
 
     def __del__(self) -> None:
@@ -249,7 +249,7 @@ class VersionedArray(Array):
 
     def _continue(self, session: Session) -> None:
         """Show what another session shows. Reads that have begun still see the old one."""
-        context = replace(self._context, store=session)
+        context = self._context._replace(store=session)
         model = _model(context)
         self._context = context
         self._layout = self._make_layout(model)

@@ -21,7 +21,7 @@ from omnizarr.codecs.bytes_to_bytes.blosc_frames import (
     parse_header,
 )
 from omnizarr.codecs.config_members import check, choice, integer, read
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs, compressed
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, compressed
 from omnizarr.errors import ArgumentError, CodecError
 
 __all__ = ["Blosc", "BoundBlosc"]
@@ -202,6 +202,3 @@ def _codec_error(compressor: str, error: Exception) -> CodecError:
     if isinstance(error, RuntimeError):
         return CodecError("blosc", f"the frame is damaged ({error})")
     return CodecError("blosc", str(error) or "not enough memory")
-
-
-codecs.register(Blosc.name, Blosc)

@@ -12,7 +12,7 @@ import numpy as np
 from omnizarr._fork import import_library
 from omnizarr._json import Json, Problems
 from omnizarr.codecs.config_members import boolean, check, integer, read
-from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, codecs, compressed
+from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, check_size, compressed
 from omnizarr.errors import CodecError
 
 __all__ = ["BoundZstd", "Zstd"]
@@ -286,6 +286,3 @@ def _header(data: Buffer, at: int) -> tuple[int | None, int]:
 
 
 _HEADER_LENGTHS = [_header(bytes((0, 0, 0, 0, flags)), 0)[1] for flags in range(256)]
-
-
-codecs.register(Zstd.name, Zstd)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -75,7 +74,7 @@ def parse_codec(value: Json, member: str, path: str, problems: Problems) -> Code
     codec = codec_from_config({**configuration, "id": match[1]}, f"{path}.configuration", config_problems)
     id_path = f"{path}.configuration.id"
     problems.found.extend(
-        replace(problem, path=f"{path}.{member}") if problem.path == id_path else problem
+        problem._replace(path=f"{path}.{member}") if problem.path == id_path else problem
         for problem in config_problems.found
     )
     problems.warnings.extend(config_problems.warnings)

@@ -43,7 +43,7 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
     options.pop("zarr_format", None)
     conventions = options.pop("conventions", None)
     if conventions is not None:
-        context = replace(context, dialect=context.dialect.with_conventions(conventions))
+        context = context._replace(dialect=context.dialect.with_conventions(conventions))
     try:
         model, data = array_model(context.dialect, **options)  # type: ignore[misc]
     except (ExtensionError, MissingDependencyError) as error:
@@ -54,11 +54,11 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
         from omnizarr.nodes.create.conventions import hierarchy_uses_conventions  # lazy import: few arrays need any
 
         if hierarchy_uses_conventions(context):
-            context = replace(context, dialect=context.dialect.with_conventions(needed))
+            context = context._replace(dialect=context.dialect.with_conventions(needed))
             model = context.dialect.adapt_new_array(model)
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # the caller allowed pickles for writing
         read_options = replace(context.dialect.read_options, allow_pickle=True)
-        context = replace(context, dialect=context.dialect.with_read_options(read_options))
+        context = context._replace(dialect=context.dialect.with_read_options(read_options))
     context = create_node(context, model, overwrite=overwrite, known_group=known_group)
     array = array_handle(context, model, write_empty_chunks=write_empty_chunks)
     if data is not None:

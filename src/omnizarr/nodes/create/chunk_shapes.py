@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import gcd
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from omnizarr._json import is_integer
 from omnizarr.errors import ArgumentError
-from omnizarr.grids import Grid, Rectilinear, Regular
+from omnizarr.grids import Grid, Regular
 from omnizarr.grids.auto import auto_chunks, auto_shards
-from omnizarr.grids.rectilinear import Runs, as_runs
+
+if TYPE_CHECKING:
+    from omnizarr.grids.rectilinear import Runs
 
 __all__ = ["as_lengths", "chunk_grid"]
 
@@ -103,6 +105,8 @@ def _per_dimension(value: Any, shape: tuple[int, ...], argument: str) -> Grid:
     ]
     if not any(map(_is_list, whole)):
         return Regular(as_lengths(whole, argument, least=1))
+    from omnizarr.grids.rectilinear import Rectilinear  # lazy import: few arrays have it
+
     return Rectilinear(
         tuple(
             _runs(size, axis, shape[axis], argument) if _is_list(size) else as_lengths(size, argument, least=1)[0]
@@ -118,6 +122,8 @@ def _is_list(value: Any) -> TypeGuard[Iterable[Any]]:
 
 def _runs(edges: Iterable[Any], axis: int, length: int, argument: str) -> Runs:
     """A user's list of all chunk lengths of a dimension; each item is a length, or a pair of a length and a count."""
+    from omnizarr.grids.rectilinear import as_runs
+
     items = [as_lengths(edge, argument, least=1) for edge in edges]
     wrong = next((item for item in items if len(item) > 2 or not item), None)
     if wrong is not None or not items:

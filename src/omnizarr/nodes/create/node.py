@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import NamedTuple
 
 from omnizarr._json import same
@@ -98,7 +97,7 @@ def make_room(
         if kind is None:
             missing.append(group_path)
         if consolidated is not None and context.consolidated is None:
-            context = replace(context, consolidated=consolidated)
+            context = context._replace(consolidated=consolidated)
     kind, _, leftovers = existing[path]
     if not overwrite:
         _check_free(context, kind, leftovers, hint)
@@ -114,7 +113,7 @@ def make_room(
         if not set_if_absent(store, key, encode_document(key, document, JSON)):
             stored = parse_documents(store, document_values(store, [key])).get(key)
             if not same(stored, document):  # another writer created another hierarchy meanwhile
-                raise already_exists(replace(context, path=""), "a hierarchy of another kind", hint)
+                raise already_exists(context._replace(path=""), "a hierarchy of another kind", hint)
     group = dialect.new_group()
     created = dialect.groups_to_create(missing)
     if context.consolidated is not None:
@@ -200,7 +199,7 @@ def _check_free(context: NodeContext, kind: str | None, leftovers: Sequence[str]
 
 def _erase_hierarchy(context: NodeContext, dialect: Dialect) -> None:
     """Erases the node at the location of `context`, which is of another dialect, and the documents of its hierarchy."""
-    erase_locked_node(replace(context, dialect=dialect, consolidated=None))
+    erase_locked_node(context._replace(dialect=dialect, consolidated=None))
     context.store.erase_values(dialect.hierarchy_documents())
 
 

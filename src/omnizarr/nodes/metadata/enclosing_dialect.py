@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from omnizarr._json import Json
 from omnizarr.errors import NodeExistsError, NodeTypeError, OmnizarrError
 from omnizarr.formats import Dialect, Kind, dialect_for, identify_dialect, identifying_keys
@@ -37,7 +35,7 @@ def adapt_to_hierarchy(
             default = dialect_for(dialect.zarr_format)
             if dialect.hierarchy_documents() not in (existing.hierarchy_documents(), default.hierarchy_documents()):
                 raise already_exists(context, "a hierarchy with other options", hint)
-            context = replace(context, dialect=existing.with_options_of(dialect))
+            context = context._replace(dialect=existing.with_options_of(dialect))
             continue
         node = f"{_article(existing.node_type(existing_path, documents))} of {existing.format_name}"
         if existing_path == path:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePath, PureWindowsPath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from omnizarr._fork import import_library
 from omnizarr.errors import InvalidKeyError, LocationError
@@ -13,7 +12,10 @@ from omnizarr.store.local.temp_names import is_temporary
 
 __all__ = ["check_native", "key_to_path", "path_to_url", "url_to_path"]
 
-P = TypeVar("P", bound=PurePath)
+if TYPE_CHECKING:
+    from pathlib import PurePath  # lazy import: it takes 3 ms, and few programs give a URL
+
+P = TypeVar("P", bound="PurePath")
 
 _WINDOWS_CHARACTERS = r'[<>:"|?*\\\x00-\x1f]'
 # Devices, whatever follows the first dot, and whether or not spaces stand before it.
@@ -41,7 +43,7 @@ def check_native(key: str, *, windows: bool) -> None:
 def key_to_path(key: str, root: P) -> P:
     """The path of `key` under `root`, by the rules of the kind of path that `root` is (R118)."""
     check_key(key)
-    check_native(key, windows=isinstance(root, PureWindowsPath))
+    check_native(key, windows=isinstance(root, import_library("pathlib").PureWindowsPath))
     return root.joinpath(*key.split("/"))
 
 
@@ -61,7 +63,7 @@ def url_to_path(url: str, kind: type[P]) -> P:
         parts = library.urlsplit(url)
     except ValueError as error:
         raise LocationError(f"cannot use the URL `{url}`: {error}", url=url) from None
-    windows = issubclass(kind, PureWindowsPath)
+    windows = issubclass(kind, import_library("pathlib").PureWindowsPath)
     host = "" if parts.netloc == "localhost" else parts.netloc
     if "@" in host:  # which is not repeated
         raise LocationError("cannot use this `file://` address: a file has no user and no password")

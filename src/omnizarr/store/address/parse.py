@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from omnizarr._fork import import_library
 from omnizarr.errors import LocationError
 from omnizarr.store.address.containers import container_of, containers, may_be_folder, open_container, suffixes
 from omnizarr.store.address.file_urls import url_to_path
@@ -70,11 +70,15 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
     return Location(store, key)
 
 
+def _local_path(url: str) -> str:
+    return str(url_to_path(url, type(import_library("pathlib").PurePath())))
+
+
 def value_at(address: str, options: Mapping[str, Any] | None = None) -> tuple[Store, str]:
     """The store and the key of the value at a path or a URL."""
     scheme = scheme_of(address)
     if scheme == "file":
-        address = str(url_to_path(address, type(PurePath())))
+        address = _local_path(address)
     elif scheme is not None:
         start, mark, query = address.partition("?")
         folder, _, name = start.rstrip("/").rpartition("/")
@@ -136,7 +140,7 @@ def _container_by_suffix(base: str, options: dict[str, Any]) -> Location | None:
         return None
     scheme = scheme_of(base)
     if scheme is None or scheme == "file":
-        return _container_in_path(base if scheme is None else str(url_to_path(base, type(PurePath()))), options)
+        return _container_in_path(base if scheme is None else _local_path(base), options)
     text, mark, query = base.partition("?")
     for match in _PART_OF_URL.finditer(text, text.index("://") + 3):
         name = container_of(match[0])

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
-from pathlib import Path, PurePath
 from stat import S_ISREG
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+from omnizarr._fork import import_library
 from omnizarr.store.address.file_urls import key_to_path, path_to_url, url_to_path
 from omnizarr.store.capabilities import provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_prefix, flat, reject_start
@@ -21,6 +21,9 @@ from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, absolute
 from omnizarr.store.local.staged import FileWriter
 from omnizarr.store.thread_locks import TaskLock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["LocalStore"]
 
@@ -84,7 +87,7 @@ class LocalStore(Store):
     ) -> Self:
         """The store at a `file:` URL such as `file:///my%20data` (R117)."""
         return cls(
-            url_to_path(url, type(PurePath())),
+            url_to_path(url, type(import_library("pathlib").PurePath())),
             read_only=read_only,
             follow_symlinks=follow_symlinks,
             durable=durable,
@@ -98,7 +101,7 @@ class LocalStore(Store):
     @property
     def url(self) -> str:
         """The root as a `file:` URL (R117)."""
-        return path_to_url(PurePath(self._paths.root))
+        return path_to_url(import_library("pathlib").PurePath(self._paths.root))
 
     @property
     def locking(self) -> bool:  # type: ignore[override]  # the first lock shows whether the file system has locks
@@ -106,7 +109,8 @@ class LocalStore(Store):
 
     def path(self, key: str) -> Path:
         """The file that holds `key`, or would."""
-        return key_to_path(key, Path(self._paths.root))
+        root: Path = import_library("pathlib").Path(self._paths.root)
+        return key_to_path(key, root)
 
     def file(self, key: str) -> str:
         return str(self.path(key))
