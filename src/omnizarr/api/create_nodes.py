@@ -9,7 +9,8 @@ from omnizarr.api.location import StoreLike, new_location, resolve
 from omnizarr.api.open_nodes import open_group
 from omnizarr.formats import dialect_for
 from omnizarr.model import ZarrFormat, normal_path
-from omnizarr.nodes import Array, ArrayOptions, Group, new_array, new_group, takes_array_options
+from omnizarr.nodes import Array, ArrayOptions, Group, new_group, takes_array_options
+from omnizarr.nodes.create.array import new_array
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
 

@@ -10,7 +10,7 @@ from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
 from omnizarr.formats import ReadOptions, dialect_for
 from omnizarr.model import ZarrFormat, normal_path
-from omnizarr.nodes import Array, ArrayOptions, Group, check_flag, check_names, new_array, new_group, open_node
+from omnizarr.nodes import Array, ArrayOptions, Group, check_flag, check_names, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import as_read_only
@@ -264,6 +264,8 @@ def _split_transformers(options: dict[str, Any], *, new: bool) -> tuple[tuple[St
 
 def _create(context: NodeContext, kind: _Kind | None, options: dict[str, Any], *, overwrite: bool) -> Array | Group:
     if kind == "array":
+        from omnizarr.nodes.create.array import new_array  # lazy import: most programs only read
+
         return new_array(context, **{**options, "overwrite": overwrite})
     if options.keys() - {"attributes"}:
         raise ArgumentError(

@@ -53,7 +53,6 @@ from omnizarr.engine.read.partial import decodes_parts, part_of
 from omnizarr.engine.read.python import ChunkReader, read_chunk
 from omnizarr.engine.read.shards import ShardReader
 from omnizarr.engine.schedule import max_workers, places_in_background, plan_rows
-from omnizarr.engine.write.writer import Constant, WriteOptions, Writer
 from omnizarr.indexing import Cell, Pick, Projection, Selection, only_chunk, rows_from
 from omnizarr.native import MAX_CHUNK_BYTES, codec, kernel
 from omnizarr.store import Snapshots
@@ -268,6 +267,8 @@ def write(
 ) -> None:
     """Store `value`, broadcast to the selection's shape, at the selection: whole elements, or only `fields` of them.
     Chunks that hold nothing but the fill value are erased, unless `keep_empty`."""
+    from omnizarr.engine.write.writer import Constant, WriteOptions, Writer  # lazy import: most programs only read
+
     block = selection.broadcast(value)
     if selection.empty:
         return

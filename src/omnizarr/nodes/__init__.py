@@ -2,8 +2,7 @@
 
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import Attributes
-from omnizarr.nodes.create.array import new_array
-from omnizarr.nodes.create.options import ArrayOptions, check_flag, check_names, takes_array_options
+from omnizarr.nodes.create.option_names import ArrayOptions, check_flag, check_names, takes_array_options
 from omnizarr.nodes.group import Group, new_group
 from omnizarr.nodes.open import open_node
 from omnizarr.nodes.unreadable import UnreadableNode
@@ -16,7 +15,6 @@ __all__ = [
     "UnreadableNode",
     "check_flag",
     "check_names",
-    "new_array",
     "new_group",
     "open_node",
     "takes_array_options",

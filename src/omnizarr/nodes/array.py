@@ -21,10 +21,8 @@ from omnizarr.indexing import (
     split_fields,
 )
 from omnizarr.model import ArrayModel
-from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.assignment import as_field_value, as_value
-from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.indexers import Indexer, as_mask, has_ellipsis, only_basic
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.node import NodeContext
@@ -66,10 +64,14 @@ class Array(ArrayState):
         """The number of stored chunks. Costs a listing and, for a sharded array, a read of each shard index."""
         if self._model.guessed_keys:
             self._guess_keys()
+        from omnizarr.nodes import stored_chunks
+
         return stored_chunks.chunk_count(self._layout)
 
     def nbytes_stored(self) -> int:
         """The number of stored bytes, metadata included. Costs a listing."""
+        from omnizarr.nodes import stored_chunks
+
         return stored_chunks.byte_count(self._context)
 
     @property
@@ -243,6 +245,8 @@ class Array(ArrayState):
         An axis that does not shrink, compared with this handle's shape, also keeps the elements that other writers
         appended. A grid with listed chunk lengths keeps them; chunks of the last length are added at its end.
         """
+        from omnizarr.nodes.create.chunk_shapes import as_lengths
+
         new_lengths = as_lengths((new_shape, *lengths) if lengths else new_shape, "new_shape", least=0)
         if len(new_lengths) != self.ndim:
             raise ArgumentError(

@@ -22,10 +22,8 @@ from omnizarr.formats import NodeModel, dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.attributes import as_attributes
-from omnizarr.nodes.create.array import array_handle, new_array
-from omnizarr.nodes.create.chunk_shapes import as_lengths
-from omnizarr.nodes.create.node import create_node, erase_node
-from omnizarr.nodes.create.options import ArrayOptions, check_flag, check_names, split_subarray, takes_array_options
+from omnizarr.nodes.create.array_handle import array_handle
+from omnizarr.nodes.create.option_names import ArrayOptions, check_flag, check_names, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.children import (
@@ -71,6 +69,8 @@ def new_group(
                 argument="extensions" if extensions is not None else "metadata_encoding",
             )
         context = context._replace(dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
+    from omnizarr.nodes.create.node import create_node  # lazy import: most programs only read
+
     model = context.dialect.new_group(as_attributes(attributes))
     return Group(create_node(context, model, overwrite=overwrite, known_group=known_group), model)
 
@@ -181,6 +181,8 @@ class Group(Node, MutableMapping[str, Any]):
             raise NodeNotFoundError(
                 f"there is no array or group at {describe_location(self.store, full_path)}", path=full_path
             )
+        from omnizarr.nodes.create.node import erase_node  # lazy import: most programs only read
+
         erase_node(self._context.at(full_path))
 
     def __setitem__(self, path: str, value: Any) -> None:
@@ -308,6 +310,8 @@ class Group(Node, MutableMapping[str, Any]):
                 f"`zarr_format`: expected {self.zarr_format!r}, the generation of the hierarchy, found {zarr_format!r}",
                 argument="zarr_format",
             )
+        from omnizarr.nodes.create.array import new_array  # lazy import: most programs only read
+
         return new_array(self._context.at(self._full_path(name)), known_group=self.path, **options)
 
     def create_group(self, name: str, *, attributes: dict[str, Json] | None = None, overwrite: bool = False) -> Group:
@@ -354,6 +358,9 @@ class Group(Node, MutableMapping[str, Any]):
         dtype = options.get("dtype")
         if dtype is None and data is not None:
             dtype = np.asarray(data).dtype
+        from omnizarr.nodes.create.chunk_shapes import as_lengths
+        from omnizarr.nodes.create.options import split_subarray
+
         dtype, subarray_shape = split_subarray(dtype)
         expected_shape = node.shape if shape is None else (*as_lengths(shape, "shape", least=0), *subarray_shape)
         if expected_shape != node.shape:

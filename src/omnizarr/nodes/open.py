@@ -9,7 +9,7 @@ from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError
 from omnizarr.formats import DEFAULT_READ_OPTIONS, Kind, ReadOptions, lowercase_dialect
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.create.array import array_handle
+from omnizarr.nodes.create.array_handle import array_handle
 from omnizarr.nodes.group import Group, handle
 from omnizarr.nodes.metadata.consolidated import consolidated_range, open_consolidated
 from omnizarr.nodes.metadata.documents import describe_location

@@ -1,35 +1,20 @@
-"""Creating arrays, and the handles of arrays: `Array`, or `VersionedArray` if the array keeps versions."""
+"""Creating arrays."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Unpack
 
-from omnizarr.errors import ArgumentError, ExtensionError, MissingDependencyError
-from omnizarr.model import ArrayModel
+from omnizarr.errors import ExtensionError, MissingDependencyError
 from omnizarr.nodes.array import Array
+from omnizarr.nodes.create.array_handle import array_handle
 from omnizarr.nodes.create.node import create_node
-from omnizarr.nodes.create.options import ArrayOptions, array_model, check_names
+from omnizarr.nodes.create.option_names import ArrayOptions, check_names
+from omnizarr.nodes.create.options import array_model
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.node import NodeContext
 
-__all__ = ["array_handle", "new_array"]
-
-
-def array_handle(
-    context: NodeContext, model: ArrayModel, *, version: int | None = None, write_empty_chunks: bool = False
-) -> Array:
-    """The handle of the array whose stored document gives `model`. `version` is one of a versioned array."""
-    if model.storage_transformers and model.storage_transformers[-1].keeps_document:
-        from omnizarr.nodes.versioned_array import VersionedArray  # lazy import: few arrays keep versions
-
-        return VersionedArray.open(context, model, version=version, write_empty_chunks=write_empty_chunks)
-    if version is not None:
-        raise ArgumentError(
-            f"`version`: expected None, because array `/{context.path}` keeps no versions, found {version!r}",
-            argument="version",
-        )
-    return Array(context, model, write_empty_chunks=write_empty_chunks)
+__all__ = ["new_array"]
 
 
 def new_array(context: NodeContext, *, known_group: str | None = None, **options: Unpack[ArrayOptions]) -> Array:

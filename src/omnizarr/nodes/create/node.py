@@ -11,7 +11,7 @@ from omnizarr.errors import NodeTypeError, OmnizarrError, StoreError
 from omnizarr.formats import Dialect, Kind, NodeModel
 from omnizarr.formats.document_encoding import JSON
 from omnizarr.model import ArrayModel, GroupModel
-from omnizarr.nodes.create.options import check_flag
+from omnizarr.nodes.create.option_names import check_flag
 from omnizarr.nodes.metadata.consolidated import Consolidated
 from omnizarr.nodes.metadata.documents import (
     describe_location,
