@@ -45,8 +45,8 @@ def test_the_public_names_are_these() -> None:
         Array Attributes CacheStore ChunkCache FsspecStore Group LocalStore MemoryStore ObjectStore OmnizarrError
         OmnizarrWarning ReferenceStore SQLiteStore Store UnreadableNode ZipStore __version__ array as_zarr_store codecs
         collect_garbage config
-        consolidate_metadata create create_array create_group empty empty_like errors from_array full full_like
-        group load ones ones_like open open_array open_group register_chunk_grid register_chunk_key_encoding
+        consolidate_metadata create create_array create_group empty empty_like errors from_array from_dask full
+        full_like group load ones ones_like open open_array open_group register_chunk_grid register_chunk_key_encoding
         register_chunk_memory_layout register_codec register_data_type register_extension
         register_metadata_encoding register_storage_transformer register_store save save_array save_group tree
         write_chunk_manifest zeros zeros_like

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -21,12 +22,26 @@ def _cores() -> int:
     return len(affinity(0)) if affinity else (os.cpu_count() or 1)
 
 
+def _available_threads() -> int:
+    """The number of cores. In a worker process of dask, the number of its threads: a cluster starts such processes so
+    that together they use all cores."""
+    distributed = sys.modules.get("distributed.worker")
+    if distributed is None:
+        return _cores()
+    try:
+        workers = list(distributed.Worker._instances)
+        return min(_cores(), sum(worker.state.nthreads for worker in workers)) if workers else _cores()
+    except (AttributeError, RuntimeError):  # another release, or a worker that just starts or ends
+        return _cores()
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings, with their defaults."""
 
     threads: int = 0
-    """The number of threads that decode and encode; 0 means one per core."""
+    """The number of threads that decode and encode; 0 means one per core, and in a worker process of dask one per
+    thread of the worker."""
     max_chunk_bytes: int = 4 * 2**30
     """The largest decoded size of a chunk. Larger chunks are an error before any memory is allocated."""
     max_document_bytes: int = 256 * 2**20
@@ -50,8 +65,8 @@ class Settings:
 
     @property
     def workers(self) -> int:
-        """`threads`, with 0 resolved to the number of cores."""
-        return self.threads or _cores()
+        """`threads`, with 0 resolved to the number of cores or of threads of a dask worker."""
+        return self.threads or _available_threads()
 
 
 _NAMES = tuple(field.name for field in fields(Settings))

@@ -74,6 +74,23 @@ def test_concurrent_callers_share_the_helper_threads() -> None:
     assert pool._reserved == 0
 
 
+def test_callers_count_as_helpers_of_each_other() -> None:
+    """With 4 threads configured, a caller has 3 helpers; while it works without them, a second one has 2."""
+    granted: list[int] = []
+
+    def work(count: int) -> None:
+        granted.append(count)
+        if len(granted) < 5:
+            thread = threading.Thread(target=copy_context().run, args=(pool.run_native, 1 + len(granted), work))
+            thread.start()
+            thread.join()
+
+    with omnizarr.config(threads=4):
+        pool.run_native(1, work)
+    assert granted == [1, 1, 0, 0, 0]  # caller, helper, caller, helper, caller …
+    assert (pool._reserved, pool._callers) == (0, 0)
+
+
 def test_work_is_done_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
     class NoThreads:
         def submit(self, *args: Any) -> Any:

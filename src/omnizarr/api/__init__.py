@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from omnizarr.api.array_like import empty_like, from_array, full_like, ones_like, zeros_like
     from omnizarr.api.chunk_manifest import write_chunk_manifest
     from omnizarr.api.create_nodes import create_array, create_group, group
+    from omnizarr.api.from_dask import from_dask
     from omnizarr.api.garbage import collect_garbage
     from omnizarr.api.hierarchy import consolidate_metadata, tree
     from omnizarr.api.new_arrays import array, create, empty, full, ones, zeros
@@ -25,6 +26,7 @@ __all__ = [
     "empty",
     "empty_like",
     "from_array",
+    "from_dask",
     "full",
     "full_like",
     "group",
@@ -47,6 +49,7 @@ _MODULES = {
     "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
     "chunk_manifest": ("write_chunk_manifest",),
+    "from_dask": ("from_dask",),
     "garbage": ("collect_garbage",),
     "hierarchy": ("consolidate_metadata", "tree"),
     "new_arrays": ("array", "create", "empty", "full", "ones", "zeros"),

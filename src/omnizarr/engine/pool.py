@@ -56,12 +56,13 @@ def _pool() -> ThreadPoolExecutor:
 
 
 _reserved = 0  # helper threads in use, by all callers together
+_callers = 0  # threads of the program that work on items
 
 
 def _reset_in_child() -> None:
-    global _executor_lock, _reserved
+    global _executor_lock, _reserved, _callers
     _executor_lock = threading.RLock()
-    _reserved = 0
+    _reserved = _callers = 0
 
 
 if hasattr(os, "register_at_fork"):
@@ -69,29 +70,35 @@ if hasattr(os, "register_at_fork"):
 
 
 def _reserve(count: int, limit: int) -> int:
-    """Reserve up to `count` helper threads, with at most `limit` in use by the whole process: if many threads of the
-    program call at once, they keep the cores busy without helpers."""
-    global _reserved
+    """Reserve up to `count` helper threads for a call that `_release` ends. At most `limit` helpers and other callers
+    work in the whole process: if many threads of the program call at once, as those of dask do, they keep the cores
+    busy without helpers."""
+    global _reserved, _callers
     with _executor_lock:
-        granted = max(0, min(count, limit - _reserved))
+        granted = max(0, min(count, limit - _reserved - _callers))
         _reserved += granted
+        _callers += 1
         return granted
 
 
 def _release(count: int) -> None:
-    global _reserved
+    global _reserved, _callers
     with _executor_lock:
         _reserved = max(0, _reserved - count)
+        _callers = max(0, _callers - 1)
 
 
 def run_native(helpers: int, work: Callable[[int], None]) -> None:
-    """Call `work(count)` for a kernel call that starts its own threads; `count` of the requested `helpers` are free."""
-    count = 0 if helpers < 1 or getattr(_current, "in_pool", False) else _reserve(helpers, config.workers - 1)
+    """Call `work(count)`, which uses `count` threads besides the caller, such as those of the kernel: as many of the
+    requested `helpers` as are free."""
+    if helpers < 1 or getattr(_current, "in_pool", False):
+        work(0)
+        return
+    count = _reserve(helpers, config.workers - 1)
     try:
         work(count)
     finally:
-        if count:
-            _release(count)
+        _release(count)
 
 
 def submit(work: Callable[[], object]) -> Future[object] | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
 from omnizarr.engine.layout import sharding_of
-from omnizarr.engine.pool import submit
+from omnizarr.engine.pool import run_native, submit
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
@@ -127,9 +127,21 @@ def decode_row(
     shares = 1
     if chain.batches and room is not None and count > 1:
         shares = min(count, config.workers, int(count * chain.microseconds / _SHARE_US))
+    run_native(shares - 1, lambda helpers: _decode_shares(chain, values, chunks, memories, room, 1 + helpers))
+
+
+def _decode_shares(
+    chain: Chain,
+    values: Sequence[Buffer | None],
+    chunks: Sequence[npt.NDArray[Any]],
+    memories: Sequence[memoryview],
+    room: memoryview | None,
+    shares: int,
+) -> None:
     if shares < 2:
         chain.decode_many(values, chunks, memories, room)
         return
+    count = len(values)
     size = chain.spec.nbytes
     edges = [count * share // shares for share in range(shares + 1)]
 

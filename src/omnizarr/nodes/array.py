@@ -294,6 +294,22 @@ class Array(ArrayState):
 
         return resize.append(self, data, axis, grow)
 
+    # -- other libraries
+
+    def to_dask(self, chunks: Any = "auto", *, inline_array: bool = False) -> Any:
+        """The array as a dask array. Each block is one read.
+
+        `chunks` are those of the blocks, as in dask. "auto" gives multiples of the shards, or of the chunks, of up to
+        dask's setting `array.chunk-size`, and None gives one block for each shard or chunk. With `inline_array` each
+        task holds the handle, instead of one task on which all others depend.
+
+        Example:
+            >>> z.to_dask().mean(axis=0).compute()
+        """
+        from omnizarr.nodes.protocols.dask import dask_array  # lazy import: dask only
+
+        return dask_array(self, chunks, inline_array)
+
     # -- Python protocols
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
