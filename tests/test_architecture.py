@@ -138,6 +138,8 @@ GENERATION_WORDS: dict[str, set[str]] = {
     # The format of a node is shown to users.
     "cli/info.py": {"zarr_format"},
     "cli/info_json.py": {"zarr_format"},
+    "display/html.py": {"zarr_format"},
+    "display/info.py": {"zarr_format"},
     # The model says which generation a document has.
     "model/array.py": {"3-draft-2020", "3-draft-2022", "n5", "zarr_format"},
     "model/group.py": {"zarr_format"},

@@ -37,7 +37,8 @@ def test_help_and_version_load_nothing_but_click() -> None:
     calls += "    try: omnizarr.cli.main([option])\n    except SystemExit: pass"
     extra = loaded_by(calls) - loaded_by("import omnizarr, click.shell_completion")
     own = {name.removeprefix("omnizarr.") for name in extra if name.startswith("omnizarr.")}
-    assert own <= {"errors", "cli", "cli.program", "cli.terminal", *(f"cli.{name}" for name in _COMMANDS)}
+    shown = {"display", "display.terminal", "display.texts"}
+    assert own <= {"errors", "cli", "cli.program", "cli.terminal", *shown, *(f"cli.{name}" for name in _COMMANDS)}
     assert not {name for name in extra if name.partition(".")[0] in ("rich", "numpy", "json", "numcodecs")}
 
 

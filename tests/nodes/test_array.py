@@ -14,8 +14,8 @@ import pytest
 
 import omnizarr
 from omnizarr.codecs import Bytes, Gzip, Sharding, Transpose
+from omnizarr.display.texts import human_bytes
 from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError, OmnizarrError
-from omnizarr.nodes.info import human_bytes
 from omnizarr.store import PrefixStore
 from omnizarr.testing import RecordingStore
 

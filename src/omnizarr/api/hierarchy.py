@@ -7,12 +7,12 @@ from typing import Any
 from omnizarr._json import Json
 from omnizarr.api.location import StoreLike
 from omnizarr.api.open_nodes import open, open_group
+from omnizarr.display.tree import Tree
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError, warn
 from omnizarr.model import ZarrFormat
 from omnizarr.nodes import Array, Group, UnreadableNode
 from omnizarr.nodes.metadata.consolidated import collect_documents, write_consolidated
 from omnizarr.nodes.metadata.documents import document_values, parse_documents
-from omnizarr.nodes.tree import Tree
 
 __all__ = ["consolidate_metadata", "tree"]
 

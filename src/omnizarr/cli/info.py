@@ -51,7 +51,7 @@ def _array_rows(array: Array, complete: bool) -> Iterator[tuple[str, Any]]:
 
 def _group_rows(group: Group, complete: bool) -> Iterator[tuple[str, Any]]:
     from omnizarr.cli.info_json import group_facts
-    from omnizarr.nodes.info import human_bytes
+    from omnizarr.display.texts import human_bytes
 
     facts = group_facts(group, complete=complete)
     kinds = [member.get("node_type", "unreadable") for member in facts["members"].values()]
@@ -75,7 +75,8 @@ def _group_rows(group: Group, complete: bool) -> Iterator[tuple[str, Any]]:
 
 def _print_rows(rows: Iterator[tuple[str, Any]]) -> None:
     """Prints one line per row; for a mapping one line per member, and nothing if it is empty."""
-    from omnizarr.cli.terminal import printable, row
+    from omnizarr.cli.terminal import row
+    from omnizarr.display.terminal import printable
 
     shown = [(name, value) for name, value in rows if value != {}]
     width = max(len(name) for name, _ in shown)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from omnizarr import __version__
-from omnizarr.cli.terminal import printable
+from omnizarr.display.terminal import printable
 from omnizarr.errors import OmnizarrError, OmnizarrWarning
 
 __all__ = ["program"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["coloured", "echo", "printable", "row"]
+from omnizarr.display.terminal import printable
+
+__all__ = ["coloured", "echo", "row"]
 
 _ASCII = str.maketrans("│├└─→×…", "||`->x.")
 
@@ -13,17 +15,6 @@ _ASCII = str.maketrans("│├└─→×…", "||`->x.")
 def coloured() -> bool:
     """Whether to print colours: on a terminal, unless `NO_COLOR` is set (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def printable(text: str) -> str:
-    """`text` with escapes for control characters and lone surrogates.
-
-    Names and attributes in a file are untrusted: control characters in them could change the state of the terminal. A
-    file name can contain a lone surrogate, which cannot be encoded.
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def echo(text: str) -> None:

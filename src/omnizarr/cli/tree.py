@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from omnizarr.nodes.tree import Tree
+    from omnizarr.display.tree import Tree
 
 __all__ = ["command", "draw"]
 
@@ -37,25 +37,6 @@ def command(location: str, path: str | None, level: int | None, no_consolidated:
 def draw(tree: Tree) -> None:
     """Prints a tree in colours."""
     from rich.console import Console
-    from rich.tree import Tree as Drawing
 
-    top = Drawing(_label(tree.name, tree.root), guide_style="dim")
-    branches = {"": top}
-    for path, node in tree.members:  # a group comes before its members
-        parent, _, name = path.rpartition("/")
-        branches[path] = branches[parent].add(_label(name, node))
     # Wider than any line, so that rich does not cut off long lines: the terminal wraps them.
-    Console(width=2**16).print(top, no_wrap=True)
-
-
-def _label(name: str, node: Any) -> Any:
-    from rich.text import Text
-
-    from omnizarr.cli.terminal import printable
-    from omnizarr.nodes import Array, UnreadableNode
-    from omnizarr.nodes.tree import label
-
-    name = printable(name)
-    text = Text(printable(label(name, node)), style="cyan" if isinstance(node, Array) else "", end="")
-    text.stylize("red" if isinstance(node, UnreadableNode) else "bold default", 0, len(name))
-    return text
+    Console(width=2**16).print(tree, no_wrap=True)

@@ -28,7 +28,8 @@ from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.node import NodeContext
 
 if TYPE_CHECKING:
-    from omnizarr.nodes.info import ArrayInfo
+    from omnizarr.display.info import NodeInfo
+    from omnizarr.display.preview import Preview
 
 __all__ = ["Array"]
 
@@ -74,19 +75,21 @@ class Array(ArrayState):
 
         return stored_chunks.byte_count(self._context)
 
-    @property
-    def info(self) -> ArrayInfo:
-        """A printable summary of the metadata."""
-        return self._summary(None)
-
-    def info_complete(self) -> ArrayInfo:
+    def info_complete(self) -> NodeInfo:
         """`info` with the stored size and number of chunks. Costs a listing."""
-        return self._summary((self.nbytes_stored(), self.nchunks_initialized))
+        from omnizarr.display.info import NodeInfo  # lazy import: display only
 
-    def _summary(self, stored: tuple[int, int] | None) -> ArrayInfo:
-        from omnizarr.nodes.info import ArrayInfo  # lazy import: display only
+        return NodeInfo.of_array(self, (self.nbytes_stored(), self.nchunks_initialized))
 
-        return ArrayInfo.of(self, stored)
+    def preview(self, *fixed: int) -> Preview:
+        """A small picture of the last two dimensions, or a plot of the only one, from few chunks.
+
+        `fixed` are the indices of all other dimensions; the default is the middle of each. A notebook shows the result;
+        `print` sketches it in characters.
+        """
+        from omnizarr.display.preview import preview  # lazy import: display only
+
+        return preview(self, fixed or None)
 
     # -- reading
 

@@ -21,7 +21,6 @@ from omnizarr.errors import (
 from omnizarr.formats import NodeModel, dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
-from omnizarr.nodes.attributes import as_attributes
 from omnizarr.nodes.create.array_handle import array_handle
 from omnizarr.nodes.create.option_names import ArrayOptions, check_flag, check_names, takes_array_options
 from omnizarr.nodes.handle_lock import handle_lock
@@ -40,7 +39,8 @@ from omnizarr.nodes.node import Node, NodeContext
 from omnizarr.nodes.unreadable import UnreadableNode
 
 if TYPE_CHECKING:
-    from omnizarr.nodes.tree import Tree
+    from omnizarr.display.info import NodeInfo
+    from omnizarr.display.tree import Tree
 
 __all__ = ["Group", "Member", "handle", "new_group"]
 
@@ -52,27 +52,11 @@ def handle(context: NodeContext, model: NodeModel) -> Array | Group:
     return array_handle(context, model) if isinstance(model, ArrayModel) else Group(context, model)
 
 
-def new_group(
-    context: NodeContext,
-    attributes: Any = None,
-    *,
-    overwrite: bool = False,
-    known_group: str | None = None,
-    extensions: Any = None,
-    metadata_encoding: Any = None,
-) -> Group:
-    """Creates a group. `extensions` and `metadata_encoding` are options of a new draft hierarchy, at its root."""
-    if extensions is not None or metadata_encoding is not None:
-        if context.path:
-            raise ArgumentError(
-                "`extensions` and `metadata_encoding` are options of a hierarchy: only its root group takes them",
-                argument="extensions" if extensions is not None else "metadata_encoding",
-            )
-        context = context._replace(dialect=context.dialect.with_hierarchy_options(extensions, metadata_encoding))
-    from omnizarr.nodes.create.node import create_node  # lazy import: most programs only read
+def new_group(context: NodeContext, attributes: Any = None, **options: Any) -> Group:
+    """Creates a group; the options are those of `create_group_node`."""
+    from omnizarr.nodes.create.group import create_group_node  # lazy import: most programs only read
 
-    model = context.dialect.new_group(as_attributes(attributes))
-    return Group(create_node(context, model, overwrite=overwrite, known_group=known_group), model)
+    return Group(*create_group_node(context, attributes, **options))
 
 
 class Group(Node, MutableMapping[str, Any]):
@@ -294,7 +278,7 @@ class Group(Node, MutableMapping[str, Any]):
         """The hierarchy below the group as a printable tree; `level` is the number of levels, None for all."""
         depth = _depth(level, "level")
         members = self._walk(None if depth is None else depth - 1) if depth != 0 else ()
-        from omnizarr.nodes.tree import Tree  # lazy import: display only
+        from omnizarr.display.tree import Tree  # lazy import: display only
 
         return Tree(self.basename or "/", self, members)
 
@@ -422,6 +406,17 @@ class Group(Node, MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"<Group {describe_location(self.store, self.path)}>"
+
+    def info_complete(self) -> NodeInfo:
+        """`info` with the number and the size of all arrays below the group. Reads their metadata."""
+        from omnizarr.display.info import NodeInfo  # lazy import: display only
+
+        return NodeInfo.of_group(self, [node for _, node in self._walk(None)])
+
+    def _known_members(self) -> list[tuple[str, Member]] | None:
+        """All nodes below the group if consolidated metadata tells them without a request, else None."""
+        consolidated = self._context.consolidated
+        return list(self._walk(None)) if consolidated is not None and consolidated.trusted else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         documents = None if self._model.implicit else self._context.dialect.dump(self.path, self._model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from omnizarr._json import Json
 from omnizarr.engine import ChunkCache, OnCorrupt
@@ -16,6 +16,7 @@ from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.store import Store
 
 if TYPE_CHECKING:
+    from omnizarr.display.info import NodeInfo
     from omnizarr.transformers import StorageTransformer
 
 __all__ = ["Node", "NodeContext"]
@@ -72,6 +73,27 @@ class Node(ABC):
                 hint=self.store.read_only_hint,
                 store=repr(self.store),
             )
+
+    # -- display: these methods read nothing from the store
+
+    @property
+    def info(self) -> NodeInfo:
+        """A printable summary of the metadata."""
+        from omnizarr.display.info import NodeInfo  # lazy import: display only
+
+        return NodeInfo.of(self)
+
+    def _repr_html_(self) -> str:
+        """The node in a notebook."""
+        from omnizarr.display.html import node_html  # lazy import: notebooks only
+
+        return node_html(self)
+
+    def __rich__(self) -> Any:
+        """The node on a terminal, for `rich.print`."""
+        from omnizarr.display.terminal import node_panel  # lazy import: terminals only
+
+        return node_panel(self)
 
     @abstractmethod
     def _attributes(self) -> dict[str, Json]:

@@ -1,40 +1,32 @@
-"""`ArrayInfo`: the printable summary of an array."""
+"""`NodeInfo`: the printable summary of an array or a group."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnizarr.nodes.array_properties import ArrayProperties
+from omnizarr.display.texts import human_bytes, shape_text
 
-__all__ = ["ArrayInfo", "human_bytes"]
-
-
-_MOST_LENGTHS = 12  # listed chunk lengths to show per dimension
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-
-
-def human_bytes(count: int) -> str:
-    """1536 → `1.5 KiB`"""
-    unit = min(max(0, count.bit_length() - 1) // 10, len(_UNITS) - 1)
-    if unit == 0:
-        return f"{count} B"
-    # Integer arithmetic, because sizes in metadata can exceed the range of floats.
-    tenths = (10 * count + 2 ** (10 * unit - 1)) >> 10 * unit
-    return f"{tenths // 10}.{tenths % 10} {_UNITS[unit]}"
+__all__ = ["NodeInfo"]
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayInfo:
+class NodeInfo:
     """The names and values of a summary, in display order."""
 
     items: tuple[tuple[str, Any], ...]
 
     @classmethod
-    def of(cls, array: ArrayProperties, stored: tuple[int, int] | None = None) -> ArrayInfo:
+    def of(cls, node: Any) -> NodeInfo:
+        """The summary of an array or a group, from what the handle knows."""
+        return cls.of_array(node) if hasattr(node, "shape") else cls.of_group(node)
+
+    @classmethod
+    def of_array(cls, array: Any, stored: tuple[int, int] | None = None) -> NodeInfo:
         """The summary of an array, with its number of stored bytes and of stored chunks if given."""
         sharded = array.metadata.sharding is not None
-        stored_shape = _shape_text(array.metadata.grid.chunks)
+        stored_shape = shape_text(array.metadata.grid.chunks)
         items: list[tuple[str, Any]] = [
             ("Name", array.name),
             ("Type", "Array"),
@@ -65,26 +57,39 @@ class ArrayInfo:
             items.append(("Chunks stored", f"{stored_chunks} of {array.nchunks}"))
         return cls(tuple(items))
 
+    @classmethod
+    def of_group(cls, group: Any, below: Sequence[Any] | None = None) -> NodeInfo:
+        """The summary of a group, with what lies below it if `below` gives all its nodes."""
+        items: list[tuple[str, Any]] = [
+            ("Name", group.name),
+            ("Type", "Group"),
+            ("Zarr format", group.zarr_format),
+            ("Read-only", group.read_only),
+            ("Store", repr(group.store)),
+            ("Consolidated", group.consolidated),
+            ("Attributes", len(group.attrs)),
+        ]
+        if below is not None:
+            arrays = [node for node in below if hasattr(node, "shape")]
+            unreadable = sum(hasattr(node, "reason") for node in below)
+            size = sum(array.nbytes for array in arrays)
+            items.append(("Arrays below", len(arrays)))
+            items.append(("Groups below", len(below) - len(arrays) - unreadable))
+            if unreadable:
+                items.append(("Unreadable", unreadable))
+            items.append(("Size", f"{human_bytes(size)} ({size} bytes)"))
+        return cls(tuple(items))
+
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.items)
         return "\n".join(f"{name:<{width}} : {value}" for name, value in self.items)
 
     __repr__ = __str__
 
+    def __rich__(self) -> Any:
+        from omnizarr.display.terminal import summary_table  # lazy import: rich takes 30 ms
 
-def _shape_text(chunks: tuple[Any, ...]) -> Any:
-    """The chunk lengths, with `3×10` for three chunks of length 10, and `…` after the first 12 of a dimension."""
-    if all(isinstance(lengths, int) for lengths in chunks):
-        return chunks
-    return f"({', '.join(map(_lengths_text, chunks))}{',' * (len(chunks) == 1)})"
-
-
-def _lengths_text(lengths: int | tuple[Any, ...]) -> str:
-    if isinstance(lengths, int):
-        return str(lengths)
-    shown = [str(item) if isinstance(item, int) else f"{item[1]}×{item[0]}" for item in lengths[:_MOST_LENGTHS]]
-    rest = ["…"] * (len(lengths) > _MOST_LENGTHS)
-    return f"({', '.join([*shown, *rest])})"
+        return summary_table(self.items)
 
 
 def _codec_text(codec: Any) -> str:

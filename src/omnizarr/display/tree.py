@@ -5,19 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from omnizarr.nodes.array import Array
-from omnizarr.nodes.unreadable import UnreadableNode
+from omnizarr.display.texts import by_path, label
 
-__all__ = ["Tree", "label"]
-
-
-def label(name: str, node: Any) -> str:
-    """The line of a node in a tree."""
-    if isinstance(node, Array):
-        return f"{name} {node.shape} {node.data_type.name}"
-    if isinstance(node, UnreadableNode):
-        return f"{name} (unreadable: {node.reason})"
-    return name
+__all__ = ["Tree"]
 
 
 class Tree:
@@ -26,7 +16,7 @@ class Tree:
     def __init__(self, name: str, root: Any, members: Iterable[tuple[str, Any]]) -> None:
         self.name = name
         self.root = root
-        self.members = tuple(sorted(members, key=lambda member: member[0].split("/")))
+        self.members = tuple(sorted(members, key=by_path))
 
     def __str__(self) -> str:
         last = {path.rpartition("/")[0]: path for path, _ in self.members}  # the last member of each group
@@ -40,3 +30,13 @@ class Tree:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from omnizarr.display.html import tree_html  # lazy import: notebooks only
+
+        return tree_html(self.name, self.root, self.members)
+
+    def __rich__(self) -> Any:
+        from omnizarr.display.terminal import coloured_tree  # lazy import: rich takes 30 ms
+
+        return coloured_tree(self.name, self.root, self.members)
