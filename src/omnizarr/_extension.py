@@ -84,7 +84,6 @@ _WRITERS = {
         "https://codec.zarrs.dev/",
         "optional",
     ): "only zarrs (Rust) has it; let zarrs write the array without it",
-    ("imagecodecs",): "a codec of the package imagecodecs, which v3 has no name for; omnizarr reads it in v2",
 }
 """What to do about names that only one program writes, by their beginnings."""
 

@@ -68,6 +68,10 @@ def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
     known = codecs.get(extension.name)
     if known is not None:
         return call_extension("codec", extension.name, path, problems, known.parse, extension.configuration)
+    if extension.must_understand and extension.name.startswith(("imagecodecs_", "numcodecs.imagecodecs_")):
+        from omnizarr.codecs.numcodecs_.image_codecs import parse_image_codec  # lazy import: it loads numcodecs
+
+        return parse_image_codec(extension, path, problems)
     if not extension.must_understand:
         problems.warn(path, f"unknown codec `{extension.name}` is ignored because of `must_understand: false`")
         return Skipped(value)

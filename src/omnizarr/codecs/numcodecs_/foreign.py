@@ -231,8 +231,10 @@ def _bounded_decode(id: str, codec: Any, shape: tuple[int, ...], dtype: np.dtype
         return codec.decode
     if hasattr(codec, "squeeze") or id.removeprefix(_IMAGECODECS) in _SHAPED:
         return partial(codec.decode, out=np.empty(shape, dtype))
-    # Codecs of bytes stop without an error when the memory is full: one byte more shows that there is more.
-    return partial(codec.decode, out=np.empty(math.prod(shape) * dtype.itemsize + 1, np.uint8))
+    # Codecs of bytes stop without an error when the memory is full: one byte more shows that there is more. `pglz`
+    # decodes only into memory of the right size.
+    more = id != f"{_IMAGECODECS}pglz"
+    return partial(codec.decode, out=np.empty(math.prod(shape) * dtype.itemsize + more, np.uint8))
 
 
 def _call(id: str, function: Any, argument: npt.NDArray[Any]) -> memoryview:
