@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import omnizarr
 from omnizarr._json import Problems
 from omnizarr.codecs.bytes_to_bytes import blosc as module
 from omnizarr.codecs.bytes_to_bytes.blosc import Blosc, BoundBlosc
 from omnizarr.codecs.contract import ByteSpec
 from omnizarr.errors import ArgumentError, CodecError
 
+CORPUS = Path(__file__).parents[2] / "corpora"
 COMPRESSORS = ["lz4", "lz4hc", "blosclz", "zlib", "zstd"]
 SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
 CONTENT = np.arange(500, dtype="<u4").tobytes()
@@ -135,7 +139,8 @@ def test_R93_data_too_long_for_a_frame() -> None:
         bound(Blosc(), None).encode(Long())
 
 
-def test_a_compressor_that_the_library_lacks() -> None:
+def test_a_compressor_that_the_library_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "imagecodecs", None)
     available = module._library().list_compressors()
     if "snappy" in available:
         pytest.skip("the installed library has all compressors")
@@ -145,6 +150,28 @@ def test_a_compressor_that_the_library_lacks() -> None:
     snappy[2] = 2 << 5 | 1
     with pytest.raises(CodecError, match="does not support compressor `snappy`"):
         bound(Blosc(), 256).decode(snappy)
+
+
+def test_imagecodecs_decodes_snappy() -> None:
+    """The frame is one that TensorStore wrote."""
+    pytest.importorskip("imagecodecs")
+    stored = CORPUS / "v2" / "tensorstore-0.1.86" / "codecs" / "blosc-snappy"
+    frame, elements = (stored / "0.0").read_bytes(), omnizarr.open_array(stored)[...].tobytes()
+    codec = bound(Blosc("snappy"), len(elements))
+    assert bytes(codec.decode(frame)) == elements
+    assert bytes(codec.decode(frame, memoryview(bytearray(len(elements))))) == elements
+    part = codec.decode_part(lambda start, length: frame[start : start + length], len(frame), 100, 60)
+    assert bytes(part) == elements[100:160]
+    for length in range(len(frame)):
+        with pytest.raises(CodecError):
+            codec.decode(frame[:length])
+    for position in range(16, len(frame)):
+        damaged = bytearray(frame)
+        damaged[position] ^= 0xFF
+        try:
+            assert len(codec.decode(damaged)) == len(elements)
+        except CodecError:
+            pass
 
 
 @pytest.mark.parametrize("cname", COMPRESSORS)

@@ -139,4 +139,4 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     for registry in (codec_registry, entries):
         monkeypatch.delitem(registry, "imagecodecs_png", raising=False)
     with pytest.raises(MetadataError, match=r"pip install 'omnizarr\[imagecodecs\]'"):
-        omnizarr.open_array(store_of("png-u1-2"))
+        codec_of("imagecodecs_png", "serializer")

@@ -145,7 +145,7 @@ class BoundBlosc(BoundBytesCodec):
                 return out
             decoded: bytes = _library().decompress(data)
         except (RuntimeError, ValueError, MemoryError) as error:
-            raise _decoding_error(header, error) from None
+            return _decode_otherwise(data, header, error)
         return decoded
 
     def decode_many(
@@ -178,16 +178,29 @@ class BoundBlosc(BoundBytesCodec):
             raise CodecError("blosc", f"invalid block size {header.block} for a frame of {encoded} bytes")
         table = head if header.start <= len(head) else read(0, header.start)
         frame, skipped = extract_blocks(read, table, header, start, length)
+        decoded: Buffer
         try:
-            decoded: bytes = _library().decompress(frame)
+            decoded = _library().decompress(frame)
         except (RuntimeError, ValueError, MemoryError) as error:
-            raise _decoding_error(header, error) from None
+            decoded = _decode_otherwise(frame, parse_header(frame, len(frame)), error)
         return memoryview(decoded)[start - skipped : start - skipped + length]
 
 
-def _decoding_error(header: Header, error: Exception) -> CodecError:
-    compressor = header.flags >> 5
-    return _codec_error(_COMPRESSORS[compressor] if compressor < len(_COMPRESSORS) else f"{compressor}", error)
+def _decode_otherwise(frame: Buffer, header: Header, error: Exception) -> Buffer:
+    """A frame that numcodecs could not decode, because its Blosc is built without snappy. The Blosc of imagecodecs is
+    built with it. Raises CodecError for any other frame."""
+    number = header.flags >> 5
+    compressor = _COMPRESSORS[number] if number < len(_COMPRESSORS) else f"{number}"
+    if compressor != "snappy" or compressor in _library().list_compressors():
+        raise _codec_error(compressor, error) from None
+    try:
+        imagecodecs = import_library("imagecodecs")
+    except ImportError:
+        raise _codec_error(compressor, error) from None
+    try:
+        return bytes(imagecodecs.blosc_decode(frame, out=header.size, numthreads=1))
+    except Exception as failure:  # a library may raise anything
+        raise CodecError("blosc", f"the frame is damaged ({failure})") from None
 
 
 def _codec_error(compressor: str, error: Exception) -> CodecError:
@@ -197,7 +210,9 @@ def _codec_error(compressor: str, error: Exception) -> CodecError:
         return CodecError(
             "blosc",
             f"the installed library does not support compressor `{compressor}`, only {', '.join(available)}",
-            hint="compile numcodecs with it, or let the writer compress the array in another way",
+            hint="install imagecodecs, which can read it: `pip install 'omnizarr[imagecodecs]'`"
+            if compressor == "snappy"
+            else "compile numcodecs with it, or let the writer compress the array in another way",
         )
     if isinstance(error, RuntimeError):
         return CodecError("blosc", f"the frame is damaged ({error})")
