@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoad
 from types import ModuleType
 from typing import Any, TypeVar
 
-__all__ = ["find_module", "run_uninterrupted"]
+__all__ = ["find_module", "note_signals", "run_uninterrupted"]
 
 _R = TypeVar("_R")
 _Handlers = dict[int, Any]
@@ -43,6 +43,15 @@ def _execute(loader: SourceFileLoader | SourcelessFileLoader, module: ModuleType
 def run_uninterrupted(function: Callable[..., _R], *arguments: Any) -> _R:
     """Call a function in the main thread. Handlers of signals that arrive meanwhile run afterwards."""
     arrived: list[int] = []
+    try:
+        return note_signals(arrived, function, *arguments)
+    finally:
+        for number in dict.fromkeys(arrived):
+            _signal.raise_signal(number)
+
+
+def note_signals(arrived: list[int], function: Callable[..., _R], *arguments: Any) -> _R:
+    """Call a function in the main thread. Signals that arrive meanwhile are added to `arrived`."""
 
     def note(number: int, _: object) -> None:
         arrived.append(number)
@@ -58,8 +67,6 @@ def run_uninterrupted(function: Callable[..., _R], *arguments: Any) -> _R:
         return function(*arguments)
     finally:
         _restore(handlers)
-        for number in dict.fromkeys(arrived):
-            _signal.raise_signal(number)
 
 
 def _restore(handlers: _Handlers) -> None:

@@ -223,10 +223,38 @@ INTERRUPTED = """
 import signal, sys
 import numpy as np
 import omnizarr
-z = omnizarr.create_array(sys.argv[1], shape=64, dtype="i8", chunks=16, compressors=None)
+from omnizarr.store.local.flock import DirectoryLock
+from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
+from omnizarr.store.requests.window import Window
+
+place, kind = sys.argv[1:]
+if kind == "python":
+    omnizarr.config.set(native=0)
+with omnizarr.create_array(place, data=np.ones(64, "i8"), chunks=16, compressors=None).store:
+    pass
+z = omnizarr.open_array(place, mode="r+")
 lost = []
 sys.unraisablehook = lambda unraisable: lost.append(unraisable)
-z[3] = 1
+window = Window(10**6)
+
+def act():
+    if kind in ("folder", "python"):
+        z[3] = 1
+    elif kind in ("sqlite", "zip", "zip inside"):
+        store = omnizarr.SQLiteStore(place) if kind == "sqlite" else omnizarr.ZipStore(place)
+        if kind == "zip inside":
+            store = omnizarr.ZipStore.inside(omnizarr.LocalStore(place.rpartition("/")[0]), place.rpartition("/")[2])
+        omnizarr.open_array(store)[:3]
+        if kind == "zip":
+            store.set("other", b"x")  # published when the store is deleted
+    elif kind == "locks":
+        for _ in range(20):
+            DirectoryLock(place, shared=False)
+    elif kind == "remote":
+        requests = ConcurrentRequests(window, [PendingRequest(n, lambda: b"x", 1) for n in range(3)], len)
+        next(requests)
+
+act()
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -235,18 +263,42 @@ signal.signal(signal.SIGALRM, interrupt)
 caught = 0
 while caught + len(lost) < 300:
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.0005)
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.1)
         while True:
-            z[3] = 1
+            act()
     except KeyboardInterrupt:
         caught += 1
+    except omnizarr.errors.StoreError:
+        if kind != "zip":  # Ctrl-C in the middle of a change of an archive
+            raise
+    except RuntimeError:
+        if kind != "remote":  # Python's `Thread.start` raises it after Ctrl-C
+            raise
+        caught += 1
 signal.setitimer(signal.ITIMER_REAL, 0)
-assert not lost, f"{len(lost)} lost, {caught} raised: {lost[0]}"
+# An archive is published when its store is deleted, by Python code: a Ctrl-C at the first instruction is lost.
+assert len(lost) <= (5 if kind == "zip" else 0), f"{len(lost)} lost, {caught} raised: {lost[0]}"
 """
+KINDS = {
+    "folder": "x", "python": "x",
+    "sqlite": "x.sqlite", "zip": "x.zip", "zip inside": "x.zip", "locks": "x", "remote": "x"
+}  # fmt: skip
 
 
-@pytest.mark.skipif(kernel() is None, reason="without the kernel, Python closes files in finalizers")
-def test_ctrl_c_is_not_lost_in_finalizers(tmp_path: Path) -> None:
-    with program(INTERRUPTED, tmp_path / "x", stderr=subprocess.PIPE) as running:
+@pytest.mark.parametrize("kind", KINDS)
+def test_ctrl_c_is_not_lost_in_finalizers(tmp_path: Path, kind: str) -> None:
+    if kind == "folder" and kernel() is None:
+        pytest.skip("there is no kernel")
+    with program(INTERRUPTED, tmp_path / KINDS[kind], kind, stderr=subprocess.PIPE) as running:
         _, errors = running.communicate(timeout=60)
     assert (running.returncode, errors) == (0, b"")
+
+
+def test_no_class_has_a_finalizer_in_python() -> None:
+    """Python drops what signal handlers raise in `__del__`; see `omnizarr.store.finalizers`."""
+    package = Path(omnizarr.__file__).parent
+    found = [path for path in package.rglob("*.py") if "def __del__" in path.read_text(encoding="utf-8")]
+    assert found == [package / "nodes" / "versioned_array.py"]  # warns of lost changes
+    weak = ("WeakValueDictionary(", "WeakKeyDictionary(", "WeakSet(", "weakref.finalize(")
+    texts = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    assert [name for name, text in texts.items() if any(word in text for word in weak)] == []

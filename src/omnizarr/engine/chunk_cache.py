@@ -35,7 +35,8 @@ class ChunkCache:
         self.hits = 0
         self.misses = 0
         self._empty()
-        _caches.add(self)
+        _caches[:] = [reference for reference in _caches if reference() is not None]
+        _caches.append(weakref.ref(self))
 
     def _empty(self) -> None:
         self._chunks: OrderedDict[_Entry, tuple[npt.NDArray[Any], int]] = OrderedDict()
@@ -109,13 +110,14 @@ def _as_bytes(size: int | str) -> int:
     )
 
 
-_caches: weakref.WeakSet[ChunkCache] = weakref.WeakSet()
+_caches: list[weakref.ref[ChunkCache]] = []  # a WeakSet would run Python code when a cache is deleted
 
 
 def _reset_in_child() -> None:
-    for cache in list(_caches):
-        cache._lock = threading.RLock()  # a thread that the child does not have may hold the old one
-        cache._empty()  # that thread may have left it half changed
+    for cache in [reference() for reference in _caches]:
+        if cache is not None:
+            cache._lock = threading.RLock()  # a thread that the child does not have may hold the old one
+            cache._empty()  # that thread may have left it half changed
 
 
 if hasattr(os, "register_at_fork"):

@@ -396,11 +396,11 @@ def test_a_lock_file_stays_registered_until_it_is_unlocked(tmp_path: Path, monke
 
     def watched(file: int, operation: int) -> None:
         if operation == flock.fcntl.LOCK_UN:
-            registered.append(file in flock._files)
+            registered.append([file] in flock._open_files.values())
         system_flock(file, operation)
 
     monkeypatch.setattr(flock.fcntl, "flock", watched)
     with flock.DirectoryLock(str(tmp_path), shared=False):
         pass
     assert registered == [True]
-    assert not flock._files
+    assert not flock._open_files

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from omnizarr.store.contract import ByteRange, span
 from omnizarr.store.local import flock, temp_names
+from omnizarr.store.local.flock import close_last, open_into
 
 __all__ = [
     "FileContent",
@@ -122,16 +123,6 @@ def stage(folder: str, data: bytes | memoryview | FileContent, held: list[int], 
             discard(temporary, process)
             raise
         discard(temporary, process)
-
-
-def open_into(held: list[int], path: str, flags: int) -> None:
-    """Open a file and append its descriptor to `held`, in one call, so that Ctrl-C cannot come in between."""
-    held.extend(map(os.open, (path,), (flags,), (0o666,)))
-
-
-def close_last(held: list[int]) -> None:
-    """Close the last file of `held` and remove it from the list, in one call, so that Ctrl-C cannot come in between."""
-    next(map(os.close, map(list.pop, (held,))))
 
 
 def write_all(file: int, data: bytes | memoryview) -> None:

@@ -15,6 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
 from types import TracebackType
 from typing import Self
 
@@ -33,11 +34,13 @@ __all__ = [
     "NO_LOCKS",
     "DirectoryLock",
     "Identity",
+    "close_last",
     "file_system",
     "holds_any_lock",
     "identity",
     "is_network",
     "lock_if_free",
+    "open_into",
 ]
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.00005, 0.001  # seconds
@@ -63,7 +66,7 @@ class _ThreadLocks(threading.local):
 
 
 _thread_locks = _ThreadLocks()
-_files: set[int] = set()  # open and locked, by any thread
+_open_files: dict[int, list[int]] = {}  # id -> the file of a lock, of any thread; empty if it is not open
 _generation = 0  # the number of forks that led to this process
 
 
@@ -72,10 +75,11 @@ def _release_in_child() -> None:
     global _thread_locks, _generation
     _generation += 1
     _thread_locks = _ThreadLocks()
-    for file in _files:
-        with suppress(OSError):
-            os.close(file)
-    _files.clear()
+    for held in _open_files.values():
+        while held:
+            with suppress(OSError):
+                close_last(held)
+    _open_files.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -107,7 +111,7 @@ class DirectoryLock:
     `lock_timeout`; OSError with EDEADLK in a signal handler, if the thread that it interrupted holds the lock.
     """
 
-    __slots__ = ("_busy", "_generation", "_identity", "file", "path")
+    __slots__ = ("__weakref__", "_busy", "_generation", "_held", "_shared", "path")
 
     def __init__(
         self,
@@ -120,13 +124,27 @@ class DirectoryLock:
         flags: int = _DIRECTORY,
         timeout: float | None = None,
     ) -> None:
+        from omnizarr.store.finalizers import close_on_deletion  # lazy import: only for writers
+
         self.path = path
-        self.file = -1
-        self._busy: tuple[Identity, bool] | None = None
         self._generation = _generation
-        self._identity: Identity | None = None
-        self._open(path, flags)
+        self._held: list[int] = []
+        """The open file."""
+        self._busy: list[tuple[Identity, bool]] = []
+        """The own entry in the list of this thread's locks."""
+        self._shared: list[Identity] = []
+        """The own entry in the table of this thread's locks that are `known`."""
+        threads = _thread_locks
+        # If Ctrl-C arrives when this object is complete and the block has not begun, its deletion releases the lock.
+        close_on_deletion(
+            self,
+            (os.close, self._held),
+            (_open_files.pop, (id(self._held),), (None,)),
+            (threads.busy.remove, self._busy),
+            (threads.shared.pop, self._shared, repeat(None)),
+        )
         try:
+            self._open(path, flags)
             own = self._identify(flags)
             if expected is not None and own != expected:
                 raise FileNotFoundError(errno.ENOENT, "the directory was removed and created again", path)
@@ -142,21 +160,29 @@ class DirectoryLock:
             if any(other == own and not (shared and other_shared) for other, other_shared in busy):
                 number = errno.EDEADLK if wait else errno.EAGAIN
                 raise OSError(number, "the thread that was interrupted holds the lock", path)
-            self._busy = own, shared  # before the lock is taken: a signal handler may run at once
-            busy.append(self._busy)
+            self._busy.append((own, shared))  # before the lock is taken: a signal handler may run at once
+            busy.append((own, shared))
             if timeout is None:
                 timeout = config.current.lock_timeout
             self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else -1, flags)
             if known:
-                self._identity = own
+                self._shared.append(own)
                 locks[own] = shared
                 self._leave()
         except BaseException:
             self._close()
             raise
 
+    @property
+    def file(self) -> int:
+        """The open file; -1 if there is none."""
+        try:
+            return self._held[-1]
+        except IndexError:
+            return -1
+
     def _open(self, path: str, flags: int) -> None:
-        """Open the file and register it in `_files`.
+        """Open the file and register it.
 
         If another thread forks in between, the child has a copy that it does not know of and never closes. A lock on
         the copied descriptor would outlive this process, so the file is opened again.
@@ -164,17 +190,15 @@ class DirectoryLock:
         for _ in range(_MAX_OPENS):
             before = forks_seen()
             self._generation = _generation
-            self.file = os.open(path, flags, 0o666)  # kept in `self` at once: `__del__` closes it after an interrupt
-            _files.add(self.file)
+            _open_files[id(self._held)] = self._held
+            open_into(self._held, path, flags)
             if before % 2 == 0 and before == forks_seen():
                 return
-            self._generation = _generation
-            if self.file in _files:
-                self._close()
-            self.file = -1  # if not registered: a signal handler forked, and this is the child, which closed it
+            while self._held:  # empty if a signal handler forked and this is the child, which closed it
+                close_last(self._held)
             time.sleep(0.0005)  # lets the forking thread finish
-        self.file = os.open(path, flags, 0o666)
-        _files.add(self.file)
+        _open_files[id(self._held)] = self._held
+        open_into(self._held, path, flags)
 
     def _identify(self, flags: int) -> Identity:
         """The identity of the open file."""
@@ -216,10 +240,8 @@ class DirectoryLock:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _leave(self) -> None:
-        if self._busy is not None:
-            with suppress(ValueError):  # of another thread, or of the parent of this process
-                _thread_locks.busy.remove(self._busy)
-            self._busy = None
+        with suppress(ValueError, IndexError):  # of another thread, or of the parent of this process; or none
+            next(map(_thread_locks.busy.remove, map(list.pop, (self._busy,))))
 
     def still_there(self) -> bool:
         """Whether the path still leads to the locked directory."""
@@ -242,29 +264,29 @@ class DirectoryLock:
         self._close()
 
     def _close(self) -> None:
-        file, self.file = self.file, -1
         self._leave()
-        if self._identity is not None:
-            _thread_locks.shared.pop(self._identity, None)
-            self._identity = None
-        if file != -1 and self._generation == _generation:
-            # Closing is enough unless a process that is being started just now still has a copy of the descriptor. The
-            # file stays registered until it is unlocked: a child that is forked in between closes it, or it would keep
-            # the lock of a parent that is killed before it can unlock.
-            try:
-                fcntl.flock(file, fcntl.LOCK_UN)
-            except OSError:
-                pass  # closing does it
-            try:
-                _files.remove(file)
-            except KeyError:
-                return  # a signal handler forked just now, and this is the child, which closed the file
-            with suppress(OSError):  # the disk is full: the mark of a task lock may be lost, and the lock is released
-                os.close(file)
+        with suppress(IndexError):
+            next(map(_thread_locks.shared.pop, map(list.pop, (self._shared,)), (None,)))
+        # Closing is enough unless a process that is being started just now still has a copy of the descriptor. The file
+        # stays registered until it is unlocked: a child that is forked in between closes it, or it would keep the lock
+        # of a parent that is killed before it can unlock.
+        with suppress(OSError, IndexError):  # closing does it
+            fcntl.flock(self._held[-1], fcntl.LOCK_UN)
+        # No file: it was closed before, or in a child that a signal handler forked. If the disk is full, the mark of a
+        # task lock may be lost, but the lock is released.
+        with suppress(OSError, IndexError):
+            close_last(self._held)
+        _open_files.pop(id(self._held), None)
 
-    def __del__(self) -> None:
-        if getattr(self, "file", -1) != -1:
-            self._close()
+
+def open_into(held: list[int], path: str, flags: int) -> None:
+    """Open a file and append its descriptor to `held`, in one call, so that Ctrl-C cannot come in between."""
+    held.extend(map(os.open, (path,), (flags,), (0o666,)))
+
+
+def close_last(held: list[int]) -> None:
+    """Close the last file of `held` and remove it from the list, in one call, so that Ctrl-C cannot come in between."""
+    next(map(os.close, map(list.pop, (held,))))
 
 
 def identity(status: os.stat_result) -> Identity:

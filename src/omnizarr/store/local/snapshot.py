@@ -91,11 +91,12 @@ class FileVersion:
 class _Descriptor:
     """The owner of an open file, where there is no kernel."""
 
-    def __init__(self, file: int) -> None:
-        self._file = file
+    __slots__ = ("__weakref__",)
 
-    def __del__(self) -> None:
-        os.close(self._file)
+    def __init__(self, file: int) -> None:
+        from omnizarr.store.finalizers import close_on_deletion  # lazy import: only without the kernel
+
+        close_on_deletion(self, (os.close, (file,)))
 
 
 def _owner(file: int) -> object:

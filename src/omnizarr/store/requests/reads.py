@@ -10,6 +10,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from omnizarr.store.finalizers import close_on_deletion
 from omnizarr.store.requests.threads import run_in_thread
 from omnizarr.store.requests.window import Admission, Window
 
@@ -33,6 +34,30 @@ class _Answer(NamedTuple):
     error: BaseException | None
     cost: int
     """The room that it takes in the window."""
+
+
+class _Rest:
+    """The room in the window that is still to be released: of the answer that the caller reads, and of answers that it
+    has not read."""
+
+    def __init__(self, window: Window, answers: SimpleQueue[_Answer]) -> None:
+        self._window = window
+        self._answers = answers
+        self.held_cost = 0
+
+    def leave_held(self) -> None:
+        """Release the room of the last answer."""
+        self._window.leave(self.held_cost)
+        self.held_cost = 0
+
+    def release(self) -> None:
+        """Release all, and drop the answers."""
+        self.leave_held()
+        while True:
+            try:
+                self._window.leave(self._answers.get_nowait().cost)
+            except Empty:
+                return
 
 
 class ConcurrentRequests(Generic[T, R]):
@@ -62,7 +87,9 @@ class ConcurrentRequests(Generic[T, R]):
         self._closed = False
         self._failed = False
         self._answers: SimpleQueue[_Answer] = SimpleQueue()
-        self._held_cost = 0
+        self._rest = _Rest(window, self._answers)
+        self._open = [self._rest]  # until it is closed
+        close_on_deletion(self, (window.abandoned.append, self._open))
 
     def add(self, pending: PendingRequest[T, R]) -> None:
         """Add a request."""
@@ -79,8 +106,7 @@ class ConcurrentRequests(Generic[T, R]):
     def __next__(self) -> tuple[T, R]:
         if self._closed:
             raise StopIteration
-        self._window.leave(self._held_cost)  # the caller has finished with the last answer
-        self._held_cost = 0
+        self._rest.leave_held()  # the caller has finished with the last answer
         self._start()
         with self._lock:
             idle = not self._under_way
@@ -95,7 +121,7 @@ class ConcurrentRequests(Generic[T, R]):
         answer = self._answers.get()
         with self._lock:
             self._under_way -= 1
-        self._held_cost = answer.cost
+        self._rest.held_cost = answer.cost
         if answer.error is not None:
             self.close()
             raise answer.error
@@ -176,25 +202,12 @@ class ConcurrentRequests(Generic[T, R]):
             return
         self._answers.put(_Answer(pending.tag, value, None, self._window.answered(entered, size)))
         if self._closed:
-            self._release_answers()
-
-    def _release_answers(self) -> None:
-        """Release the room of answers that the caller will not read."""
-        while True:
-            try:
-                self._window.leave(self._answers.get_nowait().cost)
-            except Empty:
-                return
+            self._rest.release()
 
     def close(self) -> None:
         """Send nothing more, and drop all answers."""
         self._closed = True
-        self._window.leave(self._held_cost)
-        self._held_cost = 0
         self._urgent.clear()
         self._next = None
-        self._release_answers()
-
-    def __del__(self) -> None:
-        if not self._closed:
-            self.close()
+        self._rest.release()
+        self._open.clear()

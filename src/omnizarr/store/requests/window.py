@@ -8,8 +8,10 @@ run into timeouts.
 from __future__ import annotations
 
 import threading
+from collections import deque
+from contextlib import suppress
 from time import perf_counter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from omnizarr.store.values import ByteRange
 
@@ -35,6 +37,8 @@ class Window:
         self.most_requests = most_requests
         self._lock = threading.RLock()
         self._room = _START
+        self.abandoned: deque[Any] = deque()
+        """What readers left that were deleted before their last answer; `release` releases its room."""
         self._under_way = 0
         self._unread = 0
         self._requests = 0
@@ -67,6 +71,9 @@ class Window:
     def enter(self, cost: int) -> Admission | None:
         """Take room for a request; None if there is none. Pass the result to `answered` or `failed`."""
         cost = max(cost, _LEAST_COST)
+        while self.abandoned:
+            with suppress(IndexError):  # another thread was faster
+                self.abandoned.popleft().release()
         with self._lock:
             if self._requests >= self.most_requests:
                 return None

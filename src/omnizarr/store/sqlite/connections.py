@@ -11,11 +11,13 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from omnizarr._fork import DATABASE_LOCK, forks_seen, import_library, run_before_fork
 from omnizarr.errors import MissingDependencyError, StoreError
+from omnizarr.store.finalizers import close_on_deletion
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,7 +58,7 @@ class _Gate:
     def __init__(self) -> None:
         self.change = threading.Condition()
         self.leases: list[_Lease] = []
-        self.pools: weakref.WeakSet[Connections] = weakref.WeakSet()
+        self.pools: list[weakref.ref[Connections]] = []  # a WeakSet would run Python code when one is deleted
         self.idle: list[weakref.ref[Connections]] = []
         """The pool of each idle connection; the one that was used last comes last."""
 
@@ -66,8 +68,9 @@ class _Gate:
                 self.change.wait()
             for lease in list(self.leases):  # a signal handler forks
                 lease.end()
-            for pool in list(self.pools):
-                pool.close_idle()
+            for pool in [reference() for reference in self.pools]:
+                if pool is not None:
+                    pool.close_idle()
 
     def renew(self) -> None:
         self.change = threading.Condition()  # its holders are threads that a forked child does not have
@@ -101,8 +104,10 @@ class Connections:
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._reference = weakref.ref(self)
+        close_on_deletion(self, (methodcaller("close"), self._idle))
         with _GATE.change:
-            _GATE.pools.add(self)
+            _GATE.pools = [pool for pool in _GATE.pools if pool() is not None]
+            _GATE.pools.append(self._reference)
 
     @contextmanager
     def use(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
@@ -215,9 +220,6 @@ class Connections:
         """Close the idle connections."""
         while (connection := self._take_idle()) is not None:
             connection.close()
-
-    def __del__(self) -> None:
-        self.close_idle()
 
 
 def _close_oldest() -> None:

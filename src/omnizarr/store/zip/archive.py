@@ -27,9 +27,22 @@ __all__ = ["Archive", "archive_at"]
 _SMALL = 2**16  # bytes; values up to this size wait in memory,
 _MOST_WAITING = 2**26  # as long as they take at most this many bytes together
 
-_archives: weakref.WeakValueDictionary[Hashable, Archive] = weakref.WeakValueDictionary()
+_archives: dict[Hashable, weakref.ref[Archive]] = {}  # a WeakValueDictionary would run Python code in a deletion
 _unfinished: set[Archive] = set()
 _finding = threading.RLock()
+
+
+def _find(identity: Hashable) -> Archive | None:
+    """The open archive with this identity. Call it with `_finding` held."""
+    reference = _archives.get(identity)
+    return None if reference is None else reference()
+
+
+def _remember(archive: Archive, identity: Hashable) -> None:
+    """Let other stores use this archive. Call it with `_finding` held."""
+    for other in [other for other, reference in _archives.items() if reference() is None]:
+        del _archives[other]
+    _archives[identity] = weakref.ref(archive)
 
 
 def archive_at(location: ArchiveLocation) -> Archive:
@@ -37,12 +50,13 @@ def archive_at(location: ArchiveLocation) -> Archive:
     loaded = None
     while True:
         with _finding:
-            archive = _archives.get(location.identity)
+            archive = _find(location.identity)
             if archive is None or not (archive.unfinished or archive.is_current()):
                 if loaded is None:
                     archive = None
                 else:
-                    archive = _archives[location.identity] = loaded
+                    archive = loaded
+                    _remember(loaded, location.identity)
             if archive is not None:
                 return archive
         loaded = Archive(location)  # without the lock: it may be remote
@@ -63,8 +77,10 @@ def _finish_all() -> None:
 def _in_child() -> None:
     global _finding
     _finding = threading.RLock()
-    for archive in list(_archives.values()):
-        archive._lock = threading.RLock()
+    for reference in _archives.values():
+        archive = reference()
+        if archive is not None:
+            archive._lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -153,14 +169,14 @@ class Archive:
     def _register(self) -> None:
         """Make stores that are opened from now on share this archive, with the values that are written to it."""
         with _finding:
-            other = _archives.get(self._location.identity)
+            other = _find(self._location.identity)
             if other is not None and other is not self and other.unfinished:
                 raise StoreError(
                     f"another store of this process is writing to {self._location.location}",
                     hint="use that one, or close it first",
                     store=self._location.location,
                 )
-            _archives[self._location.identity] = self
+            _remember(self, self._location.identity)
 
     def set(self, key: str, value: Buffer, level: int | None) -> None:
         """Set the value of `key`, compressed at `level` if that is given and makes it smaller."""

@@ -9,11 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from operator import methodcaller
 from typing import Any, BinaryIO
 
 from omnizarr.errors import StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version
+from omnizarr.store.finalizers import call_on_deletion, close_on_deletion
 from omnizarr.store.local import files
+from omnizarr.store.local.snapshot import FileSnapshot
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.snapshot import Snapshot
 
@@ -74,9 +77,14 @@ class FileSource(ByteSource):
     """An open file, closed when the source is garbage-collected."""
 
     def __init__(self, file: int) -> None:
-        self._file = file
+        self._open = [file]
+        close_on_deletion(self, (os.close, self._open))
         self._seeking = threading.Lock() if _SEEKS else None
         self.size = os.fstat(file).st_size
+
+    @property
+    def _file(self) -> int:
+        return self._open[-1]
 
     def read(self, start: int, length: int) -> bytes:
         if self._seeking is not None:
@@ -117,12 +125,12 @@ class FileSource(ByteSource):
             files.replace(old, new)
             return
         with self._seeking:  # Windows cannot rename an open file
-            os.close(self._file)
+            files.close_last(self._open)
             try:
                 files.replace(old, new)
                 old = new
             finally:
-                self._file = os.open(old, _READ_WRITE)
+                files.open_into(self._open, old, _READ_WRITE)
 
     @staticmethod
     def state_of(status: os.stat_result) -> object:
@@ -158,12 +166,6 @@ class FileSource(ByteSource):
         """Truncate the file."""
         os.ftruncate(self._file, size)
         self.size = size
-
-    def __del__(self) -> None:
-        try:
-            os.close(self._file)
-        except OSError:
-            pass  # a destructor cannot report it
 
 
 @contextmanager
@@ -222,13 +224,14 @@ class SnapshotSource(ByteSource):
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self.size = snapshot.size
+        if isinstance(snapshot, FileSnapshot):
+            close_on_deletion(self, (os.close, (snapshot.file,)))
+        else:
+            call_on_deletion(self, methodcaller("close"), (snapshot,))
 
     def read(self, start: int, length: int) -> bytes | memoryview:
         data = self._snapshot.get((start, length))
         return data if isinstance(data, bytes) else memoryview(data)
-
-    def __del__(self) -> None:
-        self._snapshot.close()
 
 
 class ValueSource(ByteSource):

@@ -23,6 +23,7 @@ from omnizarr.store.contract import (
     span,
     thread_lock,
 )
+from omnizarr.store.finalizers import call_on_deletion
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.zip.archive import Archive, archive_at
 from omnizarr.store.zip.entries import Entry
@@ -61,8 +62,8 @@ class ZipStore(Store):
         if not isinstance(level, int) or not 1 <= level <= 12:
             raise ArgumentError(f"`level`: expected an integer from 1 to 12, found {level!r}", argument="level")
         self._archive: Archive | None = None
-        self._writes = False
         self._closed = False
+        self._count_as_writer()
         self._archive_location = file if isinstance(file, ArchiveLocation) else _archive_location(file)
         self.remote = self._archive_location.remote
         self.writable = self._archive_location.writable
@@ -109,10 +110,10 @@ class ZipStore(Store):
     def _open_for_writing(self) -> Archive:
         """The archive; from now on it counts this store as a writer."""
         archive = self._open_archive()
-        if not self._writes:
+        if not self._written:
             with archive.lock:
-                if not self._writes:
-                    self._writes = True
+                if not self._written:
+                    self._written.append(archive)
                     archive.writers += 1
                     archive.durable |= self._durable
         return archive
@@ -129,26 +130,23 @@ class ZipStore(Store):
         """Publish the archive and release it."""
         if self._closed:
             return
-        if self._archive is not None and self._writes:
+        if self._written:
             self.flush()
         self._closed = True
-        self._release_archive()
+        self._archive = None
+        while self._written:
+            self._written.pop().release()
 
-    def _release_archive(self) -> None:
-        archive, self._archive = self._archive, None
-        if archive is not None and self._writes:
-            self._writes = False
-            archive.release()
-
-    def __del__(self) -> None:
-        if getattr(self, "_archive", None) is not None:
-            self._release_archive()
+    def _count_as_writer(self) -> None:
+        self._written: list[Archive] = []
+        """The archive, if it counts this store as a writer."""
+        call_on_deletion(self, Archive.release, self._written)
 
     def __copy__(self) -> Self:
         """Another store that shows the same archive, with the values that are not published yet."""
         copy = type(self).__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        copy._writes = False
+        copy._count_as_writer()
         return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
