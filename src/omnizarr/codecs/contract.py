@@ -83,6 +83,9 @@ class Codec(ABC):
     needs: ClassVar[str | None] = None
     """The optional package that the codec requires. Without it, existing arrays still open, but encoding, decoding and
     creating an array with this codec fail."""
+    shares_bound: ClassVar[bool] = False
+    """Whether arrays with equal codecs may share the bound codec: `bind` depends on nothing but the fields that are
+    compared, its arguments and the limits of `config`. Subclasses do not inherit it."""
     only_decodes: ClassVar[str | None] = None
     """The reason why the codec cannot encode, or None. Such arrays can be read but not created."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from omnizarr._json import Json, Problems, same
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.codecs import Chain, ChunkSpec, Codec, Sharding, Skipped
+from omnizarr.config import config
 from omnizarr.dtypes import DataType, Scalar, same_bits
 from omnizarr.grids import Grid
 
@@ -30,6 +31,8 @@ UNFINISHED_RESIZE = "omnizarr_unfinished_resize"
 """The member of `extra` that marks an array whose elements outside a smaller shape are not all erased yet."""
 
 _MOST_CHAINS = 256  # chunk shapes whose bound codecs are kept; a grid may have very many
+_MOST_SHARED = 64  # groups of arrays that share bound codecs; few hierarchies need more than ten
+_shared_chains: dict[tuple[Any, ...], dict[tuple[int, ...], Chain]] = {}  # by what `ArrayModel._sharing_key` returns
 _JSON = ("attributes", "extra", "extensions", "fallback", "verbatim")
 
 
@@ -108,13 +111,28 @@ class ArrayModel:
         """The codecs bound to chunks of that shape. Cached."""
         chain = self._chains.get(chunk_shape)
         if chain is None:
-            spec = ChunkSpec(chunk_shape, self.dtype, self.filler)
-            chain = Chain.bind(self.codecs, spec, path, problems)
-            if chain is not None:
-                if len(self._chains) >= _MOST_CHAINS:
-                    self._chains.clear()
-                self._chains[chunk_shape] = chain
+            key = self._sharing_key()
+            shared = {} if key is None else _shared_chains.get(key, {})
+            chain = shared.get(chunk_shape)
+            if chain is None:
+                warnings = len(problems.warnings)
+                chain = Chain.bind(self.codecs, ChunkSpec(chunk_shape, self.dtype, self.filler), path, problems)
+                if chain is None:
+                    return None
+                if key is not None and len(problems.warnings) == warnings:  # another array would not get the warnings
+                    if len(_shared_chains) >= _MOST_SHARED:
+                        _shared_chains.clear()
+                    _keep(chain, _shared_chains.setdefault(key, shared))
+            _keep(chain, self._chains)
         return chain
+
+    def _sharing_key(self) -> tuple[Any, ...] | None:
+        """What the bound codecs depend on. None if they cannot be shared: a codec forbids it, or the fill value can be
+        changed in place."""
+        if self.dtype.kind not in "biufc" or not all(vars(type(codec)).get("shares_bound") for codec in self.codecs):
+            return None
+        settings = config.current
+        return self.codecs, self.dtype, self.filler.tobytes(), settings.max_chunk_bytes, settings.max_codecs
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArrayModel):
@@ -129,6 +147,12 @@ class ArrayModel:
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _keep(chain: Chain, chains: dict[tuple[int, ...], Chain]) -> None:
+    if len(chains) >= _MOST_CHAINS:
+        chains.clear()
+    chains[chain.spec.shape] = chain
 
 
 def every_codec(codecs: Iterable[Codec]) -> Iterator[Codec]:

@@ -33,6 +33,7 @@ class Transpose(ArrayCodec):
     """
 
     name: ClassVar[str] = "transpose"
+    shares_bound: ClassVar[bool] = True
     order: Sequence[int] | Literal["C", "F"] = field(
         metadata=rule("a permutation of 0, 1, … (every number once)", _is_order)
     )

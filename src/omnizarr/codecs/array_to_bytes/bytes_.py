@@ -34,6 +34,7 @@ class Bytes(Serializer):
     """`{"name": "bytes", "configuration": {"endian": "little"}}`. Types without byte order have no `endian`."""
 
     name: ClassVar[str] = "bytes"
+    shares_bound: ClassVar[bool] = True
     endian: Literal["little", "big"] | None = field(default=None, metadata=choice("little", "big", optional=True))
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ class StoredBytes(Serializer):
     """Stores the elements of a chunk in C order, each in the layout of `dtype`."""
 
     name: ClassVar[str] = "numpy.bytes"
+    shares_bound: ClassVar[bool] = True
     private: ClassVar[bool] = True
     dtype: np.dtype[Any]
 

@@ -51,6 +51,7 @@ class Blosc(BytesCodec):
     """
 
     name: ClassVar[str] = "blosc"
+    shares_bound: ClassVar[bool] = True
     cname: Literal["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"] = field(
         default="lz4", metadata=choice("lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib")
     )

@@ -30,6 +30,7 @@ class Crc32c(BytesCodec):
     """`{"name": "crc32c"}`"""
 
     name: ClassVar[str] = "crc32c"
+    shares_bound: ClassVar[bool] = True
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Crc32c | None:

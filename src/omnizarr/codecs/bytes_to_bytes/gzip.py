@@ -34,6 +34,7 @@ class Gzip(BytesCodec):
     """`{"name": "gzip", "configuration": {"level": 5}}`: level 0 does not compress, 1 is fastest, 9 is smallest."""
 
     name: ClassVar[str] = "gzip"
+    shares_bound: ClassVar[bool] = True
     level: int = field(default=5, metadata=integer(0, 9))
 
     def __post_init__(self) -> None:

@@ -41,14 +41,39 @@ def codec_from_config(config: Json, path: str, problems: Problems) -> Codec | No
     if not isinstance(id, str):
         problems.expected(f"{path}.id", "the id of a codec", id)
         return None
+    if id in _TO_CORE:
+        return _core_codec(id, config, path, problems)
     cls: Any = class_of(id)
     if cls is None:
         return _foreign(id, config, path, problems)
-    parsed: Any = cls.from_config({name: value for name, value in config.items() if name != "id"}, path, problems)
-    if parsed is not None and id in _TO_CORE:
-        return _TO_CORE[id](parsed)
-    codec: Codec | None = parsed
+    codec: Codec | None = cls.from_config(_members(config), path, problems)
     return codec
+
+
+_MOST_PARSED = 64  # configurations of core codecs; few hierarchies have more than ten
+_LONGEST_CONFIG = 1000  # characters; longer ones are damaged
+_parsed: dict[str, Codec] = {}
+
+
+def _core_codec(id: str, config: dict[str, Json], path: str, problems: Problems) -> Codec | None:
+    """The codec of a configuration that many arrays of a hierarchy have, from a cache unless it has problems."""
+    text = repr(config)  # tells 1, 1.0 and true apart
+    codec = _parsed.get(text)
+    if codec is None:
+        before = len(problems.found), len(problems.warnings)
+        cls: Any = class_of(id)
+        parsed: Any = cls.from_config(_members(config), path, problems)
+        codec = None if parsed is None else _TO_CORE[id](parsed)
+        if codec is not None and (len(problems.found), len(problems.warnings)) == before:
+            if len(_parsed) >= _MOST_PARSED:
+                _parsed.clear()
+            if len(text) <= _LONGEST_CONFIG:
+                _parsed[text] = codec
+    return codec
+
+
+def _members(config: dict[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in config.items() if name != "id"}
 
 
 def class_of(id: str) -> type[Codec] | None:
