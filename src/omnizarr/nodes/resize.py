@@ -16,14 +16,14 @@ import numpy.typing as npt
 from omnizarr.engine import route
 from omnizarr.errors import StoreError
 from omnizarr.indexing import numpy_selection
-from omnizarr.model import UNFINISHED_RESIZE, ArrayModel
+from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel
 from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.assignment import as_value
 from omnizarr.nodes.resize_mark import ResizeMark, UnfinishedResizeError, check_finished, finish
 from omnizarr.store.thread_locks import TaskLock
 
-__all__ = ["append", "resize"]
+__all__ = ["append", "clean_up", "resize", "task_lock_of", "with_shape"]
 
 _Shape: TypeAlias = tuple[int, ...]
 _NewShape: TypeAlias = Callable[[_Shape], _Shape]
@@ -37,8 +37,8 @@ def resize(array: ArrayState, new_shape: _NewShape, *, only_grows: bool = False)
 
     Returns the shape before and the model after. Use these, because another thread may have changed the handle already.
     """
-    with _task_lock(array) as task_lock:
-        _clean_up(array, task_lock)
+    with task_lock_of(array) as task_lock:
+        clean_up(array, task_lock)
         while True:
             try:
                 return _resize_locked(array, new_shape, task_lock, only_grows=only_grows)
@@ -66,7 +66,7 @@ def _resize_locked(
         if shrinks and mark is None:
             task_lock.begin()
         task_lock.check()
-        after = _with_shape(model, shape)
+        after = with_shape(model, shape)
         return mark.added_to(after) if shrinks and mark is not None else after
 
     array._change(edit)
@@ -106,14 +106,14 @@ def append(array: ArrayState, data: npt.NDArray[Any], axis: int, grow: _NewShape
         before, after = resize(array, grow, only_grows=True)
         _write_end(array, data, axis, before, after)
         return after.shape
-    with _task_lock(array) as task_lock:
-        _clean_up(array, task_lock)
+    with task_lock_of(array) as task_lock:
+        clean_up(array, task_lock)
         for _ in range(_MOST_TRIES):
             model = array._load_current()
             if UNFINISHED_RESIZE in model.extra:  # the array was copied from a store without locks
                 finish(array)
                 continue
-            after = _with_shape(model, grow(model.shape))
+            after = with_shape(model, grow(model.shape))
             _write_end(array, data, axis, model.shape, after, task_lock)
             task_lock.check()
             if _store_shape(array, model.shape, after.shape):
@@ -154,17 +154,19 @@ def _store_shape(array: ArrayState, before: _Shape, shape: _Shape) -> bool:
             unchanged = True
         elif model.shape != shape:  # if equal, an earlier attempt stored it and only the response was lost
             unchanged = False
-        return _with_shape(model, shape) if unchanged else model
+        return with_shape(model, shape) if unchanged else model
 
     array._change(edit)
     return unchanged
 
 
-def _with_shape(model: ArrayModel, shape: _Shape) -> ArrayModel:
+def with_shape(model: ArrayModel, shape: _Shape) -> ArrayModel:
+    """The model with another shape, and a grid that fits it."""
     return replace(model, shape=shape, grid=model.grid.fitting(shape))
 
 
-def _task_lock(array: ArrayState) -> AbstractContextManager[TaskLock]:
+def task_lock_of(array: ArrayState) -> AbstractContextManager[TaskLock]:
+    """The lock of tasks that change the shape of the array."""
     array._check_writable()
     context = array._context
     documents = array._documents()
@@ -173,11 +175,28 @@ def _task_lock(array: ArrayState) -> AbstractContextManager[TaskLock]:
     )
 
 
-def _clean_up(array: ArrayState, task_lock: TaskLock) -> None:
+def clean_up(array: ArrayState, task_lock: TaskLock) -> None:
     """Erases the elements outside the array if the previous holder of the task lock crashed."""
     if array._model.guessed_keys:
         array._guess_keys()
     if task_lock.broken and array.store.listable:  # elsewhere elements outside the shape are erased first
         model = array._load_current()
+        committed = _committed_shape(array)
+        if committed is not None and _store_shape(array, model.shape, committed):
+            model = array._model
         shape = stored_chunks.covering_shape(array._layout)
-        stored_chunks.trim(array._make_layout(_with_shape(model, shape)), model.shape)
+        stored_chunks.trim(array._make_layout(with_shape(model, shape)), model.shape)
+
+
+def _committed_shape(array: ArrayState) -> _Shape | None:
+    """The shape that an append to several arrays gave this one before its writer crashed, if the array has not got it
+    yet; else None. The journal stays: the next such append gives it to the other arrays."""
+    from omnizarr.nodes.append_journal import journal_of  # lazy import: only after a crash
+    from omnizarr.nodes.metadata.fetch import fetch_model
+
+    context = array._context
+    parent, _, name = array.path.rpartition("/")
+    group = fetch_model(context.store, parent, context.dialect) if name else None
+    journal = journal_of(group.attributes) if isinstance(group, GroupModel) else None
+    shapes = None if journal is None or not journal.committed else journal.shapes.get(name)
+    return shapes[1] if shapes is not None and shapes[0] == array._model.shape else None

@@ -116,6 +116,24 @@ class Consolidated:
         if below:
             self._record(dict, lambda before, after: below)
 
+    def change_copies(self, edit: _Edit) -> None:
+        """Stores what `edit` makes of the stored copies, in one write, before the nodes themselves change."""
+        self._change_stored(edit)
+        with handle_lock(self):
+            self._set_documents(edit(self.documents))
+
+    def stored_copies(self) -> Mapping[str, Json]:
+        """The copies as they are stored now; none if another writer removed them."""
+        copies: Mapping[str, Json] = {}
+
+        def look(stored: Mapping[str, Json]) -> dict[str, Json]:
+            nonlocal copies
+            copies = stored
+            return dict(stored)
+
+        self._change_stored(look)
+        return copies
+
     def record_move(self, old: str, new: str | None, moved: Iterable[str] = ()) -> None:
         """Updates the stored copies after a node, with all below it, was moved; or erased, if `new` is None. `moved`
         are the new paths of all nodes that were moved."""
