@@ -53,6 +53,8 @@ class Dialect(ABC):
     """Whether a value under the keys of this generation can only be a Zarr document."""
     allows_undefined_fill: ClassVar[bool] = False
     """Whether an array may leave the value of unwritten elements undefined."""
+    has_fill_value: ClassVar[bool] = True
+    """Whether an array may choose the value of unwritten elements; otherwise it is zero."""
     allows_any_filter: ClassVar[bool] = False
     """Whether `filters` may hold codecs of every kind, because the generation does not distinguish kinds."""
     has_order_member: ClassVar[bool] = False

@@ -51,6 +51,7 @@ class N5Dialect(Dialect):
 
     zarr_format: ClassVar[ZarrFormat] = "n5"
     implicit_groups: ClassVar[bool] = True
+    has_fill_value: ClassVar[bool] = False
     dimension_names_attributes: ClassVar[tuple[str, ...]] = (_AXES, *Dialect.dimension_names_attributes)
     allows_any_filter: ClassVar[bool] = True  # codecs have the names of numcodecs
 
