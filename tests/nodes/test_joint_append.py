@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ import omnizarr
 from omnizarr.errors import StoreError
 from omnizarr.nodes import Group
 from omnizarr.nodes import joint_append as module
-from omnizarr.nodes.append_journal import JOURNAL, Journal, change_journal, journal_of
-from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
+from omnizarr.nodes.append_journal import JOURNAL, Journal, journal_of
+from omnizarr.nodes.joint_append import change_journal, finish_unfinished_append, joint_append
 from omnizarr.store import MemoryStore, Store
 from omnizarr.testing.request_store import RequestStore
 
@@ -113,7 +112,7 @@ def test_a_store_that_breaks_at_any_request(zarr_format: Any, consolidate: bool)
         consolidated = group._context.consolidated
         if consolidated is not None:
             consolidated._store = store
-        group = Group(replace(group._context, store=store), group._model)
+        group = Group(group._context._replace(store=store), group._model)
         try:
             grow(group)
         except StoreError:

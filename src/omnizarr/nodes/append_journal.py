@@ -8,19 +8,13 @@ tell which shapes belong together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from omnizarr._json import Json, is_integer
-from omnizarr.model import GroupModel
-from omnizarr.nodes.handle_lock import handle_lock
-from omnizarr.nodes.metadata.changes import change_node
 
-if TYPE_CHECKING:
-    from omnizarr.nodes.group import Group
-
-__all__ = ["JOURNAL", "Journal", "change_journal", "journal_of"]
+__all__ = ["JOURNAL", "Journal", "journal_of"]
 
 JOURNAL = "_omnizarr_unfinished_append"
 """The name of the attribute."""
@@ -72,24 +66,3 @@ def journal_of(attributes: Mapping[str, Json]) -> Journal | None:
 
 def _is_shape(value: Any) -> bool:
     return isinstance(value, list) and all(is_integer(length) and length >= 0 for length in value)
-
-
-def change_journal(group: Group, edit: Callable[[Journal | None], Journal | None]) -> Journal | None:
-    """Stores what `edit` makes of the stored journal, and returns it. None removes it.
-
-    The copies of the attributes in consolidated metadata do not change: their readers do not need the journal.
-    """
-    context = group._context
-
-    def edit_model(model: GroupModel) -> GroupModel:
-        journal = edit(journal_of(model.attributes))
-        attributes = {name: value for name, value in model.attributes.items() if name != JOURNAL}
-        if journal is not None:
-            attributes[JOURNAL] = journal.to_json()
-        elif JOURNAL not in model.attributes:
-            return model
-        return replace(model, attributes=attributes, implicit=False)
-
-    with handle_lock(group):
-        group._model = change_node(context.store, context.dialect, context.path, edit_model, GroupModel)
-    return journal_of(group._model.attributes)

@@ -22,17 +22,18 @@ from dataclasses import replace
 
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError
 from omnizarr.formats import Dialect
-from omnizarr.model import ArrayModel, join_path
+from omnizarr.model import ArrayModel, GroupModel, join_path
 from omnizarr.nodes import stored_chunks
-from omnizarr.nodes.append_journal import Journal, change_journal, journal_of
+from omnizarr.nodes.append_journal import JOURNAL, Journal, journal_of
 from omnizarr.nodes.array import Array
 from omnizarr.nodes.group import Group
+from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.documents import parse_node
 from omnizarr.nodes.resize import clean_up, task_lock_of, with_shape
 from omnizarr.store.thread_locks import TaskLock
 
-__all__ = ["finish_unfinished_append", "joint_append"]
+__all__ = ["change_journal", "finish_unfinished_append", "joint_append"]
 
 _RENEWAL = 2.0  # seconds between renewals of a journal, in stores without locks
 _LEASE = 20.0  # seconds without a renewal after which the writer counts as gone
@@ -88,6 +89,30 @@ def finish_unfinished_append(group: Group) -> None:
     with ExitStack() as stack:
         _begin(group, (), os.urandom(8).hex(), stack)
     group.refresh()
+
+
+# -- the journal
+
+
+def change_journal(group: Group, edit: Callable[[Journal | None], Journal | None]) -> Journal | None:
+    """Stores what `edit` makes of the stored journal, and returns it. None removes it.
+
+    The copies of the attributes in consolidated metadata do not change: their readers do not need the journal.
+    """
+    context = group._context
+
+    def edit_model(model: GroupModel) -> GroupModel:
+        journal = edit(journal_of(model.attributes))
+        attributes = {name: value for name, value in model.attributes.items() if name != JOURNAL}
+        if journal is not None:
+            attributes[JOURNAL] = journal.to_json()
+        elif JOURNAL not in model.attributes:
+            return model
+        return replace(model, attributes=attributes, implicit=False)
+
+    with handle_lock(group):
+        group._model = change_node(context.store, context.dialect, context.path, edit_model, GroupModel)
+    return journal_of(group._model.attributes)
 
 
 # -- beginning
@@ -163,7 +188,7 @@ def _with_new_shape(array: Array, shape: tuple[int, ...]) -> Array:
     """A handle of the array as it will be. It writes chunks, and never the document."""
     if array._model.guessed_keys:
         array._guess_keys()
-    context = replace(array._context, consolidated=None)
+    context = array._context._replace(consolidated=None)
     grown = Array(context, with_shape(array._model, shape), write_empty_chunks=array._write_empty_chunks)
     grown._guessed_keys = array._guessed_keys
     return grown

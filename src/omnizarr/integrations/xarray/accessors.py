@@ -69,12 +69,12 @@ class OmnizarrAccessor:
             write_inherited_coords: also write the coordinates that the groups of a tree inherit.
             store_options: options of `dask.array.store`.
         """
-        from omnizarr.integrations.xarray.plan import WriteOptions
+        from omnizarr.integrations.xarray.plan import ToZarrOptions
         from omnizarr.integrations.xarray.write import to_zarr
 
         if mode is None:
             mode = "a" if append_dim is not None else "r+" if region is not None else "w-"
-        options = WriteOptions(
+        options = ToZarrOptions(
             mode=mode,
             append_dim=append_dim,
             region=region,

@@ -11,6 +11,7 @@ from xarray.backends import StoreBackendEntrypoint
 
 from omnizarr.api.open_nodes import open_group
 from omnizarr.errors import NodeNotFoundError, NodeTypeError
+from omnizarr.integrations.xarray.members import consistent_members
 from omnizarr.integrations.xarray.read_ahead import ReadAhead
 from omnizarr.integrations.xarray.variables import GroupVariables
 from omnizarr.model import normal_path
@@ -41,7 +42,7 @@ def open_dataset(given: Any, options: OpenOptions, drop: str | Iterable[str] | N
     group, close = _open(given, options)
     variables = GroupVariables(
         group,
-        group.members(),
+        consistent_members(group),
         mask=options.fill_value_as_mask,
         drop=_names(drop),
         read_ahead=ReadAhead(),
@@ -66,7 +67,11 @@ def open_groups(
     names = _names(drop)
     opened = {
         f"/{path}": GroupVariables(
-            group, members[path], mask=options.fill_value_as_mask, drop=names, read_ahead=read_ahead
+            group,
+            consistent_members(group, members[path]),
+            mask=options.fill_value_as_mask,
+            drop=names,
+            read_ahead=read_ahead,
         )
         for path, group in groups.items()
     }

@@ -18,11 +18,11 @@ from omnizarr.integrations.xarray.regions import region_of
 from omnizarr.integrations.xarray.variables import open_variable
 from omnizarr.nodes import Array, Group
 
-__all__ = ["Plan", "WriteOptions", "make_plan"]
+__all__ = ["Plan", "ToZarrOptions", "make_plan"]
 
 
 @dataclass(frozen=True, slots=True)
-class WriteOptions:
+class ToZarrOptions:
     """The options of a write; `OmnizarrAccessor.to_zarr` explains them."""
 
     mode: str
@@ -67,7 +67,7 @@ def make_plan(
     group: Group | None,
     dialect: Dialect,
     encoding: Mapping[Any, Any] | None,
-    options: WriteOptions,
+    options: ToZarrOptions,
 ) -> Plan:
     """The changes that write a dataset to a group; None stands for a group that does not exist yet."""
     for name in dataset.variables:
@@ -173,9 +173,15 @@ def _encoded(variable: Variable, name: str) -> Variable:
 
 
 def _encoded_like(
-    variable: Variable, name: str, array: Array, region: Mapping[Any, slice], options: WriteOptions
+    variable: Variable, name: str, array: Array, region: Mapping[Any, slice], options: ToZarrOptions
 ) -> Variable:
     """The variable in the encoding of the array that exists, with its dimensions in the same order."""
+    text = variable.dtype.kind in "SU" and variable.dtype.kind == array.dtype.kind
+    if text and variable.dtype.itemsize > array.itemsize:
+        raise ArgumentError(
+            f"variable `{name}` exists with the type {array.dtype}, which cuts off values of the type {variable.dtype}",
+            argument="dataset",
+        )
     stored = decode_cf_variable(name, open_variable(array, name))
     variable = variable.copy(deep=False)
     variable.encoding = stored.encoding
@@ -198,13 +204,4 @@ def _encoded_like(
                 argument="dataset",
                 hint="`append_dim` makes a dimension longer, and `region` writes to a part of it",
             )
-    if (
-        encoded.dtype.kind == array.dtype.kind
-        and encoded.dtype.kind in "SU"
-        and encoded.dtype.itemsize > array.itemsize
-    ):
-        raise ArgumentError(
-            f"variable `{name}` exists with the type {array.dtype}, which cuts off values of the type {encoded.dtype}",
-            argument="dataset",
-        )
     return encoded

@@ -14,6 +14,7 @@ from omnizarr.integrations.xarray.fill_values import decode_fill_value
 from omnizarr.integrations.xarray.lazy_array import LazyArray
 from omnizarr.integrations.xarray.read_ahead import ReadAhead
 from omnizarr.nodes import Array, Group, UnreadableNode
+from omnizarr.nodes.append_journal import JOURNAL
 
 __all__ = ["GroupVariables", "open_variable"]
 
@@ -53,6 +54,7 @@ class GroupVariables(AbstractDataStore):  # type: ignore[misc]
 
     def get_attrs(self) -> dict[str, Any]:
         attributes = self.group.attrs.asdict()
+        attributes.pop(JOURNAL, None)
         return {name: value for name, value in attributes.items() if not name.lower().startswith(_NETCDF)}
 
 

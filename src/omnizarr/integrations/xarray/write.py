@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from xarray import DataArray, Dataset, DataTree
@@ -17,7 +16,7 @@ from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError
 from omnizarr.formats import Dialect, dialect_for
 from omnizarr.integrations.xarray.blocks import Write, write_all
 from omnizarr.integrations.xarray.lazy_array import LazyArray
-from omnizarr.integrations.xarray.plan import Plan, WriteOptions, make_plan
+from omnizarr.integrations.xarray.plan import Plan, ToZarrOptions, make_plan
 from omnizarr.model import join_path, normal_path
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
@@ -33,7 +32,7 @@ def to_zarr(
     location: Any,
     group: str | None,
     encoding: Mapping[Any, Any] | None,
-    options: WriteOptions,
+    options: ToZarrOptions,
     *,
     write_inherited_coords: bool,
 ) -> Any:
@@ -50,7 +49,8 @@ def to_zarr(
     if options.mode in ("w", "w-"):  # decide everything before an old group is erased
         dialect = _new_dialect(location, path, options)
         plans = {name: make_plan(node, None, dialect, encodings[name], options) for name, node in datasets.items()}
-        _check_sources(plans, location, path, options)
+        if options.mode == "w":
+            _load_sources(plans, location, path, options)
     top = _open_target(location, path, options)
     try:
         writes: list[Write] = []
@@ -87,7 +87,7 @@ def _finish(writes: Any, top: Group) -> Group:
     return top
 
 
-def _check(options: WriteOptions, data: Any) -> None:
+def _check(options: ToZarrOptions, data: Any) -> None:
     mode, append_dim, region = options.mode, options.append_dim, options.region
     if mode not in ("w", "w-", "a", "a-", "r+"):
         raise ArgumentError(f"`mode`: expected one of w, w-, a, a- and r+, found {mode!r}", argument="mode")
@@ -137,25 +137,19 @@ def _as_dataset(data: Dataset | DataArray) -> Dataset:
     return dataset
 
 
-def _check_sources(plans: Mapping[str, Plan], location: Any, path: str, options: WriteOptions) -> None:
-    """Raises ArgumentError if the old group, which is about to be erased, holds values that are not loaded yet."""
-    if options.mode != "w":
-        return
+def _load_sources(plans: Mapping[str, Plan], location: Any, path: str, options: ToZarrOptions) -> None:
+    """Loads the values that the old group, which is about to be erased, holds."""
     store, inner = resolve(location, options.storage_options, path)
     target = _text(store.location, inner)
     for plan in plans.values():
-        for name, (_, variable) in plan.new.items():
+        for _, variable in plan.new.values():
             data = variable._data
             while data is not None and not isinstance(data, LazyArray):
                 data = getattr(data, "array", None)
             if data is not None:
                 source = data.omnizarr_array
                 if _text(source.store.location, source.path).startswith(target):
-                    raise ArgumentError(
-                        f'`mode`: "w" would erase variable `{name}`, which is not loaded yet, before it is written',
-                        argument="mode",
-                        hint="load the dataset first, or write it to another place",
-                    )
+                    variable.load()
 
 
 def _text(location: str, path: str) -> str:
@@ -165,7 +159,7 @@ def _text(location: str, path: str) -> str:
 # -- where to write
 
 
-def _new_dialect(location: Any, path: str, options: WriteOptions) -> Dialect:
+def _new_dialect(location: Any, path: str, options: ToZarrOptions) -> Dialect:
     """The generation of a new group."""
     if options.zarr_format is not None:
         return dialect_for(options.zarr_format)
@@ -173,12 +167,12 @@ def _new_dialect(location: Any, path: str, options: WriteOptions) -> Dialect:
     return (enclosing_dialect(store, inner) if inner else None) or dialect_for(3)
 
 
-def _open_target(location: Any, path: str, options: WriteOptions) -> Group:
+def _open_target(location: Any, path: str, options: ToZarrOptions) -> Group:
     settings: dict[str, Any] = {"zarr_format": options.zarr_format, "storage_options": options.storage_options}
     if options.mode in ("w", "w-"):
         group = open_group(location, path=path, mode="w" if options.mode == "w" else "w-", **settings)
         if options.consolidated is not False:  # it is written at the end, once
-            group._context = replace(group._context, consolidated=None)
+            group._context = group._context._replace(consolidated=None)
         return group
     if path:  # consolidated metadata mostly lies at the root
         try:
@@ -193,7 +187,7 @@ def _open_target(location: Any, path: str, options: WriteOptions) -> Group:
 # -- writing
 
 
-def _prepare(group: Group, plan: Plan, options: WriteOptions, delayed: list[Any]) -> list[Write]:
+def _prepare(group: Group, plan: Plan, options: ToZarrOptions, delayed: list[Any]) -> list[Write]:
     """Lets arrays grow, creates new ones, and stores the attributes. Returns the values that are left to write."""
     growing = plan.growing
     if growing:
@@ -208,7 +202,7 @@ def _prepare(group: Group, plan: Plan, options: WriteOptions, delayed: list[Any]
     return writes
 
 
-def _append(group: Group, plan: Plan, growing: Mapping[str, tuple[int, int]], options: WriteOptions) -> Any:
+def _append(group: Group, plan: Plan, growing: Mapping[str, tuple[int, int]], options: ToZarrOptions) -> Any:
     """Lets arrays grow by the values of the plan: all of them, or none if one cannot be written."""
 
     def writes(arrays: Mapping[str, Array]) -> Iterator[Write]:
@@ -238,7 +232,7 @@ def _create(group: Group, plan: Plan) -> dict[str, Array]:
     return created
 
 
-def _writing(array: Array, options: WriteOptions) -> Array:
+def _writing(array: Array, options: ToZarrOptions) -> Array:
     if options.write_empty_chunks is not None:
         array._write_empty_chunks = options.write_empty_chunks
     return array
@@ -255,7 +249,7 @@ def _part(array: Array, dimensions: Any, region: Mapping[Any, slice]) -> tuple[s
     )
 
 
-def _consolidate(group: Group, options: WriteOptions) -> None:
+def _consolidate(group: Group, options: ToZarrOptions) -> None:
     """Writes consolidated metadata, unless it exists and was kept up to date."""
     context = group._context
     if options.consolidated is False or context.consolidated is not None:
