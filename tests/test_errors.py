@@ -32,6 +32,7 @@ from omnizarr.errors import (
     ReadOnlyError,
     SelectionError,
     StoreError,
+    TooLargeError,
     UncertainWriteError,
     warn,
 )
@@ -53,6 +54,7 @@ EXAMPLES: dict[type[OmnizarrError], OmnizarrError] = {
     SelectionError: SelectionError("cannot be selected"),
     OutOfBoundsError: OutOfBoundsError(1, 7, 5),
     BroadcastError: BroadcastError((2, 3), (4,)),
+    TooLargeError: TooLargeError("too large", hint="select a part", nbytes=100),
     CodecError: CodecError("gzip", "not gzip", hint="look at it", found=3),
     ChunkError: ChunkError("read", "a", (0, 1), "a/c/0/1", CodecError("gzip", "not gzip")),
     ExtensionError: ExtensionError(

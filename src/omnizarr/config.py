@@ -22,6 +22,14 @@ def _cores() -> int:
     return len(affinity(0)) if affinity else (os.cpu_count() or 1)
 
 
+@cache
+def _half_of_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return 8 * 2**30
+
+
 def _available_threads() -> int:
     """The number of cores. In a worker process of dask, the number of its threads: a cluster starts such processes so
     that together they use all cores."""
@@ -46,6 +54,9 @@ class Settings:
     """The largest decoded size of a chunk. Larger chunks are an error before any memory is allocated."""
     max_document_bytes: int = 256 * 2**20
     """The largest metadata document. Larger documents are an error."""
+    max_implicit_bytes: int = 0
+    """The most bytes of an array that an operation such as `z + 1` or `np.mean(z)` loads; 0 means half of the memory of
+    the machine. `z[...]` has no limit."""
     max_codecs: int = 32
     """The largest number of codecs in one list of a document. Longer lists are an error."""
     locking: int = 1
@@ -62,6 +73,11 @@ class Settings:
                 raise ArgumentError(
                     f"setting `{field.name}`: expected an integer of at least 0, found {value!r}", argument=field.name
                 )
+
+    @property
+    def implicit_bytes(self) -> int:
+        """`max_implicit_bytes`, with 0 resolved to half of the memory of the machine."""
+        return self.max_implicit_bytes or _half_of_memory()
 
     @property
     def workers(self) -> int:
@@ -139,7 +155,7 @@ class Config:
         return replace(self.current, **changes)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _NAMES or name == "workers":
+        if name in _NAMES or name in ("workers", "implicit_bytes"):
             return getattr(self.current, name)
         raise AttributeError(f"unknown setting `{name}`; known are {', '.join(_NAMES)}")
 

@@ -18,6 +18,7 @@ The hierarchy::
     ├── SelectionError (IndexError)           an invalid selection
     │   └── OutOfBoundsError
     ├── BroadcastError (ValueError)           a value whose shape does not fit the selection
+    ├── TooLargeError                         an array that is too large to be loaded implicitly
     ├── CodecError (ValueError)               a codec failed to encode or decode
     │   └── ChunkError                        the same, with the array, the chunk and the key
     ├── ExtensionError (ImportError)          an installed extension that cannot be loaded
@@ -58,6 +59,7 @@ __all__ = [
     "ReadOnlyError",
     "SelectionError",
     "StoreError",
+    "TooLargeError",
     "UncertainWriteError",
     "warn",
 ]
@@ -219,6 +221,12 @@ class BroadcastError(OmnizarrError, ValueError):
             value_shape=value_shape,
             selection_shape=selection_shape,
         )
+
+
+class TooLargeError(OmnizarrError):
+    """An operation that would load an array larger than `config.max_implicit_bytes`; `nbytes` is its size."""
+
+    nbytes: int = 0
 
 
 class CodecError(OmnizarrError, ValueError):

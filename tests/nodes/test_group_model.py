@@ -246,7 +246,7 @@ class HierarchyAgainstDict(RuleBasedStateMachine):
                     self._check_group(path, node)
                 else:
                     assert node[...].tolist() == expected.data.tolist()
-                    assert node == omnizarr.open(node.store, path=path)
+                    assert node.same_array(omnizarr.open(node.store, path=path))
         if not self.alone:
             assert "nothing" not in self.root
 

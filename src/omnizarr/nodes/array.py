@@ -22,10 +22,10 @@ from omnizarr.indexing import (
 )
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array_state import ArrayState
-from omnizarr.nodes.assignment import as_field_value, as_value
-from omnizarr.nodes.indexers import Indexer, as_mask, has_ellipsis, only_basic
+from omnizarr.nodes.indexers import Indexer, as_field_value, as_mask, as_value, has_ellipsis, only_basic
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.node import NodeContext
+from omnizarr.nodes.numpy_protocol import NumpyProtocol
 
 if TYPE_CHECKING:
     from omnizarr.display.info import NodeInfo
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Array"]
 
 
-class Array(ArrayState):
+class Array(ArrayState, NumpyProtocol):
     """A chunked, compressed, N-dimensional array in a store.
 
     `z[key]` reads and `z[key] = value` writes, with the indexing rules of NumPy. Only the chunks that the key selects
@@ -313,16 +313,7 @@ class Array(ArrayState):
 
         return dask_array(self, chunks, inline_array)
 
-    # -- Python protocols
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        if copy is False:
-            raise ArgumentError(
-                "`copy=False`: an omnizarr array is not in memory, so a NumPy array of it is always a copy",
-                argument="copy",
-            )
-        array = self.read()
-        return array if dtype is None else array.astype(dtype, copy=False)
+    # -- Python protocols; `NumpyProtocol` has those of NumPy
 
     def __len__(self) -> int:
         if not self.shape:
@@ -347,14 +338,15 @@ class Array(ArrayState):
             return self.size > 0
         return bool(self.read().reshape(()))
 
-    def __eq__(self, other: object) -> bool:
-        """Whether both are handles of the same array, with the same metadata; the elements are not compared."""
+    def same_array(self, other: object) -> bool:
+        """Whether both are handles of the same array, with the same metadata. Reads nothing: `==` compares elements."""
         if not isinstance(other, Array):
-            return NotImplemented
+            return False
         # Compare documents: the model of a new array can hold more than its document will.
         return (self.store, self.path) == (other.store, other.path) and same(self._documents(), other._documents())
 
-    __hash__ = None  # type: ignore[assignment]
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.dtype.names or ())
 
     def __repr__(self) -> str:
         return f"<Array {describe_location(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"

@@ -404,6 +404,9 @@ class Group(Node, MutableMapping[str, Any]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.keys())
+
     def __repr__(self) -> str:
         return f"<Group {describe_location(self.store, self.path)}>"
 

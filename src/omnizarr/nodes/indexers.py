@@ -1,4 +1,4 @@
-"""`Indexer`, the type of `oindex`, `vindex` and `blocks`, and checks of selections."""
+"""Square brackets of an array: indexers such as `z.oindex`, checks of selections, and conversion of assigned values."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from omnizarr.errors import SelectionError
+from omnizarr.dtypes import DataType, as_elements
+from omnizarr.errors import BroadcastError, SelectionError
 from omnizarr.indexing import split_fields
 
-__all__ = ["Indexer", "as_mask", "has_ellipsis", "only_basic"]
+__all__ = ["Indexer", "as_field_value", "as_mask", "as_value", "has_ellipsis", "only_basic"]
 
 
 class Indexer:
@@ -55,3 +57,25 @@ def as_mask(mask: Any, shape: tuple[int, ...]) -> Any:
     if array.dtype != bool or array.shape != shape:
         raise SelectionError(f"expected a boolean mask of shape {shape}, found {array.dtype} of shape {array.shape}")
     return array
+
+
+def as_value(value: Any, data_type: DataType, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """`value` as elements of `data_type`, for a selection of this shape. Raises before anything is written."""
+    return data_type.elements(value) if shape else data_type.element(value)
+
+
+def as_field_value(
+    value: Any, dtype: np.dtype[Any], fields: str | list[str], shape: tuple[int, ...]
+) -> tuple[npt.NDArray[Any], str | list[str]]:
+    """`value` as elements of `fields` of `dtype`, and the fields in the form that the engine takes with them."""
+    part = dtype[fields]
+    if part.subdtype is None or not isinstance(fields, str):
+        return as_elements(value, part), fields
+    # The field is a subarray. The engine broadcasts to the selection's shape only, so wrap the values in records.
+    elements = as_elements(value, part.base)
+    record = np.empty(shape, np.dtype([(fields, part)]))
+    try:
+        record[fields][...] = elements
+    except ValueError:
+        raise BroadcastError(elements.shape, (*shape, *part.shape)) from None
+    return record, [fields]

@@ -19,7 +19,7 @@ from omnizarr.indexing import numpy_selection
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel
 from omnizarr.nodes import stored_chunks
 from omnizarr.nodes.array_state import ArrayState
-from omnizarr.nodes.assignment import as_value
+from omnizarr.nodes.indexers import as_value
 from omnizarr.nodes.resize_mark import ResizeMark, UnfinishedResizeError, check_finished, finish
 from omnizarr.store.thread_locks import TaskLock
 
