@@ -26,7 +26,6 @@ from omnizarr.nodes.create.option_names import ArrayOptions, check_flag, check_n
 from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.metadata.children import (
-    Listings,
     NameIterator,
     list_all_below,
     list_children,
@@ -41,6 +40,7 @@ from omnizarr.nodes.unreadable import UnreadableNode
 if TYPE_CHECKING:
     from omnizarr.display.info import NodeInfo
     from omnizarr.display.tree import Tree
+    from omnizarr.nodes.metadata.whole_listing import WholeListing
 
 __all__ = ["Group", "Member", "handle", "new_group"]
 
@@ -186,14 +186,14 @@ class Group(Node, MutableMapping[str, Any]):
         iterator = None if self._iterator is None else self._iterator()
         return len(iterator.names) if iterator is not None and not iterator.begun else self.nmembers()
 
-    def _children(self, listings: Listings | None = None) -> Iterator[tuple[str, Member]]:
-        """The direct members, sorted by name. Costs one listing, unless `listings` contains it, and one batch of
-        requests for all documents."""
+    def _children(self, whole: WholeListing | None = None) -> Iterator[tuple[str, Member]]:
+        """The direct members, sorted by name. Costs one listing and one batch of requests for all documents, unless
+        `whole` has them."""
         context = self._context
         consolidated = context.consolidated
-        children = list_children(context, listings)
+        children = list_children(context, whole)
         if consolidated is None or not consolidated.trusted:
-            for name, model in fetch_children(context.store, context.path, context.dialect, children):
+            for name, model in fetch_children(context.store, context.path, context.dialect, children, whole):
                 yield name, self._member(name, model)
             return
         for child in children:
@@ -218,11 +218,11 @@ class Group(Node, MutableMapping[str, Any]):
         return tuple(self._walk(_depth(max_depth, "max_depth")))
 
     def _walk(self, max_depth: int | None) -> Iterator[tuple[str, Member]]:
-        listings = list_all_below(self._context) if max_depth is None else None
+        whole = list_all_below(self._context) if max_depth is None else None
         pending: deque[tuple[str, Group, int]] = deque([("", self, 0)])
         while pending:
             prefix, group, depth = pending.popleft()
-            for name, node in group._children(listings):
+            for name, node in group._children(whole):
                 path = join_path(prefix, name)
                 yield path, node
                 if isinstance(node, Group) and (max_depth is None or depth < max_depth):

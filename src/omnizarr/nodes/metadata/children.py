@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from omnizarr.errors import OmnizarrError, StoreError
 from omnizarr.formats import Child, Dialect
@@ -12,10 +12,10 @@ from omnizarr.nodes.metadata.documents import describe_location, document_values
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
-__all__ = ["Listings", "NameIterator", "list_all_below", "list_children", "list_members", "node_exists"]
+if TYPE_CHECKING:
+    from omnizarr.nodes.metadata.whole_listing import WholeListing
 
-Listings: TypeAlias = Mapping[str, tuple[list[str], list[str]]]
-"""What `list_dir` returns, by prefix."""
+__all__ = ["NameIterator", "list_all_below", "list_children", "list_members", "node_exists"]
 
 
 def node_exists(store: Store, dialect: Dialect, path: str) -> bool:
@@ -27,18 +27,18 @@ def node_exists(store: Store, dialect: Dialect, path: str) -> bool:
     return bool(dialect.children(path, store.list_dir(dialect.listing_prefix(path))))
 
 
-def list_children(context: NodeContext, listings: Listings | None = None) -> list[Child]:
+def list_children(context: NodeContext, whole: WholeListing | None = None) -> list[Child]:
     """The children that the listing of a group shows, sorted by name. Some may turn out not to be nodes.
 
-    `listings` are those of the whole hierarchy, if they are known.
+    `whole` is the listing of the whole hierarchy, if it is known.
     """
     consolidated = context.consolidated
     if consolidated is not None and consolidated.trusted:
         return sorted(consolidated.children(context.path))
     dialect, store = context.dialect, context.store
     prefix = dialect.listing_prefix(context.path)
-    if listings is not None:
-        return sorted(dialect.children(context.path, listings.get(prefix, ([], []))))
+    if whole is not None:
+        return sorted(dialect.children(context.path, whole.listings.get(prefix, ([], []))))
     if not store.listable:
         raise StoreError(
             f"cannot list the members of {describe_location(store, context.path)}: the store cannot list its keys",
@@ -48,16 +48,15 @@ def list_children(context: NodeContext, listings: Listings | None = None) -> lis
     return sorted(dialect.children(context.path, store.list_dir(prefix)))
 
 
-def list_all_below(context: NodeContext) -> Listings | None:
-    """The listings of a group and of all groups below it, from one request; None if a generation keeps documents and
-    chunks below the same prefix, so that one listing would contain every chunk."""
+def list_all_below(context: NodeContext) -> WholeListing | None:
+    """A group and all groups below it, from one request; None if a generation keeps documents and chunks below the same
+    prefix, so that one listing would contain every chunk."""
     consolidated, dialect, store = context.consolidated, context.dialect, context.store
     if not dialect.separates_documents or not store.listable or (consolidated is not None and consolidated.trusted):
         return None
-    from omnizarr.nodes.metadata.key_paths import listings_of  # lazy import: few programs list whole hierarchies
+    from omnizarr.nodes.metadata.whole_listing import WholeListing  # lazy import: few programs list whole hierarchies
 
-    prefix = dialect.listing_prefix(context.path)
-    return listings_of(prefix, store.list_prefix(prefix))
+    return WholeListing(store, dialect, context.path)
 
 
 def list_members(context: NodeContext) -> list[Child]:

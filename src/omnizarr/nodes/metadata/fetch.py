@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from omnizarr._json import Json
 from omnizarr.errors import MetadataError, NodeNotFoundError, OmnizarrError, warn
@@ -26,6 +26,9 @@ from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
 from omnizarr.store import Buffer, ByteRange, Request, Store
+
+if TYPE_CHECKING:
+    from omnizarr.nodes.metadata.whole_listing import WholeListing
 
 __all__ = ["FetchedNode", "fetch_children", "fetch_model", "fetch_node", "not_found"]
 
@@ -181,17 +184,18 @@ def not_found(store: Store, path: str, zarr_format: object = None, *, hint: str 
 
 
 def fetch_children(
-    store: Store, path: str, dialect: Dialect, children: Iterable[Child]
+    store: Store, path: str, dialect: Dialect, children: Iterable[Child], whole: WholeListing | None = None
 ) -> Iterator[tuple[str, NodeModel | OmnizarrError]]:
     """The nodes below the group at `path`, by name, fetched together; an error in place of one that cannot be read.
 
-    Children that turn out not to be nodes are left out.
+    Children that turn out not to be nodes are left out. `whole` has fetched the documents already.
     """
     children = list(children)
     keys = {
         child: dialect.keys(join_path(path, child.name)) if child.keys is None else child.keys for child in children
     }
-    values = document_values(store, [key for node_keys in keys.values() for key in node_keys], each=True)
+    all_keys = [key for node_keys in keys.values() for key in node_keys]
+    values = document_values(store, all_keys, each=True) if whole is None else whole.take(all_keys)
     for child in children:
         name = child.name
         present = {key: values[key] for key in keys[child] if values[key] is not None}
