@@ -28,7 +28,7 @@ SECONDS ?= 600
 # Public repositories for `reading`, as owner/name=clone.
 REPOSITORIES ?=
 
-.PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize tables reading bench bench-quick bench-remote clean
+.PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -78,6 +78,9 @@ sanitize: .venv/.tools ## test the kernel under the sanitizers of gcc
 	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 		$(BIN)/python -m pytest -q -p no:cacheprovider tests/native tests/engine tests/fuzz \
 		-k "(native or file) and not contexts_of_high_levels"
+
+notebooks: .venv/.tools ## make the notebooks of examples/ from the scripts, and run them
+	@$(BIN)/python examples/make_notebooks.py
 
 tables: .venv/.tools ## rewrite the generated parts of the documentation: tables of extensions, chart of the README
 	@$(BIN)/python docs/make_extensions.py
