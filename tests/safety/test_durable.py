@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 import omnizarr
+
+UNNAMED = hasattr(os, "O_TMPFILE")
 
 
 @pytest.fixture
@@ -34,7 +37,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
         monkeypatch.setattr(os, function, call)
 
-    watched("open", lambda file, path, *_: names.__setitem__(file, name(path)))
+    def opened(file: int, path: Any, flags: int, *_: Any) -> None:
+        unnamed = hasattr(os, "O_TMPFILE") and flags & os.O_TMPFILE == os.O_TMPFILE
+        names[file] = "new" if unnamed else name(path)
+
+    watched("open", opened)
+    watched("link", lambda _, old, new: f"new to {name(new)}")
     watched("pwrite", lambda _, file, data, start: names[file])
     watched("fsync", lambda _, file: names[file])
     watched("replace", lambda _, old, new: f"{name(old)} to {name(new)}")
@@ -76,9 +84,49 @@ def test_a_batch_is_written_then_synced_then_renamed_then_its_directory_synced_o
     assert calls == [
         *[("pwrite", "new")] * 3,
         *[("fsync", "new")] * 3,
-        *[("replace", f"new to {number}") for number in range(3)],
+        ("replace", "new to 0"),
+        *[("link" if UNNAMED else "replace", f"new to {number}") for number in (1, 2)],
         ("fsync", "a"),
     ]
+    calls.clear()
+    store.set_each([(f"a/{number}", b"y") for number in range(3)])
+    given = [("link", "new to new")] if UNNAMED else []
+    renamed = [call for number in (1, 2) for call in (*given, ("replace", f"new to {number}"))]
+    assert calls[6:] == [("replace", "new to 0"), *renamed, ("fsync", "a")]
+    assert store.get("a/2") == b"y"
+
+
+@pytest.mark.skipif(not UNNAMED, reason="this system has no files without names")
+@pytest.mark.parametrize("error", [errno.EPERM, errno.EXDEV, errno.ENOENT])
+def test_files_without_names_that_cannot_get_one_are_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    def link(*_: Any, **__: Any) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(os, "link", link)
+    store = omnizarr.LocalStore(tmp_path, durable=True)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(2):
+        store.set_each([(f"a/{number}", b"%d" % number) for number in range(70)])
+    assert all(store.get(f"a/{number}") == b"%d" % number for number in range(70))
+    assert len(os.listdir(tmp_path / "a")) == 70
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("error", [errno.EOPNOTSUPP, errno.EISDIR])
+def test_file_systems_without_unnamed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int) -> None:
+    real = os.open
+
+    def open_named(path: Any, flags: int, *rest: Any, **options: Any) -> int:
+        if UNNAMED and flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(error, os.strerror(error))
+        return real(path, flags, *rest, **options)
+
+    monkeypatch.setattr(os, "open", open_named)
+    store = omnizarr.LocalStore(tmp_path, durable=True)
+    store.set_each([(f"a/{number}", b"x") for number in range(5)])
+    assert sorted(os.listdir(tmp_path / "a")) == [str(number) for number in range(5)]
 
 
 def test_a_row_of_chunks_is_a_batch(tmp_path: Path, calls: Any) -> None:
@@ -89,7 +137,9 @@ def test_a_row_of_chunks_is_a_batch(tmp_path: Path, calls: Any) -> None:
         z[...] = 1
     assert [what for what, _ in calls].count("fsync") <= 32 + 2 * 8 + 2
     assert z[...].all()
-    assert [name for what, name in calls if what == "replace"] == [f"new to {number % 16}" for number in range(32)]
+    assert [name for what, name in calls if what in ("replace", "link")] == [
+        f"new to {number % 16}" for number in range(32)
+    ]
 
 
 def test_ordinary_stores_sync_nothing(tmp_path: Path, calls: Any) -> None:

@@ -83,6 +83,35 @@ def test_a_killed_writer_leaves_one_file_that_the_next_writer_removes(
     print(f"{layout} {act}: {counts[1]} of {sum(counts)} kills left a file")
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("new", [False, True])
+def test_a_killed_durable_writer_leaves_one_file_that_the_next_writer_removes(
+    tmp_path: Path, layout: str, new: bool
+) -> None:
+    """It syncs up to 64 files together."""
+    made(tmp_path / "before", LAYOUTS[layout])
+    if new:
+        omnizarr.open_array(tmp_path / "before")[...] = 0  # erases the chunks
+    place = tmp_path / "x"
+    random = Random(f"{layout} {new}")
+    stop, counts = 0, [0, 0]
+    with omnizarr.config(threads=1):
+        while True:
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(tmp_path / "before", place)
+            z = omnizarr.open_array(LocalStore(place, durable=True))
+            if not kill_at(lambda z=z: whole(z), stop):  # type: ignore[misc]
+                break
+            counts[len(leftovers(place))] += 1
+            found = omnizarr.open_array(place)[...]
+            assert ((found == 7) | (found == (0 if new else np.arange(1, 4097).reshape(64, 64)))).all()
+            staged._swept.clear()  # as in a new process
+            whole(z)
+            assert leftovers(place) == []
+            stop += 1 if EVERY else random.randint(1, 200)
+    print(f"{layout}: {counts[1]} of {sum(counts)} kills left a file")
+
+
 @pytest.mark.skipif(not CAN_FAIL_CALLS, reason="unknown registers")
 @pytest.mark.parametrize(("layout", "act", "native"), CASES)
 @pytest.mark.parametrize("durable", [False, True])

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -122,6 +123,51 @@ def prepared(
         z.store.close()
 
     return lambda: act(z), check
+
+
+ZIP_CASES = [(act, other) for act in ("read", "part", "append") for other in ACTS]
+if not EVERY:
+    ZIP_CASES = ZIP_CASES[::4]
+
+
+@pytest.mark.parametrize(("act", "other"), ZIP_CASES)
+def test_a_handler_that_uses_the_same_archive_does_not_hang(tmp_path: Path, act: str, other: str) -> None:
+    """Either operation may fail with our error; the archive is the old one or the new one."""
+    import_modules(tmp_path / "warm" / "x.zip")
+    made(tmp_path / "before.zip")
+    place = tmp_path / "x.zip"
+    random = Random(f"{act} {other}")
+    stop = 0
+    while True:
+        shutil.copy(tmp_path / "before.zip", place)
+        if not signal_at(lambda: archived(place, ACTS[act], ACTS[other]), stop, signal.SIGUSR1):
+            break
+        with omnizarr.open_array(place, mode="r").store as store:
+            z = omnizarr.open_array(store)
+            assert z.shape[0] in (16, 19, 22)
+            assert z[...].min() >= 0
+        stop += 1 if EVERY else random.randint(3, 40)
+
+
+def archived(
+    place: Path, act: Callable[[Any], None], other: Callable[[Any], None]
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """In a child: an operation in an archive that a handler interrupts."""
+    z = omnizarr.open_array(place, mode="r+")
+
+    def attempt(operation: Callable[[Any], None]) -> None:
+        with suppress(omnizarr.errors.StoreError):
+            operation(z)
+
+    signal.signal(signal.SIGUSR1, lambda *_: attempt(other))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(TIMEOUT)
+
+    def close() -> None:
+        with suppress(omnizarr.errors.StoreError):
+            z.store.close()
+
+    return lambda: (attempt(act), close()), lambda: None  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("name", [*NAMES.values(), "x.zarr.zip"])

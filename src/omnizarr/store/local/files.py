@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ __all__ = [
     "flush_folder",
     "is_link",
     "is_linked",
+    "link_unnamed",
     "make_directory",
     "open_into",
     "read",
@@ -26,11 +28,14 @@ __all__ = [
     "remove",
     "replace",
     "stage",
+    "stage_unnamed",
     "write_all",
 ]
 
 _WINDOWS = os.name == "nt"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_UNNAMED = os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC if hasattr(os, "O_TMPFILE") else None
+_OPEN_FILES = "/proc/self/fd"
 _RETRIES = 50  # times 10 ms, while another program on Windows reads a file that is to be replaced or removed
 
 
@@ -123,6 +128,40 @@ def stage(folder: str, data: bytes | memoryview | FileContent, held: list[int], 
             discard(temporary, process)
             raise
         discard(temporary, process)
+
+
+def stage_unnamed(folder: str, data: bytes | memoryview | FileContent, held: list[int], *, guarded: bool) -> bool:
+    """Write a file without a name on the file system of `folder`, for `link_unnamed`; False if this is not possible.
+    The system removes it when it is closed, also if the process is killed."""
+    if _UNNAMED is None or not os.path.isdir(_OPEN_FILES):
+        return False
+    try:
+        open_into(held, folder, _UNNAMED)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):  # the file system has no such files
+            return False
+        raise
+    try:
+        if guarded:
+            flock.lock_if_free(held[-1])  # before it gets a name
+        if isinstance(data, (bytes, memoryview)):
+            _write_new(held[-1], data)
+        else:
+            data.write_to(held[-1])
+    except BaseException:
+        close_last(held)
+        raise
+    return True
+
+
+def link_unnamed(file: int, path: str) -> bool:
+    """Give an open file without a name the name `path`; False if a file has this name already."""
+    try:
+        # Python follows the link to the open file only with `src_dir_fd`, which has no other effect here.
+        os.link(f"{_OPEN_FILES}/{file}", path, src_dir_fd=file, follow_symlinks=True)
+    except FileExistsError:
+        return False
+    return True
 
 
 def write_all(file: int, data: bytes | memoryview) -> None:

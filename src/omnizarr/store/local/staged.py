@@ -45,7 +45,7 @@ class StagedFiles:
         self.created: list[str] = []
         """Directories that did not exist before."""
         self.files: list[tuple[str, str]] = []
-        """The temporary path and the final name of each file."""
+        """The temporary path and the final name of each file. The path is empty if the file has no name yet."""
         self.held: list[int] = []
         """Open files: locked, or still to be synced."""
         self.process = os.getpid()
@@ -60,7 +60,9 @@ class StagedFiles:
         """Delete the files that were not published."""
         try:
             while self.files:
-                files.discard(self.files.pop()[0], self.process)
+                temporary = self.files.pop()[0]
+                if temporary:
+                    files.discard(temporary, self.process)
         finally:
             self.close()
 
@@ -227,6 +229,11 @@ class FileWriter:
         count = len(held)
         guarded = self._locks.guards_files()
         try:
+            # The first file of several keeps other processes from removing the directory. The others get no name before
+            # they are published, so that a killed process leaves at most one file.
+            if staged.files and files.stage_unnamed(staged.folder, data, held, guarded=guarded):
+                staged.files.append(("", name))
+                return
             staged.files.append((files.stage(staged.folder, data, held, guarded=guarded), name))
             if not (guarded or self.durable):
                 files.close_last(held)  # a network file system may report a full disk only here
@@ -268,6 +275,10 @@ class FileWriter:
                 return False
             while staged.files:
                 temporary, name = staged.files[0]
+                if not temporary and self._link_first(staged):
+                    del staged.files[0]
+                    continue
+                temporary = staged.files[0][0]
                 try:
                     files.replace(temporary, folder + name)
                 except FileNotFoundError:
@@ -280,6 +291,27 @@ class FileWriter:
             self._sync([folder, *map(os.path.dirname, reversed(staged.created))])
         staged.created.clear()
         return True
+
+    def _link_first(self, staged: StagedFiles) -> bool:
+        """Give the first file its name, and return True; or, if another file has the name, a temporary name."""
+        place = len(staged.held) - len(staged.files)
+        file = staged.held[place]
+        name = staged.files[0][1]
+        guarded = self._locks.guards_files()
+        temporary = staged.folder + temp_names.new_name(guarded=guarded)
+        try:
+            if files.link_unnamed(file, staged.folder + name):
+                return True
+            staged.files[0] = temporary, name
+            files.link_unnamed(file, temporary)
+        except OSError:  # the system has files without names, and does not give them one
+            copy: list[int] = []
+            content = files.read(file, os.fstat(file).st_size, None)
+            staged.files[0] = files.stage(staged.folder, content, copy, guarded=guarded), name
+            os.fsync(copy[0])
+            staged.held[place] = copy[0]
+            os.close(file)
+        return False
 
     def _fail(self, staged: StagedFiles, key: str, error: OSError) -> NoReturn:
         """Delete the temporary files and raise. `key` is one of them; if a rename failed, the error says which."""
