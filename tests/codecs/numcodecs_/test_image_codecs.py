@@ -108,6 +108,9 @@ def test_new_arrays(dtype: str, options: Any) -> None:
         ({"name": "imagecodecs_jpeg2k", "configuration": {"lvl": 1}}, "configuration.lvl"),
         ({"name": "imagecodecs_rcomp", "configuration": {"shape": [1]}}, "configuration.shape"),
         ("imagecodecs_jpegls", "damaged data"),
+        ("imagecodecs_aec", "wrong options"),
+        ({"name": "imagecodecs_rcomp", "configuration": {"nblock": 0}}, "configuration.nblock: expected an integer"),
+        ({"name": "imagecodecs_lz4h5", "configuration": {"blocksize": 0.5}}, "configuration.blocksize: expected"),
     ],
 )
 def test_unsupported_codecs_and_options(codec: Any, match: str) -> None:

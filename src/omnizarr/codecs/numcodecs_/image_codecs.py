@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from omnizarr._extension import Extension
 from omnizarr._fork import import_library
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.contract import (
     BoundBytesCodec,
     BoundSerializer,
@@ -36,14 +36,21 @@ _SERIALIZERS = frozenset(
         *("jpegxl", "jpegxr", "jpegxs", "lerc", "meshopt", "png", "qoi", "rcomp", "spng", "tiff", "webp", "zfp"),
     )
 )
-_UNSAFE = frozenset(("htj2k", "jpegls", "ljpeg", "pcodec", "sz3"))
-"""Codecs that crash the process on damaged data, or do not return (imagecodecs 2026.3.6, 300 damaged chunks each)."""
+_UNSAFE = frozenset(("aec", "htj2k", "jpegls", "ljpeg", "pcodec", "sz3"))
+"""Codecs that crash the process on damaged data or with wrong options, or do not return (imagecodecs 2026.3.6, 300
+damaged chunks each)."""
 _COMPRESSORS = frozenset(
     (
-        *("aec", "blosc", "blosc2", "brotli", "bz2", "deflate", "lz4", "lz4f", "lz4h5", "lzf", "lzfse", "lzham"),
+        *("blosc", "blosc2", "brotli", "bz2", "deflate", "lz4", "lz4f", "lz4h5", "lzf", "lzfse", "lzham"),
         *("lzma", "lzw", "packbits", "pglz", "snappy", "szip", "zlib", "zlibng", "zopfli", "zstd"),
     )
 )
+
+_LIMITS: dict[str, dict[str, tuple[int, int]]] = {
+    "lz4h5": {"blocksize": (1, 2**31 - 1), "level": (1, 65537)},
+    "rcomp": {"nblock": (1, 2**15)},
+}
+"""The smallest and largest numbers of options with which a library crashes otherwise."""
 
 
 class _ImageCodec(Codec):
@@ -120,7 +127,7 @@ def parse_image_codec(extension: Extension, path: str, problems: Problems) -> Co
     kind = name.removeprefix("numcodecs.").removeprefix(_PREFIX)
     if kind not in _SERIALIZERS | _COMPRESSORS:
         known = [_PREFIX + item for item in _SERIALIZERS | _COMPRESSORS]
-        hint = "damaged data would crash the process, or hang it" if kind in _UNSAFE else None
+        hint = "damaged data or wrong options would crash the process, or hang it" if kind in _UNSAFE else None
         problems.unknown(extension.name_path, "codec", name, known, hint=hint)
         return None
     if not is_in_numcodecs(_PREFIX + kind):
@@ -134,4 +141,9 @@ def parse_image_codec(extension: Extension, path: str, problems: Problems) -> Co
     for option in options.keys() - _parameters(_PREFIX + kind) | options.keys() & {"shape", "dtype", "squeeze"}:
         problems.add(f"{path}.configuration.{option}", "unknown member")
         return None
+    for option, (least, most) in _LIMITS.get(kind, {}).items():
+        value = options.get(option)
+        if value is not None and not (is_integer(value) and least <= value <= most):
+            problems.expected(f"{path}.configuration.{option}", f"an integer from {least} to {most}", value)
+            return None
     return (ImageSerializer if kind in _SERIALIZERS else ImageCompressor)(name, options)
