@@ -57,6 +57,15 @@ def test_elements_roundtrip_as_in_imagecodecs(id: str, options: dict[str, Any], 
             array[...]
 
 
+@pytest.mark.parametrize(
+    "config", [{"id": "imagecodecs_lz4h5", "blocksize": 0}, {"id": "imagecodecs_lz4h5", "level": []}]
+)
+def test_options_with_which_the_library_crashes(config: dict[str, Any]) -> None:
+    pytest.importorskip("imagecodecs.numcodecs")
+    with pytest.raises(MetadataError, match="expected an integer from 1"):
+        omnizarr.create_array(None, data=np.arange(9), compressors=config, zarr_format=2)
+
+
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("imagecodecs", "imagecodecs.numcodecs"):
         monkeypatch.setitem(sys.modules, module, None)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr._fork import import_library
-from omnizarr._json import Json, Problems, describe
+from omnizarr._json import Json, Problems, describe, is_integer
 from omnizarr.codecs.contract import (
     BoundBytesCodec,
     BoundSerializer,
@@ -46,6 +46,12 @@ def numcodecs_ids() -> set[str]:
 
 _IMAGECODECS = "imagecodecs_"
 """The beginning of the ids of the package imagecodecs."""
+
+_LIMITS: dict[str, dict[str, tuple[int, int]]] = {
+    "imagecodecs_lz4h5": {"blocksize": (1, 2**31 - 1), "level": (1, 65537)},
+    "imagecodecs_rcomp": {"nblock": (1, 2**15)},
+}
+"""The smallest and largest numbers of options with which the library crashes otherwise."""
 
 
 def is_in_numcodecs(id: str) -> bool:
@@ -89,6 +95,11 @@ class _Foreign(Codec):
 
     def create(self, path: str, problems: Problems) -> Any:
         """The codec object of numcodecs. If numcodecs rejects the configuration, add to `problems` and return None."""
+        for option, (least, most) in _LIMITS.get(self.id, {}).items():
+            value = self.config.get(option)
+            if value is not None and not (is_integer(value) and least <= value <= most):
+                problems.expected(f"{path}.configuration.{option}", f"an integer from {least} to {most}", value)
+                return None
         try:
             return import_library("numcodecs.registry").get_codec(dict(self.config))
         except Exception as error:  # third-party code may raise anything

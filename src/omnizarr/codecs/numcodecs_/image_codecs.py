@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from omnizarr._extension import Extension
 from omnizarr._fork import import_library
-from omnizarr._json import Json, Problems, is_integer
+from omnizarr._json import Json, Problems
 from omnizarr.codecs.contract import (
     BoundBytesCodec,
     BoundSerializer,
@@ -45,12 +45,6 @@ _COMPRESSORS = frozenset(
         *("lzma", "lzw", "packbits", "pglz", "snappy", "szip", "zlib", "zlibng", "zopfli", "zstd"),
     )
 )
-
-_LIMITS: dict[str, dict[str, tuple[int, int]]] = {
-    "lz4h5": {"blocksize": (1, 2**31 - 1), "level": (1, 65537)},
-    "rcomp": {"nblock": (1, 2**15)},
-}
-"""The smallest and largest numbers of options with which a library crashes otherwise."""
 
 
 class _ImageCodec(Codec):
@@ -141,9 +135,4 @@ def parse_image_codec(extension: Extension, path: str, problems: Problems) -> Co
     for option in options.keys() - _parameters(_PREFIX + kind) | options.keys() & {"shape", "dtype", "squeeze"}:
         problems.add(f"{path}.configuration.{option}", "unknown member")
         return None
-    for option, (least, most) in _LIMITS.get(kind, {}).items():
-        value = options.get(option)
-        if value is not None and not (is_integer(value) and least <= value <= most):
-            problems.expected(f"{path}.configuration.{option}", f"an integer from {least} to {most}", value)
-            return None
     return (ImageSerializer if kind in _SERIALIZERS else ImageCompressor)(name, options)
