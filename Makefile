@@ -28,7 +28,7 @@ SECONDS ?= 600
 # Public repositories for `reading`, as owner/name=clone.
 REPOSITORIES ?=
 
-.PHONY: help demo test test-source test-wheel peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote clean
+.PHONY: help demo test test-source test-wheel test-xarray peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -45,6 +45,10 @@ test-source: .venv/.tools peers servers
 test-wheel: .venv-wheel/.installed
 	@echo "== smoke tests on the installed wheel"
 	@OMNIZARR_INSTALLED=1 $(WHEEL_BIN)/python -m pytest -q -p no:cacheprovider -m smoke tests
+
+test-xarray: .venv/.tools peers ## run the tests of xarray's own Zarr backend against the engine and accessor of omnizarr
+	@PYTHONPATH=src:. .peers/xarray/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider -W ignore \
+		-o filterwarnings= -o asyncio_mode=auto tests/integrations/xarray/upstream
 
 peers: .venv/.made ## make the environments of other implementations that the tests compare with
 	@$(BIN)/python tests/peers/environments.py

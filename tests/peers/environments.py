@@ -76,6 +76,18 @@ RECIPES = (
         },
         ("3.13", "3.12", "3.14", "3.11"),
     ),
+    # omnizarr, xarray and zarr-python in one process. 3.11 first, where the newest zarr-python is not available.
+    Recipe(
+        "xarray",
+        {
+            "xarray": (
+                *("xarray", "dask[array]", "distributed", "zarr>=3", "icechunk", "cftime"),
+                *("pytest", "pytest-asyncio", "pytest-xdist", "pytest-timeout", "hypothesis"),
+                *("numcodecs", "zstandard", "isal", "deflate", "fastcrc", "click", "rich"),
+            ),
+        },
+        ("3.11", "3.12", "3.13", "3.14"),
+    ),
     Recipe("z5", {"z5py": ("z5py",)}, ("3.13", "3.12", "3.11", "3.14")),
     Recipe("zarr1", {"zarr1": ("numpy", "numcodecs", "fasteners")}, ("3.11", "3.12", "3.13", "3.14"), "zarr==1.1.0"),
 )

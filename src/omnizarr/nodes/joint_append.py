@@ -8,7 +8,8 @@
 
 The next writer that finds a journal erases the rows if there was no commit, and otherwise does step 4. In a store with
 locks it holds those of the group and of all arrays, so the other writer is gone. In other stores a writer renews its
-journal; one that is not renewed for a while belongs to a crashed writer.
+journal; one that is not renewed for a while belongs to a crashed writer. A store with commits of its own needs none of
+this.
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ def joint_append(group: Group, growth: Mapping[str, tuple[int, int]]) -> Iterato
     `growth` has for each array, by name, the axis and the number of rows. The block gets a handle of each array that
     already has the new shape, and writes the rows through it. They become visible when the block ends.
     """
+    if group.store.transactional:
+        with _transaction(group, growth) as arrays:
+            yield arrays
+        return
     holder = os.urandom(8).hex()
     with ExitStack() as stack:
         locks = _begin(group, sorted(growth), holder, stack)
@@ -80,6 +85,22 @@ def joint_append(group: Group, growth: Mapping[str, tuple[int, int]]) -> Iterato
                 error.add_note(f"The next append to the group erases the rows that this one stored: {other}")
             raise
         _finish(group, holder)
+
+
+@contextmanager
+def _transaction(group: Group, growth: Mapping[str, tuple[int, int]]) -> Iterator[dict[str, Array]]:
+    """`joint_append` in a store with commits of its own. The shapes change first: Icechunk rejects chunks outside."""
+    arrays = {name: _member(group, name) for name in growth}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    try:
+        for name, (axis, count) in growth.items():
+            old = shapes[name]
+            arrays[name].resize((*old[:axis], old[axis] + count, *old[axis + 1 :]))
+        yield arrays
+    except BaseException:
+        for name, shape in shapes.items():
+            arrays[name].resize(shape)
+        raise
 
 
 def finish_unfinished_append(group: Group) -> None:

@@ -75,6 +75,8 @@ class Store(ABC):
     listable: bool = True
     locking: bool = False
     """Whether `lock` holds for every process that uses the location, not only for this one."""
+    transactional: bool = False
+    """Whether readers see no change before a commit of the store itself, so that the order of writes is free."""
     in_memory: bool = False
     """Whether `get` returns bytes that are in memory already, so that `get_into` would save nothing."""
     remote: bool = False

@@ -64,6 +64,7 @@ class WrapperStore(Store):
         self.listable = inner.listable
         self.remote = inner.remote
         self.in_memory = inner.in_memory
+        self.transactional = inner.transactional
 
     @property
     def locking(self) -> bool:  # type: ignore[override]  # it may change when the first lock is taken

@@ -417,7 +417,7 @@ def test_template_then_regions(tmp_path: Path) -> None:
 # -- data arrays and trees
 
 
-@pytest.mark.parametrize("name", ["t"])
+@pytest.mark.parametrize("name", ["t", "x", None])
 def test_data_arrays(name: str | None) -> None:
     store = MemoryStore()
     array = weather().t.rename(name)

@@ -32,7 +32,8 @@ def encoding_of(array: Array, dimensions: Sequence[str]) -> dict[str, Any]:
     }
     serializer = array.serializer
     if dialect.allows_any_filter:  # documents do not tell serializers from filters
-        if not isinstance(serializer, Bytes) and not serializer.private:
+        implied = isinstance(serializer, Bytes) or serializer.name == array.data_type.serializer
+        if not implied and not serializer.private:
             encoding["filters"] = (*encoding["filters"], dialect.codec_json(serializer))
     elif not serializer.private:
         encoding["serializer"] = serializer.to_json()

@@ -12,7 +12,9 @@ from xarray.coding.strings import check_vlen_dtype
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, codec_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats import Dialect
+from omnizarr.integrations.xarray.argument_errors import ArgumentTypeError
 from omnizarr.integrations.xarray.fill_values import encode_fill_value
+from omnizarr.nodes.attributes import as_attributes
 
 __all__ = ["array_options", "plain_attributes"]
 
@@ -63,17 +65,23 @@ def array_options(
 def plain_attributes(attributes: Mapping[Any, Any], name: str | None = None) -> dict[str, Any]:
     """The attributes with Python values in place of those of NumPy, which JSON cannot hold."""
     plain: dict[str, Any] = {}
+    where = "the dataset" if name is None else f"variable `{name}`"
     for key, value in attributes.items():
         if not isinstance(key, str):
-            where = "the dataset" if name is None else f"variable `{name}`"
-            raise ArgumentError(f"the name of an attribute of {where} is a string, not {key!r}", argument="attributes")
+            raise ArgumentTypeError(
+                f"the name of an attribute of {where} is a string, not {key!r}", argument="attributes"
+            )
         if key == "_FillValue":  # it has a form of its own
             plain[key] = value
         elif isinstance(value, np.ndarray):
             plain[key] = value.tolist()
         else:
             plain[key] = value.item() if isinstance(value, np.generic) else value
-    return plain
+    try:
+        missing = {key: plain.pop(key) for key in ("_FillValue",) if key in plain}
+        return as_attributes(plain) | missing
+    except ArgumentError as error:
+        raise ArgumentTypeError(f"{where}: {error.message}", argument="attributes") from None
 
 
 def _check_names(encoding: dict[str, Any], name: str, dialect: Dialect, *, given: bool) -> None:
@@ -140,6 +148,11 @@ def _per_dimension(value: Any, option: str, rank: int, name: str, *, given: bool
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return (int(value),) * rank
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == rank:
+        if any(isinstance(length, (float, str)) for length in value):
+            raise ArgumentTypeError(
+                f"`encoding` of variable `{name}`: expected integers for `{option}`, found {value!r}",
+                argument="encoding",
+            )
         return tuple(value)
     if not given:
         return None

@@ -8,11 +8,13 @@ from inspect import signature
 from typing import Any
 
 from xarray import Dataset, Variable
+from xarray.backends.common import NONE_VAR_NAME
 from xarray.backends.zarr import encode_zarr_variable
 from xarray.conventions import decode_cf_variable, encode_dataset_coordinates
 
 from omnizarr.errors import ArgumentError
 from omnizarr.formats import Dialect
+from omnizarr.integrations.xarray.argument_errors import ArgumentKeyError, ArgumentTypeError
 from omnizarr.integrations.xarray.new_variables import array_options, plain_attributes
 from omnizarr.integrations.xarray.regions import region_of
 from omnizarr.integrations.xarray.variables import open_variable
@@ -70,9 +72,7 @@ def make_plan(
     options: ToZarrOptions,
 ) -> Plan:
     """The changes that write a dataset to a group; None stands for a group that does not exist yet."""
-    for name in dataset.variables:
-        if not isinstance(name, str) or not name:
-            raise _NameError(f"the name of a variable is a string of at least one character, not {name!r}")
+    dataset = _with_valid_names(dataset)
     arrays = {} if group is None else {name: node for name, node in group.members() if isinstance(node, Array)}
     region: dict[Any, slice] = {}
     if options.region is not None:
@@ -110,8 +110,14 @@ def make_plan(
     return plan
 
 
-class _NameError(ArgumentError, TypeError):
-    """A name that is not a string."""
+def _with_valid_names(dataset: Dataset) -> Dataset:
+    """The dataset with the name that xarray stores for a variable without one."""
+    for name in dataset.variables:
+        if name is not None and not isinstance(name, str):
+            raise ArgumentTypeError(f"the name of a variable is a string or None, not {name!r}", argument="dataset")
+        if name == "":
+            raise ArgumentError("the name of a variable has at least one character, not ''", argument="dataset")
+    return dataset.rename({None: NONE_VAR_NAME}) if None in dataset.variables else dataset
 
 
 def _check_append(dataset: Dataset, arrays: Mapping[str, Array], dimension: Any) -> None:
@@ -149,7 +155,7 @@ def _apply_encoding(
     """Gives the variables the encoding of the caller, and returns the names of those that have one."""
     for name, value in encoding.items():
         if name not in variables:
-            raise ArgumentError(f"`encoding`: there is no variable {name!r}", argument="encoding")
+            raise ArgumentKeyError(f"`encoding`: there is no variable {name!r}", argument="encoding")
         if name in arrays:
             raise ArgumentError(
                 f"`encoding`: variable `{name}` exists already and keeps its encoding", argument="encoding"

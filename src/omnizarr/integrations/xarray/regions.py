@@ -11,6 +11,7 @@ from xarray import Dataset
 from xarray.conventions import decode_cf_variable
 
 from omnizarr.errors import ArgumentError
+from omnizarr.integrations.xarray.argument_errors import ArgumentKeyError, ArgumentTypeError
 from omnizarr.integrations.xarray.variables import open_variable
 from omnizarr.nodes import Array, Group
 
@@ -22,7 +23,7 @@ def region_of(dataset: Dataset, region: Any, append_dim: Any, group: Group) -> d
     if isinstance(region, str) and region == "auto":
         region = dict.fromkeys(dataset.dims, "auto")
     if not isinstance(region, Mapping):
-        raise _type_error(f'`region`: expected a dict or "auto", found {region!r}')
+        raise ArgumentTypeError(f'`region`: expected a dict or "auto", found {region!r}', argument="region")
     slices: dict[Any, slice] = {}
     for dimension, part in region.items():
         if dimension not in dataset.dims:
@@ -33,7 +34,7 @@ def region_of(dataset: Dataset, region: Any, append_dim: Any, group: Group) -> d
         if isinstance(part, str) and part == "auto":
             part = _detect(dataset, dimension, group)
         if not isinstance(part, slice):
-            raise _type_error(f"`region`: expected a slice for {dimension!r}, found {part!r}")
+            raise ArgumentTypeError(f"`region`: expected a slice for {dimension!r}, found {part!r}", argument="region")
         if part.step not in (1, None):
             raise ArgumentError(f"`region`: expected slices with step 1, found {part!r}", argument="region")
         slices[dimension] = part
@@ -49,20 +50,6 @@ def region_of(dataset: Dataset, region: Any, append_dim: Any, group: Group) -> d
     return slices
 
 
-class _RegionTypeError(ArgumentError, TypeError):
-    """A region of the wrong type."""
-
-
-def _type_error(message: str) -> ArgumentError:
-    return _RegionTypeError(message, argument="region")
-
-
-class _RegionKeyError(ArgumentError, KeyError):
-    """Coordinates that are not in the store."""
-
-    __str__ = ArgumentError.__str__  # not that of KeyError, which shows quotes
-
-
 def _detect(dataset: Dataset, dimension: Any, group: Group) -> slice:
     """The part of a dimension whose stored coordinates are those of the dataset."""
     if dimension not in dataset.variables:
@@ -72,7 +59,7 @@ def _detect(dataset: Dataset, dimension: Any, group: Group) -> slice:
     stored = decode_cf_variable(dimension, open_variable(array, str(dimension)).load())
     positions = pd.Index(stored.values).get_indexer(dataset[dimension].values)
     if (positions == -1).any():
-        raise _RegionKeyError(
+        raise ArgumentKeyError(
             f"`region`: some coordinates of {dimension!r} are not in the store",
             argument="region",
             hint="`append_dim` adds coordinates",

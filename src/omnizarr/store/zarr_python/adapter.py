@@ -48,6 +48,7 @@ class ZarrPythonStore(Store):
         self.writable = bool(inner.supports_writes)
         self.listable = bool(inner.supports_listing)
         self.remote = type(inner).__name__ not in _NOT_REMOTE
+        self.transactional = type(inner).__module__.startswith("icechunk")
         self._read_only = read_only or bool(inner.read_only)
         self._begin()
 
@@ -221,7 +222,8 @@ def _is_impossible_key(error: Exception) -> bool:
     """Whether the error means that such a key cannot exist: Icechunk stores only v3 nodes, and omnizarr requests the
     documents of all generations."""
     text = str(error)
-    return type(error).__module__.startswith("icechunk") and ("invalid zarr key" in text or "not an array at" in text)
+    known = isinstance(error, KeyError) or type(error).__module__.startswith("icechunk")
+    return known and any(part in text for part in ("invalid zarr key", "not an array at", "v2 key not found"))
 
 
 async def _gather(pending: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
