@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import omnizarr
 from omnizarr._extension import Extension, check_members, find_registered, parse_extension
 from omnizarr._json import Problems
 from omnizarr._registry import Registry
@@ -103,3 +104,19 @@ def test_unknown_members_of_a_configuration_are_problems() -> None:
     problems = Problems()
     check_members({"level": 1, "levle": 2}, ("level",), "$.c", problems)
     assert [(problem.path, problem.hint) for problem in problems.found] == [("$.c.levle", "did you mean `level`?")]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"storage_transformers": [{"name": "omnizarr.versions", 3: {}}]},
+        {"storage_transformers": [{"name": "omnizarr.hashed_directories", "configuration": {3: 1}}]},
+        {"compressors": [{"name": "zstd", None: 1}]},
+        {"compressors": [{"name": "zstd", "configuration": {3: 1}}]},
+        {"chunk_key_encoding": {"name": "default", (1,): 1}},
+        {"chunk_key_encoding": {"name": "default", "configuration": {b"x": 1}}},
+    ],
+)
+def test_dicts_of_users_with_names_that_are_no_text(options: Any) -> None:
+    with pytest.raises(omnizarr.OmnizarrError):
+        omnizarr.create_array({}, shape=3, dtype="u1", **options)

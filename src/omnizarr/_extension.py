@@ -120,4 +120,5 @@ def check_members(value: dict[str, Json], known: Collection[str], path: str, pro
     """Add a problem for each member of the object `value` at `path` whose name is not in `known`."""
     for member in value:
         if member not in known:
-            problems.add(f"{path}.{member}", "unknown member", hint=problems.nearest(member, known))
+            # A dict of a user may have members that are no text.
+            problems.add(f"{path}.{member}", "unknown member", hint=problems.nearest(str(member), known))
