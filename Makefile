@@ -69,10 +69,11 @@ format: .venv/.tools ## format the code
 fuzz: .venv/.tools ## feed hostile bytes to every parser, and convert random arrays, for SECONDS (600)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-soak: .venv/.tools ## run many writers, kill and check them, for SECONDS (600); then random histories; then kill at every system call
+soak: .venv/.tools ## run many writers, kill and check them, for SECONDS (600); then random histories; then random faults; then kill at every system call
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
 	@$(BIN)/python -m tests.safety.histories --seconds $(SECONDS)
-	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py tests/safety/test_leftovers.py tests/safety/test_reentrance.py tests/integrations/xarray/test_killed_appends.py
+	@$(BIN)/python -m tests.safety.faults --seconds $(SECONDS)
+	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/safety/test_kills.py tests/safety/test_leftovers.py tests/safety/test_reentrance.py tests/safety/test_half_imports.py tests/safety/test_descriptors.py tests/integrations/xarray/test_killed_appends.py
 
 sanitize: .venv/.tools ## test the kernel under the sanitizers of gcc
 	@echo "== tests of the kernel, with address and undefined behaviour sanitizers"

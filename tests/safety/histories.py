@@ -2,7 +2,8 @@
 
 Every value that a writer stores names the writer and the sequence number of the write. At the end, each element must
 hold the last value of a writer that may write it; each attribute the last value of its writer; and each row that an
-append returned exists exactly once. A write that raised may be stored or not; one that returned is stored.
+append returned exists exactly once. A write that raised, or whose process was killed, may be stored or not; one that
+returned is stored. In a versioned array, a write is stored if its commit returned, and is not if that had a conflict.
 
 `python -m tests.safety.histories --seconds 600` runs them with random stores, layouts and wrappers, also in a bucket if
 `make servers` has installed one, and exits with 1 after the first that is wrong.
@@ -12,11 +13,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -27,12 +31,12 @@ from typing import Any
 import numpy as np
 
 import omnizarr
-from omnizarr.errors import OmnizarrError, StoreError
+from omnizarr.errors import ConflictError, OmnizarrError, StoreError
 from omnizarr.store import PrefixStore, Store
 from omnizarr.store.wrappers import as_read_only
 from omnizarr.testing import Fault, FaultyStore
-from omnizarr.transformers import ContentAddressed, HashedDirectories, ShardingTransformer
-from tests.safety.processes import run_all
+from omnizarr.transformers import ContentAddressed, HashedDirectories, ShardingTransformer, Versions
+from tests.safety.processes import forked, run_all, wait_for
 
 __all__ = ["LAYOUTS", "STORES", "WRAPPERS", "History", "run"]
 
@@ -55,6 +59,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     },
     "hashed directories": {"chunks": 16, "storage_transformers": [HashedDirectories()]},
     "content-addressed": {"chunks": 16, "storage_transformers": [ContentAddressed()]},
+    "versions": {"chunks": 16, "storage_transformers": [Versions()]},
     "content-addressed shards": {"chunks": 8, "shards": 32, "storage_transformers": [ContentAddressed()]},
 }
 
@@ -101,25 +106,45 @@ class History:
     attribute: list[int] = field(default_factory=lambda: [-1])
     rows: dict[int, list[int]] = field(default_factory=dict)
     """By value: how many rows it may have."""
+    unfilled: int = 0
+    """How many rows may have been reserved and not written."""
     wrong: list[str] = field(default_factory=list)
     steps: int = 0
+    place: str | None = None
 
     def write(self, indexes: list[int], value: int, act: Callable[[], object]) -> None:
+        before = {index: list(self.values.get(index, [0])) for index in indexes}
+        for index in indexes:
+            self.values.setdefault(index, [0]).append(value)
+        self.save()
         try:
             act()
-        except OmnizarrError:
-            for index in indexes:
-                self.values.setdefault(index, [0]).append(value)
-            raise
+        except ConflictError:
+            self.values.update(before)
+            return
         for index in indexes:
             self.values[index] = [value]
 
+    def append(self, count: int, value: int, act: Callable[[], object]) -> None:
+        self.rows[value] = list(range(count + 1))
+        self.unfilled += count
+        self.save()
+        act()
+        self.rows[value] = [count]
+        self.unfilled -= count
+
+    def save(self) -> None:
+        """Keep the history on the disk, for the check after a kill."""
+        if self.place is not None:
+            Path(f"{self.place}-new").write_text(json.dumps(self.__dict__), encoding="utf-8")
+            os.replace(f"{self.place}-new", self.place)
+
 
 class _Writer:
-    def __init__(self, kind: str, place: Any, wrapper: str, number: int, seed: int) -> None:
+    def __init__(self, kind: str, place: Any, wrapper: str, number: int, seed: int, diary: str | None) -> None:
         self._kind, self._place, self._wrapper, self._seed = kind, place, wrapper, seed
         self._random = Random(f"{seed}-{number}")
-        self.history = History(number)
+        self.history = History(number, place=diary)
         self._lossy = "lossy" in wrapper
 
     @contextmanager
@@ -161,33 +186,43 @@ class _Writer:
         random, history = self._random, self.history
         number, value = history.number, history.number * SCALE + step
         z = group["x"]
+        commit = getattr(z, "commit", None)
+
+        def stored(act: Callable[[], object]) -> Callable[[], object]:
+            return act if commit is None else lambda: _committed(z, act)
+
         mine = list(range(number, OWNED, WRITERS))
         history.steps += 1
         match random.choice(("one", "some", "some", "range", "range", "fill", "attribute", "append", "read")):
             case "one":
                 index = random.choice(mine)
-                history.write([index], value, lambda: z.__setitem__(index, value))
+                history.write([index], value, stored(lambda: z.__setitem__(index, value)))
                 self._check(z, [index])
             case "some":
                 some = sorted(random.sample(mine, random.choice((2, 5, len(mine)))))
-                history.write(some, value, lambda: z.vindex.__setitem__(some, value))
+                history.write(some, value, stored(lambda: z.vindex.__setitem__(some, value)))
                 self._check(z, some)
             case "range" | "fill" as kind:
                 value = 0 if kind == "fill" else value
                 start = random.choice((OWNED, OWNED + 3, OWNED + 16))
                 stop = random.choice((OWNED + 16, OWNED + 21, LENGTH))
                 if start < stop:
-                    history.write(list(range(start, stop)), value, lambda: z.__setitem__(slice(start, stop), value))
+                    act = stored(lambda: z.__setitem__(slice(start, stop), value))
+                    history.write(list(range(start, stop)), value, act)
             case "attribute":
+                before = list(history.attribute)
                 history.attribute.append(step)
-                z.attrs[f"{number}"] = step
-                history.attribute = [step]
-            case "append" if not self._lossy:
+                history.save()
+                try:
+                    stored(lambda: z.attrs.__setitem__(f"{number}", step))()
+                    history.attribute = [step]
+                except ConflictError:
+                    history.attribute = before
+            case "append":
                 count = random.randint(1, 3)
-                group["rows"].append(np.full(count, value))
-                history.rows[value] = [count]
+                history.append(count, value, lambda: group["rows"].append(np.full(count, value)))
             case _:
-                reader = omnizarr.open_array(as_read_only(z.store), path=z.path, mode="r")
+                reader = omnizarr.open_array(as_read_only(group.store), path=z.path, mode="r")
                 self._check(reader, mine) if "cache" not in self._wrapper else None
                 self._check_others(reader[:OWNED].tolist())
 
@@ -207,6 +242,16 @@ class _Writer:
                 self.history.wrong.append(f"x[{index}] = {value}, the value of a writer that never writes it")
 
 
+def _committed(z: Any, act: Callable[[], object]) -> None:
+    """Act and commit; roll back if that fails."""
+    try:
+        act()
+        z.commit()
+    except ConflictError:
+        z.rollback()
+        raise
+
+
 def _restored(saved: dict[str, Any]) -> History:
     history = History(**saved)
     history.values = {int(index): values for index, values in history.values.items()}
@@ -214,13 +259,29 @@ def _restored(saved: dict[str, Any]) -> History:
     return history
 
 
-def _work(folder: str, kind: str, place: Any, wrapper: str, number: int, seed: int, steps: int) -> None:
-    writer = _Writer(kind, place, wrapper, number, seed)
+def _work(
+    folder: str, kind: str, place: Any, wrapper: str, number: int, seed: int, steps: int, kills: bool = False
+) -> None:
+    diary = str(Path(folder, f"history-{number}"))
+    writer = _Writer(kind, place, wrapper, number, seed, diary if kills else None)
+    writer.history.save()
     writer.run(steps)
-    Path(folder, f"history-{number}").write_text(json.dumps(writer.history.__dict__), encoding="utf-8")
+    writer.history.place = diary
+    writer.history.save()
 
 
-def run(folder: Path, kind: str, place: Any, layout: str, wrappers: list[str], seed: int, steps: int) -> list[str]:
+def _kill_some(arguments: list[tuple[Any, ...]], random: Random) -> None:
+    """Let the writers work in processes, and kill all but one."""
+    children = [forked(lambda given=given: _work(*given, kills=True)) for given in arguments]  # type: ignore[misc]
+    for child in children[1:]:
+        time.sleep(random.uniform(0, 0.4))
+        os.kill(child, signal.SIGKILL)
+    assert {wait_for(child) for child in children} <= {0, -signal.SIGKILL}
+
+
+def run(
+    folder: Path, kind: str, place: Any, layout: str, wrappers: list[str], seed: int, steps: int, *, kills: bool = False
+) -> list[str]:
     """Let the writers work, one with each wrapper, and return what is wrong."""
     if "draft" in layout or layout == "N5":  # these are only recognised from the root of the hierarchy
         wrappers = ["plain" if wrapper == "prefix" else wrapper for wrapper in wrappers]
@@ -240,12 +301,13 @@ def run(folder: Path, kind: str, place: Any, layout: str, wrappers: list[str], s
         for thread in threads:
             thread.join()
         assert not failed, failed
+    elif kills:
+        _kill_some(arguments, Random(seed))
     else:
         run_all(_work, arguments)
-    histories = [
-        _restored(json.loads(Path(folder, f"history-{number}").read_text(encoding="utf-8")))
-        for number in range(len(wrappers))
-    ]
+    diaries = [Path(folder, f"history-{number}") for number in range(len(wrappers))]
+    # A process may be killed before it has done anything.
+    histories = [_restored(json.loads(diary.read_text(encoding="utf-8"))) for diary in diaries if diary.exists()]
     with STORES[kind](place) as store:
         return _check_all(omnizarr.open_group(store, path=PREFIX, mode="r"), histories)
 
@@ -274,6 +336,9 @@ def _check_all(group: omnizarr.Group, histories: list[History]) -> list[str]:
     values, counts = np.unique(group["rows"][...], return_counts=True)
     rows = dict(zip(values.tolist(), counts.tolist(), strict=True))
     appended = {value: counts for history in histories for value, counts in history.rows.items()}
+    unfilled = sum(history.unfilled for history in histories)
+    if rows.pop(0, 0) > unfilled:
+        wrong.append(f"more than {unfilled} rows without values")
     for value in rows.keys() | appended.keys():
         if rows.get(value, 0) not in appended.get(value, [0]):
             wrong.append(f"{rows.get(value, 0)} rows of {value}, expected {appended.get(value, [0])}")
@@ -290,6 +355,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=60)
     arguments = parser.parse_args()
     end, seed, place = time.monotonic() + arguments.seconds, arguments.seed, Path(tempfile.mkdtemp(prefix="histories-"))
+    counts: Counter[str] = Counter()
     with ExitStack() as stack:
         server = stack.enter_context(moto(place)) if reason(PYTHON_SERVERS) is None else None
         while time.monotonic() < end:
@@ -302,13 +368,16 @@ def main() -> int:
             if kind == "S3" and server is not None:
                 target = (server.new(), server.options)
             folder.mkdir()
-            wrong = run(folder, kind, target, layout, wrappers, seed, arguments.steps if lossy else 12)
+            kills = kind in ("folder", "SQLite", "S3") and random.random() < 0.4
+            wrong = run(folder, kind, target, layout, wrappers, seed, arguments.steps if lossy else 12, kills=kills)
             if wrong:
-                print(f"--seed {seed}: {kind}, {layout}, {wrappers}, in {folder}", *wrong[:20], sep="\n  ")
+                what = f"{kind}, {layout}, {wrappers}{', killed' if kills else ''}"
+                print(f"--seed {seed}: {what}, in {folder}", *wrong[:20], sep="\n  ")
                 return 1
+            counts[f"{kind}, killed" if kills else kind] += 1
             shutil.rmtree(folder)
             seed += 1
-    print(f"{seed - arguments.seed} histories, from --seed {arguments.seed} on, 0 wrong")
+    print(f"{seed - arguments.seed} histories, from --seed {arguments.seed} on, 0 wrong: {dict(counts)}")
     shutil.rmtree(place)
     return 0
 

@@ -26,7 +26,7 @@ def test_processes_lose_no_write_in_a_folder(tmp_path: Path, layout: str) -> Non
     assert run(tmp_path, "folder", str(tmp_path / "data"), layout, wrappers(seed), seed, STEPS) == []
 
 
-@pytest.mark.parametrize("layout", ["chunks", "shards", "stacked draft shards", "content-addressed"])
+@pytest.mark.parametrize("layout", ["chunks", "shards", "stacked draft shards", "content-addressed", "versions"])
 @pytest.mark.parametrize("kind", ["SQLite", "memory"])
 def test_writers_lose_no_write_in_a_database_and_in_memory(tmp_path: Path, kind: str, layout: str) -> None:
     seed = list(LAYOUTS).index(layout)
@@ -37,6 +37,13 @@ def test_writers_lose_no_write_in_a_database_and_in_memory(tmp_path: Path, kind:
 def test_processes_that_take_turns_lose_no_write_in_an_archive(tmp_path: Path, kind: str) -> None:
     names = ["plain", "cache", "prefix"]
     assert run(tmp_path, kind, str(tmp_path / "data"), "shards", names, 1, 8) == []
+
+
+@pytest.mark.parametrize("layout", ["chunks", "shards", "versions"])
+@pytest.mark.parametrize("kind", ["folder", "SQLite"])
+def test_killed_processes_lose_no_write(tmp_path: Path, kind: str, layout: str) -> None:
+    names = ["plain", "cache", "prefix"]
+    assert run(tmp_path, kind, str(tmp_path / "data"), layout, names, 7, STEPS, kills=True) == []
 
 
 @pytest.fixture(scope="module")
