@@ -51,7 +51,7 @@ def test_create_puts_the_shape_first() -> None:
     assert omnizarr.create(data=[1, 2]).dtype == "int64"
     assert omnizarr.create(3, data=None).shape == (3,)
     store = omnizarr.MemoryStore()
-    assert omnizarr.create(3, store=store, path="a/b") == omnizarr.open(store, path="a/b")
+    assert omnizarr.create(3, store=store, path="a/b").same_array(omnizarr.open(store, path="a/b"))
 
 
 def test_array_holds_data() -> None:
