@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from omnizarr.api import (
         array,
         collect_garbage,
+        concat,
         consolidate_metadata,
         create,
         create_array,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         save,
         save_array,
         save_group,
+        stack,
         tree,
         write_chunk_manifest,
         zeros,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
         register_store,
     )
     from omnizarr.nodes import Array, Attributes, Group, UnreadableNode
+    from omnizarr.nodes.views import LazyView
     from omnizarr.store import (
         CacheStore,
         FsspecStore,
@@ -83,6 +86,7 @@ __all__ = [
     "ChunkCache",
     "FsspecStore",
     "Group",
+    "LazyView",
     "LocalStore",
     "MemoryStore",
     "ObjectStore",
@@ -98,6 +102,7 @@ __all__ = [
     "as_zarr_store",
     "codecs",
     "collect_garbage",
+    "concat",
     "config",
     "consolidate_metadata",
     "create",
@@ -129,6 +134,7 @@ __all__ = [
     "save",
     "save_array",
     "save_group",
+    "stack",
     "tree",
     "write_chunk_manifest",
     "zeros",
@@ -149,6 +155,7 @@ _MODULES = {
     ),
     "engine": ("ChunkCache",),
     "nodes": ("Array", "Attributes", "Group", "UnreadableNode"),
+    "nodes.views": ("LazyView",),
     "store": (
         "CacheStore",
         "FsspecStore",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from omnizarr.api.array_like import empty_like, from_array, full_like, ones_like, zeros_like
     from omnizarr.api.chunk_manifest import write_chunk_manifest
+    from omnizarr.api.concat import concat, stack
     from omnizarr.api.create_nodes import create_array, create_group, group
     from omnizarr.api.from_dask import from_dask
     from omnizarr.api.garbage import collect_garbage
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "array",
     "collect_garbage",
+    "concat",
     "consolidate_metadata",
     "create",
     "create_array",
@@ -39,6 +41,7 @@ __all__ = [
     "save",
     "save_array",
     "save_group",
+    "stack",
     "tree",
     "write_chunk_manifest",
     "zeros",
@@ -48,6 +51,7 @@ __all__ = [
 _MODULES = {
     "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
+    "concat": ("concat", "stack"),
     "chunk_manifest": ("write_chunk_manifest",),
     "from_dask": ("from_dask",),
     "garbage": ("collect_garbage",),

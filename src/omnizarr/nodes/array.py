@@ -30,6 +30,7 @@ from omnizarr.nodes.numpy_protocol import NumpyProtocol
 if TYPE_CHECKING:
     from omnizarr.display.info import NodeInfo
     from omnizarr.display.preview import Preview
+    from omnizarr.nodes.views import LazyView
 
 __all__ = ["Array"]
 
@@ -239,6 +240,13 @@ class Array(ArrayState, NumpyProtocol):
     def blocks(self) -> Indexer:
         """Whole chunks by their coordinates in the chunk grid: `z.blocks[0, 1:3]`."""
         return Indexer(self.get_block_selection, self.set_block_selection)
+
+    @property
+    def lazy(self) -> LazyView:
+        """A view of the array from which selections are not read at once: `z.lazy[10:20, ::2].read()`."""
+        from omnizarr.nodes.views import LazyView  # lazy import: few programs use views
+
+        return LazyView(self)
 
     # -- changing the shape
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ __all__ = ["NumpyProtocol"]
 
 class NumpyProtocol(ABC):
     """Base class of `Array` and of lazy views."""
+
+    _read_call: ClassVar[str] = "z[...]"
+    """How a user reads all elements, for errors."""
 
     @property
     @abstractmethod
@@ -52,8 +55,8 @@ class NumpyProtocol(ABC):
         if self.nbytes > limit:
             raise TooLargeError(
                 f"this operation would load all {self.nbytes} bytes of {self!r}, more than the limit of {limit}",
-                hint="select a part, `z[:100]`; read all of it, `z[...]`; compute in blocks, `z.to_dask()`; or raise "
-                "the limit, `omnizarr.config.set(max_implicit_bytes=…)`",
+                hint=f"select a part, `z[:100]`; read all of it, `{self._read_call}`; compute in blocks, "
+                "`z.to_dask()`; or raise the limit, `omnizarr.config.set(max_implicit_bytes=…)`",
                 nbytes=self.nbytes,
             )
         return self.read()
@@ -97,7 +100,7 @@ class NumpyProtocol(ABC):
 
     def _scalar(self, convert: Callable[[Any], Any]) -> Any:
         if self.size != 1:
-            raise TypeError(f"only an array of one element is a number, found {self!r}; read a part: `z[...]`")
+            raise TypeError(f"only an array of one element is a number, found {self!r}; read it: `{self._read_call}`")
         return convert(self._elements())
 
     def __float__(self) -> float:
@@ -118,8 +121,8 @@ class NumpyProtocol(ABC):
     def __getattr__(self, name: str) -> NoReturn:
         if not name.startswith("_") and hasattr(np.ndarray, name):
             raise AttributeError(
-                f"an omnizarr array has no `{name}`, because it is not in memory: read it, `z[...].{name}`, or compute "
-                f"in blocks, `z.to_dask()`",
+                f"an omnizarr array has no `{name}`, because it is not in memory: read it, `{self._read_call}.{name}`, "
+                "or compute in blocks, `z.to_dask()`",
                 name=name,
                 obj=self,
             )
