@@ -104,23 +104,29 @@ def test_an_array_that_needs_a_missing_library_is_not_created(extra: str, needy:
     assert keys == []
 
 
+INTEGRATIONS = {
+    "dask": ("dask.array", "omnizarr.create_array({}, data=[1, 2]).to_dask()"),
+    "xarray": ("xarray", "import omnizarr.integrations.xarray"),
+}
+"""By extra: the module that it needs, and a statement that uses it."""
+
+
+@pytest.mark.parametrize("extra", INTEGRATIONS)
+def test_an_integration_names_its_extra(extra: str) -> None:
+    module, statement = INTEGRATIONS[extra]
+    program = f"import sys; sys.modules[{module!r}] = None\nimport omnizarr\n"
+    program += f"try: {statement}\nexcept omnizarr.errors.MissingDependencyError as error: print(error)"
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert f'pip install "omnizarr[{extra}]"' in result.stdout
+
+
 def test_there_is_a_case_for_every_extra() -> None:
     extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
-    assert {*CASES, *STORES, "fsspec"} == set(extras) - {
-        "all",
-        "test",
-        "dev",
-        "xxhash",
-        "imagecodecs",
-    }  # Python replaces xxhash; test_imagecodecs.py tests imagecodecs
-    assert set(re.findall(r"[\w]+", extras["all"][0])) == {
-        "omnizarr",
-        *CASES,
-        *STORES,
-        "fsspec",
-        "xxhash",
-        "imagecodecs",
-    }
+    elsewhere = {"xxhash", "imagecodecs"}  # Python replaces xxhash; test_imagecodecs.py tests imagecodecs
+    tested = {*CASES, *STORES, *INTEGRATIONS, "fsspec"}
+    assert tested == set(extras) - {"all", "test", "dev", *elsewhere}
+    assert set(re.findall(r"[\w]+", extras["all"][0])) == {"omnizarr", *tested, *elsewhere}
 
 
 @pytest.mark.parametrize(

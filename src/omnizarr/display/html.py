@@ -1,7 +1,7 @@
 """The HTML of arrays, groups and trees for notebooks.
 
 It shows what the handle knows and reads nothing from the store. All names and attributes are escaped: a file may come
-from anybody. There is no script, and the colours follow the text of the page, so that they fit light and dark themes.
+from an unknown writer. There is no script. The colours follow the text of the page, so they fit light and dark themes.
 """
 
 from __future__ import annotations

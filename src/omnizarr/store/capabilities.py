@@ -99,7 +99,7 @@ class Updates(ABC):
     @verb(writes=True)
     def erase(self, key: str, version: Version) -> bool:
         """Remove `key` if it still has `version`; False, without a change, if it has not. Only if `erases`."""
-        raise NotImplementedError
+        raise NotImplementedError  # `erases` is false: callers do not call it
 
 
 class Splicing(ABC):

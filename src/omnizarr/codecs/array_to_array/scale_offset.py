@@ -99,10 +99,10 @@ class _Arithmetic:
         self.scale = scale
 
     def encode(self, array: Elements) -> Elements:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of number has its own arithmetic
 
     def decode(self, array: Elements) -> Elements:
-        raise NotImplementedError
+        raise NotImplementedError  # see `encode`
 
 
 class _IntegerArithmetic(_Arithmetic):

@@ -75,7 +75,7 @@ class ClientFactory:
         return known
 
     def _create(self) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of factory creates its own client
 
 
 _creating = threading.RLock()
