@@ -171,14 +171,16 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module `omnizarr` has no attribute `{name}`")
-    if name == "codecs":
-        return import_module("omnizarr.codecs")
-    module = next((module for module, names in _MODULES.items() if name in names), "api")
-    value = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
-    return value
+if not TYPE_CHECKING:  # so that type checkers report unknown names
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module `omnizarr` has no attribute `{name}`")
+        if name == "codecs":
+            return import_module("omnizarr.codecs")
+        module = next((module for module, names in _MODULES.items() if name in names), "api")
+        value = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
+        return value
 
 
 def __dir__() -> list[str]:

@@ -154,9 +154,9 @@ class Config:
                 raise ArgumentError(f"unknown setting `{name}`; known are {', '.join(_NAMES)}", argument=name)
         return replace(self.current, **changes)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> int:
         if name in _NAMES or name in ("workers", "implicit_bytes"):
-            return getattr(self.current, name)
+            return int(getattr(self.current, name))
         raise AttributeError(f"unknown setting `{name}`; known are {', '.join(_NAMES)}")
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 import numpy as np
 
 from omnizarr._json import Json, is_integer
-from omnizarr.errors import (
-    ArgumentError,
-    NodeExistsError,
-    NodeNotFoundError,
-    NodeTypeError,
-    OmnizarrError,
-)
+from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError, NodeTypeError, OmnizarrError
 from omnizarr.formats import NodeModel, dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path, normal_path
 from omnizarr.nodes.array import Array
@@ -101,10 +95,18 @@ class Group(Node, MutableMapping[str, Any]):
 
     # -- members
 
-    def __getitem__(self, path: str) -> Any:  # Array | Group, but with a union every caller would need a cast
+    def __getitem__(self, path: str) -> Array | Group:
         return self._open(path, exact=False)
 
-    def _open(self, path: str, *, exact: bool) -> Any:
+    def get_array(self, path: str) -> Array:
+        """The array at `path`; NodeTypeError if it is a group."""
+        return self._as_array(self[path])
+
+    def get_group(self, path: str) -> Group:
+        """The group at `path`; NodeTypeError if it is an array."""
+        return self._as_group(self[path])
+
+    def _open(self, path: str, *, exact: bool) -> Array | Group:
         """The member at `path`; unless `exact`, also one whose writer stored the name in lower case."""
         full_path = self._full_path(path)
         context = self._context
@@ -257,15 +259,15 @@ class Group(Node, MutableMapping[str, Any]):
         """The groups among the direct members."""
         return (group for _, group in self.groups())
 
-    def items(self) -> Any:
+    def items(self) -> tuple[tuple[str, Member], ...]:  # type: ignore[override]  # not a view: listing takes requests
         """The names and nodes of the direct members, unreadable ones included."""
         return self.members()
 
-    def values(self) -> Any:
+    def values(self) -> tuple[Member, ...]:  # type: ignore[override]
         """The direct members, unreadable ones included."""
         return tuple(node for _, node in self.members())
 
-    def keys(self) -> Any:
+    def keys(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the direct members."""
         return tuple(child.name for child in list_members(self._context))
 
@@ -305,7 +307,17 @@ class Group(Node, MutableMapping[str, Any]):
             self._context.at(self._full_path(name)), attributes, overwrite=overwrite, known_group=self.path
         )
 
-    def _open_existing(self, path: str) -> Any:
+    def _as_array(self, node: Array | Group) -> Array:
+        if not isinstance(node, Array):
+            raise NodeTypeError(f"{describe_location(self.store, node.path)} is a group, not an array", path=node.path)
+        return node
+
+    def _as_group(self, node: Array | Group) -> Group:
+        if not isinstance(node, Group):
+            raise NodeTypeError(f"{describe_location(self.store, node.path)} is an array, not a group", path=node.path)
+        return node
+
+    def _open_existing(self, path: str) -> Array | Group | None:
         """The member at exactly this path, or None."""
         try:
             return self._open(path, exact=True)
@@ -316,11 +328,7 @@ class Group(Node, MutableMapping[str, Any]):
         """The group at `name`, which is created if there is none."""
         check_flag(overwrite, "overwrite")
         node = None if overwrite else self._open_existing(name)
-        if node is None:
-            return self.create_group(name, overwrite=overwrite)
-        if not isinstance(node, Group):
-            raise NodeTypeError(f"{describe_location(self.store, node.path)} is an array, not a group", path=node.path)
-        return node
+        return self.create_group(name, overwrite=overwrite) if node is None else self._as_group(node)
 
     @takes_array_options(without=("zarr_format", "storage_options"))
     def require_array(self, name: str, *, exact: bool = False, **options: Unpack[ArrayOptions]) -> Array:
@@ -332,11 +340,10 @@ class Group(Node, MutableMapping[str, Any]):
         check_names(options)
         overwrite = options.get("overwrite", False)
         check_flag(overwrite, "overwrite")
-        node = None if overwrite else self._open_existing(name)
-        if node is None:
+        existing = None if overwrite else self._open_existing(name)
+        if existing is None:
             return self.create_array(name, **options)
-        if not isinstance(node, Array):
-            raise NodeTypeError(f"{describe_location(self.store, node.path)} is a group, not an array", path=node.path)
+        node = self._as_array(existing)
         data = options.get("data")
         shape = options.get("shape") if data is None else np.shape(data)
         dtype = options.get("dtype")

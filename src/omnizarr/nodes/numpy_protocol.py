@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -118,15 +118,20 @@ class NumpyProtocol(ABC):
     def __contains__(self, value: object) -> bool:
         return value in self._elements()
 
-    def __getattr__(self, name: str) -> NoReturn:
+    if not TYPE_CHECKING:  # so that type checkers report unknown attributes
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise self._missing(name)
+
+    def _missing(self, name: str) -> AttributeError:
         if not name.startswith("_") and hasattr(np.ndarray, name):
-            raise AttributeError(
+            return AttributeError(
                 f"an omnizarr array has no `{name}`, because it is not in memory: read it, `{self._read_call}.{name}`, "
                 "or compute in blocks, `z.to_dask()`",
                 name=name,
                 obj=self,
             )
-        raise AttributeError(f"`{type(self).__name__}` has no attribute `{name}`", name=name, obj=self)
+        return AttributeError(f"`{type(self).__name__}` has no attribute `{name}`", name=name, obj=self)
 
     # -- operators
 

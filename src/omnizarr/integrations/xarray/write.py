@@ -176,9 +176,7 @@ def _open_target(location: Any, path: str, options: ToZarrOptions) -> Group:
         return group
     if path:  # consolidated metadata mostly lies at the root
         try:
-            group = open_group(location, mode="r+", **settings)[path]
-            if isinstance(group, Group):
-                return group
+            return open_group(location, mode="r+", **settings).get_group(path)
         except (NodeNotFoundError, NodeTypeError):
             pass
     return open_group(location, path=path, mode="r+" if options.mode == "r+" else "a", **settings)
@@ -218,7 +216,7 @@ def _append(group: Group, plan: Plan, growing: Mapping[str, tuple[int, int]], op
         return None
     with joint_append(group, growing):
         pass  # the new rows hold the fill value until the caller computes them
-    current = {name: group[name] for name in growing}
+    current = {name: group.get_array(name) for name in growing}
     return write_all(list(writes(current)), align=options.safe_chunks, compute=False, options=options.store_options)
 
 
