@@ -28,7 +28,7 @@ SECONDS ?= 600
 # Public repositories for `reading`, as owner/name=clone.
 REPOSITORIES ?=
 
-.PHONY: help demo test test-source test-wheel test-xarray peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote clean
+.PHONY: help demo test test-source test-wheel test-xarray peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote bench-xarray clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -104,6 +104,9 @@ bench-quick: .venv/.runtime peers ## the same with little data, in less than two
 
 bench-remote: .venv/.tools peers ## measure reads over a network, from a server that takes 20 ms per request
 	@$(BIN)/python -m benchmarks.remote
+
+bench-xarray: .venv/.tools peers ## measure the engines of xarray, that of zarr-python and that of omnizarr
+	@PYTHONPATH=src .peers/xarray/bin/python -m benchmarks.xarray_engines
 
 clean: ## remove environments, builds and caches
 	rm -rf .venv .venv-wheel .peers build dist src/omnizarr/native/*.so .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -31,6 +31,7 @@ __all__ = [
 
 Json = Any  # a value from json.loads; with a precise recursive alias every reader of a document would need casts
 
+_CONTAINERS = frozenset((dict, list))  # the exact types that `json.loads` returns
 _DEEPEST = 200  # levels; RFC 8259 permits such a limit, and real documents stay below 20
 
 
@@ -55,14 +56,13 @@ def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Jso
 
 
 def _too_deep(value: Json) -> bool:
-    level = [value]
+    level = [value] if type(value) in _CONTAINERS else []
     for _ in range(_DEEPEST):
         level = [
             child
             for item in level
-            if isinstance(item, (dict, list))
-            for child in (item.values() if isinstance(item, dict) else item)
-            if isinstance(child, (dict, list))
+            for child in (item.values() if type(item) is dict else item)
+            if type(child) in _CONTAINERS
         ]
         if not level:
             return False

@@ -14,9 +14,8 @@ from omnizarr.codecs import ArrayCodec, Codec, Sharding
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_members import check_required, parse_attributes, parse_shape
-from omnizarr.formats.v3_member_cache import parse_shared_members
+from omnizarr.formats.v3_member_cache import parse_shared_grid, parse_shared_members
 from omnizarr.formats.zarr_python_types import has_zarr_python_name
-from omnizarr.grids import parse_grid
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
 
     before = len(problems.found)
     shared = parse_shared_members(document, None if shape is None else len(shape), problems)
-    grid = None if "chunk_grid" not in document else parse_grid(document["chunk_grid"], shape, "$.chunk_grid", problems)
+    grid = None if "chunk_grid" not in document else parse_shared_grid(document["chunk_grid"], shape, problems)
     # Report problems in the order of the members, not in the order of parsing.
     problems.found[before:] = sorted(
         problems.found[before:], key=lambda problem: _AFTER_GRID.match(problem.path) is not None

@@ -8,10 +8,29 @@ from typing import Any
 from omnizarr.codecs import Bytes, Transpose
 from omnizarr.nodes import Array
 
-__all__ = ["encoding_of"]
+__all__ = ["Encodings"]
 
 
-def encoding_of(array: Array, dimensions: Sequence[str]) -> dict[str, Any]:
+class Encodings:
+    """The encodings of the arrays of a group. Many arrays have the same, which is made once."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, tuple[Array, dict[str, Any]]] = {}
+
+    def of(self, array: Array, dimensions: tuple[str, ...]) -> dict[str, Any]:
+        """The chunks, shards and codecs of an array."""
+        model = array.metadata
+        # Parsed documents share their codecs; the array in the entry keeps the tuple, and so its identity, alive.
+        key = (id(model.codecs), model.shape, dimensions, model.data_type)
+        known = self._known.get(key)
+        if known is None or known[0].metadata.grid != model.grid:
+            known = self._known[key] = (array, _encoding_of(array, dimensions))
+        encoding = known[1].copy()
+        encoding["preferred_chunks"] = encoding["preferred_chunks"].copy()
+        return encoding
+
+
+def _encoding_of(array: Array, dimensions: Sequence[str]) -> dict[str, Any]:
     """The chunks, shards and codecs of an array. Codecs are JSON objects, which zarr-python accepts as well.
 
     `preferred_chunks` are the shards, if there are any: a task that reads a part of a shard fetches its index, too.

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xarray.backends import StoreBackendEntrypoint
-
 from omnizarr.api.open_nodes import open_group
 from omnizarr.errors import NodeNotFoundError, NodeTypeError
+from omnizarr.integrations.xarray.decode import decoded_dataset
 from omnizarr.integrations.xarray.members import consistent_members
 from omnizarr.integrations.xarray.read_ahead import ReadAhead
 from omnizarr.integrations.xarray.variables import GroupVariables
@@ -78,8 +77,8 @@ def open_groups(
     return {path: _decoded(variables, close if path == "/" else None, decoders) for path, variables in opened.items()}
 
 
-def _decoded(variables: GroupVariables, close: Callable[[], None] | None, decoders: dict[str, Any]) -> Dataset:
-    dataset = StoreBackendEntrypoint().open_dataset(variables, **decoders)
+def _decoded(group: GroupVariables, close: Callable[[], None] | None, decoders: dict[str, Any]) -> Dataset:
+    dataset = decoded_dataset(group.variables, group.attributes, decoders)
     dataset.set_close(close)
     return dataset
 

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from xarray import Variable
-from xarray.backends.common import AbstractDataStore
+from xarray.backends.common import NONE_VAR_NAME
 from xarray.core import indexing
 
-from omnizarr.integrations.xarray.encoding import encoding_of
+from omnizarr.integrations.xarray.decode import is_time_unit
+from omnizarr.integrations.xarray.encoding import Encodings
 from omnizarr.integrations.xarray.fill_values import decode_fill_value
 from omnizarr.integrations.xarray.lazy_array import LazyArray
 from omnizarr.integrations.xarray.read_ahead import ReadAhead
@@ -19,11 +20,10 @@ from omnizarr.nodes.append_journal import JOURNAL
 __all__ = ["GroupVariables", "open_variable"]
 
 _NETCDF = "_nc"  # the beginning of the attributes in which netCDF keeps its own metadata, in any case
-_TIME_UNITS = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds")
 
 
-class GroupVariables(AbstractDataStore):  # type: ignore[misc]
-    """One group: its arrays as variables."""
+class GroupVariables:
+    """One group: its arrays as variables, which are not decoded yet, and its attributes."""
 
     def __init__(
         self,
@@ -36,8 +36,13 @@ class GroupVariables(AbstractDataStore):  # type: ignore[misc]
     ) -> None:
         """`mask` says whether the fill value of an array is the value of missing data, `drop` which variables to leave
         out."""
-        self.group = group
-        self._variables: dict[str, Variable] = {}
+        self.variables: dict[Any, Variable] = {}
+        self.attributes = {
+            name: value
+            for name, value in group.attrs.asdict().items()
+            if name != JOURNAL and not name.lower().startswith(_NETCDF)
+        }
+        encodings = Encodings()
         drop = set(drop)
         lengths: dict[int, str] = {}
         for name, array in arrays:
@@ -47,15 +52,8 @@ class GroupVariables(AbstractDataStore):  # type: ignore[misc]
                 array.error.hint = array.error.hint or f"`drop_variables={name!r}` leaves the variable out"
                 raise array.error
             elif isinstance(array, Array):
-                self._variables[name] = open_variable(array, name, lengths, mask=mask, read_ahead=read_ahead)
-
-    def get_variables(self) -> dict[str, Variable]:
-        return self._variables
-
-    def get_attrs(self) -> dict[str, Any]:
-        attributes = self.group.attrs.asdict()
-        attributes.pop(JOURNAL, None)
-        return {name: value for name, value in attributes.items() if not name.lower().startswith(_NETCDF)}
+                variable = open_variable(array, name, lengths, mask=mask, read_ahead=read_ahead, encodings=encodings)
+                self.variables[None if name == NONE_VAR_NAME else name] = variable
 
 
 def open_variable(
@@ -65,6 +63,7 @@ def open_variable(
     *,
     mask: bool | None = None,
     read_ahead: ReadAhead | None = None,
+    encodings: Encodings | None = None,
 ) -> Variable:
     """The variable of an array, with its elements still in the store, and not decoded.
 
@@ -72,12 +71,12 @@ def open_variable(
     """
     dialect = array._context.dialect
     dimensions = _dimensions(array, {} if lengths is None else lengths)
-    attributes = array.attrs.asdict()
+    attributes: dict[str, Any] = dict(array.metadata.attributes)
     if array.metadata.dimension_names is None:
         for attribute in dialect.dimension_names_attributes:
             attributes.pop(attribute, None)
         attributes = {key: value for key, value in attributes.items() if not key.lower().startswith(_NETCDF)}
-    encoding = encoding_of(array, dimensions)
+    encoding = (Encodings() if encodings is None else encodings).of(array, dimensions)
     if dialect.allows_undefined_fill if mask is None else mask:
         if array.fill_value is not None:
             attributes["_FillValue"] = array.fill_value
@@ -87,7 +86,7 @@ def open_variable(
         if "_FillValue" in attributes:
             attributes["_FillValue"] = decode_fill_value(attributes["_FillValue"], array.dtype)
     data = LazyArray(array, _reading_ahead(array, name, dimensions, attributes, read_ahead))
-    return Variable(dimensions, indexing.LazilyIndexedArray(data), attributes, encoding)
+    return Variable(dimensions, indexing.LazilyIndexedArray(data), attributes, encoding, fastpath=True)
 
 
 def _dimensions(array: Array, lengths: dict[int, str]) -> tuple[str, ...]:
@@ -111,6 +110,4 @@ def _reading_ahead(
         return None
     if dimensions == (name,):
         return read_ahead if read_ahead.add(array, whole=True) else None
-    unit = attributes.get("units")
-    is_time = isinstance(unit, str) and (" since " in unit or unit in _TIME_UNITS)
-    return read_ahead if is_time and read_ahead.add(array, whole=False) else None
+    return read_ahead if is_time_unit(attributes.get("units")) and read_ahead.add(array, whole=False) else None
