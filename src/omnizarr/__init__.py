@@ -19,7 +19,7 @@ from omnizarr.config import config  # not lazy: the submodule of the same name w
 from omnizarr.errors import OmnizarrError, OmnizarrWarning
 
 if TYPE_CHECKING:
-    from omnizarr import codecs
+    from omnizarr import aio, codecs
     from omnizarr.api import (
         array,
         collect_garbage,
@@ -98,6 +98,7 @@ __all__ = [
     "UnreadableNode",
     "ZipStore",
     "__version__",
+    "aio",
     "array",
     "as_zarr_store",
     "codecs",
@@ -176,8 +177,8 @@ if not TYPE_CHECKING:  # so that type checkers report unknown names
     def __getattr__(name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module `omnizarr` has no attribute `{name}`")
-        if name == "codecs":
-            return import_module("omnizarr.codecs")
+        if name in ("aio", "codecs"):
+            return import_module(f"omnizarr.{name}")
         module = next((module for module, names in _MODULES.items() if name in names), "api")
         value = globals()[name] = getattr(import_module(f"omnizarr.{module}"), name)
         return value

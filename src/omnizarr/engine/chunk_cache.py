@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from omnizarr.errors import ArgumentError
 
-__all__ = ["ChunkCache"]
+__all__ = ["ChunkCache", "as_byte_count"]
 
 _SIZE = r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*"  # compiled when a size is text, because few are
 _ENTRY_BYTES = 256  # approximate size of an entry without its chunk
@@ -30,7 +30,7 @@ class ChunkCache:
     """
 
     def __init__(self, max_bytes: int | str) -> None:
-        self.max_bytes = _as_bytes(max_bytes)
+        self.max_bytes = as_byte_count(max_bytes, "cache")
         self._lock = threading.RLock()
         self.hits = 0
         self.misses = 0
@@ -97,7 +97,8 @@ class ChunkCache:
         return type(self), (self.max_bytes,)
 
 
-def _as_bytes(size: int | str) -> int:
+def as_byte_count(size: int | str, argument: str) -> int:
+    """A number of bytes from an argument: the number, or text such as `"256 MiB"`."""
     if isinstance(size, str):
         match = re.fullmatch(_SIZE, size, re.IGNORECASE)
         if match is not None:
@@ -106,7 +107,7 @@ def _as_bytes(size: int | str) -> int:
     elif isinstance(size, int) and not isinstance(size, bool) and size >= 0:
         return size
     raise ArgumentError(
-        f'`cache`: expected a number of bytes, or text such as "256 MiB", found {size!r}', argument="cache"
+        f'`{argument}`: expected a number of bytes, or text such as "256 MiB", found {size!r}', argument=argument
     )
 
 

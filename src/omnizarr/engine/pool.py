@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from omnizarr._fork import import_library
 from omnizarr.config import config
+from omnizarr.engine.cancel import current_token
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -115,17 +116,20 @@ def run(
     items: Iterable[T], start: Callable[[], Callable[[T], object]], workers: int, *, caller_first: bool = False
 ) -> None:
     """Work on all items in up to `workers` threads, including the calling thread. Each thread calls `start()` once and
-    then the result for each item. The first error stops all threads and is raised. A nested call stays in its thread,
-    because the other threads are busy.
+    then the result for each item. The first error stops all threads and is raised; so does a cancelled token of the
+    caller (`engine/cancel`). A nested call stays in its thread, because the other threads are busy.
 
     With `caller_first` the calling thread works without helpers until a call returns true, which means that it had to
     wait. This is for items so short that threads would mostly wait for the interpreter's lock, unless a disk or a
     network delays them."""
     items = iter(items)
+    token = current_token.get()
     single = workers <= 1 or getattr(_current, "in_pool", False)
     if single or caller_first:
         work = start()
         for item in items:
+            if token is not None:
+                token.check()
             if work(item) and not single:
                 break
         else:
@@ -137,6 +141,8 @@ def run(
         try:
             work = start()
             while (item := shared.take()) is not None:
+                if token is not None:
+                    token.check()
                 work(item)
         except BaseException:
             shared.stop()

@@ -37,6 +37,7 @@ Writes to remote stores are sent many at a time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -160,8 +161,8 @@ def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | 
     if layout.store.remote:  # G
         from omnizarr.engine.read.remote import fetch  # lazy import: remote stores only
 
-        fetched = fetch(layout, projection, block)
-        run(fetched, lambda: start().place_fetched, min(workers, count), caller_first=caller_first)
+        with closing(fetch(layout, projection, block)) as fetched:  # after an error, send no more requests
+            run(fetched, lambda: start().place_fetched, min(workers, count), caller_first=caller_first)
     else:
         workers = min(workers, -(-count // length), max_workers(largest, block.nbytes))
         # Not if rows go to the block through a temporary array, which must be complete when it is assigned.

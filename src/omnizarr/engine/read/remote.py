@@ -8,7 +8,7 @@ none, the index is requested again after the inner chunks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from omnizarr.codecs import BoundSharding
 from omnizarr.codecs.contract import check_size
 from omnizarr.codecs.sharding import ShardIndex
+from omnizarr.engine.cancel import current_token
 from omnizarr.engine.coalesce import ByteSpan, coalesce
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of, too_long
 from omnizarr.engine.place import raise_for_chunk
@@ -42,14 +43,14 @@ _MAX_SPAN = 2**23  # bytes per request
 _MAX_RATIO = 8  # assume at most 8:1 compression when reserving memory
 
 
-def fetch(layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> Iterator[FetchedChunk]:
+def fetch(layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> Generator[FetchedChunk]:
     """All cells, in the order in which they are complete."""
     if layout.store.window is None and layout.sharding is None:
         return _fetch_batches(layout, projection)
     return _Fetcher(layout, projection).fetch(block)
 
 
-def _fetch_batches(layout: Layout, projection: Projection) -> Iterator[FetchedChunk]:
+def _fetch_batches(layout: Layout, projection: Projection) -> Generator[FetchedChunk]:
     cells = iter(projection)
     while batch := list(islice(cells, _BATCH)):
         for index, data in layout.store.get_each([(layout.key(cell.names), None) for cell in batch]):
@@ -115,7 +116,7 @@ class _Fetcher:
             self._window, self._requests(), _size
         )
 
-    def fetch(self, block: npt.NDArray[Any]) -> Iterator[FetchedChunk]:
+    def fetch(self, block: npt.NDArray[Any]) -> Generator[FetchedChunk]:
         overlap = self._overlap
         try:
             if len(self._projection) > _MANY:
@@ -145,8 +146,10 @@ class _Fetcher:
     def _requests(self) -> Iterator[PendingRequest[_Tag, State | None]]:
         """The first request for each cell."""
         layout, projection = self._layout, self._projection
-        checked = None
+        checked, token = None, current_token.get()
         for cell in projection:
+            if token is not None:
+                token.check()
             chain, key = layout.chain(cell.chunk), layout.key(cell.names)
             if chain is not checked:
                 layout.check_size(chain)

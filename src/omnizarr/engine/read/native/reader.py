@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.config import config
+from omnizarr.engine.cancel import KERNEL_BYTES, current_token
 from omnizarr.engine.layout import Layout, inner_axes
 from omnizarr.engine.pool import run_native
 from omnizarr.engine.read.native.kernel_calls import Dimensions, KernelCalls
@@ -101,6 +102,8 @@ class NativeReader(KernelCalls):
         if not self._several:
             return None
         counts, shape, names, dimensions = location
+        if current_token.get() is not None and prod(shape) * dtype.itemsize > KERNEL_BYTES:
+            return None  # `read_slices` can stop between batches
         out = np.empty(shape, dtype)
         block = out.reshape(counts)
         results = bytearray((TO_DO,)) * prod(map(len, names))
@@ -186,8 +189,13 @@ class NativeReader(KernelCalls):
         if self.sharding is not None:
             return self._read_shards(projection, strides, block)
         unusual: list[Cell] = []
-        step = _BATCH_CHUNKS // columns
+        most, token = _BATCH_CHUNKS, current_token.get()
+        if token is not None:
+            most = min(most, KERNEL_BYTES // max(1, self.nbytes))
+        step = max(1, most // columns)
         for first in range(0, len(pieces[0]), step):
+            if token is not None:
+                token.check()
             batch = pieces if step >= len(pieces[0]) else [pieces[0][first : first + step], *pieces[1:]]
             status = bytearray((TO_DO,)) * prod(map(len, batch))
             if skip is not None:

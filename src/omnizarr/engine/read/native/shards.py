@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.engine.cancel import KERNEL_BYTES, current_token
 from omnizarr.engine.layout import inner_axes
 from omnizarr.engine.read.native.kernel_calls import ChunkGroup, Dimensions, KernelCalls, Pieces
 from omnizarr.errors import CodecError, StoreError
@@ -44,10 +45,15 @@ class ShardBatches:
 
     def read(self, cells: Iterable[Cell]) -> list[Cell]:
         """Read all cells, and return the unusual ones."""
+        most, token = _BATCH_CHUNKS, current_token.get()
+        if token is not None:
+            most = min(most, KERNEL_BYTES // max(1, self._calls.chain.spec.nbytes))
         try:
             for cell in cells:
+                if token is not None:
+                    token.check()
                 self._add(cell)
-                if self._count >= _BATCH_CHUNKS or len(self._open) >= _BATCH_FILES:
+                if self._count >= most or len(self._open) >= _BATCH_FILES:
                     self._flush()
             self._flush()
         finally:
