@@ -22,6 +22,7 @@ from omnizarr.store import MemoryStore
 __all__ = ["MOST_MEMORY", "check_random_chain"]
 
 MOST_MEMORY = 12 * 2**20  # bytes for a chunk of 16 bytes, if chunks may have 1 MiB
+_LONGEST = 2**20  # bytes of a chunk; encoding more takes the time of the run
 _BOMB = 32 * 2**20
 
 _LEVEL = {"level": 1}
@@ -63,7 +64,7 @@ def _value(names: list[str], random: Random) -> bytes:
     first = random.choice([usable[-1], random.choice(usable)])
     data = _bomb(names[first])
     for name in names[first + 1 :]:
-        if len(data) < _BOMB and name.removeprefix("numcodecs.") in (*_COMPRESSORS, "base64"):
+        if len(data) < _LONGEST and name.removeprefix("numcodecs.") in (*_COMPRESSORS, "base64"):
             data = _encoded(name, data)
     return data
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 import warnings
 from typing import Any
 
@@ -18,7 +20,7 @@ import omnizarr
 from omnizarr._json import Problems
 from omnizarr.codecs.contract import ChunkSpec
 from omnizarr.codecs.numcodecs_.filter_on_bytes import FilterOnBytes
-from omnizarr.errors import ArgumentError, CodecError
+from omnizarr.errors import ArgumentError, CodecError, MetadataError
 
 INTEGERS = [f"{sign}{size}" for sign in "iu" for size in (1, 2, 4, 8)]
 FLOATS = ["f2", "f4", "f8"]
@@ -382,3 +384,17 @@ def test_a_chain_with_a_filter_on_bytes_equals_numcodecs() -> None:
     over = FilterOnBytes(from_config(chain[1])).bind(bytes_spec(200), "$", Problems())
     assert over is not None
     assert over.encode(shuffled) == bind_bytes(chain[2], 200).decode(theirs)
+
+
+def test_very_long_text_is_rejected_before_memory_is_allocated() -> None:
+    """NumPy allocates memory for 128 elements to cast one."""
+    filters = [{"id": "astype", "encode_dtype": "<U100000", "decode_dtype": "|u1"}]
+    document = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": "|u1", "compressor": None, "fill_value": 0}
+    store = {".zarray": json.dumps({**document, "order": "C", "filters": filters}).encode()}
+    tracemalloc.start()
+    try:
+        with pytest.raises(MetadataError, match="more than 65536 bytes"):
+            omnizarr.open_array(store)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()

@@ -25,6 +25,8 @@ __all__ = ["BoundFilter", "Filter", "TypedFilter", "cast", "little_endian", "nat
 
 Elements = npt.NDArray[Any]
 
+_LONGEST_ELEMENT = 2**16  # bytes; to cast one text, NumPy allocates memory for 128 of that length
+
 
 def native(dtype: str | np.dtype[Any]) -> np.dtype[Any]:
     """The type in native byte order."""
@@ -95,6 +97,9 @@ class Filter(Numcodec, ArrayCodec):
 
     def unsupported_reason(self, dtype: np.dtype[Any]) -> str | None:
         """Why the filter does not support elements of this type, or None. NumPy decides by a trial run."""
+        encoded = dtype if self.encoded_dtype is None else self.encoded_dtype
+        if encoded.itemsize > _LONGEST_ELEMENT:
+            return f"its output, {encoded}, has elements of more than {_LONGEST_ELEMENT} bytes"
         try:
             with np.errstate(all="ignore"):
                 self.decode_flat(self.encode_flat(np.zeros(2, dtype)))
