@@ -74,6 +74,16 @@ def test_every_local_store(tmp_path: Path, address: str) -> None:
         check_weather(dataset)
 
 
+@pytest.mark.parametrize("name", ["reference::{}/version0.json", "reference::{}/version1.json", "{}/refs.parq"])
+def test_references(name: str) -> None:
+    if name.endswith("parq"):
+        pytest.importorskip("pyarrow")
+    folder = Path(__file__).parents[2] / "corpora" / "references" / "kerchunk-0.2.10"
+    dataset = open_weather(name.format(folder))
+    assert dataset.temperature.shape == (10, 12)
+    np.testing.assert_array_equal(dataset.temperature, omnizarr.open(name.format(folder), mode="r")["temperature"])
+
+
 def test_stores_dicts_groups_and_paths() -> None:
     values: dict[str, bytes] = {}
     group = weather(values, "below")

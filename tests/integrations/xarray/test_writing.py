@@ -14,7 +14,6 @@ pd = pytest.importorskip("pandas")
 import omnizarr  # noqa: E402
 import omnizarr.integrations.xarray  # noqa: E402
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError  # noqa: E402
-from omnizarr.integrations.xarray.blocks import aligned_blocks  # noqa: E402
 from omnizarr.nodes.append_journal import JOURNAL  # noqa: E402
 from omnizarr.store import MemoryStore  # noqa: E402
 from omnizarr.testing import RecordingStore  # noqa: E402
@@ -60,6 +59,17 @@ def test_round_trips(tmp_path: Path, zarr_format: Any, suffix: str) -> None:
     weather().omnizarr.to_zarr(place, zarr_format=zarr_format)
     xr.testing.assert_identical(read(place), weather())
     xr.testing.assert_identical(read(place, consolidated=False), weather())
+
+
+def test_buckets() -> None:
+    """A store without locks: appends wait for each other by their journals."""
+    obstore = pytest.importorskip("obstore.store")
+    store = omnizarr.ObjectStore(obstore.MemoryStore())
+    weather(0, 5).omnizarr.to_zarr(store, group="a")
+    for begin in range(5, 20, 5):
+        weather(begin, begin + 5).chunk(time=2).omnizarr.to_zarr(store, append_dim="time", group="a")
+    xr.testing.assert_identical(read(store, group="a"), weather())
+    xr.testing.assert_identical(read(store, group="a", consolidated=False), weather())
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
@@ -368,24 +378,6 @@ def test_aligned_tasks_write_each_chunk_once() -> None:
     weather()[["t"]].chunk(time=3, y=2, x=5).omnizarr.to_zarr(store, encoding=encoding)
     written = [key for call in store.calls if call.method in ("set", "updates.write") for key in [call.key]]
     assert sorted(key for key in written if str(key).startswith("t/c/")) == ["t/c/0/0/0", "t/c/1/0/0"]
-
-
-@pytest.mark.parametrize(
-    ("blocks", "start", "length", "chunk", "expected"),
-    [
-        ((3, 3, 3, 1), 0, 10, 5, (5, 5)),
-        ((5, 5), 0, 10, 5, (5, 5)),
-        ((1,) * 10, 0, 10, 5, (5, 5)),
-        ((10,), 0, 10, 3, (10,)),
-        ((4, 4, 2), 7, 17, 5, (3, 5, 2)),
-        ((7, 7, 6), 0, 20, 5, (5, 10, 5)),
-        ((2, 2), 0, 4, 100, (4,)),
-        ((0,), 5, 5, 5, (0,)),
-    ],
-)
-def test_blocks_are_aligned(blocks: Any, start: int, length: int, chunk: int, expected: Any) -> None:
-    array = omnizarr.create_array(shape=(length,), chunks=(chunk,), dtype="i1")
-    assert aligned_blocks([blocks], [start], array._layout.axes) == (expected,)
 
 
 def test_a_template_and_a_delayed_write(tmp_path: Path) -> None:
