@@ -24,7 +24,7 @@ import zarr
 
 import omnizarr.integrations.xarray  # noqa: F401  registers the engine and the accessor
 
-ROUNDS = 5
+ROUNDS = 9
 SHAPE = (365, 180, 360)
 CHUNKS = (30, 60, 60)
 SHARDS = (60, 180, 180)
