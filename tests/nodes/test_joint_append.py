@@ -11,10 +11,10 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import StoreError
-from omnizarr.nodes import Group
+from omnizarr.nodes import Group, append_journal
 from omnizarr.nodes import joint_append as module
-from omnizarr.nodes.append_journal import JOURNAL, Journal, journal_of
-from omnizarr.nodes.joint_append import change_journal, finish_unfinished_append, joint_append
+from omnizarr.nodes.append_journal import JOURNAL, Journal, change_journal, journal_of
+from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
 from omnizarr.store import MemoryStore, Store
 from omnizarr.testing.request_store import RequestStore
 
@@ -137,11 +137,11 @@ def crashed(group: omnizarr.Group, stop: str) -> None:
     def kill(*_: Any) -> Any:
         raise KilledError
 
-    steps: dict[str, Callable[..., Any]] = {"_commit": kill, "_finish": kill, "_recover": kill}
+    steps: dict[str, Callable[..., Any]] = {"_commit": kill, "finish": kill, "recover": kill}
     with pytest.MonkeyPatch.context() as patch:
-        for name in {"write": ["_recover"], "commit": ["_commit", "_recover"], "finish": ["_finish", "_recover"]}[stop]:
+        for name in {"write": ["recover"], "commit": ["_commit", "recover"], "finish": ["finish", "recover"]}[stop]:
             patch.setattr(module, name, steps[name])
-        patch.setattr(module, "_failed", set())
+        patch.setattr(append_journal, "_failed", set())
         with pytest.raises(KilledError):
             grow(group, fail=KilledError() if stop == "write" else None)
 
@@ -154,14 +154,14 @@ def test_the_next_writer_ends_an_unfinished_append(
 ) -> None:
     if consolidate and zarr_format in ("3-draft-2022", "n5"):
         pytest.skip("the generation has no consolidated metadata")
-    monkeypatch.setattr(module, "_LEASE", 0.3)
+    monkeypatch.setattr(append_journal, "_LEASE", 0.3)
     for number, store in enumerate((tmp_path / "x.zarr", MemoryStore())):
         crashed(made(store, zarr_format, consolidate=consolidate), stop)
-        assert JOURNAL in omnizarr.open_group(store, mode="r+").attrs
+        assert JOURNAL in omnizarr.open_group(store, mode="r+")._model.attributes
         group = omnizarr.open_group(store, mode="r+")
         if number:
             finish_unfinished_append(group)
-            assert JOURNAL not in group.attrs
+            assert JOURNAL not in group._model.attributes
             check(store, grown=stop == "finish")
             check_nothing_outside(group)
         else:
@@ -190,13 +190,13 @@ def test_a_writer_whose_journal_is_taken_over_does_not_commit(monkeypatch: pytes
         pytest.raises(omnizarr.errors.StoreError, match="another writer has taken over"),
         joint_append(group, {"a": (0, 1)}),
     ):
-        change_journal(omnizarr.open_group(store, mode="r+"), lambda journal: Journal("other", {}))
+        change_journal(omnizarr.open_group(store, mode="r+")._context, lambda journal: Journal("other", {}))
     assert omnizarr.open_array(store, path="a").shape == (5,)
 
 
 def test_a_writer_waits_for_another_that_renews_its_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_RENEWAL", 0.05)
-    monkeypatch.setattr(module, "_LEASE", 30)
+    monkeypatch.setattr(append_journal, "_RENEWAL", 0.05)
+    monkeypatch.setattr(append_journal, "_LEASE", 30)
     store = MemoryStore()
     made(store)
 

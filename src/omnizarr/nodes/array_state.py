@@ -21,7 +21,7 @@ from omnizarr.nodes.metadata.fetch import fetch_model, not_found
 from omnizarr.nodes.node import NodeContext
 from omnizarr.store import Store
 
-__all__ = ["ArrayState"]
+__all__ = ["ArrayState", "with_shape"]
 
 
 class ArrayState(ArrayProperties):
@@ -137,6 +137,11 @@ class ArrayState(ArrayProperties):
     def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         super()._check_writable()  # not its own check: attributes can change even if elements cannot
         self._change(lambda model: replace(model, attributes=edit(model.attributes)))
+
+
+def with_shape(model: ArrayModel, shape: tuple[int, ...]) -> ArrayModel:
+    """The model with another shape, and a grid that fits it."""
+    return replace(model, shape=shape, grid=model.grid.fitting(shape))
 
 
 def _chunking(model: ArrayModel) -> ArrayModel:

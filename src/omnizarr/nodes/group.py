@@ -374,14 +374,14 @@ class Group(Node, MutableMapping[str, Any]):
     # -- metadata
 
     def _attributes(self) -> dict[str, Json]:
-        return self._model.attributes
+        return self._model.visible_attributes
 
     def _change_attributes(self, edit: Callable[[dict[str, Json]], dict[str, Json]]) -> None:
         self._check_writable()
         context = self._context
 
         def edit_model(model: GroupModel) -> GroupModel:
-            return replace(model, attributes=edit(model.attributes), implicit=False)
+            return replace(model.with_visible_attributes(edit(model.visible_attributes)), implicit=False)
 
         with handle_lock(self):
             self._model = change_node(context.store, context.dialect, context.path, edit_model, GroupModel)

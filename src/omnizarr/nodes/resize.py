@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
@@ -16,14 +15,14 @@ import numpy.typing as npt
 from omnizarr.engine import route
 from omnizarr.errors import StoreError
 from omnizarr.indexing import numpy_selection
-from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel
+from omnizarr.model import UNFINISHED_RESIZE, ArrayModel
 from omnizarr.nodes import stored_chunks
-from omnizarr.nodes.array_state import ArrayState
+from omnizarr.nodes.array_state import ArrayState, with_shape
 from omnizarr.nodes.indexers import as_value
 from omnizarr.nodes.resize_mark import ResizeMark, UnfinishedResizeError, check_finished, finish
 from omnizarr.store.thread_locks import TaskLock
 
-__all__ = ["append", "clean_up", "resize", "task_lock_of", "with_shape"]
+__all__ = ["append", "clean_up", "resize", "task_lock_of"]
 
 _Shape: TypeAlias = tuple[int, ...]
 _NewShape: TypeAlias = Callable[[_Shape], _Shape]
@@ -160,11 +159,6 @@ def _store_shape(array: ArrayState, before: _Shape, shape: _Shape) -> bool:
     return unchanged
 
 
-def with_shape(model: ArrayModel, shape: _Shape) -> ArrayModel:
-    """The model with another shape, and a grid that fits it."""
-    return replace(model, shape=shape, grid=model.grid.fitting(shape))
-
-
 def task_lock_of(array: ArrayState) -> AbstractContextManager[TaskLock]:
     """The lock of tasks that change the shape of the array."""
     array._check_writable()
@@ -180,23 +174,10 @@ def clean_up(array: ArrayState, task_lock: TaskLock) -> None:
     if array._model.guessed_keys:
         array._guess_keys()
     if task_lock.broken and array.store.listable:  # elsewhere elements outside the shape are erased first
-        model = array._load_current()
-        committed = _committed_shape(array)
-        if committed is not None and _store_shape(array, model.shape, committed):
-            model = array._model
+        from omnizarr.nodes.append_journal import leave_journal  # lazy import: only after a crash
+
+        array._load_current()
+        leave_journal(array)
+        model = array._model
         shape = stored_chunks.covering_shape(array._layout)
         stored_chunks.trim(array._make_layout(with_shape(model, shape)), model.shape)
-
-
-def _committed_shape(array: ArrayState) -> _Shape | None:
-    """The shape that an append to several arrays gave this one before its writer crashed, if the array has not got it
-    yet; else None. The journal stays: the next such append gives it to the other arrays."""
-    from omnizarr.nodes.append_journal import journal_of  # lazy import: only after a crash
-    from omnizarr.nodes.metadata.fetch import fetch_model
-
-    context = array._context
-    parent, _, name = array.path.rpartition("/")
-    group = fetch_model(context.store, parent, context.dialect) if name else None
-    journal = journal_of(group.attributes) if isinstance(group, GroupModel) else None
-    shapes = None if journal is None or not journal.committed else journal.shapes.get(name)
-    return shapes[1] if shapes is not None and shapes[0] == array._model.shape else None

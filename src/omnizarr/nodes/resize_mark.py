@@ -4,6 +4,8 @@ The write that stores the smaller shape adds the mark to the document, and the p
 outside are erased. A writer that changes the shape and finds the mark waits for its holder, which renews it. If the
 holder is gone, the writer takes the mark over by compare-and-set and erases the elements itself. The mark lies in the
 document, so that every writer sees the shape and the mark together, without another request.
+
+An append to several arrays (`joint_append`) leaves a mark of its own in each of them, which its journal explains.
 """
 
 from __future__ import annotations
@@ -17,9 +19,15 @@ from omnizarr._json import Json
 from omnizarr.errors import StoreError
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel
 from omnizarr.nodes import stored_chunks
+from omnizarr.nodes.append_journal import finish_append_to, has_append_mark, leave_journal, without_mark
 from omnizarr.nodes.array_state import ArrayState
 
-__all__ = ["ResizeMark", "UnfinishedResizeError", "check_finished", "finish"]
+__all__ = [
+    "ResizeMark",
+    "UnfinishedResizeError",
+    "check_finished",
+    "finish",
+]
 
 _RENEWAL = 1.0  # seconds between renewals
 _LEASE = 5.0  # seconds without a renewal after which the holder counts as gone
@@ -30,11 +38,11 @@ _failed: set[str] = set()
 
 
 class UnfinishedResizeError(Exception):
-    """The stored array has the mark of an unfinished shrink."""
+    """The stored array has the mark of an unfinished shrink or append."""
 
 
 def check_finished(model: ArrayModel) -> None:
-    """Raise UnfinishedResizeError if a shrink of the array is unfinished."""
+    """Raise UnfinishedResizeError if a shrink of the array is unfinished, or an append to it and other arrays."""
     if UNFINISHED_RESIZE in model.extra:
         raise UnfinishedResizeError
 
@@ -60,7 +68,7 @@ class ResizeMark:
         """Erase what `layout_model` has outside `shape`, and remove the mark."""
         try:
             stored_chunks.trim(self._array._make_layout(layout_model), shape, self._renew)
-            self._change(lambda model: replace(model, extra=_without_mark(model)))
+            self._change(without_mark)
         except BaseException:
             _failed.add(self._holder)
             raise
@@ -84,8 +92,11 @@ class ResizeMark:
         self._array._change(checked)
 
 
-def finish(array: ArrayState) -> None:
-    """Wait until the shrink that the stored array is marked with ends; if its holder is gone, finish it."""
+def finish(array: ArrayState, *, journal_held: bool = False) -> None:
+    """Wait until the shrink or append that the stored array is marked with ends; if its holder is gone, finish it.
+
+    If `journal_held`, the caller holds the journal of appends to the group: the mark of another one is outdated.
+    """
     seen: Json = None
     since = time.monotonic()
     while True:
@@ -95,12 +106,24 @@ def finish(array: ArrayState) -> None:
             return
         if found != seen:
             seen, since = found, time.monotonic()
+            if has_append_mark(model) and not journal_held:
+                _finish_append(array)
+                continue
         holder = _holder(model)
         if holder in _failed or time.monotonic() - since >= _LEASE:
             if _take_over(array, found):
                 _failed.discard(holder or "")
             continue
         time.sleep(_PAUSE)
+
+
+def _finish_append(array: ArrayState) -> None:
+    """Waits for the append to several arrays that the array is marked with, or ends it. If its journal does not name
+    the array, the mark stays: its writer crashed before it stored rows."""
+    if array.store.locking:  # the array was copied from a store without locks; the caller holds its task lock
+        leave_journal(array)
+    else:
+        finish_append_to(array)
 
 
 def _take_over(array: ArrayState, found: Json) -> bool:
@@ -116,7 +139,7 @@ def _take_over(array: ArrayState, found: Json) -> bool:
     array._change(edit)
     if ours:
         model = array._model
-        shape = stored_chunks.covering_shape(array._make_layout(model))
+        shape = stored_chunks.covering_shape(array._make_layout(model)) if array.store.listable else model.shape
         mark.erase_outside(replace(model, shape=shape, grid=model.grid.fitting(shape)), model.shape)
     return ours
 
@@ -125,7 +148,3 @@ def _holder(model: ArrayModel) -> str | None:
     mark = model.extra.get(UNFINISHED_RESIZE)
     holder = mark.get("holder") if isinstance(mark, dict) else None
     return holder if isinstance(holder, str) else None
-
-
-def _without_mark(model: ArrayModel) -> dict[str, Json]:
-    return {name: value for name, value in model.extra.items() if name != UNFINISHED_RESIZE}

@@ -66,7 +66,7 @@ def test_an_append_that_is_killed_at_any_system_call(tmp_path: Path, zarr_format
         days(length, 10).omnizarr.to_zarr(place, append_dim="time", consolidated=consolidated)
         for use in (None, False):
             xr.testing.assert_identical(read(place, consolidated=use), days(0, 10))
-        assert JOURNAL not in omnizarr.open_group(place, mode="r", use_consolidated=False).attrs
+        assert JOURNAL not in omnizarr.open_group(place, mode="r", use_consolidated=False)._model.attributes
         list(omnizarr.open_group(place, mode="r+").store.list())  # listing removes leftovers
         assert [path.name for path in place.rglob("*") if temp_names.is_temporary(path.name)] == []
         if not alive:

@@ -281,7 +281,7 @@ def test_append(tmp_path: Path, zarr_format: Any, chunked: bool) -> None:
         (more.chunk(time=2, y=5) if chunked else more).omnizarr.to_zarr(place, append_dim="time")
         xr.testing.assert_identical(read(place), weather(0, end))
         xr.testing.assert_identical(read(place, consolidated=False), weather(0, end))
-    assert JOURNAL not in omnizarr.open_group(place, mode="r").attrs
+    assert JOURNAL not in omnizarr.open_group(place, mode="r")._model.attributes
 
 
 def test_append_without_the_other_variables() -> None:

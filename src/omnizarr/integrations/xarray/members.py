@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from omnizarr.nodes import Array, Group
-from omnizarr.nodes.append_journal import journal_of
-from omnizarr.nodes.resize import with_shape
+from omnizarr.nodes.append_journal import Journal, journal_of
+from omnizarr.nodes.array_state import with_shape
 
 __all__ = ["consistent_members"]
 
@@ -28,10 +28,7 @@ def consistent_members(group: Group, members: Sequence[tuple[str, Any]] | None =
     for attempt in range(_ATTEMPTS):
         found = group.members() if members is None or attempt else members
         journal = journal_of(group._model.attributes)
-        valid = [
-            (name, _with_valid_shape(node, None if journal is None else journal.valid_shape(name)))
-            for name, node in found
-        ]
+        valid = [(name, node if journal is None else _with_valid_shape(node, journal, name)) for name, node in found]
         if not _conflict(node for _, node in valid):
             break
         time.sleep(_PAUSE * attempt)
@@ -39,8 +36,8 @@ def consistent_members(group: Group, members: Sequence[tuple[str, Any]] | None =
     return valid
 
 
-def _with_valid_shape(node: Any, shape: tuple[int, ...] | None) -> Any:
-    if shape is None or type(node) is not Array or len(shape) != node.ndim or shape == node.shape:
+def _with_valid_shape(node: Any, journal: Journal, name: str) -> Any:
+    if type(node) is not Array or (shape := journal.valid_shape(name, node.shape)) == node.shape:
         return node
     return Array(node._context._replace(consolidated=None), with_shape(node._model, shape))
 

@@ -15,7 +15,6 @@ from omnizarr.integrations.xarray.fill_values import decode_fill_value
 from omnizarr.integrations.xarray.lazy_array import LazyArray
 from omnizarr.integrations.xarray.read_ahead import ReadAhead
 from omnizarr.nodes import Array, Group, UnreadableNode
-from omnizarr.nodes.append_journal import JOURNAL
 
 __all__ = ["GroupVariables", "open_variable"]
 
@@ -38,9 +37,7 @@ class GroupVariables:
         out."""
         self.variables: dict[Any, Variable] = {}
         self.attributes = {
-            name: value
-            for name, value in group.attrs.asdict().items()
-            if name != JOURNAL and not name.lower().startswith(_NETCDF)
+            name: value for name, value in group.attrs.asdict().items() if not name.lower().startswith(_NETCDF)
         }
         encodings = Encodings()
         drop = set(drop)
