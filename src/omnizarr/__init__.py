@@ -8,6 +8,7 @@
 All names are imported on first use, so that `omnizarr --help` does not wait for NumPy.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -186,3 +187,7 @@ if not TYPE_CHECKING:  # so that type checkers report unknown names
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+if os.environ.get("OMNIZARR_COMPAT") == "1":  # `import zarr` loads omnizarr.compat.zarr from now on
+    import_module("omnizarr.compat").install()

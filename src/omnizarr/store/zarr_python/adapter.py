@@ -41,8 +41,10 @@ def _library() -> Any:
 class ZarrPythonStore(Store):
     """Forwards to a store of zarr-python 3."""
 
+    _library = staticmethod(_library)
+
     def __init__(self, inner: Any, *, read_only: bool = False) -> None:
-        if not isinstance(inner, _library().abc.store.Store):
+        if not isinstance(inner, self._library().abc.store.Store):
             raise StoreError(f"expected a store of zarr-python 3, found {inner!r}", store=repr(inner))
         self.inner = inner
         self.writable = bool(inner.supports_writes)
@@ -89,7 +91,7 @@ class ZarrPythonStore(Store):
 
     def _run(self, action: str, key: str, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         try:
-            result: T = _library().core.sync.sync(work())
+            result: T = self._library().core.sync.sync(work())
         except Exception as error:  # the store may raise anything
             self._fail(action, key, error)
         return result
@@ -110,7 +112,7 @@ class ZarrPythonStore(Store):
             raise
 
     async def _get(self, key: str, range: ByteRange | None) -> Buffer | None:
-        library = _library()
+        library = self._library()
         prototype = library.core.buffer.default_buffer_prototype()
         if range is not None and range[1] == 0:
             return b"" if await self._exists(key) else None
@@ -157,7 +159,7 @@ class ZarrPythonStore(Store):
     def set(self, key: str, value: Buffer) -> None:
         self.check_writable()
         check_key(key)
-        buffer = _library().core.buffer.default_buffer_prototype().buffer.from_bytes(bytes(memoryview(value)))
+        buffer = self._library().core.buffer.default_buffer_prototype().buffer.from_bytes(bytes(memoryview(value)))
         self._run("write", key, lambda: self.inner.set(key, buffer))
 
     def set_each(self, items: Iterable[tuple[str, Buffer]]) -> None:

@@ -1,0 +1,7 @@
+"""The base class of buffers."""
+
+from __future__ import annotations
+
+from omnizarr.compat.zarr.core.buffer.core import ArrayLike, Buffer, NDArrayLike, NDBuffer
+
+__all__ = ["ArrayLike", "Buffer", "NDArrayLike", "NDBuffer"]

@@ -1,0 +1,66 @@
+"""The functions of the package: open, create, save, load, …"""
+
+from __future__ import annotations
+
+from omnizarr.compat.zarr.api._new_arrays import (
+    array,
+    create,
+    create_array,
+    empty,
+    empty_like,
+    from_array,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    open,
+    open_array,
+    open_like,
+    zeros,
+    zeros_like,
+)
+from omnizarr.compat.zarr.api._open_nodes import create_group, group, open_consolidated, open_group
+from omnizarr.compat.zarr.api._whole_nodes import (
+    consolidate_metadata,
+    copy,
+    copy_all,
+    copy_store,
+    create_hierarchy,
+    load,
+    save,
+    save_array,
+    save_group,
+    tree,
+)
+
+__all__ = [
+    "array",
+    "consolidate_metadata",
+    "copy",
+    "copy_all",
+    "copy_store",
+    "create",
+    "create_array",
+    "create_group",
+    "create_hierarchy",
+    "empty",
+    "empty_like",
+    "from_array",
+    "full",
+    "full_like",
+    "group",
+    "load",
+    "ones",
+    "ones_like",
+    "open",
+    "open_array",
+    "open_consolidated",
+    "open_group",
+    "open_like",
+    "save",
+    "save_array",
+    "save_group",
+    "tree",
+    "zeros",
+    "zeros_like",
+]

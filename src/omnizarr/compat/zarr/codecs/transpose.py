@@ -1,0 +1,7 @@
+"""TransposeCodec."""
+
+from __future__ import annotations
+
+from omnizarr.compat.zarr.codecs._classes import TransposeCodec
+
+__all__ = ["TransposeCodec"]

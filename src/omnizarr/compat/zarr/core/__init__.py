@@ -1,0 +1,1 @@
+"""Internal modules of zarr-python that other packages import."""

@@ -1,0 +1,286 @@
+"""Opening and creating nodes at a `StorePath` with omnizarr, with zarr-python's arguments and errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+import omnizarr
+from omnizarr import errors as own
+from omnizarr.codecs import codec_of
+from omnizarr.compat.zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
+from omnizarr.compat.zarr.codecs._classes import ShardingCodec, ZstdCodec, parse_codecs
+from omnizarr.compat.zarr.core.chunk_grids import normalize_chunks
+from omnizarr.compat.zarr.core.chunk_key_encodings import ChunkKeyEncoding
+from omnizarr.compat.zarr.core.common import parse_shapelike
+from omnizarr.compat.zarr.core.dtype import VariableLengthBytes, VariableLengthUTF8, parse_dtype
+from omnizarr.compat.zarr.errors import (
+    ArrayNotFoundError,
+    ContainsArrayError,
+    ContainsGroupError,
+    GroupNotFoundError,
+    UnstableSpecificationWarning,
+)
+from omnizarr.compat.zarr.storage._common import StorePath
+from omnizarr.compat.zarr.storage._engine import engine_store
+from omnizarr.nodes import Array as OwnArray
+from omnizarr.nodes import Group as OwnGroup
+
+__all__ = ["DEFAULT_FILL_VALUE", "create_array_handle", "create_group_handle", "open_handle"]
+
+
+class DefaultFillValue:
+    """The type of `DEFAULT_FILL_VALUE`."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
+DEFAULT_FILL_VALUE = DefaultFillValue()
+"""Marks a fill value that was left out: None is a value in v2."""
+
+
+def open_handle(place: StorePath, kind: str | None, zarr_format: Any = None, use_consolidated: Any = None) -> Any:
+    """The handle of an existing node."""
+    store = engine_store(place.store)
+    opening: Any = {"array": omnizarr.open_array, "group": omnizarr.open_group, None: omnizarr.open}[kind]
+    mode: Any = "r" if store.read_only else "r+"
+    try:
+        return opening(store, path=place.path, mode=mode, zarr_format=zarr_format, use_consolidated=use_consolidated)
+    except (own.NodeNotFoundError, own.NodeTypeError) as error:
+        if kind == "array":
+            raise ArrayNotFoundError(f"No array found in store {place.store} at path {place.path!r}") from error
+        raise GroupNotFoundError(f"No group found in store {place.store!r} at path {place.path!r}") from error
+
+
+def _exists(place: StorePath, error: own.NodeExistsError) -> Any:
+    try:
+        node = open_handle(place, None)
+    except (OSError, ValueError):
+        return ContainsGroupError(str(error))
+    if isinstance(node, OwnArray):
+        return ContainsArrayError(f"An array exists in store {place.store!r} at path {place.path!r}.")
+    return ContainsGroupError(f"A group exists in store {place.store!r} at path {place.path!r}.")
+
+
+def create_group_handle(
+    place: StorePath, zarr_format: Any, attributes: Any = None, overwrite: bool = False
+) -> OwnGroup:
+    """Creates a group."""
+    place.store._check_writable()
+    try:
+        return omnizarr.create_group(
+            engine_store(place.store),
+            path=place.path,
+            zarr_format=zarr_format,
+            attributes=attributes,
+            overwrite=overwrite,
+        )
+    except own.NodeExistsError as error:
+        raise _exists(place, error) from error
+
+
+def _json_codecs(given: Any) -> Any:
+    """Codecs of this package as JSON objects; codecs of numcodecs and of omnizarr as they are."""
+    if given is None or isinstance(given, str):
+        return given
+    items = given if isinstance(given, (list, tuple)) else [given] if isinstance(given, dict) else None
+    if items is None:
+        items = [given] if not hasattr(given, "__iter__") else list(given)
+    return [_json_codec(item) for item in items]
+
+
+def _json_codec(item: Any) -> Any:
+    if isinstance(item, dict) and isinstance(item.get("name"), str) and "id" not in item:
+        item = parse_codecs([item])[0]
+    if hasattr(item, "to_dict"):
+        document = _drop_tunable(item.to_dict(), item)
+        return document
+    return item
+
+
+def _drop_tunable(document: Any, codec: Any) -> Any:
+    for name in getattr(codec, "_tunable_attrs", ()):
+        document["configuration"].pop(name)  # omnizarr chooses it for the data type
+    if isinstance(codec, ShardingCodec):
+        document["configuration"] = {
+            **document["configuration"],
+            "chunk_shape": list(codec.chunk_shape),
+            "codecs": [_json_codec(item) for item in codec.codecs],
+            "index_codecs": [_json_codec(item) for item in codec.index_codecs],
+        }
+    elif document["name"] == "transpose":
+        document["configuration"] = {"order": list(codec.order)}
+    return document
+
+
+def _key_encoding(given: Any, zarr_format: Any) -> Any:
+    if given is None:
+        return None
+    if isinstance(given, tuple):
+        given = {"name": given[0], "separator": given[1]}
+    if isinstance(given, str) and given in ("/", "."):
+        return given
+    encoding = ChunkKeyEncoding.from_dict(given)
+    if zarr_format == 2:
+        if encoding.name != "v2":
+            raise ValueError(
+                "Invalid chunk key encoding. For Zarr format 2 arrays, the `name` field of the chunk key encoding "
+                f"must be 'v2'. Got `name` field={encoding.name!r}."
+            )
+        return encoding.separator
+    return encoding.to_dict()
+
+
+def _warn_unstable(kind: Any) -> None:
+    if kind._zarr_v3_name in ("fixed_length_utf32", "null_terminated_bytes", "raw_bytes", "structured") or isinstance(
+        kind, VariableLengthBytes
+    ):
+        warnings.warn(
+            f"The data type ({kind}) does not have a Zarr V3 specification. That means that the representation of "
+            "arrays saved with this data type may change without warning in a future version of Zarr Python. Arrays "
+            "stored with this data type may be unreadable by other Zarr libraries. Use this data type at your own "
+            "risk! Check https://github.com/zarr-developers/zarr-extensions/tree/main/data-types for the status of "
+            "data type specifications for Zarr V3.",
+            category=UnstableSpecificationWarning,
+            stacklevel=5,
+        )
+
+
+def create_array_handle(
+    place: StorePath,
+    *,
+    shape: Any,
+    dtype: Any,
+    chunks: Any = "auto",
+    shards: Any = None,
+    filters: Any = "auto",
+    compressors: Any = "auto",
+    serializer: Any = "auto",
+    fill_value: Any = DEFAULT_FILL_VALUE,
+    order: Any = None,
+    zarr_format: Any = 3,
+    attributes: Any = None,
+    chunk_key_encoding: Any = None,
+    dimension_names: Any = None,
+    overwrite: bool = False,
+    write_empty_chunks: bool = False,
+) -> OwnArray:
+    """Creates an array."""
+    kind = parse_dtype(dtype, zarr_format=2 if zarr_format == 2 else 3)
+    lengths = parse_shapelike(shape)
+    native = kind.to_native_dtype()
+    options: dict[str, Any] = {}
+    if zarr_format == 2:
+        if serializer not in ("auto", None) and not isinstance(serializer, str):
+            raise ValueError(
+                "Zarr format 2 arrays do not support `serializer`. Use `filters` and `compressors` instead."
+            )
+        if dimension_names is not None:
+            raise ValueError("Zarr format 2 arrays do not support dimension names.")
+        if shards is not None:
+            raise ValueError(
+                "Zarr format 2 arrays can only be created with `shard_shape` set to `None`. "
+                f"Got `shard_shape={shards!r}` instead."
+            )
+    elif zarr_format == 3:
+        _warn_unstable(kind)
+    if isinstance(compressors, str) and compressors == "auto":
+        compressors = (
+            [{"id": "zstd", "level": 0}] if zarr_format == 2 else [ZstdCodec()] if zarr_format == 3 else "auto"
+        )
+    if not isinstance(chunks, str):
+        chunks = normalize_chunks(chunks, lengths, native.itemsize)
+        if any(size < 1 and length > 0 for size, length in zip(chunks, lengths, strict=True)):
+            raise ValueError(f"Expected all chunk lengths to be positive. Got {chunks}.")
+        chunks = tuple(max(size, 1) for size in chunks)
+    codecs = {
+        "filters": _json_codecs(filters),
+        "compressors": _json_codecs(compressors),
+        "serializer": serializer if isinstance(serializer, str) else _json_codecs([serializer])[0],
+    }
+    if isinstance(shards, dict):
+        inner = [*_stage(codecs["filters"]), *_serializer(codecs["serializer"], kind), *_stage(codecs["compressors"])]
+        location = shards.get("index_location") or "end"
+        index = _json_codecs(shards.get("index_codecs") or ShardingCodec(chunk_shape=(1,)).index_codecs)
+        configuration = {"chunk_shape": list(chunks), "codecs": inner, "index_codecs": index}
+        configuration["index_location"] = getattr(location, "value", location)
+        codecs = {"filters": None, "compressors": None}
+        codecs["serializer"] = {"name": "sharding_indexed", "configuration": configuration}
+        chunks, shards = tuple(shards["shape"]), None
+    if shards is not None and not isinstance(shards, str):
+        shards = tuple(shards) if hasattr(shards, "__iter__") else (shards,) * len(lengths)
+        if not isinstance(chunks, str) and any(shard % size for shard, size in zip(shards, chunks, strict=False)):
+            raise ValueError(
+                "The array's `chunk_shape` needs to be divisible by the shard's inner `chunk_shape`. "
+                f"Got chunks={chunks} and shards={shards}."
+            )
+    if not isinstance(fill_value, DefaultFillValue):
+        if fill_value is None and zarr_format != 2:
+            fill_value = kind.default_scalar()
+        options["fill_value"] = fill_value if fill_value is None else kind.cast_scalar(fill_value)
+    elif native.kind in "mM":
+        options["fill_value"] = kind.default_scalar()
+    own_type: Any = native if not isinstance(kind, (VariableLengthBytes, VariableLengthUTF8)) else None
+    if own_type is None:
+        own_type = "string" if isinstance(kind, VariableLengthUTF8) else "bytes"
+    place.store._check_writable()
+    try:
+        return omnizarr.create_array(
+            engine_store(place.store),
+            name=place.path,
+            shape=lengths,
+            dtype=own_type,
+            chunks=chunks,
+            shards=shards,
+            order=(order or "C") if zarr_format == 2 else "C",
+            zarr_format=zarr_format,
+            attributes=attributes,
+            chunk_key_encoding=_key_encoding(chunk_key_encoding, zarr_format),
+            dimension_names=dimension_names,
+            overwrite=overwrite,
+            write_empty_chunks=write_empty_chunks,
+            **codecs,
+            **options,
+        )
+    except own.NodeExistsError as error:
+        raise _exists(place, error) from error
+
+
+def _stage(codecs: Any) -> list[Any]:
+    return [] if codecs is None or isinstance(codecs, str) else list(codecs)
+
+
+def _serializer(given: Any, kind: Any) -> list[Any]:
+    if not isinstance(given, str) or given != "auto":
+        return [given]
+    if isinstance(kind, VariableLengthUTF8):
+        return [{"name": "vlen-utf8"}]
+    if isinstance(kind, VariableLengthBytes):
+        return [{"name": "vlen-bytes"}]
+    return [{"name": "bytes", "configuration": {"endian": "little"}}]
+
+
+def split_codecs(codecs: Any) -> dict[str, Any]:
+    """The argument `codecs` of `create` as filters, serializer and compressors."""
+    parts: dict[str, Any] = {"filters": [], "serializer": "auto", "compressors": []}
+    for codec in parse_codecs(codecs):
+        if isinstance(codec, ArrayArrayCodec):
+            parts["filters"].append(codec)
+        elif isinstance(codec, ArrayBytesCodec):
+            parts["serializer"] = codec
+        else:
+            parts["compressors"].append(codec)
+    return parts
+
+
+def as_data(data: Any) -> Any:
+    """Array-like data."""
+    return data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asanyarray(data)
+
+
+def own_codec(codec: Any) -> Any:
+    """The codec of omnizarr for one of this package."""
+    return codec_of(_json_codec(codec), "codec")

@@ -1,0 +1,1 @@
+"""Data types of NumPy, by kind."""

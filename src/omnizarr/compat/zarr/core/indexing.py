@@ -1,0 +1,163 @@
+"""Which kind of selection an index is: basic, orthogonal, of coordinates, of a mask."""
+
+from __future__ import annotations
+
+import asyncio
+import numbers
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from omnizarr.compat.zarr.errors import NegativeStepError, VindexInvalidSelectionError
+
+__all__ = ["is_plain", "pop_fields"]
+
+Selection: TypeAlias = Any
+BasicSelection: TypeAlias = Any
+OrthogonalSelection: TypeAlias = Any
+CoordinateSelection: TypeAlias = Any
+MaskSelection: TypeAlias = Any
+BlockSelection: TypeAlias = Any
+Fields: TypeAlias = Any
+
+STEP = "only slices with step >= 1 are supported."
+
+
+def is_integer(x: Any) -> bool:
+    """Whether it is an integer, and no truth value."""
+    return isinstance(x, numbers.Integral) and not isinstance(x, bool)
+
+
+def _list_of(x: Any, kind: Any) -> bool:
+    return isinstance(x, list) and len(x) > 0 and all(kind(item) for item in x)
+
+
+def is_integer_list(x: Any) -> bool:
+    """Whether it is a list of integers."""
+    return _list_of(x, is_integer)
+
+
+def is_bool_list(x: Any) -> bool:
+    """Whether it is a list of truth values."""
+    return _list_of(x, lambda item: isinstance(item, (bool, np.bool_)))
+
+
+def is_integer_array(x: Any, ndim: int | None = None) -> bool:
+    """Whether it is an array of integers."""
+    found = not np.isscalar(x) and hasattr(x, "shape") and hasattr(x, "dtype") and x.dtype.kind in "ui"
+    return found and (ndim is None or len(x.shape) == ndim)
+
+
+def is_bool_array(x: Any, ndim: int | None = None) -> bool:
+    """Whether it is an array of truth values."""
+    found = hasattr(x, "shape") and hasattr(x, "dtype") and x.dtype == bool
+    return found and (ndim is None or len(x.shape) == ndim)
+
+
+def is_int_or_bool_iterable(x: Any) -> bool:
+    """Whether it is a list or an array of integers or truth values."""
+    return is_integer_list(x) or is_integer_array(x) or is_bool_array(x) or is_bool_list(x)
+
+
+def is_plain(key: Any) -> bool:
+    """Whether an index consists of integers, slices with a positive step, and `...`. Raises for a negative step."""
+    for item in key if type(key) is tuple else (key,):
+        kind = type(item)
+        if kind is slice:
+            step = item.step
+            if step is not None and (not isinstance(step, numbers.Integral) or step < 1):
+                raise NegativeStepError(STEP)
+        elif kind is not int and item is not Ellipsis and (isinstance(item, bool) or not isinstance(item, np.integer)):
+            return False
+    return True
+
+
+def check_steps(key: Any) -> None:
+    """Raises NegativeStepError for a slice with a negative step."""
+    for item in key if isinstance(key, tuple) else (key,):
+        if isinstance(item, slice) and item.step is not None and item.step < 1:
+            raise NegativeStepError(STEP)
+
+
+def is_pure_fancy_indexing(selection: Any, ndim: int) -> bool:
+    """Whether a selection is of coordinates or a mask."""
+    if is_bool_array(selection):
+        return True
+    if ndim == 1 and (is_integer_list(selection) or is_integer_array(selection) or is_bool_list(selection)):
+        return True
+    if not isinstance(selection, tuple) or len(selection) != ndim:
+        return False
+    lists = [is_integer_list(item) or is_integer_array(item) for item in selection]
+    return any(lists) and all(known or is_integer(item) for known, item in zip(lists, selection, strict=True))
+
+
+def is_pure_orthogonal_indexing(selection: Any, ndim: int) -> bool:
+    """Whether a selection has lists and arrays, each for its own dimension."""
+    if not ndim:
+        return False
+    items = selection if isinstance(selection, tuple) else (selection,)
+    lists = [is_int_or_bool_iterable(item) for item in items]
+    if len(items) == ndim and all(lists):
+        return True
+    return (
+        len(items) <= ndim
+        and sum(lists) <= 1
+        and all(known or isinstance(item, (int, slice)) for known, item in zip(lists, items, strict=True))
+    )
+
+
+def pop_fields(selection: Any) -> tuple[Any, Any]:
+    """The names of fields in a selection (None without), and the rest."""
+    if isinstance(selection, str):
+        return selection, Ellipsis
+    if not isinstance(selection, tuple):
+        return None, selection
+    fields = [item for item in selection if isinstance(item, str)]
+    rest: Any = tuple(item for item in selection if not isinstance(item, str))
+    return (fields[0] if len(fields) == 1 else fields or None), (rest[0] if len(rest) == 1 else rest)
+
+
+def check_vindex(selection: Any, shape: tuple[int, ...]) -> Any:
+    """A selection for `vindex`: arrays of indices, or a mask. Raises VindexInvalidSelectionError otherwise."""
+    items = selection if isinstance(selection, tuple) else (selection,)
+    items = tuple(np.asarray(item) if isinstance(item, list) else item for item in items)
+    if len(items) == 1 and is_bool_array(items[0]) and items[0].shape == shape:
+        return items[0]
+    if len(items) == len(shape) and all(is_integer(item) or is_integer_array(item) for item in items):
+        return items
+    raise VindexInvalidSelectionError(
+        "unsupported selection type for vectorized indexing; only coordinate selection (tuple of integer arrays) and "
+        f"mask selection (single Boolean array) are supported; got {selection!r}"
+    )
+
+
+def check_fields(fields: Any, dtype: Any) -> Any:
+    """The type of the elements of some fields. Raises IndexError if there are no such fields."""
+    if fields is None:
+        return dtype
+    if not isinstance(fields, (str, list, tuple)):
+        raise IndexError(f"'fields' argument must be a string or list of strings; found {type(fields)!r}")
+    if dtype.names is None:
+        raise IndexError("invalid 'fields' argument, array does not have any fields")
+    for name in [fields] if isinstance(fields, str) else fields:
+        if name not in dtype.names:
+            raise IndexError(f"invalid 'fields' argument, field not found: {name!r}")
+    return dtype[fields]
+
+
+class AsyncOIndex:
+    """Orthogonal selections, with a coroutine."""
+
+    def __init__(self, brackets: Any) -> None:
+        self._brackets = brackets
+
+    async def getitem(self, selection: Any) -> Any:
+        """The elements of a selection."""
+        return await asyncio.to_thread(self._brackets.__getitem__, selection)
+
+
+class AsyncVIndex(AsyncOIndex):
+    """Points or a mask, with a coroutine."""
+
+    async def getitem(self, selection: Any) -> Any:
+        return await super().getitem(selection)
