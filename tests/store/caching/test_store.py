@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from tests.store.caching.tagged_store import TaggedStore
 
 import omnizarr
 from omnizarr.errors import ArgumentError, StoreError
@@ -25,52 +26,12 @@ from omnizarr.store import (
     PrefixStore,
     ReferenceStore,
     Store,
-    VersionedReads,
     WrapperStore,
     ZipStore,
-    provides,
 )
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
 from omnizarr.store.requests.window import Window
 from omnizarr.testing import RecordingStore, SlowStore, StoreSuite
-
-
-class TaggedStore(MemoryStore):
-    """A store with versioned reads by entity tags, like an object store. It records its reads."""
-
-    versioned_reads = provides(lambda store: _TaggedReads(store))
-    updates = MemoryStore.updates
-    in_memory = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads: list[tuple[str, ByteRange | None]] = []
-        self.tags: dict[str, int] = {}
-
-    def set(self, key: str, value: Buffer) -> None:
-        super().set(key, value)
-        self.tags[key] = self.tags.get(key, 0) + 1
-
-    def get(self, key: str, range: ByteRange | None = None) -> Buffer | None:
-        self.reads.append((key, range))
-        return super().get(key, range)
-
-    def get_versioned(self, key: str, range: ByteRange | None, version: Version) -> State | None:
-        self.reads.append((key, range))
-        value, tag = MemoryStore.get(self, key), (f'"{self.tags.get(key)}"', None)
-        if value is None:
-            return None
-        if version is not None and version != tag:
-            return State(None, None, None)
-        return State(MemoryStore.get(self, key, range), tag, len(value))
-
-
-class _TaggedReads(VersionedReads):
-    def __init__(self, store: TaggedStore) -> None:
-        self._store = store
-
-    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
-        return self._store.get_versioned(key, range, version)
 
 
 class TestChecked(StoreSuite):

@@ -14,13 +14,13 @@ from typing import Any
 from omnizarr._fork import CACHE_LOCK
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.caching.memory import CachedAnswer, CacheStorage, MemoryStorage
-from omnizarr.store.capabilities import Updates
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, Version, cut, reject_start
+from omnizarr.store.capabilities import Updates, VersionedReads
+from omnizarr.store.contract import Buffer, ByteRange, Request, State, Store, Version, cut, reject_start
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.thread_locks import TaskLock
 from omnizarr.store.values import is_path
-from omnizarr.store.wrappers import ForwardedUpdates, WrapperStore, forwarded
+from omnizarr.store.wrappers import ForwardedReads, ForwardedUpdates, WrapperStore, forwarded
 
 __all__ = ["CacheStore"]
 
@@ -41,6 +41,7 @@ class CacheStore(WrapperStore):
     data. A write through the cache drops what it holds for the key.
     """
 
+    versioned_reads = forwarded("versioned_reads", lambda store, inner: _CacheReads(store, inner))
     updates = forwarded("updates", lambda store, inner: _CacheUpdates(store, inner))
 
     def __init__(
@@ -110,11 +111,26 @@ class CacheStore(WrapperStore):
 
     def _recall(self, key: str, range: ByteRange | None) -> tuple[bool, Buffer | None]:
         """Whether a current answer is cached, and the answer. Asks the inner store for the version if necessary."""
+        kept = self._find(key, range)
+        return (False, None) if kept is None else (True, kept.value)
+
+    def _find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
+        """The cached answer, if it is current; also a part of a whole value."""
         for known in (range, None) if range is not None else (None,):
             kept = None if self._is_busy(key) else self._storage.find(key, known)
             if kept is not None and self._is_right(key, known, kept):
-                return True, kept.value if kept.value is None or known == range else cut(kept.value, range)
-        return False, None
+                if kept.value is None or known == range:
+                    return kept
+                return kept._replace(value=bytes(cut(kept.value, range)))
+        return None
+
+    def _find_all(self, key: str, ranges: Sequence[ByteRange | None]) -> list[Buffer | None] | None:
+        """The cached answers for parts of one state of a value; None if one is missing, or they differ in version."""
+        kept = [self._find(key, range) for range in ranges]
+        known = [answer for answer in kept if answer is not None]
+        if len(known) < len(kept) or any(answer.version != known[0].version for answer in known):
+            return None
+        return [answer.value for answer in known]
 
     def _is_right(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> bool:
         now = time.time()
@@ -155,9 +171,8 @@ class CacheStore(WrapperStore):
             with _CHANGING:
                 if writes == self._writes and not self._is_busy(key):
                     before = self._storage.find(key, range) if isinstance(self._storage, MemoryStorage) else None
-                    if (
-                        before is not None and before.value != kept.value
-                    ):  # another writer replaced it: the other parts are old, too
+                    # Another writer replaced the value: the other parts are old, too.
+                    if before is not None and (before.value, before.version) != (kept.value, kept.version):
                         self._storage.drop(key)
                     self._storage.keep(key, range, prepared)
                 else:
@@ -306,10 +321,8 @@ class CacheStore(WrapperStore):
 
         def of_one_key(key: str) -> list[Buffer | None]:
             ranges = [requests[position][1] for position in positions[key]]
-            answers = [self._recall(key, range) for range in ranges]
-            if all(known for known, _ in answers):
-                return [value for _, value in answers]
-            return self._parts(key, ranges)
+            answers = self._find_all(key, ranges)
+            return self._parts(key, ranges) if answers is None else answers
 
         window = self.inner.window or (Window(_FEW) if self.remote else None)
         answers: Iterable[tuple[str, list[Buffer | None]]]
@@ -386,6 +399,31 @@ class CacheStore(WrapperStore):
         with self.inner.task_lock(key) as task_lock:
             self._forget([key])
             yield task_lock
+
+
+class _CacheReads(ForwardedReads):
+    """Reads with versions: cached answers tell theirs, so that a reader of several parts never mixes two states."""
+
+    def __init__(self, store: CacheStore, inner: VersionedReads) -> None:
+        super().__init__(store, inner)
+        self._cache = store
+
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        cache = self._cache
+        kept = cache._find(key, range)
+        if kept is not None and kept.value is None and version is None:
+            return None
+        if kept is not None and kept.version is not None and version in (None, kept.version):
+            return State(kept.value, kept.version, len(kept.value or b"") if range is None else None)
+        writes = cache._writes
+        state = super().get(key, range, version)
+        if state is None:
+            cache._note(key, range, None, writes)
+        elif state.data is not None:
+            cache._note(key, range, state.data, writes, state.version)
+        else:
+            cache._forget([key])  # the value has changed: no cached part is current
+        return state
 
 
 class _CacheUpdates(ForwardedUpdates):
