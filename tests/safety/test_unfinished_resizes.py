@@ -207,3 +207,26 @@ def test_a_shrink_in_a_database_that_is_killed_at_any_system_call(
         stop += 1 if EVERY else random.randint(20, 90)
     assert killed > 5
     assert marks > 0
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("zarr_format", GENERATIONS[1:])
+def test_moving_an_array_whose_shrink_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zarr_format: Any, nested: bool
+) -> None:
+    """The mark of the shrink is in a lock file, which does not move."""
+    for store in (omnizarr.LocalStore(tmp_path), omnizarr.MemoryStore()):
+        group = omnizarr.create_group(store, zarr_format=zarr_format)
+        old, new = ("g/a", "h/a") if nested else ("a", "b")
+        array = group.create_array(old, data=DATA, chunks=(3, 4))
+
+        def stop(*_: Any) -> None:
+            raise StoppedError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(resize_mark.stored_chunks, "trim", stop)
+            with pytest.raises(StoppedError):
+                array.resize((4, 4))
+        group.move(old.split("/")[0], new.split("/")[0])
+        group[new].resize((10, 4))
+        np.testing.assert_array_equal(group[new], np.concatenate([DATA[:4], np.zeros((6, 4), "i4")]))

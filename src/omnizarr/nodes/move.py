@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
-from omnizarr.errors import ArgumentError, NodeNotFoundError
-from omnizarr.formats import Dialect
+from omnizarr.errors import ArgumentError, MetadataError, NodeNotFoundError
+from omnizarr.formats import Dialect, NodeModel
+from omnizarr.model import ArrayModel
+from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.create.node import erase_locked_node, lock_tasks, make_room
 from omnizarr.nodes.metadata.children import node_exists
 from omnizarr.nodes.metadata.documents import describe_location
+from omnizarr.nodes.metadata.fetch import fetch_model
 from omnizarr.nodes.metadata.key_paths import node_paths
 from omnizarr.nodes.node import NodeContext
+from omnizarr.nodes.resize import clean_up
 from omnizarr.store import Store
 
 __all__ = ["move_node"]
@@ -26,6 +30,7 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
     dialect.check_path(new, "group")
     if not node_exists(store, dialect, old):
         raise NodeNotFoundError(f"there is no array or group at {describe_location(store, old)}", path=old)
+    _finish_resizes(group, old)
     with ExitStack() as locks:
         lock_tasks(store, dialect, old, locks)  # an append that is under way ends first
         context = make_room(group.at(new), overwrite=False, known_group=group.path, locks=locks)
@@ -36,6 +41,25 @@ def move_node(group: NodeContext, old: str, new: str) -> None:
         finally:
             if context.consolidated is not None:
                 context.consolidated.record_move(old, new, node_paths(dialect, new, set(copied)))
+
+
+def _finish_resizes(group: NodeContext, old: str) -> None:
+    """Completes changes of shape that were interrupted, of arrays at `old` and below it. In a store with locks their
+    marks are in the lock files, which do not move."""
+    store, dialect = group.store, group.dialect
+    if not store.locking:
+        return
+    keys = {key for prefix in dialect.prefixes(old) for key in store.list_prefix(prefix)}
+    keys.update(key for key in dialect.identifying_keys(old) if store.exists(key))
+    for path in node_paths(dialect, old, keys):
+        for key in keys.intersection(dialect.identifying_keys(path)):
+            with store.task_lock(key) as task_lock:
+                if task_lock.broken:
+                    model: NodeModel | None = None
+                    with suppress(MetadataError):  # a node that cannot be read is moved as it is
+                        model = fetch_model(store, path, dialect)
+                    if isinstance(model, ArrayModel):
+                        clean_up(ArrayState(group.at(path), model), task_lock)
 
 
 def _copy(store: Store, dialect: Dialect, old: str, new: str, copied: list[str]) -> None:
