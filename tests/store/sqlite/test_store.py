@@ -309,3 +309,15 @@ def test_equality(tmp_path: Path) -> None:
     assert one != SQLiteStore(tmp_path / "y")
     assert one != MemoryStore()
     assert str(tmp_path / "x") in repr(one)
+
+
+def test_a_file_with_wrong_sizes_exhausts_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite then reports that it is out of memory, and Python raises MemoryError."""
+    store = SQLiteStore(tmp_path / "x.sqlite")
+
+    def fail(*arguments: Any, **options: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(store._connections, "use", fail)
+    with pytest.raises(StoreError, match="SQLite is out of memory"):
+        store.get("k")

@@ -115,6 +115,8 @@ class SQLiteStore(Store):
         text = str(error)
         if _is_busy(error):
             hint = f"another process wrote to it for more than {self._timeout} s; raise `timeout`"
+        elif isinstance(error, MemoryError):
+            text, hint = "SQLite is out of memory", "the file may be damaged"
         elif "not a database" in text or "malformed" in text or isinstance(error, UnicodeError):
             hint = "the file is damaged, or is no database"
         elif "readonly" in text or "unable to open" in text:
@@ -148,7 +150,8 @@ class SQLiteStore(Store):
                 return act()
             except ConnectionEnded:
                 continue
-            except (library().Error, OSError, OverflowError, UnicodeError) as error:
+            # SQLite runs out of memory if a damaged file gives wrong sizes.
+            except (library().Error, OSError, OverflowError, UnicodeError, MemoryError) as error:
                 if not _is_busy(error) or time.monotonic() + pause > end:
                     self._fail(action, key, error)
             time.sleep(pause)
