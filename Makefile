@@ -2,6 +2,7 @@
 #   .venv        the project, editable; only the runtime for `demo`, plus the tools for everything else
 #   .venv-wheel  only the built wheel, to test what users install
 #   .peers       other implementations, each in its own environment (tests/peers/environments.py)
+#   .downstream  other packages whose tests run on omnizarr.compat (tests/downstream)
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -27,8 +28,10 @@ JOBS ?= 2
 SECONDS ?= 600
 # Public repositories for `reading`, as owner/name=clone.
 REPOSITORIES ?=
+# The suites for `test-downstream`; all if empty.
+SUITES ?=
 
-.PHONY: help demo test test-source test-wheel test-xarray peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote bench-xarray clean
+.PHONY: help demo test test-source test-wheel test-downstream test-xarray peers servers check format fuzz soak sanitize notebooks tables reading bench bench-quick bench-remote bench-xarray clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -49,6 +52,9 @@ test-wheel: .venv-wheel/.installed
 test-xarray: .venv/.tools peers ## run the tests of xarray's own Zarr backend against the engine and accessor of omnizarr
 	@PYTHONPATH=src:. .peers/xarray/bin/python -m pytest -q -n $(JOBS) -p no:cacheprovider -W ignore \
 		-o filterwarnings= -o asyncio_mode=auto tests/integrations/xarray/upstream
+
+test-downstream: .venv/.made ## run the tests of xarray, dask, zarr-python, ome-zarr and anndata on omnizarr.compat; SUITES="dask"
+	@$(BIN)/python -m tests.downstream --jobs $(JOBS) $(SUITES)
 
 peers: .venv/.made ## make the environments of other implementations that the tests compare with
 	@$(BIN)/python tests/peers/environments.py
@@ -109,7 +115,7 @@ bench-xarray: .venv/.tools peers ## measure the engines of xarray, that of zarr-
 	@PYTHONPATH=src .peers/xarray/bin/python -m benchmarks.xarray_engines
 
 clean: ## remove environments, builds and caches
-	rm -rf .venv .venv-wheel .peers build dist src/omnizarr/native/*.so .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-wheel .peers .downstream build dist src/omnizarr/native/*.so .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # -- environments, made once, and again when the requirements of the project change
