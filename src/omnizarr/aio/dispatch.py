@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
+from omnizarr.aio.completions import completions_of
 from omnizarr.config import config
 from omnizarr.engine.cancel import CancelToken, current_token
 
@@ -48,35 +48,36 @@ async def run(function: Callable[P, R], /, waits: bool, finishes: bool, *argumen
     token = CancelToken()
     context = copy_context()
     context.run(current_token.set, token)
-    job = _pool(waits).submit(context.run, partial(function, *arguments, **options))
+    loop = asyncio.get_running_loop()
+    completions = completions_of(loop)
+    result: asyncio.Future[R] = loop.create_future()
+
+    def work() -> None:
+        try:
+            value = context.run(function, *arguments, **options)
+        except BaseException as error:
+            completions.add(loop, result, None, error)
+        else:
+            completions.add(loop, result, value, None)
+
+    job = _pool(waits).submit(work)
     try:
-        return await asyncio.wrap_future(job) if not finishes else await _shielded(job)
+        return await (asyncio.shield(result) if finishes else result)
     except asyncio.CancelledError:
         token.cancel()
-        if finishes and not job.cancel():
-            await _finish(job)
+        if not job.cancel() and finishes:
+            await _end(result)
         raise
 
 
-async def _shielded(job: Future[R]) -> R:
-    return await asyncio.shield(asyncio.wrap_future(job))
-
-
-async def _finish(job: Future[Any]) -> None:
-    """Wait for a job, whatever its result, even if the waiting task is cancelled again."""
-    loop = asyncio.get_running_loop()
-    ended = loop.create_future()
-
-    def end() -> None:
-        if not ended.done():
-            ended.set_result(None)
-
-    job.add_done_callback(lambda _: loop.call_soon_threadsafe(end))
-    while not ended.done():
+async def _end(result: asyncio.Future[Any]) -> None:
+    """Wait for a result, whatever it is, even if the waiting task is cancelled again."""
+    while not result.done():
         try:
-            await asyncio.shield(ended)
+            await asyncio.wait([result])
         except asyncio.CancelledError:
             pass
+    result.exception()  # otherwise asyncio reports that nothing has looked at it
 
 
 async def run_sync(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
