@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from omnizarr.compat.zarr.abc.metadata import Metadata
 
@@ -73,3 +73,14 @@ class ArrayBytesCodecPartialEncodeMixin:
 
 class CodecPipeline:
     """A list of codecs."""
+
+
+CodecJSON_V3: TypeAlias = Any
+
+
+@runtime_checkable
+class SupportsSyncCodec(Protocol):
+    """A codec that also encodes and decodes without coroutines."""
+
+    def _decode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any: ...
+    def _encode_sync(self, chunk_data: Any, chunk_spec: Any) -> Any: ...

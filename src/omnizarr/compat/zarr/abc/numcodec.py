@@ -22,3 +22,7 @@ class Numcodec(Protocol):
 
 def _is_numcodec(obj: object) -> bool:
     return all(hasattr(obj, name) for name in ("codec_id", "encode", "decode", "get_config"))
+
+
+def _is_numcodec_cls(obj: object) -> bool:
+    return isinstance(obj, type) and _is_numcodec(obj)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from omnizarr.compat.zarr.core.common import parse_name
 
 __all__ = ["ChunkKeyEncoding", "DefaultChunkKeyEncoding", "V2ChunkKeyEncoding", "parse_chunk_key_encoding"]
+
+ChunkKeyEncodingLike: TypeAlias = Any
+ChunkKeyEncodingParams: TypeAlias = Any
 
 
 def parse_separator(data: Any) -> Literal["/", "."]:

@@ -8,9 +8,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from omnizarr.compat.zarr.errors import NegativeStepError, VindexInvalidSelectionError
+from omnizarr.compat.zarr.core.common import ceildiv
+from omnizarr.compat.zarr.core.regions import iter_grid, iter_regions
+from omnizarr.compat.zarr.errors import (
+    ArrayIndexError,
+    BoundsCheckError,
+    NegativeStepError,
+    VindexInvalidSelectionError,
+)
 
-__all__ = ["is_plain", "pop_fields"]
+__all__ = ["ceildiv", "is_plain", "pop_fields"]
 
 Selection: TypeAlias = Any
 BasicSelection: TypeAlias = Any
@@ -19,6 +26,10 @@ CoordinateSelection: TypeAlias = Any
 MaskSelection: TypeAlias = Any
 BlockSelection: TypeAlias = Any
 Fields: TypeAlias = Any
+SelectorTuple: TypeAlias = Any
+_ArrayIndexingOrder: TypeAlias = Any
+_iter_grid = iter_grid
+_iter_regions = iter_regions
 
 STEP = "only slices with step >= 1 are supported."
 
@@ -161,3 +172,86 @@ class AsyncVIndex(AsyncOIndex):
 
     async def getitem(self, selection: Any) -> Any:
         return await super().getitem(selection)
+
+
+def normalize_integer_selection(dim_sel: int, dim_len: int) -> int:
+    """An index that counts from the start."""
+    index = int(dim_sel)
+    if index < 0:
+        index += dim_len
+    if not 0 <= index < dim_len:
+        raise BoundsCheckError(f"index out of bounds for dimension with length {dim_len}")
+    return index
+
+
+def replace_ellipsis(selection: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A selection with one item for each dimension."""
+    items = selection if isinstance(selection, tuple) else (selection,)
+    places = [index for index, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if places:
+        missing = len(shape) - len(items) + 1
+        items = (*items[: places[0]], *(slice(None),) * missing, *items[places[0] + 1 :])
+    items += (slice(None),) * (len(shape) - len(items))
+    if len(items) > len(shape):
+        raise IndexError(f"too many indices for array; expected {len(shape)}, got {len(items)}")
+    return items
+
+
+def _orthogonal(selection: Any, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    items = replace_ellipsis(selection, shape)
+    indices = [
+        range(length)[item] if isinstance(item, slice) else [item] if is_integer(item) else item
+        for item, length in zip(items, shape, strict=True)
+    ]
+    return np.ix_(*indices), tuple(axis for axis, item in enumerate(items) if is_integer(item))
+
+
+def oindex(a: Any, selection: Any) -> Any:
+    """Orthogonal indexing of a NumPy array."""
+    index, dropped = _orthogonal(selection, a.shape)
+    return a[index].squeeze(axis=dropped) if dropped else a[index]
+
+
+def oindex_set(a: Any, selection: Any, value: Any) -> None:
+    """Orthogonal assignment to a NumPy array."""
+    index, dropped = _orthogonal(selection, a.shape)
+    a[index] = value if np.isscalar(value) or not dropped else np.expand_dims(np.asarray(value), dropped)
+
+
+def make_slice_selection(selection: Any) -> list[slice]:
+    """A selection of slices, integers and arrays of one element, as slices."""
+    slices = []
+    for item in selection:
+        if is_integer(item):
+            slices.append(slice(int(item), int(item) + 1, 1))
+        elif isinstance(item, np.ndarray):
+            if len(item) != 1:
+                raise ArrayIndexError
+            slices.append(slice(int(item[0]), int(item[0]) + 1, 1))
+        else:
+            slices.append(item)
+    return slices
+
+
+def decode_morton(z: int, chunk_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The coordinates of a number on the compressed Morton curve."""
+    bits = [(length - 1).bit_length() for length in chunk_shape]
+    coords = [0] * len(chunk_shape)
+    position = 0
+    for level in range(max(bits, default=0)):
+        for axis, count in enumerate(bits):
+            if level < count:
+                coords[axis] |= (z >> position & 1) << level
+                position += 1
+    return tuple(coords)
+
+
+def morton_order_iter(chunk_shape: tuple[int, ...]) -> Any:
+    """All coordinates in Morton order."""
+    bits = sum((length - 1).bit_length() for length in chunk_shape)
+    for z in range(1 << bits):
+        coords = decode_morton(z, chunk_shape)
+        if all(index < length for index, length in zip(coords, chunk_shape, strict=True)):
+            yield coords

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from omnizarr.compat.zarr.errors import UnstableSpecificationWarning
 
@@ -14,6 +14,9 @@ __all__ = [
     "HasObjectCodec",
     "UnstableSpecificationWarning",
 ]
+
+EndiannessStr: TypeAlias = Literal["little", "big"]
+ENDIANNESS_STR = ("little", "big")
 
 
 class DataTypeValidationError(ValueError):

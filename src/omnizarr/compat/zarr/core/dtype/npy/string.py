@@ -7,3 +7,4 @@ from omnizarr.compat.zarr.core.dtype.types import FixedLengthUTF32, VariableLeng
 __all__ = ["FixedLengthUTF32", "VariableLengthUTF8"]
 
 _NUMPY_SUPPORTS_VLEN_STRING = True
+UTF8Base = VariableLengthUTF8
