@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import omnizarr
+import omnizarr.api
 
 ROOT = Path(__file__).resolve().parents[1]
 INSTALLED = bool(os.environ.get("OMNIZARR_INSTALLED"))  # set when the tests run against the built wheel
@@ -62,6 +63,19 @@ def test_dir_shows_names_that_are_imported_lazily(name: str) -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     public, shown = map(set, json.loads(result.stdout))
     assert public <= shown
+
+
+def test_no_module_has_the_name_of_a_function_of_its_package() -> None:
+    """The import of such a module would replace the function: `omnizarr.stack` broke `omnizarr.concat`."""
+    modules = {path.stem for path in Path(omnizarr.api.__file__).parent.glob("*.py")}
+    assert not modules & set(omnizarr.api.__all__)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_public_functions_can_be_used_in_any_order(order: int) -> None:
+    names = [name for name in sorted(omnizarr.__all__)[::order] if name not in ("aio", "codecs", "errors")]
+    code = f"import omnizarr, types; [1 / (type(getattr(omnizarr, name)) is not types.ModuleType) for name in {names}]"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.smoke

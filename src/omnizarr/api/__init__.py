@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from omnizarr.api.array_like import empty_like, from_array, full_like, ones_like, zeros_like
     from omnizarr.api.chunk_manifest import write_chunk_manifest
-    from omnizarr.api.concat import concat, stack
     from omnizarr.api.create_nodes import create_array, create_group, group
-    from omnizarr.api.from_dask import from_dask
+    from omnizarr.api.dask_arrays import from_dask
     from omnizarr.api.garbage import collect_garbage
     from omnizarr.api.hierarchy import consolidate_metadata, tree
     from omnizarr.api.new_arrays import array, create, empty, full, ones, zeros
     from omnizarr.api.open_nodes import open, open_array, open_group
     from omnizarr.api.save_load import load, save, save_array, save_group
+    from omnizarr.api.side_by_side import concat, stack
 
 __all__ = [
     "array",
@@ -51,9 +51,9 @@ __all__ = [
 _MODULES = {
     "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
-    "concat": ("concat", "stack"),
+    "side_by_side": ("concat", "stack"),
     "chunk_manifest": ("write_chunk_manifest",),
-    "from_dask": ("from_dask",),
+    "dask_arrays": ("from_dask",),
     "garbage": ("collect_garbage",),
     "hierarchy": ("consolidate_metadata", "tree"),
     "new_arrays": ("array", "create", "empty", "full", "ones", "zeros"),
