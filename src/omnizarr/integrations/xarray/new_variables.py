@@ -15,8 +15,10 @@ from omnizarr.formats import Dialect
 from omnizarr.integrations.xarray.argument_errors import ArgumentTypeError
 from omnizarr.integrations.xarray.fill_values import encode_fill_value
 from omnizarr.nodes.attributes import as_attributes
+from omnizarr.nodes.create.options import array_model
+from omnizarr.nodes.metadata.documents import dump_node
 
-__all__ = ["array_options", "plain_attributes"]
+__all__ = ["array_options", "check_new_array", "plain_attributes"]
 
 _OPTIONS = (
     *("chunks", "shards", "filters", "serializer", "compressors", "fill_value"),
@@ -60,6 +62,14 @@ def array_options(
             attributes["_FillValue"] = encode_fill_value(missing, variable.dtype)
     options["attributes"] = attributes
     return options
+
+
+def check_new_array(name: str, options: Mapping[str, Any], dialect: Dialect) -> None:
+    """Raises what `Group.create_array` would raise for these options, before anything is erased or written."""
+    dialect.check_path(name, "array")
+    model, _ = array_model(dialect, **{key: value for key, value in options.items() if key != "write_empty_chunks"})
+    if dialect.conventions_for(model) is None:
+        dump_node(dialect, name, model)
 
 
 def plain_attributes(attributes: Mapping[Any, Any], name: str | None = None) -> dict[str, Any]:

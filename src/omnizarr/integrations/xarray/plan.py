@@ -15,7 +15,8 @@ from xarray.conventions import decode_cf_variable, encode_dataset_coordinates
 from omnizarr.errors import ArgumentError
 from omnizarr.formats import Dialect
 from omnizarr.integrations.xarray.argument_errors import ArgumentKeyError, ArgumentTypeError
-from omnizarr.integrations.xarray.new_variables import array_options, plain_attributes
+from omnizarr.integrations.xarray.decode import is_time_unit
+from omnizarr.integrations.xarray.new_variables import array_options, check_new_array, plain_attributes
 from omnizarr.integrations.xarray.regions import region_of
 from omnizarr.integrations.xarray.variables import open_variable
 from omnizarr.nodes import Array, Group
@@ -96,17 +97,16 @@ def make_plan(
                 hint='mode="a" creates variables',
             )
         encoded = _encoded(variable, name)
-        plan.new[name] = (
-            array_options(
-                encoded,
-                name,
-                dialect,
-                given=name in given,
-                shards=None if name in dataset.indexes else options.shards,
-                write_empty_chunks=options.write_empty_chunks,
-            ),
+        array = array_options(
             encoded,
+            name,
+            dialect,
+            given=name in given,
+            shards=None if name in dataset.indexes else options.shards,
+            write_empty_chunks=options.write_empty_chunks,
         )
+        check_new_array(name, array, dialect)
+        plan.new[name] = (array, encoded)
     return plan
 
 
@@ -192,6 +192,7 @@ def _encoded_like(
     variable = variable.copy(deep=False)
     variable.encoding = stored.encoding
     encoded = _encoded(variable, name)
+    _check_time_units(encoded, name, stored)
     if encoded.dims != stored.dims:
         if set(encoded.dims) != set(stored.dims):
             raise ArgumentError(
@@ -211,3 +212,20 @@ def _encoded_like(
                 hint="`append_dim` makes a dimension longer, and `region` writes to a part of it",
             )
     return encoded
+
+
+def _check_time_units(encoded: Variable, name: str, stored: Variable) -> None:
+    """xarray encodes times in other units if they are no whole numbers in those of the encoding, and only warns."""
+    old, new = stored.encoding.get("units"), encoded.attrs.get("units")
+    # xarray spells units in its own way; the first word tells whether they are others.
+    if is_time_unit(old) and is_time_unit(new) and _first_word(old) != _first_word(new):
+        raise ArgumentError(
+            f"variable `{name}` exists with the units {old!r} and the type {stored.encoding.get('dtype')}, which "
+            f"cannot hold the new values: they need {new!r}",
+            argument="dataset",
+            hint="give `units` or a floating-point `dtype` in the encoding when the variable is created",
+        )
+
+
+def _first_word(units: str) -> str:
+    return units.split()[0].lower().rstrip("s")
