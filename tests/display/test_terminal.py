@@ -24,6 +24,22 @@ def test_an_array() -> None:
     assert "\x1b" not in text
 
 
+def test_names_of_attributes_are_text() -> None:
+    z = omnizarr.create_array({}, shape=(4,), dtype="f4", attributes={"\x1b[31m": 1, "[/bold]": 2, "[red]x": 3})
+    text = printed(z)
+    assert "\x1b" not in text
+    assert all(name in text for name in (r"\x1b[31m", "[/bold]", "[red]x"))
+
+
+def test_long_and_many_attributes_are_cut() -> None:
+    attributes = {"long": "x" * 100_000} | {f"a{number}": 0 for number in range(5000)}
+    z = omnizarr.create_array({}, shape=(4,), dtype="f4", attributes=attributes)
+    assert len(printed(z)) < 100_000
+    assert "more" in printed(z)
+    assert len(z._repr_html_()) < 100_000
+    assert "more" in z._repr_html_()
+
+
 def test_groups() -> None:
     store = omnizarr.MemoryStore()
     group = omnizarr.create_group(store, attributes={"title": "x"})

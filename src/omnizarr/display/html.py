@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import islice
 from typing import Any
 
 from omnizarr.display.chunk_drawing import chunk_drawing
-from omnizarr.display.texts import by_path, digits, human_bytes, shape_text
+from omnizarr.display.texts import MOST_ATTRIBUTES, by_path, digits, human_bytes, shape_text, shortened
 
 __all__ = ["node_html", "tree_html"]
 
 _MOST_NODES = 200  # of a tree
-_LONGEST_VALUE = 2000  # characters of an attribute
 
 _STYLE = """<style>
 .omnizarr{font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;line-height:1.45;max-width:56rem}
@@ -106,7 +106,10 @@ def _attributes(node: Any) -> str:
     attributes: Mapping[str, Any] = node.attrs.asdict()
     if not attributes:
         return ""
-    rows = [(escape(_short(name)), escape(_json_text(value))) for name, value in attributes.items()]
+    shown = islice(attributes.items(), MOST_ATTRIBUTES)
+    rows = [(escape(_short(name)), escape(_json_text(value))) for name, value in shown]
+    if len(attributes) > MOST_ATTRIBUTES:
+        rows.append(("…", f"and {digits(len(attributes) - MOST_ATTRIBUTES)} more"))
     return f"<details><summary>Attributes ({len(attributes)})</summary>{_table(rows)}</details>"
 
 
@@ -180,5 +183,4 @@ def _json_text(value: Any) -> str:
 
 def _short(text: str) -> str:
     """The text without what cannot be encoded, and not too long."""
-    cut = text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
-    return cut.encode("utf-8", "backslashreplace").decode()
+    return shortened(text).encode("utf-8", "backslashreplace").decode()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
-from omnizarr.display.texts import by_path, label
+from omnizarr.display.texts import MOST_ATTRIBUTES, by_path, digits, label, shortened
 
 __all__ = ["coloured_tree", "node_panel", "printable", "summary_table"]
 
@@ -29,8 +30,8 @@ def summary_table(rows: Iterable[tuple[str, Any]]) -> Any:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
-    for title, value in rows:
-        table.add_row(title, Text(printable(str(value))))
+    for title, value in rows:  # a title may be the name of an attribute, which rich must not take for markup
+        table.add_row(Text(printable(shortened(title))), Text(printable(shortened(str(value)))))
     return table
 
 
@@ -46,7 +47,9 @@ def node_panel(node: Any) -> Any:
     attributes = node.attrs.asdict()
     parts = [contents]
     if attributes:
-        parts += [Text("Attributes", style="bold"), summary_table(attributes.items())]
+        parts += [Text("Attributes", style="bold"), summary_table(islice(attributes.items(), MOST_ATTRIBUTES))]
+        if len(attributes) > MOST_ATTRIBUTES:
+            parts.append(Text(f"… and {digits(len(attributes) - MOST_ATTRIBUTES)} more"))
     title = Text.assemble((type(node).__name__, "dim"), " ", (printable(node.name), "bold"))
     return Panel(Group(*parts), title=title, title_align="left", border_style="dim", expand=False)
 

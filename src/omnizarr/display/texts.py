@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["by_path", "digits", "human_bytes", "label", "shape_text"]
+__all__ = ["MOST_ATTRIBUTES", "by_path", "digits", "human_bytes", "label", "shape_text", "shortened"]
+
+MOST_ATTRIBUTES = 200  # to show of a node
 
 _MOST_LENGTHS = 12  # listed chunk lengths to show per dimension
+_LONGEST_TEXT = 2000  # characters of an attribute
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -23,6 +26,11 @@ def human_bytes(count: int) -> str:
 def digits(number: int) -> str:
     """1234567 → `1 234 567`, with thin spaces."""
     return f"{number:,}".replace(",", "\u2009")
+
+
+def shortened(text: str) -> str:
+    """The text, or the beginning of a long one: an attribute may have megabytes."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
 def shape_text(chunks: tuple[Any, ...]) -> Any:
