@@ -49,6 +49,16 @@ def read(place: Any, **options: Any) -> Any:
         return dataset.load()
 
 
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_nan_as_the_missing_value(zarr_format: Any) -> None:
+    """Many NetCDF files have this attribute; JSON has no NaN."""
+    dataset = xr.Dataset({"a": ("x", [1.0, np.nan])})
+    dataset.a.encoding = {"missing_value": np.float64("nan"), "_FillValue": np.nan}
+    store = MemoryStore()
+    dataset.omnizarr.to_zarr(store, zarr_format=zarr_format)
+    xr.testing.assert_identical(read(store), dataset)
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("zarr_format", [2, 3, "3-draft-2020", "3-draft-2022", "n5"])
 @pytest.mark.parametrize("suffix", ["", ".zip", ".sqlite"])

@@ -36,7 +36,7 @@ def array_options(
     was read from: what Zarr does not know is ignored.
     """
     encoding = {key: value for key, value in variable.encoding.items() if key not in _IGNORED}
-    attributes = plain_attributes(variable.attrs, name)
+    attributes = plain_attributes(_without_plain_nan(variable), name)
     _check_names(encoding, name, dialect, given=given)
     options: dict[str, Any] = {
         "shape": variable.shape,
@@ -62,6 +62,13 @@ def array_options(
             attributes["_FillValue"] = encode_fill_value(missing, variable.dtype)
     options["attributes"] = attributes
     return options
+
+
+def _without_plain_nan(variable: Variable) -> dict[Any, Any]:
+    """The attributes without a `missing_value` that is NaN: JSON cannot hold it, and NaN is missing data anyway."""
+    missing = variable.attrs.get("missing_value")
+    redundant = variable.dtype.kind == "f" and isinstance(missing, (float, np.floating)) and np.isnan(missing)
+    return {key: value for key, value in variable.attrs.items() if not (redundant and key == "missing_value")}
 
 
 def check_new_array(name: str, options: Mapping[str, Any], dialect: Dialect) -> None:
