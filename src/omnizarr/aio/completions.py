@@ -11,7 +11,8 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
+
+from omnizarr.store.finalizers import close_on_deletion
 
 __all__ = ["Completions", "completions_of"]
 
@@ -61,12 +62,13 @@ def _set(future: asyncio.Future[Any], value: Any, error: BaseException | None) -
         future.set_exception(error)
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Completions] = WeakKeyDictionary()
+_of_loops: dict[int, Completions] = {}  # by the id of the loop, until the loop is deleted
 
 
 def completions_of(loop: asyncio.AbstractEventLoop) -> Completions:
     """The results of a loop. Call it in the thread of the loop."""
-    completions = _of_loops.get(loop)
+    completions = _of_loops.get(id(loop))
     if completions is None:
-        completions = _of_loops[loop] = Completions()
+        completions = _of_loops[id(loop)] = Completions()
+        close_on_deletion(loop, (_of_loops.pop, [id(loop)], [None]))
     return completions
