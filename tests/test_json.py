@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 import json
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -272,3 +274,15 @@ def test_same_treats_nan_as_equal_to_nan() -> None:
     assert _json.same({"a": [math.nan, 1]}, {"a": [math.nan, 1]})
     assert not _json.same({"a": math.nan}, {"a": math.inf})
     assert _json.same({"a": 1, "b": 2}, {"b": 2, "a": 1})
+
+
+def test_no_codec_is_imported_for_text() -> None:
+    """A signal handler in the middle of such an import would find no codec: `LookupError: unknown encoding`."""
+    code = """
+import sys
+from omnizarr import _json
+assert _json.parse(b'\\xef\\xbb\\xbf{}', "x", limit=10) == {}
+print(*[name for name in sys.modules if name.startswith("encodings.utf_8_sig")])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == ""

@@ -41,28 +41,28 @@ def parse_extension(
         name_path = f"{path}.name"
         if "name" not in value and "type" in value:  # until March 2023 (§1.7)
             name_path = f"{path}.type"
-            problems.warn(name_path, "`type` is read as `name`")
+            problems.warn(name_path, "`type` is read as `name`", rule="§1.7")
             value = {"name": value["type"], **{key: item for key, item in value.items() if key != "type"}}
     else:
-        problems.expected(path, f"the name of a {kind}, or an object with its name", value)
+        problems.expected(path, f"the name of a {kind}, or an object with its name", value, rule="R33")
         return None
 
     before = len(problems.found)
     for member in obsolete:
         if member in value:
-            problems.warn(f"{path}.{member}", "a member of older drafts, ignored")
-    check_members(value, (*_MEMBERS, *obsolete), path, problems)
+            problems.warn(f"{path}.{member}", "a member of older drafts, ignored", rule="§1.7")
+    check_members(value, (*_MEMBERS, *obsolete), path, problems, rule="R33")
     name = value.get("name")
     if not isinstance(name, str) or not name:
-        problems.expected(name_path, f"the name of a {kind}", name)
+        problems.expected(name_path, f"the name of a {kind}", name, rule="R33")
     configuration = value.get("configuration", {})
     if not isinstance(configuration, dict):
-        problems.expected(f"{path}.configuration", "an object", configuration)
+        problems.expected(f"{path}.configuration", "an object", configuration, rule="R33")
     must_understand = value.get("must_understand", True)
     if not isinstance(must_understand, bool):
-        problems.expected(f"{path}.must_understand", "true or false", must_understand)
+        problems.expected(f"{path}.must_understand", "true or false", must_understand, rule="R35")
     elif not must_understand and not ignorable:
-        problems.add(f"{path}.must_understand", f"a {kind} cannot be ignored, so this cannot be false")
+        problems.add(f"{path}.must_understand", f"a {kind} cannot be ignored, so this cannot be false", rule="R36")
     if len(problems.found) > before:
         return None
     return Extension(name, configuration, must_understand, name_path)
@@ -74,7 +74,7 @@ def find_registered(extension: Extension, registry: Registry[T], problems: Probl
     item = registry.get(extension.name)
     if item is None:
         hint = writer_hint(extension.name)
-        problems.unknown(extension.name_path, registry.kind, extension.name, registry.names(), hint=hint)
+        problems.unknown(extension.name_path, registry.kind, extension.name, registry.names(), hint=hint, rule="R37")
     return item
 
 
@@ -116,9 +116,12 @@ def call_extension(
     return result
 
 
-def check_members(value: dict[str, Json], known: Collection[str], path: str, problems: Problems) -> None:
+def check_members(
+    value: dict[str, Json], known: Collection[str], path: str, problems: Problems, *, rule: str | None = None
+) -> None:
     """Add a problem for each member of the object `value` at `path` whose name is not in `known`."""
     for member in value:
         if member not in known:
             # A dict of a user may have members that are no text.
-            problems.add(f"{path}.{member}", "unknown member", hint=problems.nearest(str(member), known))
+            hint = problems.nearest(str(member), known)
+            problems.add(f"{path}.{member}", "unknown member", hint=hint, rule=rule)

@@ -27,6 +27,7 @@ __all__ = [
     "parse",
     "plain",
     "same",
+    "utf8_text",
 ]
 
 Json = Any  # a value from json.loads; with a precise recursive alias every reader of a document would need casts
@@ -42,7 +43,7 @@ def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Jso
         raise MetadataError(f"{what} is {len(data)} bytes long, more than the limit of {limit}")
     text = bytes(data)
     try:
-        value = json.loads(text.decode("utf-8-sig"))
+        value = json.loads(utf8_text(text))
     except UnicodeDecodeError as error:
         raise MetadataError(f"{what} is not UTF-8 text: {error}") from None
     except RecursionError:
@@ -53,6 +54,12 @@ def parse(data: bytes | bytearray | memoryview, what: str, *, limit: int) -> Jso
     if text.count(b"{") + text.count(b"[") > _DEEPEST and _too_deep(value):
         raise MetadataError(f"{what} is nested more than {_DEEPEST} levels deep")
     return value
+
+
+def utf8_text(data: bytes) -> str:
+    """The text in `data`, without a byte order mark. The codec `utf-8-sig` does the same, but Python imports it at its
+    first use: a signal handler in the middle of that would find no such codec."""
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
 
 
 def _too_deep(value: Json) -> bool:
@@ -222,29 +229,37 @@ class Problems:
     def __init__(self) -> None:
         self.found: list[Problem] = []
         self.warnings: list[Problem] = []
+        self.advice: list[Problem] = []
+        """What a rule only recommends; nothing but `omnizarr validate` shows it."""
 
     def __bool__(self) -> bool:
         return bool(self.found)
 
-    def add(self, path: str, message: str, *, hint: str | None = None) -> None:
-        """Add a problem that makes the document unusable."""
-        self.found.append(Problem(path, message, hint))
+    def add(self, path: str, message: str, *, hint: str | None = None, rule: str | None = None) -> None:
+        """Add a problem that makes the document unusable. `rule` is the number of the rule that it breaks."""
+        self.found.append(Problem(path, message, hint, rule))
 
-    def expected(self, path: str, what: str, found: Json) -> None:
+    def expected(self, path: str, what: str, found: Json, *, rule: str | None = None) -> None:
         """Add the most common problem: one value was expected and another found."""
-        self.add(path, f"expected {what}, found {describe(found)}")
+        self.add(path, f"expected {what}, found {describe(found)}", rule=rule)
 
     def nearest(self, name: str, known: Iterable[str]) -> str | None:
         """The hint of `nearest`; None after 50 problems, because each search takes time."""
         return nearest(name, known) if len(self.found) < _MOST_HINTS else None
 
-    def unknown(self, path: str, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
+    def unknown(
+        self, path: str, kind: str, name: str, known: Iterable[str], *, hint: str | None = None, rule: str | None = None
+    ) -> None:
         """Add a problem for a name that is not registered, with a hint: `hint`, or the nearest known name."""
-        self.add(path, f"unknown {kind} `{name}`", hint=hint or self.nearest(name, known))
+        self.add(path, f"unknown {kind} `{name}`", hint=hint or self.nearest(name, known), rule=rule)
 
-    def warn(self, path: str, message: str) -> None:
+    def warn(self, path: str, message: str, *, rule: str | None = None) -> None:
         """Add a warning: readers accept the value, but strict writers do not write it."""
-        self.warnings.append(Problem(path, message))
+        self.warnings.append(Problem(path, message, None, rule))
+
+    def advise(self, path: str, message: str, *, rule: str | None = None) -> None:
+        """Add advice: the value is valid, but a rule recommends another."""
+        self.advice.append(Problem(path, message, None, rule))
 
 
 def from_base64(value: Json) -> bytes | None:

@@ -34,6 +34,8 @@ class Registry(Generic[T]):
         self._aliases: dict[str, str] = {}
         self._offers: dict[str, str] = {}
         self._points: dict[str, list[EntryPoint]] | None = None
+        self.further: list[Callable[[str], T | None]] = []
+        """Functions that look up names that neither omnizarr, nor the program, nor an entry point offers."""
 
     def register(self, name: str, item: Any, *, aliases: tuple[str, ...] = (), replace: bool = False) -> T:
         """Register `item` under `name`. `aliases` are read and never written.
@@ -90,7 +92,7 @@ class Registry(Generic[T]):
             self._points = _entry_points(self.group)  # assigned when complete, because other threads may read it
         points = self._points.get(name)
         if points is None:
-            return None
+            return next((item for find in self.further if (item := find(name)) is not None), None)
         if len({point.value for point in points}) > 1:
             # The order of packages depends on the machine's path. Decoded data must not depend on it.
             raise ExtensionError(

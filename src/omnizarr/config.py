@@ -57,6 +57,9 @@ class Settings:
     max_implicit_bytes: int = 0
     """The most bytes of an array that an operation such as `z + 1` or `np.mean(z)` loads; 0 means half of the memory of
     the machine. `z[...]` has no limit."""
+    max_request_bytes: int = 256 * 2**20
+    """The most memory for requests to remote stores that are in flight, and for answers that are not yet decoded, in
+    the whole process. Threads that read from the same store get equal parts. Two requests per store are always sent."""
     max_codecs: int = 32
     """The largest number of codecs in one list of a document. Longer lists are an error."""
     locking: int = 1

@@ -8,6 +8,7 @@ The hierarchy::
     ├── StoreError (OSError)                  a failed operation of a store
     │   ├── InvalidKeyError (ValueError)      a key that no store may accept (`..`, absolute, empty)
     │   ├── ReadOnlyError (PermissionError)   a write to a read-only store or node
+    │   ├── TimedOutError (TimeoutError)      the time limit of a call is over
     │   ├── UncertainWriteError               a conditional write that may or may not have been stored
     │   └── ConflictError                     a commit that would undo the commit of another session
     ├── NodeError
@@ -59,6 +60,7 @@ __all__ = [
     "ReadOnlyError",
     "SelectionError",
     "StoreError",
+    "TimedOutError",
     "TooLargeError",
     "UncertainWriteError",
     "warn",
@@ -134,6 +136,12 @@ class ReadOnlyError(StoreError, PermissionError):
     """A write to a store or a node that is read-only."""
 
 
+class TimedOutError(StoreError, TimeoutError):
+    """A call took longer than its `timeout`; `seconds` is the limit."""
+
+    seconds: float | None = None
+
+
 class UncertainWriteError(StoreError):
     """A store cannot tell whether a conditional write was stored, as after a lost connection.
 
@@ -172,6 +180,9 @@ class Problem(NamedTuple):
     path: str
     message: str
     hint: str | None = None
+    rule: str | None = None
+    """The number of the rule that the document breaks, such as `R54`; docs/rules.md explains the numbers. A shared
+    parser cites the rule of v3, and `Dialect.rules` replaces it by that of its generation."""
 
 
 _MOST_SHOWN = 50  # problems of a document; more do not help the reader

@@ -169,6 +169,13 @@ def test_plain_text_instead_of_base64_as_before_zarr_2_2(text: str, value: bytes
     assert fill_of("|S3", text) == value
 
 
+@pytest.mark.parametrize("text", ["-0", "-0.0"])
+def test_V10_text_that_states_a_negative_zero(text: str) -> None:
+    assert np.signbit(fill_of("<f8", text))
+    assert np.signbit(fill_of("<c16", [text, 0]).real)
+    assert fill_of("<i4", text) == 0
+
+
 def test_text() -> None:
     assert fill_of("<U3", "ü🦀") == "ü🦀"
     assert written_fill("<U3", "ü🦀") == "ü🦀"
@@ -186,7 +193,20 @@ def test_V29_A50_booleans(value: Any, expected: bool) -> None:
     assert written_fill("?", expected) is expected
 
 
-@pytest.mark.parametrize("value", [2, "yes", "", [True]])
+@pytest.mark.parametrize("value", [2, -1, 0.5, float("nan")])
+def test_A50_other_numbers_are_true_as_in_zarr_python(value: Any) -> None:
+    assert fill_of("|b1", value) == np.True_
+    assert warning_paths(array_v2(dtype="|b1", fill_value=value)) == ["$.fill_value"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [(float("nan"), "nan"), (-1, "-1"), (1.5, "1.5"), (0, "")])
+def test_V11_a_number_is_the_fill_value_of_text_as_in_zarr_python_3(value: Any, expected: str) -> None:
+    document = array_v2(dtype="|O", filters=[{"id": "vlen-utf8"}], fill_value=value)
+    assert str(model(document).fill) == expected
+    assert warning_paths(document) == ([] if value == 0 else ["$.fill_value"])
+
+
+@pytest.mark.parametrize("value", ["yes", "", [True]])
 def test_V29_A50_invalid_booleans(value: Any) -> None:
     assert problem_paths(array_v2(dtype="|b1", fill_value=value)) == ["$.fill_value"]
 

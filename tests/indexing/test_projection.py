@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,3 +102,31 @@ def test_a_step_over_rectilinear_chunks_does_not_visit_them() -> None:
     axes = Rectilinear((as_runs([(1, 10**12), (2, 10**12)]),)).axes((3 * 10**12,))
     cells = list(Projection((slice(0, 3 * 10**12, 10**12),), (), axes))
     assert [cell.chunk for cell in cells] == [(0,), (10**12,), (15 * 10**11,)]
+
+
+@pytest.mark.parametrize("most", [1, 7, 100])
+@pytest.mark.parametrize(
+    "key", [np.s_[3:, ::7], np.s_[:, [1, 5, 399]], np.s_[5, :], ([1, 2, 350] * 20, [5, 8, 200] * 20), np.s_[1:2, 1:2]]
+)
+def test_a_sample_holds_cells_of_the_projection(key: Any, most: int) -> None:
+    selection = numpy_selection(key, (400, 400))
+    projection = Projection(selection.picks, selection.points, Regular((3, 5)).axes((400, 400)))
+    sample = projection.sample(most)
+    assert 1 <= len(sample) <= most
+    assert len(sample) == len(projection) or len(sample) > most // 8
+    cells = {cell.chunk: repr(cell) for cell in projection}
+    assert all(repr(cell) == cells[cell.chunk] for cell in sample)
+
+
+def test_a_sample_of_a_huge_projection_takes_no_walk_over_it() -> None:
+    shape = (10**15, 10**9)
+    for key in (np.s_[:], np.s_[11 :: 10**9, ::4], np.s_[5:]):
+        selection = numpy_selection(key, shape)
+        sample = Projection(selection.picks, selection.points, Regular((7, 3)).axes(shape)).sample(1000)
+        assert 100 < len(sample) <= 1000
+        assert len({cell.chunk for cell in sample}) == len(sample)
+        for cell in sample[:: len(sample) // 7]:
+            start, stop = cell.chunk[0] * 7 + cell.inner[0].start, cell.chunk[0] * 7 + cell.inner[0].stop
+            taken = range(10**15)[key if isinstance(key, slice) else key[0]]
+            inside = taken[cell.outer[0].start : cell.outer[0].stop]
+            assert (inside[0], inside[-1]) == (start, range(start, stop, cell.inner[0].step)[-1])

@@ -30,7 +30,7 @@ from tests.interop.cases import same
 from tests.peers import Peer, PeerError, Unsupported
 from tests.peers.environments import ROOT, find
 
-__all__ = ["LIBRARIES", "RESULTS", "corpus_arrays", "reads"]
+__all__ = ["LIBRARIES", "RESULTS", "corpus_arrays", "reads", "repository_arrays"]
 
 RESULTS = ROOT / "docs" / "reading.json"
 LIBRARIES = ("omnizarr", "zarr", "tensorstore")
@@ -94,11 +94,11 @@ def _git(repository: str, *arguments: str) -> bytes:
     return subprocess.run(["git", "-C", repository, *arguments], capture_output=True, check=True).stdout
 
 
-def _repository_arrays(repository: str, folder: Path) -> Iterator[StoredArray]:
-    """Copies the folders with documents of v2 and v3 to `folder`, and returns their arrays."""
+def repository_arrays(repository: str, folder: Path) -> Iterator[StoredArray]:
+    """Copies the folders with documents to `folder`, and returns their arrays."""
     names = _git(repository, "ls-tree", "-r", "-z", "--name-only", "HEAD").decode().split("\0")
-    documents = [name for name in names if name.endswith(("/.zarray", "/zarr.json"))]
-    documents = [name for name in documents if not any(part in name for part in _NOT_DATA)]
+    names = [name for name in names if not any(part in name for part in _NOT_DATA)]
+    documents = [name for name in names if f"/{name}".endswith(("/.zarray", "/zarr.json", "/attributes.json"))]
     with tarfile.open(fileobj=io.BytesIO(_git(repository, "archive", "HEAD", *_roots(documents)))) as archive:
         archive.extractall(folder, filter="data")
     for name in documents:
@@ -106,9 +106,27 @@ def _repository_arrays(repository: str, folder: Path) -> Iterator[StoredArray]:
             document = json.loads((folder / name).read_text("utf-8"))
         except ValueError:
             continue
+        if not isinstance(document, dict):
+            continue
+        parent = name.rpartition("/")[0]
+        if "metadata_encoding" in document:  # the entry point of a draft of v3
+            yield from _draft_arrays(folder / parent)
+            continue
         is_array = name.endswith(".zarray") or document.get("node_type") == "array"
-        if is_array and prod(document.get("shape", ())) <= _MOST_ELEMENTS:
-            yield StoredArray(folder, name.rpartition("/")[0], None)
+        if name.endswith("/attributes.json"):
+            is_array = {"dimensions", "dataType"} <= document.keys()
+        shape = document.get("shape", document.get("dimensions", ()))
+        if is_array and prod(shape) <= _MOST_ELEMENTS:
+            yield StoredArray(folder, parent, None)
+
+
+def _draft_arrays(root: Path) -> Iterator[StoredArray]:
+    for top in (root / "meta" / "root", root / "meta"):  # the draft of 2020, that of 2022
+        documents = sorted(top.rglob("*.array.json"))
+        for file in documents:
+            yield StoredArray(root, file.relative_to(top).as_posix().removesuffix(".array.json"), None)
+        if documents:
+            return
 
 
 def _roots(documents: list[str]) -> list[str]:
@@ -151,7 +169,7 @@ def main() -> None:
         corpora = [_measure(source, arrays, peer) for source, arrays in corpus_arrays().items()]
         for name, _, repository in (item.partition("=") for item in chosen):
             with tempfile.TemporaryDirectory() as folder:
-                row = _measure(name, list(_repository_arrays(repository, Path(folder))), peer)
+                row = _measure(name, list(repository_arrays(repository, Path(folder))), peer)
             public[name] = row | {"commit": _git(repository, "rev-parse", "HEAD").decode()[:10]}
     versions = {name: environment.versions[name] for name in LIBRARIES[1:]}
     rows = [public[name] for name in sorted(public, key=str.lower)]

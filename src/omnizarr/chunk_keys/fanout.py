@@ -44,15 +44,15 @@ class FanoutKeys(ChunkKeys):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> FanoutKeys | None:
         where = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("max_children",), where, problems)
+        check_members(configuration, ("max_children",), where, problems, rule="Z13")
         limit = configuration.get("max_children", 1000)
         if not is_integer(limit) or not _LEAST <= limit <= _MOST:
-            problems.expected(f"{where}.max_children", f"an integer from {_LEAST} to 10**18", limit)
+            problems.expected(f"{where}.max_children", f"an integer from {_LEAST} to 10**18", limit, rule="Z13")
         if len(problems.found) > before or not is_integer(limit):
             return None
         effective = _power_of_ten(limit)
         if effective != limit:
-            problems.warn(f"{where}.max_children", f"{limit} is no power of ten and is read as {effective}")
+            problems.warn(f"{where}.max_children", f"{limit} is no power of ten and is read as {effective}", rule="Z13")
         return cls(effective)
 
     def to_json(self) -> Json:

@@ -36,10 +36,10 @@ class SeparatedKeys(ChunkKeys):
 
     @classmethod
     def parse(cls: type[T], configuration: dict[str, Json], path: str, problems: Problems) -> T | None:
-        check_members(configuration, ("separator",), f"{path}.configuration", problems)
+        check_members(configuration, ("separator",), f"{path}.configuration", problems, rule="R76")
         separator = configuration.get("separator", cls.default_separator)
         if not isinstance(separator, str) or separator not in ("/", "."):
-            problems.expected(f"{path}.configuration.separator", '"/" or "."', separator)
+            problems.expected(f"{path}.configuration.separator", '"/" or "."', separator, rule="R76")
             return None
         return cls(separator) if configuration.keys() <= {"separator"} else None
 

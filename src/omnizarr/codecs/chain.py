@@ -230,10 +230,18 @@ def _check_order(codecs: Sequence[Codec], path: str, problems: Problems) -> None
     serializers = [index for index, codec in enumerate(codecs) if isinstance(codec, Serializer)]
     if len(serializers) != 1:
         names = ", ".join(f"`{codecs[index].name}`" for index in serializers) or "none"
-        problems.add(path, f"expected exactly one array → bytes codec, found {names}")
+        problems.add(path, f"expected exactly one array → bytes codec, found {names}", rule="R18")
         return
     for index, codec in enumerate(codecs):
         if isinstance(codec, ArrayCodec) and index > serializers[0]:
-            problems.add(f"{path}[{index}]", f"`{codec.name}` encodes arrays and cannot follow an array → bytes codec")
+            problems.add(
+                f"{path}[{index}]",
+                f"`{codec.name}` encodes arrays and cannot follow an array → bytes codec",
+                rule="R78",
+            )
         elif isinstance(codec, BytesCodec) and index < serializers[0]:
-            problems.add(f"{path}[{index}]", f"`{codec.name}` encodes bytes and cannot precede the array → bytes codec")
+            problems.add(
+                f"{path}[{index}]",
+                f"`{codec.name}` encodes bytes and cannot precede the array → bytes codec",
+                rule="R78",
+            )

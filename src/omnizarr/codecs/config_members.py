@@ -119,37 +119,44 @@ def _read(
     arguments: dict[str, Json] = {}
     valid = True
     for name, value in configuration.items():
-        if lenient and isinstance(value, str) and name in rules:
-            value = _from_text(value, rules[name].metadata["accepts"])
+        if lenient and name in rules and not rules[name].metadata["accepts"](value):
+            value = _intended(value, rules[name])
         if name in rules and rules[name].metadata["accepts"](value):
             arguments[name] = value
         elif name in rules:
-            problems.expected(f"{where}.{name}", rules[name].metadata["expected"], value)
+            problems.expected(f"{where}.{name}", rules[name].metadata["expected"], value, rule=cls.spec_rule)
             valid = False
         elif lenient:
-            problems.warn(f"{where}.{name}", f"unknown member of codec `{cls.name}`, ignored")
+            problems.warn(f"{where}.{name}", f"unknown member of codec `{cls.name}`, ignored", rule=cls.spec_rule)
         else:
-            problems.unknown(f"{where}.{name}", f"member of codec `{cls.name}`", name, rules)
+            problems.unknown(f"{where}.{name}", f"member of codec `{cls.name}`", name, rules, rule=cls.spec_rule)
             valid = False
     for name, field in rules.items():
         if name in configuration or field.metadata["optional"]:
             continue
         if field.default is MISSING:
-            problems.add(where, f"`{name}` is missing: expected {field.metadata['expected']}")
+            problems.add(where, f"`{name}` is missing: expected {field.metadata['expected']}", rule=cls.spec_rule)
             valid = False
         else:
-            problems.warn(where, f"`{name}` is missing: read as {describe(field.default)}")
+            problems.warn(where, f"`{name}` is missing: read as {describe(field.default)}", rule=cls.spec_rule)
     return arguments if valid else None
 
 
 _WORDS: Mapping[str, Json] = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
 
 
-def _from_text(text: str, accepts: Callable[[Json], bool]) -> Json:
-    """The number or word that `text` states, if the rule accepts this and not the text; otherwise the text."""
-    value: Json = _WORDS.get(text.lower(), text)
-    if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        value = int(text)
-    elif re.fullmatch(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}", text):
-        value = float(text)
-    return value if not accepts(text) and accepts(value) else text
+def _intended(value: Json, field: Field[Any]) -> Json:
+    """What a writer meant by a value that breaks the rule of a field: the number or word that a text states, an integer
+    as a float, the default as null. Returns other values unchanged."""
+    meant: Json = value
+    if value is None and field.default is not MISSING:
+        meant = field.default
+    elif isinstance(value, float) and value.is_integer():
+        meant = int(value)
+    elif isinstance(value, str):
+        meant = _WORDS.get(value.lower(), value)
+        if re.fullmatch(r"[+-]?[0-9]{1,18}", value):
+            meant = int(value)
+        elif re.fullmatch(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}", value):
+            meant = float(value)
+    return meant if field.metadata["accepts"](meant) else value

@@ -78,6 +78,8 @@ class Codec(ABC):
     """A codec and its configuration: an immutable value that can be compared, hashed and pickled."""
 
     name: ClassVar[str]
+    spec_rule: ClassVar[str | None] = None
+    """The number of the rule that defines the configuration (docs/rules.md)."""
     private: ClassVar[bool] = False
     """Whether the name must not appear in a v3 document, because only other generations can store this codec."""
     needs: ClassVar[str | None] = None
@@ -115,10 +117,12 @@ class BoundArrayCodec(ABC):
     """The permutation, if the codec only permutes dimensions."""
 
     @abstractmethod
-    def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
+    def encode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The array that the next codec gets."""
 
     @abstractmethod
-    def decode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
+    def decode(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The array that `encode` got."""
 
 
 class BoundSerializer(ABC):
@@ -134,7 +138,8 @@ class BoundSerializer(ABC):
     """The `Chain.peak` of codecs inside this one; 0 if it has none."""
 
     @abstractmethod
-    def encode(self, array: npt.NDArray[Any]) -> Buffer: ...
+    def encode(self, array: npt.NDArray[Any]) -> Buffer:
+        """The bytes of the array."""
 
     @abstractmethod
     def decode(self, data: Buffer) -> npt.NDArray[Any]:
@@ -163,7 +168,8 @@ class BoundBytesCodec(ABC):
     """Parameters that the kernel needs for encoding."""
 
     @abstractmethod
-    def encode(self, data: Buffer) -> Buffer: ...
+    def encode(self, data: Buffer) -> Buffer:
+        """The bytes that are stored, or that the next codec gets."""
 
     @abstractmethod
     def decode(self, data: Buffer, out: memoryview | None = None) -> Buffer:
@@ -207,7 +213,9 @@ class ArrayCodec(Codec):
         return dtype
 
     @abstractmethod
-    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None: ...
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundArrayCodec | None:
+        """The codec for chunks as `spec` describes them. If it does not support them, it adds to `problems`, with the
+        `path` in the document, and returns None."""
 
 
 class Serializer(Codec):
@@ -219,7 +227,9 @@ class Serializer(Codec):
     """The names of data types that new arrays with this codec cannot have, because most readers reject them."""
 
     @abstractmethod
-    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSerializer | None: ...
+    def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundSerializer | None:
+        """The codec for chunks as `spec` describes them. If it does not support them, it adds to `problems`, with the
+        `path` in the document, and returns None."""
 
 
 class BytesCodec(Codec):
@@ -231,7 +241,9 @@ class BytesCodec(Codec):
         return self
 
     @abstractmethod
-    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBytesCodec | None: ...
+    def bind(self, spec: ByteSpec, path: str, problems: Problems) -> BoundBytesCodec | None:
+        """The codec for chunks as `spec` describes them. If it does not support them, it adds to `problems`, with the
+        `path` in the document, and returns None."""
 
 
 codecs: Registry[type[Codec]] = Registry("codec", "omnizarr.codecs", subclass_of(Codec))
@@ -277,6 +289,7 @@ def check_codec_count(count: int, path: str, problems: Problems) -> bool:
             path,
             f"has {count} codecs, more than the {limit} allowed",
             hint="if you trust it, raise the limit with `omnizarr.config.set(max_codecs=...)`",
+            rule="R18",
         )
     return count <= limit
 

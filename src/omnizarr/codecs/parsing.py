@@ -39,7 +39,7 @@ class Skipped(Codec):
 def parse_codecs(value: Json, path: str, problems: Problems) -> tuple[Codec, ...]:
     """The valid codecs of a list in a document. Each invalid one adds to `problems`."""
     if not isinstance(value, list) or not value:
-        problems.expected(path, "a list of at least one codec", value)
+        problems.expected(path, "a list of at least one codec", value, rule="R18")
         return ()
     if not check_codec_count(len(value), path, problems):
         return ()
@@ -55,7 +55,7 @@ def _with_serializer(codecs: tuple[Codec, ...], path: str, problems: Problems) -
     """
     if any(isinstance(codec, (Serializer, Skipped)) for codec in codecs):
         return codecs
-    problems.warn(path, "no array → bytes codec: read as if it had `bytes`, little-endian")
+    problems.warn(path, "no array → bytes codec: read as if it had `bytes`, little-endian", rule="§1.7")
     arrays = next((index for index, codec in enumerate(codecs) if not isinstance(codec, ArrayCodec)), len(codecs))
     return (*codecs[:arrays], Bytes("little"), *codecs[arrays:])
 
@@ -73,9 +73,13 @@ def parse_codec(value: Json, path: str, problems: Problems) -> Codec | None:
 
         return parse_image_codec(extension, path, problems)
     if not extension.must_understand:
-        problems.warn(path, f"unknown codec `{extension.name}` is ignored because of `must_understand: false`")
+        problems.warn(
+            path, f"unknown codec `{extension.name}` is ignored because of `must_understand: false`", rule="R38"
+        )
         return Skipped(value)
-    problems.unknown(extension.name_path, "codec", extension.name, codecs.names(), hint=writer_hint(extension.name))
+    problems.unknown(
+        extension.name_path, "codec", extension.name, codecs.names(), hint=writer_hint(extension.name), rule="R37"
+    )
     return None
 
 
@@ -94,7 +98,9 @@ def codec_of(value: Any, argument: str) -> Codec:
     problems = Problems()
     codec = _numcodec(value, problems) if _is_numcodec(value) else parse_codec(value, "$", problems)
     if isinstance(codec, Skipped):  # A29
-        problems.add("$.must_understand", "an unknown codec can be ignored for reading, but not for writing")
+        problems.add(
+            "$.must_understand", "an unknown codec can be ignored for reading, but not for writing", rule="A29"
+        )
     elif codec is not None and codec.only_decodes is not None:
         problems.add("$", f"codec `{codec.name}`: {codec.only_decodes}")
     if codec is None or problems:

@@ -59,8 +59,8 @@ def _call(name: str, function: Callable[..., T], *arguments: Any) -> T:
 
 def _check_array(name: str, array: Any, spec: ChunkSpec) -> npt.NDArray[Any]:
     if not isinstance(array, np.ndarray) or array.shape != spec.shape or array.dtype != spec.dtype:
-        found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise CodecError(name, f"expected {spec.dtype} of shape {spec.shape}, found {found}")
+        actual = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        raise CodecError(name, f"expected {spec.dtype} of shape {spec.shape}, found {actual}")
     return array
 
 

@@ -196,7 +196,7 @@ def plain_reader(data_type: DataType) -> Reader:
     """The reader of a type without configuration."""
 
     def read(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> DataType | None:
-        check_members(configuration, (), f"{path}.configuration", problems)
+        check_members(configuration, (), f"{path}.configuration", problems, rule="R12")
         return None if configuration else data_type
 
     return read
@@ -211,10 +211,12 @@ def register_plain(data_type: DataType, *, aliases: tuple[str, ...] = ()) -> Non
 def read_length(configuration: dict[str, Json], path: str, problems: Problems, *, unit: int = 1) -> int | None:
     """The member `length_bytes`, a multiple of `unit`; adds to `problems` and returns None if it is invalid."""
     before = len(problems.found)
-    check_members(configuration, ("length_bytes",), f"{path}.configuration", problems)
+    check_members(configuration, ("length_bytes",), f"{path}.configuration", problems, rule="R147")
     size = configuration.get("length_bytes")
     if not is_integer(size) or not 0 < size <= LARGEST_ITEM or size % unit:
         number = f"a multiple of {unit}" if unit > 1 else "an integer"
-        problems.expected(f"{path}.configuration.length_bytes", f"{number} from {unit} to {LARGEST_ITEM}", size)
+        problems.expected(
+            f"{path}.configuration.length_bytes", f"{number} from {unit} to {LARGEST_ITEM}", size, rule="R147"
+        )
         return None
     return size if len(problems.found) == before else None

@@ -58,10 +58,10 @@ class Datetime(DataType):
         if value == "NaT":
             return self.default_fill()
         if is_integer(value) and value == 2**63:  # zarr-python 2.2 wrote NaT without its sign
-            problems.warn(path, f'{value} is read as "NaT"')
+            problems.warn(path, f'{value} is read as "NaT"', rule="R148")
             return self.default_fill()
         if not is_integer(value) or not -(2**63) <= value < 2**63:
-            problems.expected(path, '"NaT" or an integer of 64 bits', value)
+            problems.expected(path, '"NaT" or an integer of 64 bits', value, rule="R148")
             return None
         return self._from_integer(value)
 
@@ -119,12 +119,12 @@ def read_datetime(name: str, configuration: dict[str, Json], path: str, problems
     """Reads `{"unit": "ns", "scale_factor": 1}`. Both members are required."""
     before = len(problems.found)
     where = f"{path}.configuration"
-    check_members(configuration, ("unit", "scale_factor"), where, problems)
+    check_members(configuration, ("unit", "scale_factor"), where, problems, rule="R148")
     unit, factor = configuration.get("unit"), configuration.get("scale_factor")
     if not isinstance(unit, str) or unit_of(unit) not in UNITS:
-        problems.expected(f"{where}.unit", f"one of {', '.join(UNITS)}", unit)
+        problems.expected(f"{where}.unit", f"one of {', '.join(UNITS)}", unit, rule="R148")
     if not is_integer(factor) or not 1 <= factor <= _MOST:
-        problems.expected(f"{where}.scale_factor", f"an integer from 1 to {_MOST}", factor)
+        problems.expected(f"{where}.scale_factor", f"an integer from 1 to {_MOST}", factor, rule="R148")
     if len(problems.found) > before or not isinstance(unit, str) or not is_integer(factor):
         return None
     return Datetime("datetime64" if name == "numpy.datetime64" else "timedelta64", unit, factor)

@@ -37,7 +37,7 @@ class FixedBytes(DataType):
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         data = from_base64(value)
         if data is None or len(data) > self.length:
-            problems.expected(path, f"base64 text of at most {self.length} bytes", value)
+            problems.expected(path, f"base64 text of at most {self.length} bytes", value, rule="A47")
             return None
         return np.array(data, self.dtype)
 

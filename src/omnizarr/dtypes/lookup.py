@@ -35,7 +35,7 @@ DEEPEST = 32  # nested types; a document can nest about 40, and each level takes
 def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | None:
     """The data type of a `data_type` member, a name or an object (R12, R151); adds to `problems` if it is invalid."""
     if path.count(".configuration") > DEEPEST:  # each level adds one to the path
-        problems.add(path, f"data types are nested more than {DEEPEST} levels deep")
+        problems.add(path, f"data types are nested more than {DEEPEST} levels deep", rule="R12")
         return None
     extension = parse_extension(value, path, problems, kind="data type", ignorable=False, obsolete=("fallback",))
     if extension is None:
@@ -51,7 +51,7 @@ def parse_data_type(value: Json, path: str, problems: Problems) -> DataType | No
         "data type", extension.name, path, problems, reader, extension.name, extension.configuration
     )
     if data_type is not None and data_type.core and isinstance(value, dict):
-        problems.warn(path, f"the core data type `{data_type.name}` is written as a plain string")
+        problems.warn(path, f"the core data type `{data_type.name}` is written as a plain string", rule="R12")
     return data_type
 
 

@@ -41,10 +41,10 @@ class Raw(DataType):
         elif isinstance(value, str):
             data = from_base64(value)
             if data is not None:
-                problems.warn(path, "raw bytes are written as a list of integers, not as base64 text")
+                problems.warn(path, "raw bytes are written as a list of integers, not as base64 text", rule="A12")
         if data is None or len(data) != self.size:
-            found = value if data is None else f"{len(data)} bytes"
-            problems.expected(path, f"a list of {self.size} integers from 0 to 255", found)
+            actual = value if data is None else f"{len(data)} bytes"
+            problems.expected(path, f"a list of {self.size} integers from 0 to 255", actual, rule="R59")
             return None
         return np.array(data, self.dtype)
 
@@ -61,11 +61,11 @@ def read_raw(name: str, configuration: dict[str, Json], path: str, problems: Pro
     if name == "raw_bytes":
         size = read_length(configuration, path, problems)
         return None if size is None else Raw(size)
-    check_members(configuration, (), f"{path}.configuration", problems)
+    check_members(configuration, (), f"{path}.configuration", problems, rule="R59")
     most = 8 * LARGEST_ITEM
     bits = int(name[1:]) if len(name) <= len(f"r{most}") else 0  # Python limits the number of digits that int() reads
     if name[1] == "0" or bits % 8 or not 8 <= bits <= most:
-        problems.expected(path, f"`r` and a multiple of 8 from 8 to {most}", name)
+        problems.expected(path, f"`r` and a multiple of 8 from 8 to {most}", name, rule="R59")
         return None
     return None if configuration else Raw(bits // 8)
 

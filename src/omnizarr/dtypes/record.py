@@ -57,7 +57,7 @@ class Record(DataType):
         """From base64 text of the element's bytes in little-endian order."""
         data = from_base64(value)
         if data is None:
-            problems.expected(path, f"base64 text of {self.dtype.itemsize} bytes", value)
+            problems.expected(path, f"base64 text of {self.dtype.itemsize} bytes", value, rule="V11")
             return None
         return fill_from_bytes(data, self.dtype.newbyteorder("<"), path, problems)
 
@@ -107,14 +107,14 @@ def data_type_of_stored(dtype: np.dtype[Any]) -> DataType | None:
 def fill_from_bytes(data: bytes, stored: np.dtype[Any], path: str, problems: Problems) -> Scalar | None:
     """The fill value from its bytes in the dtype `stored`; native, with zeros as padding."""
     if len(data) != stored.itemsize:
-        problems.add(path, f"expected {stored.itemsize} bytes, found {len(data)}")
+        problems.add(path, f"expected {stored.itemsize} bytes, found {len(data)}", rule="V11")
         return None
     native = native_layout(stored)
     record = zeroed_padding(np.frombuffer(data, stored).reshape(()), native)
     try:
         return Sanitizer(native).sanitize(record.copy())
     except ValueError as error:
-        problems.add(path, str(error))
+        problems.add(path, str(error), rule="V11")
         return None
 
 

@@ -33,12 +33,12 @@ class String(DataType):
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if not isinstance(value, str):
-            problems.expected(path, "text", value)
+            problems.expected(path, "text", value, rule="R145")
             return None
         try:
             return np.array(value, self.dtype)
         except UnicodeEncodeError:
-            problems.add(path, "a lone surrogate cannot be stored as UTF-8")
+            problems.add(path, "a lone surrogate cannot be stored as UTF-8", rule="R145")
             return None
 
     def dump_fill(self, fill: Scalar) -> Json:

@@ -70,17 +70,17 @@ class Struct(DataType):
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         """From an object with a member per field. Null and missing fields are read as the default (A6, A46)."""
         if value is None:
-            problems.warn(path, "null is read as the default fill value")
+            problems.warn(path, "null is read as the default fill value", rule="A6")
             return self.default_fill()
         if not isinstance(value, dict):
-            problems.expected(path, "an object with a member for each field", value)
+            problems.expected(path, "an object with a member for each field", value, rule="R149")
             return None
         before = len(problems.found)
-        check_members(value, self._names, path, problems)
+        check_members(value, self._names, path, problems, rule="R149")
         parts: dict[str, Scalar] = {}
         for name, kind in self.fields:
             if name not in value:
-                problems.warn(f"{path}.{name}", "the field is missing: its default is used")
+                problems.warn(f"{path}.{name}", "the field is missing: its default is used", rule="A46")
                 parts[name] = kind.default_fill()
             elif (part := kind.parse_fill(value[name], f"{path}.{name}", problems)) is not None:
                 parts[name] = part
@@ -124,11 +124,11 @@ class Struct(DataType):
 def read_struct(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> Struct | None:
     """Reads `{"fields": [{"name": …, "data_type": …}, …]}`. Fields of the old type `structured` may be pairs (R150)."""
     before = len(problems.found)
-    check_members(configuration, ("fields",), f"{path}.configuration", problems)
+    check_members(configuration, ("fields",), f"{path}.configuration", problems, rule="R149")
     where = f"{path}.configuration.fields"
     items = configuration.get("fields")
     if not isinstance(items, list) or not items:
-        problems.expected(where, "a list of at least one field", items)
+        problems.expected(where, "a list of at least one field", items, rule="R149")
         return None
     fields: list[tuple[str, DataType]] = []
     seen: set[str] = set()
@@ -137,19 +137,23 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
         if name == "structured" and isinstance(item, list) and len(item) == 2:
             item = {"name": item[0], "data_type": item[1]}
         if not isinstance(item, dict):
-            problems.expected(place, "an object with `name` and `data_type`", item)
+            problems.expected(place, "an object with `name` and `data_type`", item, rule="R149")
             continue
-        check_members(item, ("name", "data_type"), place, problems)
+        check_members(item, ("name", "data_type"), place, problems, rule="R149")
         label = item.get("name")
         if not isinstance(label, str) or not label:
-            problems.expected(f"{place}.name", "a name that is not empty", label)
+            problems.expected(f"{place}.name", "a name that is not empty", label, rule="R149")
         elif label in seen:
-            problems.add(f"{place}.name", f"the field `{label}` appears twice")
+            problems.add(f"{place}.name", f"the field `{label}` appears twice", rule="R149")
         else:
             seen.add(label)
         kind = parse_data_type(item.get("data_type"), f"{place}.data_type", problems)
         if kind is not None and not kind.fixed_size:
-            problems.add(f"{place}.data_type", f"a field must have a fixed size, but `{kind.name}` has a variable one")
+            problems.add(
+                f"{place}.data_type",
+                f"a field must have a fixed size, but `{kind.name}` has a variable one",
+                rule="R149",
+            )
         elif kind is not None and isinstance(label, str):
             fields.append((label, kind))
     if len(problems.found) > before:
@@ -157,7 +161,7 @@ def read_struct(name: str, configuration: dict[str, Json], path: str, problems: 
     try:
         return Struct(tuple(fields))
     except ArgumentError as error:  # too large or too deep
-        problems.add(path, error.message)
+        problems.add(path, error.message, rule="R149")
         return None
 
 

@@ -43,7 +43,7 @@ def _parse(value: Json, path: str, problems: Problems, depth: int) -> np.dtype[A
         return _parse_simple(value, path, problems)
     if isinstance(value, list):
         return _parse_record(value, path, problems, depth + 1)
-    problems.expected(path, _EXPECTED, value)
+    problems.expected(path, _EXPECTED, value, rule="V7")
     return None
 
 
@@ -52,13 +52,13 @@ def _parse_simple(text: str, path: str, problems: Problems) -> np.dtype[Any] | N
         return ml_dtype(text).newbyteorder("<")
     match = _TYPESTR.fullmatch(text)
     if match is None:
-        problems.expected(path, _EXPECTED, text)
+        problems.expected(path, _EXPECTED, text, rule="V7")
         return None
     order, kind, digits, factor, unit = match.groups()
     if kind == "O":
         if digits in _OBJECT_SIZES and unit is None:
             return np.dtype(object)
-        problems.expected(path, "`|O`", text)
+        problems.expected(path, "`|O`", text, rule="V7")
         return None
     size = int(digits) if digits and digits[0] != "0" else 0
     if kind in "SUV":
@@ -69,7 +69,7 @@ def _parse_simple(text: str, path: str, problems: Problems) -> np.dtype[Any] | N
         valid = size in _SIZES[kind] and (unit is None or kind in "mM")
         expected = f"`{kind}` and one of {', '.join(map(str, _SIZES[kind]))}"
     if not valid:
-        problems.add(path, f"expected {expected}, found {describe(text)}")
+        problems.add(path, f"expected {expected}, found {describe(text)}", rule="V7")
         return None
     if kind in "mM":
         return _time(order, kind, factor, unit, text, path, problems)
@@ -80,12 +80,12 @@ def _byte_order(order: str, kind: str, size: int, text: str, path: str, problems
     """The byte order; little-endian if the type needs one and the text has none."""
     if kind in "SVb" or (kind in "iu" and size == 1):
         if not order:
-            problems.warn(path, f"`{text}` is read as `|{text}`")
+            problems.warn(path, f"`{text}` is read as `|{text}`", rule="V7")
         return "|"
     if order in ("<", ">"):
         return order
     if not order or order == "=" or kind != "U":
-        problems.warn(path, f"`{text}` has no byte order: read as little-endian")
+        problems.warn(path, f"`{text}` has no byte order: read as little-endian", rule="V7")
     return "<"  # no warning for `|U12`, which is common (A52)
 
 
@@ -96,14 +96,14 @@ def _time(
     number = int(factor) if factor else 1
     name = None if unit is None else unit_of(unit)
     if name not in UNITS or name == "generic" or not 1 <= number < 2**31:
-        problems.expected(path, f"`{kind}8` with a unit, as in `<{kind}8[ns]`", text)
+        problems.expected(path, f"`{kind}8` with a unit, as in `<{kind}8[ns]`", text, rule="V8")
         return None
     return np.dtype(f"{_byte_order(order, kind, 8, text, path, problems)}{kind}8[{number}{name}]")
 
 
 def _parse_record(value: list[Json], path: str, problems: Problems, depth: int) -> np.dtype[Any] | None:
     if depth > DEEPEST:
-        problems.add(path, f"records are nested more than {DEEPEST} levels deep")
+        problems.add(path, f"records are nested more than {DEEPEST} levels deep", rule="V9")
         return None
     before = len(problems.found)
     names: list[str] = []
@@ -114,14 +114,14 @@ def _parse_record(value: list[Json], path: str, problems: Problems, depth: int) 
     for index, item in enumerate(value):
         place = f"{path}[{index}]"
         if not isinstance(item, list) or len(item) not in (2, 3) or not isinstance(item[0], str):
-            problems.expected(place, "a field: its name, its type and, if it is an array, its shape", item)
+            problems.expected(place, "a field: its name, its type and, if it is an array, its shape", item, rule="V9")
             continue
         dtype = _parse_field(item, place, problems, depth)
         name = item[0]
         if name in seen:
-            problems.add(f"{place}[0]", f"the field `{name}` appears twice")
+            problems.add(f"{place}[0]", f"the field `{name}` appears twice", rule="V9")
         elif dtype is not None and not name and dtype.kind != "V":
-            problems.expected(f"{place}[1]", "a type such as `|V4` for padding, which has no name", item[1])
+            problems.expected(f"{place}[1]", "a type such as `|V4` for padding, which has no name", item[1], rule="V9")
         elif dtype is not None:
             if name:
                 seen.add(name)
@@ -130,10 +130,10 @@ def _parse_record(value: list[Json], path: str, problems: Problems, depth: int) 
                 offsets.append(at)
             at += dtype.itemsize
             if at > LARGEST_ITEM:
-                problems.add(place, f"a record of more than {LARGEST_ITEM} bytes")
+                problems.add(place, f"a record of more than {LARGEST_ITEM} bytes", rule="V9")
                 return None
     if not seen and len(problems.found) == before:
-        problems.expected(path, "a list of at least one field with a name", value)
+        problems.expected(path, "a list of at least one field with a name", value, rule="V9")
     if len(problems.found) > before:
         return None
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": at})
@@ -151,13 +151,13 @@ def _parse_field(item: list[Json], place: str, problems: Problems, depth: int) -
     ):
         if shape == []:
             return dtype
-        problems.expected(f"{place}[2]", "the shape of an array inside a record", item[2])
+        problems.expected(f"{place}[2]", "the shape of an array inside a record", item[2], rule="V9")
         return None
     size = 1 if dtype is None else dtype.itemsize
     for length in shape:
         size *= length
     if size > LARGEST_ITEM:
-        problems.add(f"{place}[2]", f"a field of more than {LARGEST_ITEM} bytes")
+        problems.add(f"{place}[2]", f"a field of more than {LARGEST_ITEM} bytes", rule="V9")
         return None
     return None if dtype is None else np.dtype((dtype, tuple(shape)))
 

@@ -35,7 +35,7 @@ class FixedUnicode(DataType):
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if not isinstance(value, str) or len(value) > self.length:
-            problems.expected(path, f"text of at most {self.length} characters", value)
+            problems.expected(path, f"text of at most {self.length} characters", value, rule="R147")
             return None
         return np.array(value, self.dtype)
 

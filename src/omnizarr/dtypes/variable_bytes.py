@@ -36,7 +36,7 @@ class VariableBytes(DataType):
         else:
             data = from_base64(value)
         if data is None:
-            problems.expected(path, "base64 text, or a list of integers from 0 to 255", value)
+            problems.expected(path, "base64 text, or a list of integers from 0 to 255", value, rule="R146")
             return None
         return np.array(data, object)
 
@@ -75,16 +75,16 @@ class VariableBytes(DataType):
         return objects.reshape(array.shape)
 
     @staticmethod
-    def _type_error(found: str) -> ArgumentError:
+    def _type_error(value: str) -> ArgumentError:
         return ArgumentError(
-            f"an array of `bytes` accepts bytes only, found {found}",
+            f"an array of `bytes` accepts bytes only, found {value}",
             argument="value",
             hint='encode text with `.encode()`, and use b"" for missing values',
         )
 
 
 def read_bytes(name: str, configuration: dict[str, Json], path: str, problems: Problems) -> VariableBytes | None:
-    check_members(configuration, (), f"{path}.configuration", problems)
+    check_members(configuration, (), f"{path}.configuration", problems, rule="R146")
     return None if configuration else VariableBytes()
 
 

@@ -154,8 +154,8 @@ def register_data_type(
     draft extension; then `configuration` holds its `type`.
     """
     if what is None or (isinstance(what, str) and reader is None):
-        given = () if what is None else (what,)
-        return partial(register_data_type, *given, aliases=aliases, replace=replace)
+        arguments = () if what is None else (what,)
+        return partial(register_data_type, *arguments, aliases=aliases, replace=replace)
     from omnizarr.dtypes import DataType, data_types
     from omnizarr.dtypes.lookup import is_raw_name
 

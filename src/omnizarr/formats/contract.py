@@ -13,7 +13,8 @@ from omnizarr.dtypes import DataType, Scalar, data_type_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.document_encoding import JSON, Encoding
 from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
-from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
+from omnizarr.formats.rule_table import RuleTable
+from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel, ZarrFormat
 
 if TYPE_CHECKING:
     from omnizarr.codecs import BytesCodec, Codec, Serializer
@@ -45,6 +46,8 @@ class Dialect(ABC):
     """The options with which the caller opened the hierarchy."""
 
     zarr_format: ClassVar[ZarrFormat]
+    rules: ClassVar[RuleTable]
+    """The numbers of the rules that documents of this generation can break."""
     implicit_groups: ClassVar[bool] = False
     """Whether a group exists as soon as a key lies below it, even without a document."""
     separates_documents: ClassVar[bool] = False
@@ -127,6 +130,11 @@ class Dialect(ABC):
         """The node that the documents describe. If they are invalid, adds all problems and returns None."""
 
     @abstractmethod
+    def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
+        """Adds a warning or advice for each form that `parse` accepts in silence although a strict writer does not
+        write it. `node` is the result of `parse`, and `problems` holds its problems."""
+
+    @abstractmethod
     def node_type(self, path: str, documents: Documents) -> Kind | None:
         """The kind of the node at `path`, even if its documents are otherwise invalid; None if they do not tell."""
 
@@ -137,6 +145,10 @@ class Dialect(ABC):
     def hierarchy_documents(self) -> dict[str, Json]:
         """The documents of the hierarchy itself, by key."""
         return {}
+
+    def hierarchy_problems(self) -> Problems:
+        """The problems of `hierarchy_documents`, and the forms in them that a strict writer does not write."""
+        return Problems()
 
     def with_hierarchy_options(self, extensions: Any, metadata_encoding: Any) -> Dialect:
         """The dialect of a new hierarchy with these options; ArgumentError if this generation does not have them."""
@@ -150,6 +162,10 @@ class Dialect(ABC):
     @abstractmethod
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         """What this generation cannot express of `node`, one sentence each. If there are any, writing is rejected."""
+
+    def unknown_members(self, model: ArrayModel) -> list[str]:
+        """The names of members of the document that have no meaning here, and are only written back."""
+        return [name for name in model.extra if name != UNFINISHED_RESIZE]
 
     # -- consolidated metadata
 
@@ -217,8 +233,8 @@ class Dialect(ABC):
 
     def check_extensions(self, model: ArrayModel) -> None:
         """Raises ArgumentError if a new array has extensions, or a fallback type, and this generation has none."""
-        for argument, given in (("extensions", bool(model.extensions)), ("fallback", model.fallback is not None)):
-            if given and not self.hierarchy_documents():
+        for argument, present in (("extensions", bool(model.extensions)), ("fallback", model.fallback is not None)):
+            if present and not self.hierarchy_documents():
                 raise ArgumentError(
                     f"`{argument}`: only the drafts of v3 have extensions, {self.format_name} has none",
                     argument=argument,

@@ -226,10 +226,13 @@ def _v3_dialect(document: Json, read_options: ReadOptions) -> Dialect:
 
 def _draft_dialect(entry_point: Json, read_options: ReadOptions, problems: Problems) -> Dialect:
     from omnizarr.formats.draft.hierarchy import parse_entry_point
+    from omnizarr.formats.draft.rules import rules_of_entry_point
 
     dialect = parse_entry_point(entry_point, read_options, problems)
     if dialect is None:
-        raise MetadataError("cannot open the hierarchy: its entry point `zarr.json` is invalid", problems.found)
+        rules = rules_of_entry_point(entry_point)
+        ruled = [problem._replace(rule=rules.of(problem)) for problem in problems.found]
+        raise MetadataError("cannot open the hierarchy: its entry point `zarr.json` is invalid", ruled)
     return dialect
 
 

@@ -10,6 +10,9 @@ from omnizarr.formats.contract import key_below
 
 __all__ = [
     "CORE_URI",
+    "OWN_PREFIXES",
+    "PLANS_PREFIX",
+    "QUARANTINE_PREFIX",
     "is_entry_point",
     "is_n5_array",
     "is_n5_root",
@@ -23,6 +26,15 @@ __all__ = [
 
 CORE_URI = re.compile(r"\Ahttps://purl\.org/zarr/spec/(protocol/)?core/")
 """The beginning of the `zarr_format` of a draft, which is the URI of a core specification."""
+
+PLANS_PREFIX = ".omnizarr-plan/"
+"""The prefix of the journals of plans that write to a store. It is not part of any hierarchy."""
+
+QUARANTINE_PREFIX = ".omnizarr-quarantine/"
+"""The prefix of values that `repair` took out of a hierarchy, and of what is needed to put them back."""
+
+OWN_PREFIXES = (PLANS_PREFIX, QUARANTINE_PREFIX)
+"""The prefixes at the root of a store that belong to no hierarchy."""
 
 
 def v1_keys(path: str) -> tuple[str, str]:

@@ -22,11 +22,13 @@ __all__ = [
 ]
 
 
-def check_required(document: dict[str, Json], members: Iterable[str], problems: Problems) -> None:
+def check_required(
+    document: dict[str, Json], members: Iterable[str], problems: Problems, *, rule: str | None = None
+) -> None:
     """Adds a problem for each of `members` that is missing."""
     for member in members:
         if member not in document:
-            problems.add(f"$.{member}", "is missing")
+            problems.add(f"$.{member}", "is missing", rule=rule)
 
 
 def unknown_members(document: dict[str, Json], known: Collection[str]) -> dict[str, Json]:

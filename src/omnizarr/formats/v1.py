@@ -30,6 +30,7 @@ from omnizarr.formats.document_members import (
     unknown_members,
     with_dimension_names_attribute,
 )
+from omnizarr.formats.rule_table import RuleTable
 from omnizarr.formats.v1_v2_dump import (
     codecs_without_order,
     normalize_new_array,
@@ -49,11 +50,41 @@ _COMPRESSORS = ("blosc", "zlib", "bz2", "lzma")
 _NOT_FILTERS = (Bytes, StoredBytes, BytesCodec, Sharding)
 
 
+_RULES = RuleTable(
+    "U",
+    {
+        "": "U2",
+        "(attrs)": "U12",
+        "zarr_format": "U4",
+        "chunks": "U5",
+        "dtype": "U6",
+        "compression": "U14",
+        "compression_opts": "U14",
+        "fill_value": "U10",
+        "order": "U13",
+    },
+    keeps=frozenset(("A35", "A52", "A55", "A60")),
+    translations={"V9": "U7"},
+    codecs={"": "U8", "chunk": "U5", "bytes": "U5"},
+    hierarchy={
+        "json": "U2",
+        "duplicate": "R154",
+        "orphan": "U9",
+        "foreign": "U1",
+        "child": "U1",
+        "group": "U1",
+        "consolidated": "U1",
+        "other generation": "Z1",
+    },
+)
+
+
 @dataclass(frozen=True, slots=True)
 class V1Dialect(Dialect):
     """Dialect of v1."""
 
     zarr_format: ClassVar[ZarrFormat] = 1
+    rules: ClassVar[RuleTable] = _RULES
     has_distinctive_keys: ClassVar[bool] = False
     allows_undefined_fill: ClassVar[bool] = True
     allows_any_filter: ClassVar[bool] = True
@@ -78,19 +109,19 @@ class V1Dialect(Dialect):
         before = len(problems.found)
         document = documents.get(key_below(path, "meta"))
         if not isinstance(document, dict):
-            problems.expected("$", "an object", document)
+            problems.expected("$", "an object", document, rule="U2")
             return None
         attributes = parse_attributes(documents.get(key_below(path, "attrs")), "$(attrs)", problems)
         version = document.get("zarr_format")
         if not is_integer(version) or version != 1:
-            problems.expected("$.zarr_format", "1", version)
-        check_required(document, _REQUIRED, problems)
+            problems.expected("$.zarr_format", "1", version, rule="U4")
+        check_required(document, _REQUIRED, problems, rule="U2")
         shape = parse_shape(document, problems)
         grid = parse_chunk_shape(document["chunks"], shape, "$.chunks", problems) if "chunks" in document else None
         stored = parse_typestr(document["dtype"], "$.dtype", problems) if "dtype" in document else None
         order = document.get("order")
         if "order" in document and order not in ("C", "F"):
-            problems.expected("$.order", '"C" or "F"', order)
+            problems.expected("$.order", '"C" or "F"', order, rule="U13")
         compressor = _parse_compressor(document, problems)
         codecs = parse_codec_configs(None, compressor, "", "$.compression_opts", self.read_options, problems)
         if shape is None or grid is None or stored is None or len(problems.found) > before:
@@ -103,6 +134,7 @@ class V1Dialect(Dialect):
                 "$.order",
                 "is F, but zarr 1.x stored such chunks in C order, and they are read so; "
                 '`v1_f_order="document"` reads them in F order',
+                rule="A55",
             )
             order = "C"
         encoding = make_chunk_encoding(
@@ -126,6 +158,14 @@ class V1Dialect(Dialect):
             model = replace(model, verbatim=model.verbatim | {"fill_value": document["fill_value"]})
         check_codecs(model, encoding.places, problems)
         return model if len(problems.found) == before else None
+
+    def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
+        from omnizarr.formats.strictness.v1_v2 import check_v1_array  # lazy import: only to validate
+
+        document = documents.get(key_below(path, "meta"))
+        if isinstance(document, dict):
+            model = node if isinstance(node, ArrayModel) else None
+            check_v1_array(document, documents.get(key_below(path, "attrs")), model, problems)
 
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         assert isinstance(node, ArrayModel)
@@ -237,15 +277,15 @@ def _parse_compressor(document: dict[str, Json], problems: Problems) -> Json:
         options = _from_text(options)
     if name in ("zlib", "gzip", "bz2"):  # `gzip` is an alias of `zlib`
         if options is not None and not is_integer(options):
-            problems.expected("$.compression_opts", "an integer", document["compression_opts"])
+            problems.expected("$.compression_opts", "an integer", document["compression_opts"], rule="U14")
             return None
         return {"id": "zlib" if name == "gzip" else name, **({} if options is None else {"level": options})}
     if name in ("blosc", "lzma"):
         if options is not None and not isinstance(options, dict):
-            problems.expected("$.compression_opts", "an object", document["compression_opts"])
+            problems.expected("$.compression_opts", "an object", document["compression_opts"], rule="U14")
             return None
         return {"id": name, **(options or {})}
-    problems.unknown("$.compression", "compressor", str(name), (*_COMPRESSORS, "none"))
+    problems.unknown("$.compression", "compressor", str(name), (*_COMPRESSORS, "none"), rule="U14")
     return None
 
 
@@ -283,12 +323,12 @@ def _parse_fill(
     if stored.kind not in "SUV":
         return parse_fill(value, data_type, stored, path, problems)
     if not isinstance(value, (str, int, float)) or (stored.kind == "V" and isinstance(value, str)):
-        problems.expected(path, "text or a number" if stored.kind in "SU" else "a number", value)
+        problems.expected(path, "text or a number" if stored.kind in "SU" else "a number", value, rule="U10")
         return None
     try:
         filled = _filled(value, stored)
     except (TypeError, ValueError, OverflowError, MemoryError) as error:  # ValueError includes text that is not ASCII
-        problems.add(path, f"{value!r} cannot be a value of type `{stored}`: {error}")
+        problems.add(path, f"{value!r} cannot be a value of type `{stored}`: {error}", rule="U10")
         return None
     return fill_from_bytes(filled.tobytes(), stored, path, problems)
 

@@ -187,11 +187,11 @@ def new_data_type(dtype: Any) -> DataType:
     """The data type for a dtype that the user gives. Unlike `data_type_of`, it accepts objects and unpacked records."""
     if isinstance(dtype, DataType):
         return dtype
-    given = _as_dtype(dtype) if dtype is not None else None
-    if given is not None and given == np.dtype(object):
+    numpy_dtype = _as_dtype(dtype) if dtype is not None else None
+    if numpy_dtype is not None and numpy_dtype == np.dtype(object):
         return Objects()
-    if given is not None and given.names is not None:
-        data_type = data_type_of_stored(given)
+    if numpy_dtype is not None and numpy_dtype.names is not None:
+        data_type = data_type_of_stored(numpy_dtype)
         if isinstance(data_type, Record):
             return data_type
     return data_type_of(dtype)
@@ -199,16 +199,16 @@ def new_data_type(dtype: Any) -> DataType:
 
 def new_serializer(dtype: Any) -> Serializer | None:
     """The serializer that stores records exactly as `dtype` describes them; None if `dtype` is not a record."""
-    given = _as_dtype(dtype)
-    return plain_serializer(given) if given is not None and given.names is not None else None
+    numpy_dtype = _as_dtype(dtype)
+    return plain_serializer(numpy_dtype) if numpy_dtype is not None and numpy_dtype.names is not None else None
 
 
 def _as_dtype(dtype: Any) -> np.dtype[Any] | None:
     try:
-        given: np.dtype[Any] = np.dtype(dtype)
+        numpy_dtype: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         return None
-    return given
+    return numpy_dtype
 
 
 def normalize_new_array(model: ArrayModel) -> ArrayModel:

@@ -59,7 +59,7 @@ def parse_chunk_encoding(
     stored = parse_typestr(document["dtype"], "$.dtype", problems) if "dtype" in document else None
     order = document.get("order")
     if "order" in document and order not in ("C", "F"):
-        problems.expected("$.order", '"C" or "F"', order)
+        problems.expected("$.order", '"C" or "F"', order, rule="V21")
     items = parse_codec_configs(
         document.get("filters"), document.get("compressor"), "$.filters", "$.compressor", read_options, problems
     )
@@ -83,7 +83,7 @@ def make_chunk_encoding(
     codecs = () if arranged is None else tuple(codec for _, codec in arranged)
     data_type = data_type_of_stored(stored) if not stored.hasobject else object_type(codecs)
     if data_type is None:
-        problems.add(f"{place}.dtype", f"elements of type `{stored}` are not supported")
+        problems.add(f"{place}.dtype", f"elements of type `{stored}` are not supported", rule="V7")
     if arranged is None or data_type is None:
         return None
     before = len(problems.found)
@@ -116,7 +116,7 @@ def parse_codec_configs(
         if check_codec_count(len(filters), filters_place, problems):
             configs += [(f"{filters_place}[{index}]", config) for index, config in enumerate(filters)]
     elif filters is not None:
-        problems.expected(filters_place, "a list, or null", filters)
+        problems.expected(filters_place, "a list, or null", filters, rule="V4")
     if compressor is not None:
         configs.append((compressor_place, compressor))
     items: list[tuple[str, Codec]] = []
@@ -140,18 +140,22 @@ def arrange_codecs(
     for place, codec in items:
         if isinstance(codec, ArrayCodec) and serializer is None:
             if byte_order_differs(stored, codec):
-                problems.add(place, f"`{codec.name}` expects another byte order than that of `{stored.str}`")
+                problems.add(
+                    place, f"`{codec.name}` expects another byte order than that of `{stored.str}`", rule="V15"
+                )
                 return None
             arrays.append((place, codec))
             stored = getattr(codec, "encoded_dtype", None) or stored
         elif isinstance(codec, ArrayCodec):
             steps.append((place, FilterOnBytes(codec) if isinstance(codec, Filter) else ArrayCodecOnBytes(codec)))
         elif is_object_record(stored) and serializer is None and not isinstance(codec, Pickle):
-            problems.add(place, f"`{codec.name}` cannot store records that hold objects; only `pickle` can")
+            problems.add(place, f"`{codec.name}` cannot store records that hold objects; only `pickle` can", rule="V24")
             return None
         elif isinstance(codec, Serializer):
             if serializer is not None:
-                problems.add(place, f"`{codec.name}` encodes arrays and cannot follow a codec that produces bytes")
+                problems.add(
+                    place, f"`{codec.name}` encodes arrays and cannot follow a codec that produces bytes", rule="V15"
+                )
                 return None
             if isinstance(codec, Pickle) and is_object_record(stored):
                 codec = replace(codec, record=stored)
@@ -178,7 +182,9 @@ def _plain_serializer(stored: np.dtype[Any], document_place: str, problems: Prob
     if not stored.hasobject:
         return f"{document_place}.dtype", plain_serializer(stored)
     problems.add(  # A56
-        f"{document_place}.filters", "there is no codec that turns objects into bytes, such as `vlen-utf8` or `json2`"
+        f"{document_place}.filters",
+        "there is no codec that turns objects into bytes, such as `vlen-utf8` or `json2`",
+        rule="A56",
     )
     return None
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from omnizarr._json import Json, Problems, is_integer
+import numpy as np
+
+from omnizarr._json import Json, Problems, describe, is_integer
 from omnizarr.chunk_keys import ChunkKeys, V2Keys
 from omnizarr.codecs import Serializer
 from omnizarr.dtypes import DataType, Objects, dump_typestr
@@ -24,6 +26,7 @@ from omnizarr.formats.document_members import (
     unknown_members,
     with_dimension_names_attribute,
 )
+from omnizarr.formats.rule_table import RuleTable
 from omnizarr.formats.v1_v2_dump import (
     dump_codec_configs,
     new_data_type,
@@ -56,11 +59,42 @@ _MEMBERS = (
 _REQUIRED = ("shape", "chunks", "dtype", "compressor", "order")
 
 
+_RULES = RuleTable(
+    "V",
+    {
+        "": "V1",
+        "(.zattrs)": "V20",
+        "(.zgroup)": "V17",
+        "dtype": "V7",
+        "compressor": "V3",
+        "filters": "V4",
+        "fill_value": "V29",
+        "order": "V21",
+        "dimension_separator": "V5",
+        "metadata": "V23",
+    },
+    keeps=frozenset(("A18", "A35", "A52", "A56", "A57", "A58", "A59", "A60", "A61")),
+    translations={"R55": "V10", "A9": "V10"},
+    codecs={"": "V15", "chunk": "V14", "bytes": "V14"},
+    hierarchy={
+        "json": "V1",
+        "duplicate": "R154",
+        "orphan": "V12",
+        "foreign": "V19",
+        "child": "V18",
+        "group": "V18",
+        "consolidated": "A58",
+        "other generation": "Z1",
+    },
+)
+
+
 @dataclass(frozen=True, slots=True)
 class V2Dialect(Dialect):
     """Dialect of v2."""
 
     zarr_format: ClassVar[ZarrFormat] = 2
+    rules: ClassVar[RuleTable] = _RULES
     allows_undefined_fill: ClassVar[bool] = True
     allows_any_filter: ClassVar[bool] = True
     has_order_member: ClassVar[bool] = True
@@ -92,24 +126,25 @@ class V2Dialect(Dialect):
         attributes = parse_attributes(documents.get(key_below(path, _ATTRIBUTES)), "$(.zattrs)", problems)
         node: NodeModel | None = None
         if kind is None:
-            problems.add("$", "there is neither a `.zarray` nor a `.zgroup`")
+            problems.add("$", "there is neither a `.zarray` nor a `.zgroup`", rule="V1")
         elif kind == "group":
             node = _parse_group(documents[key_below(path, _GROUP)], attributes, problems)
         else:
             if key_below(path, _GROUP) in documents:
-                problems.warn("$", "there is also a `.zgroup`, which is ignored")
+                problems.warn("$", "there is also a `.zgroup`, which is ignored", rule="A18")
             node = self._parse_array(documents[key_below(path, _ARRAY)], attributes, problems)
         return node if len(problems.found) == before else None
 
     def _parse_array(self, document: Json, attributes: dict[str, Json], problems: Problems) -> ArrayModel | None:
         if not _is_v2(document, problems):
             return None
-        check_required(document, _REQUIRED, problems)
+        check_required(document, _REQUIRED, problems, rule="V1")
+        document = _normalized(document, problems)
         shape = parse_shape(document, problems)
         grid = parse_chunk_shape(document["chunks"], shape, "$.chunks", problems) if "chunks" in document else None
         separator = document.get("dimension_separator")
         if separator not in (".", "/", None):
-            problems.expected("$.dimension_separator", '"." or "/"', separator)  # V5
+            problems.expected("$.dimension_separator", '"." or "/"', separator, rule="V5")
             separator = None
         encoding = parse_chunk_encoding(document, self.read_options, None if shape is None else len(shape), problems)
         if shape is None or grid is None or encoding is None:
@@ -130,6 +165,17 @@ class V2Dialect(Dialect):
         )
         check_codecs(model, encoding.places, problems)
         return model
+
+    def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
+        from omnizarr.formats.strictness.v1_v2 import check_v2_array, check_v2_group  # lazy import: only to validate
+
+        if not path.isascii():
+            problems.warn("$", "keys are ASCII, but the path of the node is not", rule="V22")
+        array, group = documents.get(key_below(path, _ARRAY)), documents.get(key_below(path, _GROUP))
+        if isinstance(array, dict):
+            check_v2_array(array, _MEMBERS, node if isinstance(node, ArrayModel) else None, problems)
+        elif isinstance(group, dict):
+            check_v2_group(group, problems)
 
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         documents: dict[str, Json] = {}
@@ -221,12 +267,37 @@ def _verbatim_members(document: dict[str, Json], data_type: DataType) -> tuple[s
 
 def _is_v2(document: Json, problems: Problems) -> bool:
     if not isinstance(document, dict):
-        problems.expected("$", "an object", document)
+        problems.expected("$", "an object", document, rule="V1")
         return False
     version = document.get("zarr_format")
     if not is_integer(version) or version != 2:
-        problems.expected("$.zarr_format", "2", version)
+        problems.expected("$.zarr_format", "2", version, rule="V1")
     return True
+
+
+_NUMPY_NAMES = frozenset(["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]).union(
+    ["float16", "float32", "float64", "complex64", "complex128"]
+)
+
+
+def _normalized(document: dict[str, Json], problems: Problems) -> dict[str, Json]:
+    """The document of an array in the usual spelling, where zarr-python reads others. jsonlite of R writes a list of
+    one length as a number, and null as {}; other writers use NumPy's name of a type, or small letters for the order."""
+    usual: dict[str, Json] = {}
+    for name in ("shape", "chunks"):
+        if is_integer(document.get(name)):
+            usual[name] = [document[name]]
+    dtype, order = document.get("dtype"), document.get("order")
+    if isinstance(dtype, str) and dtype in _NUMPY_NAMES:
+        usual["dtype"] = np.dtype(dtype).newbyteorder("<").str
+    if order in ("c", "f"):
+        usual["order"] = order.upper()
+    if document.get("filters") == {}:
+        usual["filters"] = None
+    for name, value in usual.items():
+        message = f"{describe(document[name])} is read as {describe(value)}"
+        problems.warn(f"$.{name}", message, rule=_RULES.members.get(name, "V1"))
+    return document | usual
 
 
 def _parse_group(document: Json, attributes: dict[str, Json], problems: Problems) -> GroupModel | None:
@@ -258,14 +329,14 @@ def separated_keys(value: Any) -> V2Keys:
 def parse_v2_consolidated(document: Json, problems: Problems) -> dict[str, Json] | None:
     """The documents in a `.zmetadata`, by the keys that it has for them."""
     if not isinstance(document, dict):
-        problems.expected("$", "an object", document)
+        problems.expected("$", "an object", document, rule="V1")
         return None
     version = document.get("zarr_consolidated_format")
     if not is_integer(version) or version != 1:
-        problems.expected("$.zarr_consolidated_format", "1", version)
+        problems.expected("$.zarr_consolidated_format", "1", version, rule="V23")
         return None
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
-        problems.expected("$.metadata", "an object", metadata)
+        problems.expected("$.metadata", "an object", metadata, rule="V23")
         return None
     return metadata

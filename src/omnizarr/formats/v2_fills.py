@@ -21,7 +21,7 @@ def parse_fill(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
     """The fill value; None and a problem if `value` is invalid. The caller handles null, which means undefined.
     `stored` is the dtype in the store, whose byte order raw bytes have."""
     if isinstance(data_type, Objects) and stored.names is not None:
-        problems.warn(path, "is a pickle and is not read: unwritten elements are undefined")
+        problems.warn(path, "is a pickle and is not read: unwritten elements are undefined", rule="V24")
         return None
     if isinstance(data_type, Objects):
         return data_type.cast_fill(value)
@@ -31,7 +31,7 @@ def parse_fill(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
     if kind in "biufcmM":
         number = _as_v3(value, kind, data_type, path, problems)
         if kind in "fc" and not _are_tokens(number):
-            problems.expected(path, "a number, `NaN`, `Infinity` or `-Infinity`", value)
+            problems.expected(path, "a number, `NaN`, `Infinity` or `-Infinity`", value, rule="V10")
             return None
         return data_type.parse_fill(number, path, problems)
     if kind == "U":
@@ -64,6 +64,9 @@ def _as_v3(value: Json, kind: str, data_type: DataType, path: str, problems: Pro
         value = int(value)
     if kind == "b" and is_integer(value) and value in (0, 1):  # A50
         return bool(value)
+    if kind == "b" and isinstance(value, (int, float)) and not isinstance(value, bool):
+        problems.warn(path, f"{describe(value)} is neither 0 nor 1 and is read as true, as by zarr-python", rule="A50")
+        return True
     if kind in "iumM" and isinstance(value, bool):
         return int(value)
     if kind in "mM" and is_integer(value) and 2**63 <= value < 2**64:  # unsigned, from zarr 2.2 (V29)
@@ -79,7 +82,9 @@ def _as_v3_float(value: Json, data_type: DataType | None, path: str, problems: P
         return number
     finite = isinstance(number, int) or math.isfinite(number)
     if isinstance(data_type, Floating) and finite and data_type.nearest(number) is None:
-        problems.warn(path, f"{describe(value)} exceeds the range of `{data_type.name}` and is read as an infinity")
+        problems.warn(
+            path, f"{describe(value)} exceeds the range of `{data_type.name}` and is read as an infinity", rule="V10"
+        )
         number = math.inf if number > 0 else -math.inf
     if isinstance(number, float) and not math.isfinite(number):  # also bare tokens of Python's `json` (A60)
         return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
@@ -103,7 +108,9 @@ def _number_from_text(text: str) -> Json:
     number = text.strip(" ")
     if len(number) > _LONGEST_NUMBER or not (_NUMBER.fullmatch(number) or _SPECIAL.fullmatch(number)):
         return text
-    return int(number) if number.lstrip("+-").isdigit() else float(number)
+    if not number.lstrip("+-").isdigit():
+        return float(number)
+    return int(number) or (-0.0 if number.startswith("-") else 0)
 
 
 def _time_from_text(text: str, data_type: DataType) -> Json:
@@ -125,7 +132,9 @@ def _shortened(value: Json, stored: np.dtype[Any], path: str, problems: Problems
     """Text of at most the length of an element, to which zarr-python shortens it."""
     length = stored.itemsize // 4
     if isinstance(value, str) and len(value) > length:
-        problems.warn(path, f"{describe(value)} is longer than an element and is cut to {length} characters")
+        problems.warn(
+            path, f"{describe(value)} is longer than an element and is cut to {length} characters", rule="V11"
+        )
         return value[:length]
     return "" if _is_zero(value) else value
 
@@ -136,6 +145,9 @@ def _parse_variable(value: Json, data_type: DataType, path: str, problems: Probl
     if isinstance(data_type, VariableBytes) and isinstance(value, str):
         data = from_base64(value)
         return data_type.cast_fill(value.encode() if data is None else data)
+    if isinstance(data_type, String) and isinstance(value, (int, float)) and not isinstance(value, bool):
+        problems.warn(path, f"{describe(value)} is read as text, as by zarr-python 3", rule="V11")
+        return data_type.parse_fill(str(value), path, problems)
     return data_type.parse_fill(value, path, problems)
 
 
@@ -145,7 +157,7 @@ def _parse_raw(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
         return data_type.default_fill()
     text = isinstance(data_type, FixedBytes)
     if not isinstance(value, str):
-        problems.expected(path, "base64 text", value)
+        problems.expected(path, "base64 text", value, rule="V11")
         return None
     data = from_base64(value)
     if data is not None and stored.names is None and not (text and len(data) < stored.itemsize):
@@ -156,7 +168,7 @@ def _parse_raw(value: Json, data_type: DataType, stored: np.dtype[Any], path: st
         except UnicodeEncodeError:
             data = None
     if data is None or len(data) > stored.itemsize or (not text and len(data) != stored.itemsize):
-        problems.expected(path, f"base64 text of {stored.itemsize} bytes", value)
+        problems.expected(path, f"base64 text of {stored.itemsize} bytes", value, rule="V11")
         return None
     return fill_from_bytes(data.ljust(stored.itemsize, b"\0"), stored, path, problems)
 
@@ -168,7 +180,9 @@ def _resized(data: bytes, size: int, path: str, problems: Problems) -> bytes:
         return data
     resized = data.rstrip(b"\0").ljust(size, b"\0")
     if len(resized) == size:
-        problems.warn(path, f"expected {size} bytes, found {len(data)}: trailing zeros are added or removed")
+        problems.warn(
+            path, f"expected {size} bytes, found {len(data)}: trailing zeros are added or removed", rule="V11"
+        )
     return resized
 
 

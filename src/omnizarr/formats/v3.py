@@ -14,6 +14,7 @@ from omnizarr.codecs import ArrayCodec, Codec, Sharding
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel, key_below
 from omnizarr.formats.document_members import check_required, parse_attributes, parse_shape
+from omnizarr.formats.rule_table import RuleTable
 from omnizarr.formats.v3_member_cache import parse_shared_grid, parse_shared_members
 from omnizarr.formats.zarr_python_types import has_zarr_python_name
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, every_codec
@@ -41,11 +42,59 @@ _UNNAMED_IN_XARRAY = "__xarray_dataarray_variable__"
 """The name under which xarray stores a DataArray without a name. Users do not choose it, so it does not warn."""
 
 
+_RULES = RuleTable(
+    "RAZ§",
+    {
+        "": "R8",
+        "zarr_format": "R9",
+        "node_type": "R10",
+        "shape": "R11",
+        "data_type": "R12",
+        "chunk_grid": "R13",
+        "chunk_key_encoding": "R14",
+        "fill_value": "R15",
+        "codecs": "R18",
+        "attributes": "R20",
+        "storage_transformers": "R21",
+        "dimension_names": "R22",
+        "consolidated_metadata": "R28",
+    },
+    translations={"V7": "R150", "V9": "R150", "V11": "R150"},
+    codecs={
+        "": "R79",
+        "chunk": "R87",
+        "bytes": "R87",
+        "gzip": "R89",
+        "blosc": "R92",
+        "crc32c": "R94",
+        "sharding_indexed": "R106",
+        "zstd": "R124",
+        "vlen-utf8": "R125",
+        "vlen-bytes": "R126",
+        "packbits": "R136",
+        "conditional": "R137",
+        "n5_default": "R138",
+        "zfp": "R139",
+    },
+    hierarchy={
+        "json": "R8",
+        "duplicate": "R154",
+        "orphan": "R63",
+        "foreign": "R3",
+        "child": "R4",
+        "group": "R26",
+        "consolidated": "R29",
+        "other generation": "Z1",
+    },
+)
+
+
 @dataclass(frozen=True, slots=True)
 class V3Dialect(Dialect):
     """Dialect of v3."""
 
     zarr_format: ClassVar[ZarrFormat] = 3
+    rules: ClassVar[RuleTable] = _RULES
 
     def keys(self, path: str) -> tuple[str, ...]:
         return (key_below(path, "zarr.json"),)
@@ -58,15 +107,15 @@ class V3Dialect(Dialect):
     def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         document = documents[self.keys(path)[0]]
         if not isinstance(document, dict):
-            problems.expected("$", "an object", document)
+            problems.expected("$", "an object", document, rule="R8")
             return None
         before = len(problems.found)
         for name in path.split("/"):
             if (reason := _forbidden(name)) is not None:
-                problems.warn("$", f"the node has the name `{name}`, but a name {reason}")
+                problems.warn("$", f"the node has the name `{name}`, but a name {reason}", rule="A36")
         version = document.get("zarr_format")
         if not is_integer(version) or version != 3:
-            problems.expected("$.zarr_format", "3", version)
+            problems.expected("$.zarr_format", "3", version, rule="R9")
         kind = document.get("node_type")
         node: NodeModel | None = None
         if kind == "array":
@@ -75,8 +124,19 @@ class V3Dialect(Dialect):
             node = _parse_group(path, document, problems)
         else:
             hint = nearest(kind, ("array", "group")) if isinstance(kind, str) else None
-            problems.add("$.node_type", f'expected "array" or "group", found {describe(kind)}', hint=hint)
+            problems.add("$.node_type", f'expected "array" or "group", found {describe(kind)}', hint=hint, rule="R10")
         return node if len(problems.found) == before else None
+
+    def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
+        from omnizarr.formats.strictness.v3 import check_v3_array, check_v3_group, check_v3_name  # only to validate
+
+        document = documents.get(self.keys(path)[0])
+        if path:
+            check_v3_name(path.rpartition("/")[2], problems)
+        if isinstance(document, dict) and document.get("node_type") == "array":
+            check_v3_array(document, node if isinstance(node, ArrayModel) else None, problems)
+        elif isinstance(document, dict) and document.get("node_type") == "group":
+            check_v3_group(document, problems)
 
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         return {self.keys(path)[0]: _dump_array(node) if isinstance(node, ArrayModel) else _dump_group(path, node)}
@@ -159,7 +219,7 @@ def _forbidden(name: str) -> str | None:
 
 
 def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | None:
-    check_required(document, _ARRAY_REQUIRED, problems)
+    check_required(document, _ARRAY_REQUIRED, problems, rule="R25")
     extra = _parse_extra(document, _ARRAY_MEMBERS, problems)
     attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
     shape = parse_shape(document, problems)
@@ -207,10 +267,12 @@ def _parse_dimension_names(
     if names is None:
         return None
     if not isinstance(names, list) or not all(name is None or isinstance(name, str) for name in names):
-        problems.expected("$.dimension_names", "a list of strings and nulls", names)
+        problems.expected("$.dimension_names", "a list of strings and nulls", names, rule="R22")
         return None
     if shape is not None and len(names) != len(shape):
-        problems.add("$.dimension_names", f"has {len(names)} names, but `shape` has {len(shape)} dimensions")
+        problems.add(
+            "$.dimension_names", f"has {len(names)} names, but `shape` has {len(shape)} dimensions", rule="R22"
+        )
         return None
     return tuple(names)
 
@@ -223,7 +285,7 @@ def _parse_transformers(
     if items is None or items == []:
         return (), ()
     if not isinstance(items, list):
-        problems.expected("$.storage_transformers", "a list", items)
+        problems.expected("$.storage_transformers", "a list", items, rule="R21")
         return (), ()
     from omnizarr.transformers import storage_transformers  # lazy import: few arrays have any
 
@@ -243,9 +305,13 @@ def _parse_transformers(
                 parsed.check(shape, path, problems)
                 known.append(parsed)
         elif extension.must_understand:
-            problems.unknown(extension.name_path, "storage transformer", extension.name, storage_transformers.names())
+            problems.unknown(
+                extension.name_path, "storage transformer", extension.name, storage_transformers.names(), rule="R123"
+            )
         else:
-            problems.warn(path, f"unknown storage transformer `{extension.name}` is ignored, as its metadata allows")
+            problems.warn(
+                path, f"unknown storage transformer `{extension.name}` is ignored, as its metadata allows", rule="R38"
+            )
             ignored.append(item)
     return tuple(known), tuple(ignored)
 
@@ -293,18 +359,18 @@ def _parse_consolidated(
     if consolidated is None:
         return None
     if not isinstance(consolidated, dict):
-        problems.expected("$.consolidated_metadata", "an object", consolidated)
+        problems.expected("$.consolidated_metadata", "an object", consolidated, rule="R28")
         return None
     if consolidated.get("kind") != "inline":
         if consolidated.get("must_understand", True) is not False:
-            problems.expected("$.consolidated_metadata.kind", '"inline"', consolidated.get("kind"))
+            problems.expected("$.consolidated_metadata.kind", '"inline"', consolidated.get("kind"), rule="R28")
         extra["consolidated_metadata"] = consolidated
         return None
     if consolidated.get("must_understand") is not False:
-        problems.warn("$.consolidated_metadata.must_understand", "should be false")
+        problems.warn("$.consolidated_metadata.must_understand", "should be false", rule="R28")
     metadata = consolidated.get("metadata")
     if not isinstance(metadata, dict):
-        problems.expected("$.consolidated_metadata.metadata", "an object", metadata)
+        problems.expected("$.consolidated_metadata.metadata", "an object", metadata, rule="R28")
         return None
     return {key_below(path, f"{name.strip('/')}/zarr.json"): child for name, child in metadata.items()}
 
@@ -346,7 +412,12 @@ def _parse_extra(document: dict[str, Json], known: tuple[str, ...], problems: Pr
         if isinstance(value, dict) and value.get("must_understand") is False:
             extra[member] = value
         elif member == "extensions" and value == []:
-            problems.warn("$.extensions", "a member of the drafts, which v3 does not use")
+            problems.warn("$.extensions", "a member of the drafts, which v3 does not use", rule="§1.7")
         else:
-            problems.add(f"$.{member}", "unknown member that must be understood", hint=problems.nearest(member, known))
+            problems.add(
+                f"$.{member}",
+                "unknown member that must be understood",
+                hint=problems.nearest(member, known),
+                rule="R30",
+            )
     return extra

@@ -113,7 +113,7 @@ def _parse_fill(value: Json, data_type: DataType, problems: Problems) -> Scalar 
     """The fill value. GDAL writes null if the data has no missing value, and zarrita.js if the caller gives none; both
     leave the choice to the reader (A6)."""
     if value is None:
-        problems.warn("$.fill_value", "null is read as the default fill value")
+        problems.warn("$.fill_value", "null is read as the default fill value", rule="A6")
         return data_type.default_fill()
     return call_extension("data type", data_type.name, "$.fill_value", problems, data_type.parse_fill, value)
 
@@ -123,7 +123,7 @@ def _parse_codecs(value: Json, rank: int | None, problems: Problems) -> tuple[Co
     (§1.7), and GDAL did."""
     before = len(problems.found)
     if value is None or value == []:
-        problems.warn("$.codecs", "there are none: little-endian `bytes` is assumed")
+        problems.warn("$.codecs", "there are none: little-endian `bytes` is assumed", rule="§1.7")
         value = [Bytes("little").to_json()]
     codecs = parse_codecs(value, "$.codecs", problems)
     if len(problems.found) > before:

@@ -34,7 +34,7 @@ class V3PrereleaseDialect(V3Dialect):
         if kind is None:
             return V3Dialect.parse(self, path, documents, problems)
         before = len(problems.found)
-        problems.warn("$", "a draft of February 2023, which any change converts to Zarr v3")
+        problems.warn("$", "a draft of February 2023, which any change converts to Zarr v3", rule="§1.7")
         if kind == "array":
             return self._parse_array(document, problems)
         parse_extensions(document.get("extensions", []), "$.extensions", problems)

@@ -9,7 +9,7 @@ from typing import Literal
 from omnizarr._json import Json, Problems, from_base64
 from omnizarr.codecs import Bytes, Codec, Sharding
 from omnizarr.codecs.array_to_bytes.bytes_ import has_byte_order
-from omnizarr.dtypes import DataType, Scalar, fill_from_bytes
+from omnizarr.dtypes import DataType, Scalar
 
 __all__ = ["has_zarr_python_name", "is_structured", "parse_packed_fill", "with_byte_order"]
 
@@ -34,7 +34,9 @@ def with_byte_order(codecs: tuple[Codec, ...], data_type: DataType, problems: Pr
         return codecs
     completed = tuple(map(_with_endian, codecs))
     if completed != codecs:
-        problems.warn("$.codecs", "`bytes` has no byte order for `structured` elements: little-endian is assumed")
+        problems.warn(
+            "$.codecs", "`bytes` has no byte order for `structured` elements: little-endian is assumed", rule="R150"
+        )
     return completed
 
 
@@ -50,8 +52,10 @@ def parse_packed_fill(
     """A fill value that is the base64 of an element's bytes, in the byte order of the codec `bytes`."""
     data = from_base64(value)
     if data is None:
-        problems.expected(path, "base64 text, or an object with a member for each field", value)
+        problems.expected(path, "base64 text, or an object with a member for each field", value, rule="R150")
         return None
+    from omnizarr.dtypes import fill_from_bytes  # lazy import: it loads the types of v2
+
     return fill_from_bytes(data, data_type.dtype.newbyteorder(_endian(codecs) or "little"), path, problems)
 
 

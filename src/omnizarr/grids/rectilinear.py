@@ -149,15 +149,15 @@ class Rectilinear(Grid):
     ) -> Rectilinear | None:
         before = len(problems.found)
         where = f"{path}.configuration"
-        check_members(configuration, ("kind", "chunk_shapes"), where, problems)
+        check_members(configuration, ("kind", "chunk_shapes"), where, problems, rule="R67")
         if configuration.get("kind") != "inline":
-            problems.expected(f"{where}.kind", '"inline"', configuration.get("kind"))
+            problems.expected(f"{where}.kind", '"inline"', configuration.get("kind"), rule="R67")
         entries, place = configuration.get("chunk_shapes"), f"{where}.chunk_shapes"
         if not isinstance(entries, list):
-            problems.expected(place, "a list with the chunk lengths of each dimension", entries)
+            problems.expected(place, "a list with the chunk lengths of each dimension", entries, rule="R67")
             return None
         if shape is not None and len(entries) != len(shape):
-            problems.add(place, f"has {len(entries)} entries, but `shape` has {len(shape)} dimensions")
+            problems.add(place, f"has {len(entries)} entries, but `shape` has {len(shape)} dimensions", rule="R25")
             return None
         dimensions = [cls._parse_dimension(item, f"{place}[{axis}]", problems) for axis, item in enumerate(entries)]
         for axis, runs in enumerate(dimensions):
@@ -171,13 +171,14 @@ class Rectilinear(Grid):
         if _is_length(value):
             return value
         if not isinstance(value, list):
-            problems.expected(place, "an integer from 1 to 2^63-1, or a list of such", value)
+            problems.expected(place, "an integer from 1 to 2^63-1, or a list of such", value, rule="R68")
             return None
         for index, item in enumerate(value):
             if not _is_length(item) and not (isinstance(item, list) and len(item) == 2 and all(map(_is_length, item))):
                 problems.add(  # report one problem only, because a list may be long
                     f"{place}[{index}]",
                     f"expected an integer from 1 to 2^63-1, or a pair [length, count] of such, found {describe(item)}",
+                    rule="R68",
                 )
                 return None
         return as_runs((item[0], item[1]) if isinstance(item, list) else (item, 1) for item in value)
@@ -187,7 +188,7 @@ def _check_sum(runs: int | Runs, length: int, place: str, problems: Problems) ->
     """Add a problem if the edges do not reach the end of a dimension."""
     total = length if isinstance(runs, int) else _sum(runs)
     if total < length:
-        problems.add(place, f"the sum of the edges is {total}, less than the dimension's length {length}")
+        problems.add(place, f"the sum of the edges is {total}, less than the dimension's length {length}", rule="R69")
 
 
 def _as_lists(chunks: Any) -> Json:

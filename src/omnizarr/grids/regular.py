@@ -67,7 +67,7 @@ class Regular(Grid):
     def parse(
         cls, configuration: dict[str, Json], shape: Sequence[int] | None, path: str, problems: Problems
     ) -> Regular | None:
-        check_members(configuration, ("chunk_shape",), f"{path}.configuration", problems)
+        check_members(configuration, ("chunk_shape",), f"{path}.configuration", problems, rule="R62")
         lengths = configuration.get("chunk_shape")
         sizes = cls.parse_lengths(lengths, shape, f"{path}.configuration.chunk_shape", problems)
         return None if sizes is None or len(configuration) > 1 else cls(sizes)
@@ -80,17 +80,17 @@ class Regular(Grid):
         if the dimension's length is 0 (A35)."""
         before = len(problems.found)
         if not isinstance(lengths, list) or not all(is_integer(size) for size in lengths):
-            problems.expected(place, "a list of integers", lengths)
+            problems.expected(place, "a list of integers", lengths, rule="R62")
             return None
         if shape is not None and len(lengths) != len(shape):
-            problems.add(place, f"has {len(lengths)} lengths, but `{member}` has {len(shape)} dimensions")
+            problems.add(place, f"has {len(lengths)} lengths, but `{member}` has {len(shape)} dimensions", rule="R25")
             return None
         sizes = []
         for axis, size in enumerate(lengths):
             if size == 0 and shape is not None and shape[axis] == 0:
-                problems.warn(f"{place}[{axis}]", "a chunk length of 0 is read as 1")
+                problems.warn(f"{place}[{axis}]", "a chunk length of 0 is read as 1", rule="A35")
                 size = 1
             if not 1 <= size < 2**63:  # indices have 64 bits
-                problems.expected(f"{place}[{axis}]", "an integer from 1 to 2^63-1", size)
+                problems.expected(f"{place}[{axis}]", "an integer from 1 to 2^63-1", size, rule="R62")
             sizes.append(size)
         return tuple(sizes) if len(problems.found) == before else None

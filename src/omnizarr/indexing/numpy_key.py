@@ -80,11 +80,11 @@ def basic_selection(items: list[KeyItem]) -> Selection:
         if item is None:
             visible.append(1)
         elif not isinstance(item, EllipsisItem):
-            pick, kept, flip = basic_pick(item)
+            pick, keeps_axis, flip = basic_pick(item)
             picks.append(pick)
             folded.append(pick_length(pick))
             flips.append(flip)
-            if kept:
+            if keeps_axis:
                 visible.append(folded[-1])
     return Selection(tuple(picks), (), tuple(visible), tuple(folded), flips_or_none(flips))
 

@@ -35,12 +35,12 @@ def orthogonal_selection(key: Any, shape: tuple[int, ...]) -> Selection:
             if item.dimension is None or item.indices.ndim > 1:
                 raise SelectionError("an orthogonal selection takes arrays of one dimension, one for each dimension")
             pick: Pick = item.indices.reshape(-1)
-            kept = True
+            keeps_axis = True
         else:
-            pick, kept, flip = basic_pick(item)
+            pick, keeps_axis, flip = basic_pick(item)
         picks.append(pick)
         folded.append(pick_length(pick))
         flips.append(flip)
-        if kept:
+        if keeps_axis:
             visible.append(folded[-1])
     return Selection(tuple(picks), (), tuple(visible), tuple(folded), flips_or_none(flips))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from omnizarr.grids import Axis
 from omnizarr.indexing.selection import Pick
 
-__all__ = ["Piece", "PointGroup", "group_points", "split_pick"]
+__all__ = ["Piece", "PointGroup", "group_points", "split_pick", "spread_pieces"]
 
 _Indices = npt.NDArray[np.intp]
 
@@ -68,6 +68,26 @@ class _SlicePieces(Collection[Piece]):
             yield str(chunk), chunk, inner, outer, whole, entire
             position += count
             at += count * step
+
+    def spread(self, most: int) -> list[Piece]:
+        """At most `most` of the pieces, spread evenly."""
+        start, stop, step = self._pick.start, self._pick.stop, self._pick.step
+        count = len(range(start, stop, step))
+        pieces: dict[int, Piece] = {}
+        for number in range(most):
+            begin, _ = self._axis.bounds(self._axis.locate(start + number * count // most * step))
+            position = max(0, -(-(begin - start) // step))
+            piece = next(iter(_SlicePieces(self._axis, slice(start + position * step, stop, step))))
+            outer = slice(position, position + piece[3].stop, 1)  # type: ignore[union-attr]
+            pieces[piece[1]] = (*piece[:3], outer, *piece[4:])
+        return list(pieces.values())
+
+
+def spread_pieces(pieces: Collection[Piece], most: int) -> list[Piece]:
+    """At most `most` of the pieces of a pick, spread evenly."""
+    if isinstance(pieces, _SlicePieces):
+        return pieces.spread(most)
+    return list(pieces)[:: -(-len(pieces) // most)]
 
 
 def _mask_pieces(axis: Axis, mask: npt.NDArray[np.bool_]) -> list[Piece]:

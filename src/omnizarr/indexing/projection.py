@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from itertools import groupby, islice, product
 from math import prod
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from omnizarr.grids import Axis
-from omnizarr.indexing.pieces import Piece, PointGroup, group_points, split_pick
+from omnizarr.indexing.pieces import Piece, PointGroup, group_points, split_pick, spread_pieces
 from omnizarr.indexing.selection import Pick
 
 __all__ = ["Cell", "Projection", "Row", "only_chunk", "rows_from"]
@@ -104,7 +105,9 @@ class Projection:
         independent = [dimension for dimension in range(len(axes)) if dimension not in points]
         self._pieces = [split_pick(axes[dimension], picks[dimension]) for dimension in independent]
         self._independent = independent
-        self._arrays = sum(not isinstance(picks[dimension], slice) for dimension in independent)
+        arrays = [dimension for dimension in independent if not isinstance(picks[dimension], slice)]
+        self._arrays = len(arrays)
+        self._indexed = arrays[0] if len(arrays) == 1 and picks[arrays[0]].dtype != bool else None  # type: ignore[union-attr]
         if points:
             self._groups = group_points([axes[d] for d in points], [np.asarray(picks[d]) for d in points], points)
         self.order: tuple[int, ...] | None = (*points, *independent) if points else None
@@ -115,6 +118,18 @@ class Projection:
         """The pieces of each dimension, if all picks are slices and the pieces are few enough for lists. The cells are
         their combinations."""
         return self._pieces if self.plain and all(type(pieces) is list for pieces in self._pieces) else None  # type: ignore[return-value]
+
+    @property
+    def gathered(self) -> tuple[int, list[list[Piece]]] | None:
+        """If indices select from one dimension and slices from all others: that dimension, and the pieces of each
+        dimension, if they are few enough for lists."""
+        if (
+            self._indexed is None
+            or self._groups is not None
+            or any(type(pieces) is not list for pieces in self._pieces)
+        ):
+            return None
+        return self._indexed, self._pieces  # type: ignore[return-value]
 
     @property
     def point_pieces(self) -> list[Piece] | None:
@@ -149,6 +164,22 @@ class Projection:
             for pieces in _combinations(self._pieces):
                 names, chunk, inner, outer, wholes, _ = zip(*pieces, strict=True)
                 yield Cell(names, chunk, inner, _mesh(outer) if meshed else outer, all(wholes))
+
+    def sample(self, most: int) -> list[Cell]:
+        """All cells, or at most `most` that are spread evenly in every dimension."""
+        if len(self) <= most:
+            return list(self)
+        counts = [len(pieces) for pieces in self._pieces]
+        if self._groups is not None:
+            counts.append(len(self._groups))
+        while prod(counts) > most:
+            longest = counts.index(max(counts))
+            counts[longest] = -(-counts[longest] // 2)
+        thinned = copy(self)
+        thinned._pieces = [spread_pieces(pieces, count) for pieces, count in zip(self._pieces, counts, strict=False)]
+        if self._groups is not None:
+            thinned._groups = self._groups[:: -(-len(self._groups) // counts[-1])]
+        return list(thinned)
 
     def rows(self, most: int) -> Iterator[Row]:
         """The cells in rows of at most `most`. Neighbouring chunks that are taken entirely share a row; the other cells

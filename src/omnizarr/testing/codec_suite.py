@@ -203,12 +203,12 @@ class CodecSuite:
 
     def test_arguments_do_not_change(self, codec: Codec) -> None:
         for bound, value in self.bound_pairs(codec):
-            given = bytearray(value) if isinstance(value, bytes) else value.copy()
-            encoded = bound.encode(given)
-            kept = encoded.copy() if isinstance(encoded, np.ndarray) else bytes(encoded)
+            element = bytearray(value) if isinstance(value, bytes) else value.copy()
+            encoded = bound.encode(element)
+            before = encoded.copy() if isinstance(encoded, np.ndarray) else bytes(encoded)
             bound.decode(encoded)
-            self.check_same(given, value)
-            self.check_same(encoded, kept)
+            self.check_same(element, value)
+            self.check_same(encoded, before)
 
     def test_any_memory_layout(self, codec: Codec) -> None:
         """Input may be `bytes`, `bytearray` or a view; arrays may have any strides and be read-only."""

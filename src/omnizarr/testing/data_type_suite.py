@@ -156,8 +156,8 @@ class DataTypeSuite:
 
     def test_cast_fill(self, data_type: DataType) -> None:
         for element in self.scalars(data_type):
-            for given in (element, element[()]):
-                assert same_bits(data_type.cast_fill(given), element), f"{given!r} of {element!r}"
+            for fill in (element, element[()]):
+                assert same_bits(data_type.cast_fill(fill), element), f"{fill!r} of {element!r}"
         for value in (*JUNK, object(), {1, 2}, np.zeros(3), lambda: None):
             try:
                 fill = data_type.cast_fill(value)

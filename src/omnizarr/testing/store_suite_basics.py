@@ -253,8 +253,8 @@ class StoreBasics:
 
     def test_R110_get_returns_the_value_that_was_set(self, writable: Store) -> None:
         for value in (b"", b"x", bytes(range(256)) * 1000, b"again"):
-            for given in (value, bytearray(value), memoryview(value)):
-                writable.set("a/b/c", given)
+            for buffer in (value, bytearray(value), memoryview(value)):
+                writable.set("a/b/c", buffer)
                 assert plain(writable.get("a/b/c")) == value
 
     def test_set_accepts_any_memoryview(self, writable: Store) -> None:

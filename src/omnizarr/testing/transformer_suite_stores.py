@@ -183,20 +183,20 @@ class TransformerStores(StoreSuite):
             inner, one = self._wrapped(transformers, place)
             two = wrap_all(inner, transformers, place)
             key = _chunk_keys(place)[0]
-            mine, other = one.updates, two.updates
-            if mine is None or other is None:
+            first, second = one.updates, two.updates
+            if first is None or second is None:
                 pytest.skip("this transformer offers no updates")
-            assert mine.read(key) == (None, None)
-            assert mine.write(key, b"first", None)
-            assert not other.write(key, b"late", None), "put-if-absent"
-            value, version = other.read(key) or (None, None)
+            assert first.read(key) == (None, None)
+            assert first.write(key, b"first", None)
+            assert not second.write(key, b"late", None), "put-if-absent"
+            value, version = second.read(key) or (None, None)
             assert plain(value) == b"first"
-            mine.write(key, b"second", (mine.read(key) or (None, None))[1])
-            assert not other.write(key, b"third", version)
+            first.write(key, b"second", (first.read(key) or (None, None))[1])
+            assert not second.write(key, b"third", version)
             assert plain(one.get(key)) == plain(two.get(key)) == b"second"
-            if mine.erases:
-                assert not other.erase(key, version)
-                assert mine.erase(key, (mine.read(key) or (None, None))[1])
+            if first.erases:
+                assert not second.erase(key, version)
+                assert first.erase(key, (first.read(key) or (None, None))[1])
                 assert two.get(key) is None
 
     def test_versioned_reads_of_chunks(self, transformer: StorageTransformer) -> None:
@@ -273,10 +273,10 @@ class _Comparison:
         self.exact = exact
         self.random = random
         self.keys = sorted({*_chunk_keys(place)[:25], place.prefix + "zarr.json", "zarr.json", "z/c/0/0"})
-        kept = list(self.plain.list())
+        plain_keys = list(self.plain.list())
         folders = {"", *(key[: index + 1] for key in self.keys for index, sign in enumerate(key) if sign == "/")}
         self.folders = sorted(folders)
-        self.erasable = [folder for folder in self.folders if not any(key.startswith(folder) for key in kept)]
+        self.erasable = [folder for folder in self.folders if not any(key.startswith(folder) for key in plain_keys)]
 
     def run(self) -> None:
         for step in range(40):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -86,7 +87,7 @@ def test_R90_invalid_values_for_shuffle(shuffle: object) -> None:
 def test_R90_typesize_is_ignored_without_shuffling() -> None:
     problems = Problems()
     assert Blosc.parse({"shuffle": "noshuffle", "typesize": 0}, "$", problems) == Blosc(shuffle="noshuffle")
-    assert Blosc.parse({"shuffle": "shuffle", "typesize": 0}, "$", problems) is None
+    assert Blosc.parse({"shuffle": "shuffle", "typesize": -1}, "$", problems) is None
 
 
 @given(
@@ -274,3 +275,25 @@ def test_creating_an_array_with_an_unsupported_compressor_fails() -> None:
     with pytest.raises(ArgumentError, match="does not support `snappy`"):
         Blosc("snappy").resolved(4)
     assert Blosc("snappy").bind(ByteSpec(8, 8, 4), "$", Problems()) is not None
+
+
+def test_R92_a_document_of_n5_zarr() -> None:
+    written = {"cname": "zstd", "clevel": 5, "shuffle": "shuffle", "blocksize": 0, "typesize": 0, "nthreads": 1}
+    problems = Problems()
+    codec = Blosc.parse(written, "$", problems)
+    assert codec == Blosc("zstd", 5, "shuffle", None, 0)
+    assert not problems.found
+    assert [warning.path for warning in problems.warnings] == ["$.configuration.typesize", "$.configuration.nthreads"]
+    stored: dict[str, bytes] = {}
+    data = np.arange(100, dtype="i4")
+    omnizarr.create_array(stored, data=data, chunks=10, compressors=Blosc("zstd", 5, "shuffle", 4))
+    document = json.loads(stored["zarr.json"])
+    document["codecs"][1]["configuration"] = written
+    stored["zarr.json"] = json.dumps(document).encode()
+    with pytest.warns(omnizarr.OmnizarrWarning, match="typesize"):
+        z = omnizarr.open_array(stored)
+    assert z[...].tolist() == data.tolist()
+    z[5] = 7  # a write uses the size of an element
+    z.attrs["a"] = 1
+    assert json.loads(stored["zarr.json"])["codecs"][1]["configuration"].get("nthreads") is None
+    assert omnizarr.open_array(stored)[4:7].tolist() == [4, 7, 6]

@@ -156,3 +156,12 @@ def test_concurrent_use() -> None:
     with ThreadPoolExecutor(8) as pool:
         encoded = list(pool.map(lambda content: bound(len(content)).encode(content), contents))
         assert list(pool.map(lambda content, data: bound(len(content)).decode(data), contents, encoded)) == contents
+
+
+def test_R89_a_document_of_n5_zarr() -> None:
+    problems = Problems()
+    assert Gzip.parse({"level": -1, "useZlib": False}, "$", problems) == Gzip(6)
+    assert not problems.found
+    assert [warning.path for warning in problems.warnings] == ["$.configuration.useZlib", "$.configuration.level"]
+    assert Gzip.parse({"level": 1, "useZlib": True}, "$", problems) is None
+    assert Gzip.parse({"level": -2}, "$", Problems()) is None

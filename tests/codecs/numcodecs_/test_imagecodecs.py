@@ -72,3 +72,10 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MetadataError, match=r"unknown codec `imagecodecs_none`") as caught:
         omnizarr.create_array(None, shape=3, dtype="u1", compressors={"id": "imagecodecs_none"}, zarr_format=2)
     assert "pip install 'omnizarr[imagecodecs]'" in str(caught.value)
+
+
+def test_a_codec_that_the_installed_package_does_not_have() -> None:
+    pytest.importorskip("imagecodecs.numcodecs")
+    with pytest.raises(MetadataError, match=r"unknown codec `imagecodecs_absent`") as caught:
+        omnizarr.create_array(None, shape=3, dtype="u1", compressors={"id": "imagecodecs_absent"}, zarr_format=2)
+    assert "the installed imagecodecs does not have it" in str(caught.value)

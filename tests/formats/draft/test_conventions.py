@@ -110,3 +110,15 @@ def test_other_generations_have_no_conventions(zarr_format: Any) -> None:
 def test_unknown_conventions() -> None:
     with pytest.raises(ArgumentError, match=r"has the conventions 'zarr-python-2', found 'gdal'"):
         omnizarr.create_array(shape=3, dtype="i4", conventions="gdal", **DRAFT)
+
+
+@pytest.mark.parametrize("conventions", [None, "zarr-python-2"])
+def test_A13_the_fill_value_replaces_a_value_with_two_keys(conventions: Any) -> None:
+    data = np.array(5, "i2")
+    z = omnizarr.create_array({}, data=data, compressors=None, zarr_format="3-draft-2020", conventions=conventions)
+    for key in ("c", "c0"):
+        z.store.set(f"data/root/{key}", b"\5\0")
+    z = omnizarr.open_array(z.store, mode="r+")
+    z[...] = 0
+    assert z[...] == 0
+    assert omnizarr.open_array(z.store)[...] == 0

@@ -37,6 +37,7 @@ class BitRound(ArrayCodec):
     """
 
     name: ClassVar[str] = "bitround"
+    spec_rule: ClassVar[str | None] = "R127"
     keepbits: int = field(metadata=integer(1, 2**32 - 1))
 
     def __post_init__(self) -> None:
@@ -57,6 +58,7 @@ class BitRound(ArrayCodec):
                 path,
                 f"codec `{self.name}`: expected integers, times, or real or complex floats of at least 16 bits, "
                 f"found {spec.dtype}",
+                rule="R127",
             )
             return None
         return BoundBitRound(spec, parts[0], self.keepbits)
@@ -104,8 +106,8 @@ class BoundBitRound(BoundArrayCodec):
         magnitudes = bits.astype(np.uint64)
         lengths = bit_length(magnitudes)
         shifts = np.maximum(lengths - self._keep, 0)
-        kept, up = drop_bits(magnitudes, shifts, np.zeros(bits.shape, bool), "nearest-even")
+        quotient, up = drop_bits(magnitudes, shifts, np.zeros(bits.shape, bool), "nearest-even")
         # Do not carry out of the highest bit or into the sign: uint8 255 becomes 224, not 256.
         full = lengths >= self._width - self._signed
-        up &= ~(full & (bit_length(kept + up) > self._keep))
-        return (kept + up) << shifts.astype(np.uint64)
+        up &= ~(full & (bit_length(quotient + up) > self._keep))
+        return (quotient + up) << shifts.astype(np.uint64)

@@ -43,6 +43,7 @@ class CastValue(ArrayCodec):
     """
 
     name: ClassVar[str] = "cast_value"
+    spec_rule: ClassVar[str | None] = "R128"
     data_type: Any = field(metadata=rule("a data type of real numbers", lambda value: isinstance(value, DataType)))
     """The stored type, in any form that `create_array` accepts as `dtype`."""
     rounding: Literal["nearest-even", "towards-zero", "towards-positive", "towards-negative", "nearest-away"] = field(
@@ -93,7 +94,7 @@ class CastValue(ArrayCodec):
                 return None
             members["data_type"] = data_type
         if isinstance(members.get("scalar_map"), dict):
-            check_members(members["scalar_map"], _DIRECTIONS, f"{where}.scalar_map", problems)
+            check_members(members["scalar_map"], _DIRECTIONS, f"{where}.scalar_map", problems, rule="R128")
         arguments = read(cls, members, path, problems)
         return None if arguments is None or len(problems.found) > before else cls(**arguments)
 
@@ -116,7 +117,7 @@ class CastValue(ArrayCodec):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundCastValue | None:
         source = from_numpy(spec.dtype)
         if source is None or number_type(spec.dtype) is None:
-            problems.add(path, f"codec `{self.name}`: expected {_NUMBERS}, found {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected {_NUMBERS}, found {spec.dtype}", rule="R128")
             return None
         before = len(problems.found)
         maps = {
@@ -132,13 +133,14 @@ class CastValue(ArrayCodec):
             encoded = encode(fill)
             decoded = decode(encoded)
         except ValueError as error:
-            problems.add(path, f"codec `{self.name}` cannot encode the fill value: {error}")
+            problems.add(path, f"codec `{self.name}` cannot encode the fill value: {error}", rule="R132")
             return None
         if not _is_same_number(fill, decoded):  # R132
             problems.add(
                 path,
                 f"codec `{self.name}` does not keep the fill value: {describe(source.dump_fill(fill))} is encoded as "
                 f"{describe(self.data_type.dump_fill(encoded))} and decoded as {describe(source.dump_fill(decoded))}",
+                rule="R132",
             )
             return None
         return BoundCastValue(ChunkSpec(spec.shape, self.data_type.dtype, encoded), encode, decode)

@@ -40,6 +40,7 @@ class Reshape(ArrayCodec):
     list of input dimensions (the product of their lengths), or −1 for the rest (at most once)."""
 
     name: ClassVar[str] = "reshape"
+    spec_rule: ClassVar[str | None] = "R135"
     shape: Sequence[int | Sequence[int]] = field(
         metadata=rule(
             "a list of positive integers, lists of dimensions in rising order, and at most one −1",
@@ -73,7 +74,11 @@ class Reshape(ArrayCodec):
             if not isinstance(item, tuple):
                 sizes.append(None if item == -1 else item)
             elif item and item[-1] >= len(before):
-                problems.add(f"{where}[{index}]", f"no dimension {item[-1]}: the chunks have {len(before)} dimensions")
+                problems.add(
+                    f"{where}[{index}]",
+                    f"no dimension {item[-1]}: the chunks have {len(before)} dimensions",
+                    rule="R135",
+                )
                 return None
             else:
                 sizes.append(prod(before[dimension] for dimension in item))
@@ -82,7 +87,9 @@ class Reshape(ArrayCodec):
         after = tuple(rest if size is None else size for size in sizes)
         if prod(after) != count:
             problems.add(
-                where, f"expected a shape with the {count} elements of chunks {list(before)}, found {list(after)}"
+                where,
+                f"expected a shape with the {count} elements of chunks {list(before)}, found {list(after)}",
+                rule="R135",
             )
             return None
         for index, item in enumerate(self.shape):
@@ -96,6 +103,7 @@ class Reshape(ArrayCodec):
                 problems.add(
                     f"{where}[{index}]",
                     f"dimensions {list(item)} of chunks {list(before)} have another position in {list(after)}",
+                    rule="R135",
                 )
                 return None
         return BoundReshape(spec, after)

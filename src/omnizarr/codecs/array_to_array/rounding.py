@@ -54,8 +54,8 @@ def round_integers(integers: Elements, digits: int, rounding: str) -> Doubles:
     # The absolute value as uint64, which also works for the lowest number of the type.
     magnitudes = np.where(negative, ~integers, integers).astype(np.uint64) + negative
     shifts = np.maximum(bit_length(magnitudes) - digits, 0)
-    kept, up = drop_bits(magnitudes, shifts, negative, rounding)
-    rounded: Doubles = np.ldexp((kept + up).astype(np.float64), shifts)
+    quotient, up = drop_bits(magnitudes, shifts, negative, rounding)
+    rounded: Doubles = np.ldexp((quotient + up).astype(np.float64), shifts)
     return np.where(negative, -rounded, rounded)
 
 
@@ -71,16 +71,16 @@ def drop_bits(
 ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
     """`magnitudes >> shifts`, and a mask of the numbers to which rounding adds 1."""
     counts = shifts.astype(np.uint64)
-    kept = magnitudes >> counts
-    rest = magnitudes - (kept << counts)
+    quotient = magnitudes >> counts
+    rest = magnitudes - (quotient << counts)
     if rounding == "towards-zero":
-        return kept, np.zeros(kept.shape, bool)
+        return quotient, np.zeros(quotient.shape, bool)
     if rounding in ("towards-positive", "towards-negative"):
-        return kept, (rest > 0) & (negative == (rounding == "towards-negative"))
+        return quotient, (rest > 0) & (negative == (rounding == "towards-negative"))
     cut = shifts > 0
     half = np.uint64(1) << (np.maximum(counts, np.uint64(1)) - np.uint64(1))
-    tie = (rest == half) & ((kept & np.uint64(1) > 0) | (rounding == "nearest-away"))
-    return kept, cut & ((rest > half) | tie)
+    tie = (rest == half) & ((quotient & np.uint64(1) > 0) | (rounding == "nearest-away"))
+    return quotient, cut & ((rest > half) | tie)
 
 
 def by_blocks(function: Callable[[Elements], Elements], array: Elements, dtype: np.dtype[Any]) -> Elements:

@@ -33,6 +33,7 @@ class ScaleOffset(ArrayCodec):
     `offset` or `scale` of None skips that step."""
 
     name: ClassVar[str] = "scale_offset"
+    spec_rule: ClassVar[str | None] = "R133"
     offset: int | float | str | None = field(default=None, metadata=_scalar())
     scale: int | float | str | None = field(default=None, metadata=_scalar())
 
@@ -55,13 +56,13 @@ class ScaleOffset(ArrayCodec):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundScaleOffset | None:
         number = number_type(spec.dtype)
         if number is None:
-            problems.add(path, f"codec `{self.name}`: expected integers or floats, found {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected integers or floats, found {spec.dtype}", rule="R133")
             return None
         before = len(problems.found)
         offset = self._operand("offset", spec.dtype, path, problems)
         scale = self._operand("scale", spec.dtype, path, problems)
         if scale is not None and not widen(scale):
-            problems.add(f"{path}.configuration.scale", "expected a number other than 0, found 0")
+            problems.add(f"{path}.configuration.scale", "expected a number other than 0, found 0", rule="R133")
         if len(problems.found) > before:
             return None
         arithmetic: _Arithmetic
@@ -73,7 +74,7 @@ class ScaleOffset(ArrayCodec):
             fill = arithmetic.encode(spec.fill.reshape(1)).reshape(())
             arithmetic.decode(fill.reshape(1))
         except ValueError as error:
-            problems.add(path, f"codec `{self.name}` cannot encode the fill value: {error}")
+            problems.add(path, f"codec `{self.name}` cannot encode the fill value: {error}", rule="R133")
             return None
         return BoundScaleOffset(ChunkSpec(spec.shape, spec.dtype, fill), arithmetic)
 
@@ -85,7 +86,7 @@ class ScaleOffset(ArrayCodec):
         where = f"{path}.configuration.{name}"
         operand = data_type.parse_fill(value, where, problems)
         if operand is not None and not np.isfinite(widen(operand)):
-            problems.expected(where, "a finite number", value)
+            problems.expected(where, "a finite number", value, rule="R133")
         return operand
 
 

@@ -33,6 +33,7 @@ class Transpose(ArrayCodec):
     """
 
     name: ClassVar[str] = "transpose"
+    spec_rule: ClassVar[str | None] = "R88"
     shares_bound: ClassVar[bool] = True
     order: Sequence[int] | Literal["C", "F"] = field(
         metadata=rule("a permutation of 0, 1, … (every number once)", _is_order)
@@ -52,7 +53,9 @@ class Transpose(ArrayCodec):
             return None
         if isinstance(arguments["order"], str):
             problems.warn(
-                f"{path}.configuration.order", f"`{arguments['order']}` is obsolete: expected a list of dimensions"
+                f"{path}.configuration.order",
+                f"`{arguments['order']}` is obsolete: expected a list of dimensions",
+                rule="§1.7",
             )
         return cls(**arguments)
 
@@ -73,7 +76,9 @@ class Transpose(ArrayCodec):
         order = self.permutation(len(spec.shape))
         if len(order) != len(spec.shape):
             problems.add(
-                f"{path}.configuration.order", f"has {len(order)} dimensions, but the array has {len(spec.shape)}"
+                f"{path}.configuration.order",
+                f"has {len(order)} dimensions, but the array has {len(spec.shape)}",
+                rule="R88",
             )
             return None
         return BoundTranspose(spec, order)

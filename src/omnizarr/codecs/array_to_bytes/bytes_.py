@@ -34,6 +34,7 @@ class Bytes(Serializer):
     """`{"name": "bytes", "configuration": {"endian": "little"}}`. Types without byte order have no `endian`."""
 
     name: ClassVar[str] = "bytes"
+    spec_rule: ClassVar[str | None] = "R85"
     shares_bound: ClassVar[bool] = True
     endian: Literal["little", "big"] | None = field(default=None, metadata=choice("little", "big", optional=True))
 
@@ -61,13 +62,16 @@ class Bytes(Serializer):
                 path,
                 f"codec `bytes` cannot store elements of variable length ({spec.dtype})",
                 hint=f"use `{other}`",
+                rule="R85",
             )
             return None
         if not has_byte_order(spec.dtype):
             return BoundBytes(spec, spec.dtype)  # an `endian` without meaning is ignored (A39)
         if self.endian is None:
             problems.add(
-                f"{path}.configuration", f"`endian` is missing: elements of type {spec.dtype} have a byte order"
+                f"{path}.configuration",
+                f"`endian` is missing: elements of type {spec.dtype} have a byte order",
+                rule="R85",
             )
             return None
         stored = spec.dtype.newbyteorder(self.endian)

@@ -41,12 +41,16 @@ def check_block_spec(codec: str, spec: ChunkSpec, path: str, problems: Problems)
     """Whether a header of N5 can describe chunks of `spec`; adds to `problems` if not."""
     if spec.dtype.name not in N5_TYPES:
         problems.add(
-            path, f"codec `{codec}`: expected integers of 8 to 64 bits or floats of 32 or 64, found {spec.dtype}"
+            path,
+            f"codec `{codec}`: expected integers of 8 to 64 bits or floats of 32 or 64, found {spec.dtype}",
+            rule="K5",
         )
         return False
     if len(spec.shape) > _MAX_DIMENSIONS or any(length > _MAX_LENGTH for length in spec.shape):
         problems.add(
-            path, f"codec `{codec}`: expected lengths of chunks that fit into 32 bits, found shape {spec.shape}"
+            path,
+            f"codec `{codec}`: expected lengths of chunks that fit into 32 bits, found shape {spec.shape}",
+            rule="K5",
         )
         return False
     return True

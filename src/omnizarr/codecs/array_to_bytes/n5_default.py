@@ -35,6 +35,7 @@ class N5Default(Serializer):
     """
 
     name: ClassVar[str] = "n5_default"
+    spec_rule: ClassVar[str | None] = "R138"
     chunk_keys: ClassVar[Json] = {"name": "v2", "configuration": {"separator": "/"}}
     codecs: tuple[Codec, ...]
 
@@ -56,13 +57,13 @@ class N5Default(Serializer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> N5Default | None:
         before = len(problems.found)
         where = f"{path}.configuration"
-        check_members(configuration, ("codecs",), where, problems)
+        check_members(configuration, ("codecs",), where, problems, rule="R138")
         codecs = parse_codecs(configuration.get("codecs"), f"{where}.codecs", problems)
         if len(problems.found) > before:
             return None
         problem = _find_problem(codecs)
         if problem is not None:
-            problems.add(f"{where}.codecs{problem[0]}", problem[1])
+            problems.add(f"{where}.codecs{problem[0]}", problem[1], rule="R138")
             return None
         return cls(codecs)
 
@@ -81,6 +82,7 @@ class N5Default(Serializer):
             problems.add(
                 f"{where}[0].configuration.order",
                 f"expected all {ndim} dimensions reversed, found {transpose.configuration()['order']}",
+                rule="R138",
             )
             return None
         chain = Chain.bind(self.codecs, spec, where, problems)

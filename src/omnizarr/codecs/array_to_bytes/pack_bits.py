@@ -34,6 +34,7 @@ class PackBits(Serializer):
     """
 
     name: ClassVar[str] = "packbits"
+    spec_rule: ClassVar[str | None] = "R136"
     padding_encoding: Literal["first_byte", "last_byte", "none"] = field(
         default="none", metadata=choice("first_byte", "last_byte", "none", optional=True)
     )
@@ -57,7 +58,9 @@ class PackBits(Serializer):
         for member, value in configuration.items():
             name = _MEMBER_ALIASES.get(member, member)
             if name in members:
-                problems.add(f"{where}.{member}", f"duplicate: another member has the same meaning as `{name}`")
+                problems.add(
+                    f"{where}.{member}", f"duplicate: another member has the same meaning as `{name}`", rule="R136"
+                )
                 return None
             members[name] = value
         padding = members.get("padding_encoding")
@@ -77,7 +80,7 @@ class PackBits(Serializer):
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundPackBits | None:
         parts = components(spec.dtype)
         if parts is None:
-            problems.add(path, f"codec `{self.name}`: expected booleans or numbers, found {spec.dtype}")
+            problems.add(path, f"codec `{self.name}`: expected booleans or numbers, found {spec.dtype}", rule="R136")
             return None
         width = _width(parts[0])
         first, last = self.first_bit or 0, width - 1 if self.last_bit is None else self.last_bit
@@ -86,6 +89,7 @@ class PackBits(Serializer):
             problems.add(
                 f"{path}.configuration.{member}",
                 f"expected bits from 0 to {width - 1}, which {spec.dtype} has, found {first} to {last}",
+                rule="R136",
             )
             return None
         return BoundPackBits(spec, parts, width, first, last, self.padding_encoding)

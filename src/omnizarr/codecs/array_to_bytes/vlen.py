@@ -53,18 +53,23 @@ class Vlen(Serializer):
     def from_config(cls: type[V], config: dict[str, Json], path: str, problems: Problems) -> V | None:
         """The codec for a v2 configuration without its `id`."""
         for member in config:
-            problems.warn(f"{path}.{member}", f"unknown member of codec `{cls.id}`, ignored")
+            problems.warn(f"{path}.{member}", f"unknown member of codec `{cls.id}`, ignored", rule="R125")
         return cls()
 
     def to_config(self) -> dict[str, Json]:
+        """The options in a document of v2, without the name: none."""
         return {}
 
     def bind(self, spec: ChunkSpec, path: str, problems: Problems) -> BoundVlenUtf8 | BoundVlenBytes | None:
         if spec.dtype.kind not in "TO":
-            problems.add(path, f"codec `{self.name}`: expected data type `string` or `bytes`, found {spec.dtype}")
+            problems.add(
+                path, f"codec `{self.name}`: expected data type `string` or `bytes`, found {spec.dtype}", rule="R125"
+            )
         elif prod(spec.shape) >= 2**32:
             problems.add(
-                path, f"codec `{self.name}`: expected fewer than 2^32 elements per chunk, found {prod(spec.shape)}"
+                path,
+                f"codec `{self.name}`: expected fewer than 2^32 elements per chunk, found {prod(spec.shape)}",
+                rule="R125",
             )
         else:
             return BoundVlenUtf8(self.name, spec) if spec.dtype.kind == "T" else BoundVlenBytes(self.name, spec)
@@ -76,6 +81,7 @@ class VlenUtf8(Vlen):
     """`{"name": "vlen-utf8"}`, for `string`."""
 
     name: ClassVar[str] = "vlen-utf8"
+    spec_rule: ClassVar[str | None] = "R125"
     only_read: ClassVar[frozenset[str]] = frozenset(["bytes"])
     id: ClassVar[str] = "vlen-utf8"
 
@@ -85,6 +91,7 @@ class VlenBytes(Vlen):
     """`{"name": "vlen-bytes"}`, for `bytes`."""
 
     name: ClassVar[str] = "vlen-bytes"
+    spec_rule: ClassVar[str | None] = "R126"
     only_read: ClassVar[frozenset[str]] = frozenset(["string"])
     id: ClassVar[str] = "vlen-bytes"
 

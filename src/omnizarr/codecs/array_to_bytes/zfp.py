@@ -62,6 +62,7 @@ class Zfp(Serializer):
     """
 
     name: ClassVar[str] = "zfp"
+    spec_rule: ClassVar[str | None] = "R139"
     needs: ClassVar[str | None] = "zfpy"
     mode: Literal["reversible", "fixed_accuracy", "fixed_rate", "fixed_precision"] = "reversible"
     tolerance: int | float | None = field(
@@ -73,9 +74,9 @@ class Zfp(Serializer):
     def __post_init__(self) -> None:
         if self.mode not in _MODES:
             raise ArgumentError(f"codec `zfp`: `mode`: expected {_modes()}, found {self.mode!r}", argument="mode")
-        given = {name: getattr(self, name) for name in members(type(self)) if getattr(self, name) is not None}
+        options = {name: getattr(self, name) for name in members(type(self)) if getattr(self, name) is not None}
         problems = Problems()
-        _check_options(type(self), self.mode, _MODES[self.mode], given, "", problems)
+        _check_options(type(self), self.mode, _MODES[self.mode], options, "", problems)
         if problems:
             first = problems.found[0]
             raise ArgumentError(
@@ -94,7 +95,7 @@ class Zfp(Serializer):
             _check_options(ZfpExpert, mode, _EXPERT, options, where, problems)
             return None if len(problems.found) > before else ZfpExpert(**options)
         if not isinstance(mode, str) or mode not in _MODES:
-            problems.expected(f"{where}.mode", f"{_modes()} or `expert`", mode)
+            problems.expected(f"{where}.mode", f"{_modes()} or `expert`", mode, rule="R139")
             return None
         _check_options(cls, mode, _MODES[mode], options, where, problems)
         return None if len(problems.found) > before else cls(mode, **options)  # type: ignore[arg-type]
@@ -135,30 +136,32 @@ def _check_options(
     problems: Problems,
 ) -> None:
     """Check that `options` has exactly the members that the mode requires, with valid values."""
-    check_members(options, required, path, problems)
+    check_members(options, required, path, problems, rule="R139")
     rules = members(cls)
     for name in required:
         expected = rules[name].metadata["expected"]
         if name not in options:
-            problems.add(f"{path}.{name}", f"is missing: mode `{mode}` needs {expected}")
+            problems.add(f"{path}.{name}", f"is missing: mode `{mode}` needs {expected}", rule="R139")
         elif not rules[name].metadata["accepts"](options[name]):
-            problems.add(f"{path}.{name}", f"expected {expected}, found {describe(options[name])}")
+            problems.add(f"{path}.{name}", f"expected {expected}, found {describe(options[name])}", rule="R139")
 
 
 def _promotion(spec: ChunkSpec, path: str, problems: Problems) -> Promotion | None:
     if len(spec.shape) > 4:
-        problems.add(path, f"codec `zfp`: expected at most 4 dimensions, found {len(spec.shape)}")
+        problems.add(path, f"codec `zfp`: expected at most 4 dimensions, found {len(spec.shape)}", rule="R139")
         return None
     promotion = find_promotion(spec.dtype)
     if promotion is None:
-        problems.add(path, f"codec `zfp`: expected integers, times or floats of 16 to 64 bits, found {spec.dtype}")
+        problems.add(
+            path, f"codec `zfp`: expected integers, times or floats of 16 to 64 bits, found {spec.dtype}", rule="R139"
+        )
     return promotion
 
 
 def _check_block_bits(bits: int, least: int, path: str, promotion: Promotion, problems: Problems) -> bool:
     """Whether a block has at least the bits that zfp needs; adds to `problems` if not."""
     if bits < least:
-        problems.add(path, f"expected at least {least} bits per block of {promotion.dtype}, found {bits}")
+        problems.add(path, f"expected at least {least} bits per block of {promotion.dtype}, found {bits}", rule="R139")
     return bits >= least
 
 
@@ -188,6 +191,7 @@ class ZfpExpert(Serializer):
                 f"{path}.configuration",
                 f"expected 1 ≤ `minbits` ≤ `maxbits` and `maxprec` ≥ 1, found {self.minbits}, {self.maxbits} and "
                 f"{self.maxprec}",
+                rule="R139",
             )
             return None
         promotion = _promotion(spec, path, problems)

@@ -51,6 +51,7 @@ class Blosc(BytesCodec):
     """
 
     name: ClassVar[str] = "blosc"
+    spec_rule: ClassVar[str | None] = "R90"
     shares_bound: ClassVar[bool] = True
     cname: Literal["lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib"] = field(
         default="lz4", metadata=choice("lz4", "lz4hc", "blosclz", "zstd", "snappy", "zlib")
@@ -67,18 +68,27 @@ class Blosc(BytesCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Blosc | None:
-        """Accepts missing members (A27), and for `shuffle` also the numbers that drafts and numcodecs use."""
+        """Accepts missing members (A27), for `shuffle` also the numbers that drafts and numcodecs use, and what n5-zarr
+        writes: `nthreads`, and 0 as `typesize`."""
         members = {"shuffle": "noshuffle", **configuration}
         shuffle = members["shuffle"]
         if is_integer(shuffle) and -1 <= shuffle <= 2:
             problems.warn(
-                f"{path}.configuration.shuffle", f"expected a name, found {shuffle}, read as the number of older drafts"
+                f"{path}.configuration.shuffle",
+                f"expected a name, found {shuffle}, read as the number of older drafts",
+                rule="§1.7",
             )
             del members["shuffle"]
             if shuffle >= 0:  # -1 is automatic
                 members["shuffle"] = _SHUFFLES[shuffle]
-        if members.get("shuffle") == "noshuffle" and members.get("typesize") == 0:
-            del members["typesize"]  # without shuffle it has no meaning (R90)
+        if members.get("typesize") == 0 and is_integer(members["typesize"]):
+            del members["typesize"]  # without shuffle it has no meaning (R90), and decoders use the header (R92)
+            if members.get("shuffle") != "noshuffle":
+                message = "0 is read as the size of an element, as n5-zarr means it"
+                problems.warn(f"{path}.configuration.typesize", message, rule="R90")
+        if is_integer(members.get("nthreads")):
+            del members["nthreads"]
+            problems.warn(f"{path}.configuration.nthreads", "is an option of n5-zarr, and is ignored", rule="R90")
         arguments = read(cls, members, path, problems)
         return None if arguments is None else cls(**arguments)
 

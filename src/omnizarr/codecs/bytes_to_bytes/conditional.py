@@ -41,6 +41,7 @@ class Conditional(BytesCodec):
     """
 
     name: ClassVar[str] = "conditional"
+    spec_rule: ClassVar[str | None] = "R137"
     codecs: tuple[Codec, ...]
     header_bits: int | None = None
     decision: Decision = field(default="compress_if_smaller", compare=False)
@@ -61,20 +62,22 @@ class Conditional(BytesCodec):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Conditional | None:
         before = len(problems.found)
         where = f"{path}.configuration"
-        check_members(configuration, _MEMBERS, where, problems)
+        check_members(configuration, _MEMBERS, where, problems, rule="R137")
         items = configuration.get("codecs")
         if not isinstance(items, list):
-            problems.expected(f"{where}.codecs", "a list of codecs", items)
+            problems.expected(f"{where}.codecs", "a list of codecs", items, rule="R137")
             return None
         if not check_codec_count(len(items), f"{where}.codecs", problems):
             return None
         codecs = [parse_codec(item, f"{where}.codecs[{index}]", problems) for index, item in enumerate(items)]
         for index, codec in enumerate(codecs):
             if codec is not None and not isinstance(codec, BytesCodec):
-                problems.add(f"{where}.codecs[{index}]", f"expected a bytes → bytes codec, found `{codec.name}`")
+                problems.add(
+                    f"{where}.codecs[{index}]", f"expected a bytes → bytes codec, found `{codec.name}`", rule="R137"
+                )
         header = configuration.get("header_bits")
         if "header_bits" in configuration and not _is_header(header, len(codecs)):
-            problems.expected(f"{where}.header_bits", _header_rule(len(codecs)), header)
+            problems.expected(f"{where}.header_bits", _header_rule(len(codecs)), header, rule="R137")
         if len(problems.found) > before:
             return None
         return cls(tuple(codec for codec in codecs if codec is not None), header)
@@ -116,9 +119,9 @@ def _header_rule(codecs: int) -> str:
     return f"a multiple of 8 from {-(-codecs // 8) * 8} to {_MAX_BITS}"
 
 
-def _wrong(argument: str, expected: str, found: Any) -> ArgumentError:
+def _wrong(argument: str, expected: str, value: Any) -> ArgumentError:
     return ArgumentError(
-        f"codec `{Conditional.name}`: `{argument}`: expected {expected}, found {found!r}", argument=argument
+        f"codec `{Conditional.name}`: `{argument}`: expected {expected}, found {value!r}", argument=argument
     )
 
 

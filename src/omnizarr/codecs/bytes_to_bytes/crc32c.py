@@ -30,6 +30,7 @@ class Crc32c(BytesCodec):
     """`{"name": "crc32c"}`"""
 
     name: ClassVar[str] = "crc32c"
+    spec_rule: ClassVar[str | None] = "R94"
     shares_bound: ClassVar[bool] = True
 
     @classmethod

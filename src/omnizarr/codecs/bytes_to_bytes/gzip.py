@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 from omnizarr._fork import import_library
-from omnizarr._json import Json, Problems
+from omnizarr._json import Json, Problems, is_integer
 from omnizarr.codecs.bytes_to_bytes.streams import decode_streams
 from omnizarr.codecs.config_members import check, integer, read
 from omnizarr.codecs.contract import BoundBytesCodec, Buffer, BytesCodec, ByteSpec, compressed
@@ -16,6 +16,7 @@ from omnizarr.errors import CodecError
 __all__ = ["BoundDeflate", "BoundGzip", "Gzip"]
 
 _GZIP, _ZLIB = 31, 15  # `wbits` of the two containers of DEFLATE
+_ZLIB_LEVEL = 6
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -34,6 +35,7 @@ class Gzip(BytesCodec):
     """`{"name": "gzip", "configuration": {"level": 5}}`: level 0 does not compress, 1 is fastest, 9 is smallest."""
 
     name: ClassVar[str] = "gzip"
+    spec_rule: ClassVar[str | None] = "R89"
     shares_bound: ClassVar[bool] = True
     level: int = field(default=5, metadata=integer(0, 9))
 
@@ -42,7 +44,16 @@ class Gzip(BytesCodec):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Gzip | None:
-        arguments = read(cls, configuration, path, problems)
+        """Accepts what n5-zarr writes: `useZlib: false`, and -1 as the default level of zlib."""
+        members = dict(configuration)
+        if members.get("useZlib") is False:
+            del members["useZlib"]
+            problems.warn(f"{path}.configuration.useZlib", "is an option of n5-zarr, and is ignored", rule="R89")
+        if is_integer(members.get("level")) and members["level"] == -1:
+            members["level"] = _ZLIB_LEVEL
+            message = f"-1 is read as {_ZLIB_LEVEL}, the default level of zlib"
+            problems.warn(f"{path}.configuration.level", message, rule="R89")
+        arguments = read(cls, members, path, problems)
         return None if arguments is None else cls(**arguments)
 
     def configuration(self) -> dict[str, Json]:

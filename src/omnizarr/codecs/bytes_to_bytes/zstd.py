@@ -46,6 +46,7 @@ class Zstd(BytesCodec):
     levels are faster, with larger output."""
 
     name: ClassVar[str] = "zstd"
+    spec_rule: ClassVar[str | None] = "R124"
     shares_bound: ClassVar[bool] = True
     level: int = field(default=0, metadata=integer(-131072, 22))
     checksum: bool = field(default=False, metadata=boolean(optional=True))

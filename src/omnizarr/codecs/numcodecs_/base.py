@@ -19,6 +19,7 @@ class Numcodec(Codec):
     """A codec of numcodecs. The fields of the dataclass are the members of its configuration."""
 
     id: ClassVar[str]
+    spec_rule: ClassVar[str | None] = "A45"
     """The name in v2 documents."""
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from omnizarr._json import Json, Problems
@@ -103,7 +104,12 @@ def _foreign(id: str, config: dict[str, Json], path: str, problems: Problems) ->
     if is_in_numcodecs(id):
         return Foreign(config)
     if id.startswith("imagecodecs_"):
-        hint: str | None = "install it with `pip install 'omnizarr[imagecodecs]'`"
+        installed = find_spec("imagecodecs") is not None
+        hint: str | None = (
+            "the installed imagecodecs does not have it; a newer release may"
+            if installed
+            else "install it with `pip install 'omnizarr[imagecodecs]'`"
+        )
     else:
         hint = problems.nearest(id, known_ids()) or "install a package that registers it with numcodecs"
     problems.add(f"{path}.id", f"unknown codec `{id}`", hint=hint)

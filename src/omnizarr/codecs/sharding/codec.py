@@ -48,6 +48,7 @@ class Sharding(Serializer):
     """
 
     name: ClassVar[str] = "sharding_indexed"
+    spec_rule: ClassVar[str | None] = "R95"
     chunk_shape: tuple[int, ...]
     codecs: tuple[Codec, ...] = (Bytes("little"),)
     index_codecs: tuple[Codec, ...] | None = INDEX_CODECS
@@ -73,13 +74,13 @@ class Sharding(Serializer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Sharding | None:
         before = len(problems.found)
         where = f"{path}.configuration"
-        check_members(configuration, _MEMBERS, where, problems)
+        check_members(configuration, _MEMBERS, where, problems, rule="R95")
         for member in ("chunk_shape", "codecs"):
             if member not in configuration:
-                problems.add(f"{where}.{member}", "is missing")
+                problems.add(f"{where}.{member}", "is missing", rule="R96")
         shape = configuration.get("chunk_shape", [])
         if not isinstance(shape, list) or not all(is_integer(size) and 0 < size < 2**63 for size in shape):
-            problems.expected(f"{where}.chunk_shape", "a list of integers of at least 1", shape)
+            problems.expected(f"{where}.chunk_shape", "a list of integers of at least 1", shape, rule="R95")
         inner: tuple[Codec, ...] = ()
         if "codecs" in configuration:
             inner = parse_codecs(configuration["codecs"], f"{where}.codecs", problems)
@@ -87,10 +88,10 @@ class Sharding(Serializer):
         if "index_codecs" in configuration:
             index = parse_codecs(configuration["index_codecs"], f"{where}.index_codecs", problems)
         else:
-            problems.warn(f"{where}.index_codecs", "is missing: the index may have a checksum or not")
+            problems.warn(f"{where}.index_codecs", "is missing: the index may have a checksum or not", rule="§1.7")
         location = configuration.get("index_location", "end")
         if location not in ("start", "end"):
-            problems.expected(f"{where}.index_location", '"start" or "end"', location)
+            problems.expected(f"{where}.index_location", '"start" or "end"', location, rule="R99")
         return cls(tuple(shape), inner, index, location) if len(problems.found) == before else None
 
     def configuration(self) -> dict[str, Json]:
@@ -110,18 +111,23 @@ class Sharding(Serializer):
                 f"{where}.chunk_shape",
                 f"expected {len(spec.shape)} lengths, one for each dimension of the shard, "
                 f"found {len(self.chunk_shape)}",
+                rule="R95",
             )
             return None
         for axis, (inner, outer) in enumerate(zip(self.chunk_shape, spec.shape, strict=True)):
             if outer % inner:
-                problems.add(f"{where}.chunk_shape[{axis}]", f"{inner} does not divide the shard length {outer}")
+                problems.add(
+                    f"{where}.chunk_shape[{axis}]", f"{inner} does not divide the shard length {outer}", rule="R95"
+                )
         grid = tuple(outer // inner for inner, outer in zip(self.chunk_shape, spec.shape, strict=True))
         chain = Chain.bind(self.codecs, ChunkSpec(self.chunk_shape, spec.dtype, spec.fill), f"{where}.codecs", problems)
         entries = index_spec(grid)
         index_codecs = INDEX_CODECS if self.index_codecs is None else self.index_codecs
         index = Chain.bind(index_codecs, entries, f"{where}.index_codecs", problems)
         if index is not None and index.encoded.size is None:  # R97
-            problems.add(f"{where}.index_codecs", "expected codecs with a fixed output size, found a compressor")
+            problems.add(
+                f"{where}.index_codecs", "expected codecs with a fixed output size, found a compressor", rule="R97"
+            )
         if len(problems.found) > before or chain is None or index is None:
             return None
         bare = Chain.bind(INDEX_CODECS[:1], entries, where, problems) if self.index_codecs is None else None
@@ -156,8 +162,8 @@ class BoundSharding(ShardBytes, BoundSerializer):
         self.inner = inner
         self.peak = max(inner.peak, index.peak)
         # Gaps are allowed (R103), but those of a real writer are not longer than the uncompressed shard.
-        needed = self.count * inner.encoded.limit + self.index_size
-        self.encoded = ByteSpec(None, needed + spec.nbytes + self.index_size)
+        longest = self.count * inner.encoded.limit + self.index_size
+        self.encoded = ByteSpec(None, longest + spec.nbytes + self.index_size)
 
     def cells(self) -> Iterator[tuple[slice, ...]]:
         """The region of each inner chunk in the array of the shard, in C order."""

@@ -68,7 +68,8 @@ class ShardBytes:
     def _check_length(data: Buffer, size: int) -> None:
         if len(data) < size:
             raise CodecError(
-                "sharding_indexed", f"the shard is too short: expected {size} bytes for its index, found {len(data)}"
+                "sharding_indexed",
+                f"the shard is too short to hold its index: expected {size} bytes, found {len(data)}",
             )
 
     def split(self, data: Buffer) -> list[Buffer | None]:
@@ -84,21 +85,23 @@ class ShardBytes:
         """A shard with some inner chunks `changed`, as a list of pieces: new bytes, or the (offset, size) of bytes to
         copy from the old shard. None if all inner chunks are empty."""
         offsets, sizes = (column.astype(np.int64) for column in index.entries.T)
-        kept = offsets != -1  # the largest uint64 marks an empty inner chunk
+        from_old = offsets != -1  # the largest uint64 marks an empty inner chunk
         numbers = sorted(changed)
-        lengths = np.where(kept, sizes, 0)
-        present = kept.copy()
+        lengths = np.where(from_old, sizes, 0)
+        present = from_old.copy()
         for number in numbers:
             part = changed[number]
             present[number] = part is not None
             lengths[number] = 0 if part is None else len(part)
         if not present.any():
             return None
-        kept[numbers] = False
+        from_old[numbers] = False
         pieces: list[Buffer | tuple[int, int]] = []
         before = 0
         for number in [*numbers, self.count]:
-            pieces += _runs(offsets[before:number][kept[before:number]], sizes[before:number][kept[before:number]])
+            pieces += _runs(
+                offsets[before:number][from_old[before:number]], sizes[before:number][from_old[before:number]]
+            )
             part = changed.get(number)
             if part is not None:
                 pieces.append(part)

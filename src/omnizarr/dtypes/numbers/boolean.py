@@ -21,9 +21,9 @@ class Boolean(DataType):
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if is_integer(value) and value in (0, 1):  # A40
-            problems.warn(path, f"{value} is read as {'true' if value else 'false'}")
+            problems.warn(path, f"{value} is read as {'true' if value else 'false'}", rule="A40")
         elif not isinstance(value, bool):
-            problems.expected(path, "true or false", value)
+            problems.expected(path, "true or false", value, rule="R53")
             return None
         return np.array(value, self.dtype)
 

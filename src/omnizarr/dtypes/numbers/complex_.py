@@ -28,7 +28,7 @@ class Complex(DataType):
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if not isinstance(value, list) or len(value) != 2:
-            problems.expected(path, "a list of the real and the imaginary part", value)
+            problems.expected(path, "a list of the real and the imaginary part", value, rule="R58")
             return None
         real, imaginary = (self.part.parse_fill(item, f"{path}[{index}]", problems) for index, item in enumerate(value))
         if real is None or imaginary is None:

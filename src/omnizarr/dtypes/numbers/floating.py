@@ -51,15 +51,15 @@ class Floating(DataType):
         elif isinstance(value, bool) or not isinstance(value, (int, float)):
             fill = None
         elif isinstance(value, float) and not math.isfinite(value):  # A60
-            problems.warn(path, "a number that is not finite is written as a string")
+            problems.warn(path, "a number that is not finite is written as a string", rule="A60")
             fill = self.special(value)
         else:
             fill = self.nearest(value)
             if fill is None:
-                problems.expected(path, f"a number in the range of `{self.name}`", value)
+                problems.expected(path, f"a number in the range of `{self.name}`", value, rule="R55")
                 return None
         if fill is None:
-            problems.expected(path, self._accepted_values(), value)
+            problems.expected(path, self._accepted_values(), value, rule="R55")
         return fill
 
     def dump_fill(self, fill: Scalar) -> Json:
@@ -88,7 +88,7 @@ class Floating(DataType):
 
     def _parse_text(self, text: str, path: str, problems: Problems) -> Scalar | None:
         if text == "+Infinity" and self.special(math.inf) is not None:  # A9
-            problems.warn(path, '"+Infinity" is written "Infinity"')
+            problems.warn(path, '"+Infinity" is written "Infinity"', rule="A9")
             return self.special(math.inf)
         if text in _WORDS:
             return self.special(_WORDS[text])
@@ -105,11 +105,11 @@ def _round_bits(value: int, digits: int) -> int:
     """`value` rounded to `digits` significant binary digits, ties to even."""
     magnitude = abs(value)
     excess = max(0, magnitude.bit_length() - digits)
-    kept = magnitude >> excess
-    twice_rest = (magnitude - (kept << excess)) << 1
-    if twice_rest > 1 << excess or (twice_rest == 1 << excess and kept & 1):
-        kept += 1
-    return (-kept if value < 0 else kept) << excess
+    quotient = magnitude >> excess
+    twice_rest = (magnitude - (quotient << excess)) << 1
+    if twice_rest > 1 << excess or (twice_rest == 1 << excess and quotient & 1):
+        quotient += 1
+    return (-quotient if value < 0 else quotient) << excess
 
 
 for _name in ("float16", "float32", "float64"):

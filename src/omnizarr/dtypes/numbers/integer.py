@@ -28,11 +28,11 @@ class Integer(DataType):
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         number = value
         if isinstance(value, float) and value.is_integer():  # A40
-            problems.warn(path, "an integer is written without fraction and exponent")
+            problems.warn(path, "an integer is written without fraction and exponent", rule="A40")
             number = int(value)
         smallest, largest = self.limits
         if not is_integer(number) or not smallest <= number <= largest:
-            problems.expected(path, f"an integer from {smallest} to {largest}", value)
+            problems.expected(path, f"an integer from {smallest} to {largest}", value, rule="R54")
             return None
         return np.array(number, self.dtype)
 

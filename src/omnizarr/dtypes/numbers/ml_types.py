@@ -72,7 +72,7 @@ class SmallFloat(Floating):
 
     def parse_fill(self, value: Json, path: str, problems: Problems) -> Scalar | None:
         if value == 0 and not isinstance(value, bool) and not self.layout.has_zero:
-            problems.warn(path, f"`{self.name}` has no zero: read as its smallest number")
+            problems.warn(path, f"`{self.name}` has no zero: read as its smallest number", rule="R143")
             return self.default_fill()
         return Floating.parse_fill(self, value, path, problems)
 
@@ -87,7 +87,7 @@ class SmallFloat(Floating):
             return Floating._parse_bits(self, text, path, problems)
         bits = int(text, 16)
         if bits >> self.layout.width:
-            problems.warn(path, f"`{self.name}` has {self.layout.width} bits: higher bits are ignored")
+            problems.warn(path, f"`{self.name}` has {self.layout.width} bits: higher bits are ignored", rule="A48")
         return self.from_bits(bits & ((1 << self.layout.width) - 1))
 
 

@@ -46,6 +46,7 @@ from omnizarr.grids import Grid, Regular
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, ZarrFormat
 
 __all__ = [
+    "MEMBERS",
     "draft_losses",
     "dump_draft_array",
     "normalize_draft_codecs",
@@ -67,6 +68,8 @@ _REQUIRED = (
     "attributes",
 )
 _OPTIONAL = {2020: ("compressor", "storage_transformers"), 2022: ("codecs", "storage_transformers")}
+MEMBERS: dict[int, tuple[str, ...]] = {year: (*_REQUIRED, *_OPTIONAL[year]) for year in (2020, 2022)}
+"""The members of an array's document, by draft."""
 # Members to write back verbatim.
 _VERBATIM = ("data_type", "compressor", "codecs", "fill_value", "storage_transformers")
 # Required members that may be missing: zarrita and GDAL omitted the first two, and from January 2023 on a codec
@@ -82,9 +85,9 @@ def parse_draft_array(
     """The array that a document describes. If it is invalid, adds all problems and returns None. `allow_unknown`
     accepts unknown members, which a later minor version may have."""
     before = len(problems.found)
-    check_required(document, [name for name in _REQUIRED if name not in _OMITTED[year]], problems)
+    check_required(document, [name for name in _REQUIRED if name not in _OMITTED[year]], problems, rule="S13")
     if year == 2022 and "chunk_memory_layout" not in document:
-        problems.warn("$.chunk_memory_layout", "is missing: `C` is assumed")
+        problems.warn("$.chunk_memory_layout", "is missing: `C` is assumed", rule="§1.7")
     extra = _parse_extra(document, year, problems, allow_unknown=allow_unknown)
     shape = parse_shape(document, problems)
     extensions = parse_extensions(_list_member(document, "extensions", year), "$.extensions", problems)
@@ -164,14 +167,14 @@ def _parse_extra(document: dict[str, Json], year: Year, problems: Problems, *, a
         if member == UNFINISHED_RESIZE:
             continue
         if member in _HARMLESS:
-            problems.warn(f"$.{member}", "unknown member")
+            problems.warn(f"$.{member}", "unknown member", rule="A8")
         elif member == "filters" and not extra[member]:
-            problems.warn(f"$.{member}", "unknown, empty member")
+            problems.warn(f"$.{member}", "unknown, empty member", rule="A8")
         else:
             known = (*_REQUIRED, *_OPTIONAL[year])
-            problems.add(f"$.{member}", "unknown member", hint=problems.nearest(member, known))
+            problems.add(f"$.{member}", "unknown member", hint=problems.nearest(member, known), rule="S13")
     if year == 2022 and document.get("compressor") is not None:
-        problems.warn("$.compressor", "a member of the draft of 2020; the draft of 2022 has `codecs`")
+        problems.warn("$.compressor", "a member of the draft of 2020; the draft of 2022 has `codecs`", rule="A8")
     return extra
 
 
@@ -197,7 +200,7 @@ def _parse_codecs(
         items += parse_codec_configs(filters, None, "$.attributes.filters", "", read_options, problems)
     codecs = _list_member(document, "codecs", year)
     if not isinstance(codecs, list):
-        problems.expected("$.codecs", "a list", codecs)
+        problems.expected("$.codecs", "a list", codecs, rule="S28")
         codecs = []
     elif not check_codec_count(len(codecs), "$.codecs", problems):
         codecs = []
@@ -253,14 +256,16 @@ def _parse_fill(value: Json, draft_type: DraftType, data_type: DataType, year: Y
         # reject the elements.
         fill = parse_draft_fill(value, data_type, draft_type.stored, year, "$.fill_value", Problems())
         if fill is None:
-            problems.warn("$.fill_value", "is no value of the fallback type: unwritten elements are read as zeros")
+            problems.warn(
+                "$.fill_value", "is no value of the fallback type: unwritten elements are read as zeros", rule="S24"
+            )
         return data_type.default_fill() if fill is None else fill
     if value is not None:
         return parse_draft_fill(value, data_type, draft_type.stored, year, "$.fill_value", problems)
     if year == 2022 and not draft_type.extension:  # S24
-        problems.add("$.fill_value", "must not be null")
+        problems.add("$.fill_value", "must not be null", rule="S24")
     elif year == 2022:  # A6: examples in the specification have null
-        problems.warn("$.fill_value", "null is read as the default fill value")
+        problems.warn("$.fill_value", "null is read as the default fill value", rule="A6")
         return data_type.default_fill()
     return None
 

@@ -45,27 +45,27 @@ _COMPRESSORS = ("gzip", "zlib", "blosc", "bz2", "lz4", "lzma", "zstd")
 def parse_codec(value: Json, member: str, path: str, problems: Problems) -> Codec | None:
     """Parses an object whose `member` is the URI of a codec."""
     if not isinstance(value, dict):
-        problems.expected(path, f"an object with the URI of a codec in `{member}`", value)
+        problems.expected(path, f"an object with the URI of a codec in `{member}`", value, rule="S28")
         return None
     uri, configuration = value.get(member), value.get("configuration")
     if not isinstance(uri, str):
-        problems.expected(f"{path}.{member}", "the URI of a codec", uri)
+        problems.expected(f"{path}.{member}", "the URI of a codec", uri, rule="S28")
         return None
     if configuration is None:
         configuration = {}
     if not isinstance(configuration, dict):
-        problems.expected(f"{path}.configuration", "an object", configuration)
+        problems.expected(f"{path}.configuration", "an object", configuration, rule="S28")
         return None
     match = _URI.fullmatch(uri)
     if match is None:
         known = codecs.get(uri)  # a registered codec
         if known is None:
-            problems.unknown(f"{path}.{member}", "codec", uri, _COMPRESSORS)
+            problems.unknown(f"{path}.{member}", "codec", uri, _COMPRESSORS, rule="S28")
             return None
         return call_extension("codec", uri, path, problems, known.parse, configuration)
     if match[1] == "endian":
         if "endian" not in configuration:  # S85
-            problems.add(f"{path}.configuration.endian", "is missing")
+            problems.add(f"{path}.configuration.endian", "is missing", rule="S85")
             return None
         return Bytes.parse(configuration, path, problems)
     if match[1] == "transpose":  # from January 2023 (§1.7), the same as in v3

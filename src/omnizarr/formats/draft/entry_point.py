@@ -52,7 +52,7 @@ def read_entry_point(document: dict[str, Json], problems: Problems) -> EntryPoin
     version = CORE_URI.sub("", document["zarr_format"]).rstrip("/")
     match = re.fullmatch(r"3\.(\d+)", version)
     if match is None:
-        problems.expected("$.zarr_format", "version 3 of the core, such as 3.0", version)  # S7, T5
+        problems.expected("$.zarr_format", "version 3 of the core, such as 3.0", version, rule="S7")
     later_version = match is not None and match[1].strip("0") != ""
     encoding = document.get("metadata_encoding")
     # The URI is not enough: some hierarchies of 2020 have that of 2022 (A5).
@@ -64,10 +64,10 @@ def read_entry_point(document: dict[str, Json], problems: Problems) -> EntryPoin
     if "extensions" in document:
         parse_extensions(document["extensions"], "$.extensions", problems)
     elif year == 2022:
-        problems.add("$.extensions", "is missing")
+        problems.add("$.extensions", "is missing", rule="S6")
     for member in unknown_members(document, ("zarr_format", "metadata_encoding", "metadata_key_suffix", "extensions")):
         if not later_version and year == 2022:
-            problems.warn(f"$.{member}", "unknown member")  # A8
+            problems.warn(f"$.{member}", "unknown member", rule="A8")
     if len(problems.found) > before:
         return None
     return EntryPoint(year, suffix, document_encoding, encoding == "application/json", later_version)
@@ -82,13 +82,13 @@ def _parse_encoding_2020(document: dict[str, Json], problems: Problems) -> tuple
     uri = document.get("metadata_encoding")
     suffix: Json = "" if uri == "application/json" else document.get("metadata_key_suffix", ".json")
     if not _is_suffix(suffix):
-        problems.expected("$.metadata_key_suffix", _SUFFIX_RULE, suffix)
+        problems.expected("$.metadata_key_suffix", _SUFFIX_RULE, suffix, rule="S8")
     if uri in (*_CORE.values(), "application/json", document["zarr_format"]):
         return suffix, JSON
     encoding = metadata_encodings.get(uri) if isinstance(uri, str) else None
     if encoding is None:
         expected = f'"{_CORE[2020]}", or the URI of a registered encoding'
-        problems.expected("$.metadata_encoding", expected, uri)
+        problems.expected("$.metadata_encoding", expected, uri, rule="S8")
         return suffix, JSON
     return suffix, encoding
 
@@ -97,35 +97,37 @@ def _parse_encoding_2022(member: dict[str, Json], problems: Problems) -> tuple[J
     """The member `metadata_encoding` of the draft of 2022 (S8, S9)."""
     suffix = member.get("metadata_key_suffix", ".json" if member.get("type") == "json" else None)
     if not _is_suffix(suffix):
-        problems.expected("$.metadata_encoding.metadata_key_suffix", _SUFFIX_RULE, suffix)
+        problems.expected("$.metadata_encoding.metadata_key_suffix", _SUFFIX_RULE, suffix, rule="S8")
     if "extension" not in member:
         if member.get("type") != "json":
-            problems.expected("$.metadata_encoding.type", '"json"', member.get("type"))
+            problems.expected("$.metadata_encoding.type", '"json"', member.get("type"), rule="S9")
         return suffix, JSON
     if not isinstance(member.get("type"), str):
-        problems.expected("$.metadata_encoding.type", "text", member.get("type"))
+        problems.expected("$.metadata_encoding.type", "text", member.get("type"), rule="S9")
     uri = member["extension"]
     encoding = metadata_encodings.get(uri) if isinstance(uri, str) else None
     if encoding is None:
-        problems.unknown("$.metadata_encoding.extension", "metadata encoding", str(uri), metadata_encodings.names())
+        problems.unknown(
+            "$.metadata_encoding.extension", "metadata encoding", str(uri), metadata_encodings.names(), rule="S9"
+        )
         return suffix, JSON
     return suffix, encoding
 
 
-def with_metadata_encoding(entry_point: dict[str, Json], given: Any, year: Year) -> dict[str, Json]:
+def with_metadata_encoding(entry_point: dict[str, Json], argument: Any, year: Year) -> dict[str, Json]:
     """An entry point with the encoding that a user gives: an encoding, its URI, or in the draft of 2022 the member
     itself."""
-    if isinstance(given, dict):
+    if isinstance(argument, dict):
         if year == 2022:
-            return entry_point | {"metadata_encoding": given}
+            return entry_point | {"metadata_encoding": argument}
         raise ArgumentError(
-            f"`metadata_encoding`: expected an encoding or its URI, found {describe(given)}",
+            f"`metadata_encoding`: expected an encoding or its URI, found {describe(argument)}",
             argument="metadata_encoding",
         )
-    encoding = given if isinstance(given, Encoding) else metadata_encodings.get(str(given))
+    encoding = argument if isinstance(argument, Encoding) else metadata_encodings.get(str(argument))
     if encoding is None:
         raise ArgumentError(
-            f"`metadata_encoding`: {given!r} is not registered",
+            f"`metadata_encoding`: {argument!r} is not registered",
             argument="metadata_encoding",
             hint="register it with `omnizarr.register_metadata_encoding`",
         )

@@ -34,23 +34,25 @@ def is_uri(name: str) -> bool:
 def parse_extensions(items: Json, path: str, problems: Problems) -> tuple[Json, ...]:
     """The member `extensions` of an entry point or an array."""
     if not isinstance(items, list):
-        problems.expected(path, "a list", items)
+        problems.expected(path, "a list", items, rule="S10")
         return ()
     for index, item in enumerate(items):
         place = f"{path}[{index}]"
         if not isinstance(item, dict):
-            problems.expected(place, "an object", item)
+            problems.expected(place, "an object", item, rule="S10")
             continue
         uri, must_understand = item.get("extension"), item.get("must_understand")
         if not isinstance(uri, str) or not uri:
-            problems.expected(f"{place}.extension", "the URI of an extension", uri)
+            problems.expected(f"{place}.extension", "the URI of an extension", uri, rule="S10")
             continue
         if not isinstance(must_understand, bool):
-            problems.expected(f"{place}.must_understand", "true or false", must_understand)
+            problems.expected(f"{place}.must_understand", "true or false", must_understand, rule="S10")
             continue
         check = extensions.get(uri)
         if check is not None:
             check(item.get("configuration"), f"{place}.configuration", problems)
         elif must_understand:
-            problems.unknown(f"{place}.extension", "extension that must be understood,", uri, extensions.names())
+            problems.unknown(
+                f"{place}.extension", "extension that must be understood,", uri, extensions.names(), rule="S11"
+            )
     return tuple(items)

@@ -17,21 +17,21 @@ from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS
 __all__ = ["fallback_from_user"]
 
 
-def fallback_from_user(given: Json, data_type: DataType, stored: np.dtype[Any], year: int) -> Json:
+def fallback_from_user(fallback: Json, data_type: DataType, stored: np.dtype[Any], year: int) -> Json:
     """The member `fallback` for elements of `data_type` that are stored as `stored`: a core type, or in the draft of
     2022 also a type of an extension, or a list of types. Raises ArgumentError if it is invalid."""
     if data_type.dtype.hasobject or not isinstance(dump_type(data_type, stored, year), dict):
         raise ArgumentError("`fallback`: core types and objects have no fallback", argument="fallback")
-    dumped = [_dump_identifier(identifier, stored, year) for identifier in identifiers(given)]
+    dumped = [_dump_identifier(identifier, stored, year) for identifier in identifiers(fallback)]
     if None in dumped or not dumped or (year == 2020 and len(dumped) > 1):
         kinds = "a core data type" if year == 2020 else "a data type"
         raise ArgumentError(
             f"`fallback`: expected {kinds} of {stored.itemsize} bytes"
-            f"{'' if year == 2020 else ', or a list of them'}, found {describe(given)}",
+            f"{'' if year == 2020 else ', or a list of them'}, found {describe(fallback)}",
             argument="fallback",
         )
     # The identifier of a struct is a list, too: alone, it could be confused with a list of identifiers.
-    several = year == 2022 and (isinstance(given, list) or isinstance(dumped[0], list))
+    several = year == 2022 and (isinstance(fallback, list) or isinstance(dumped[0], list))
     return dumped if several else dumped[0]
 
 

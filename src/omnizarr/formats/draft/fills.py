@@ -61,12 +61,12 @@ def _parse_strictly(value: Json, data_type: DataType, kind: str, path: str, prob
         size = data_type.dtype.itemsize
         if isinstance(value, str) and value.isascii() and len(value) <= size:
             return data_type.cast_fill(value.encode())
-        problems.expected(path, f"at most {size} ASCII characters", value)
+        problems.expected(path, f"at most {size} ASCII characters", value, rule="S24")
         return None
     else:
         valid = {"b": isinstance(value, bool), "i": is_integer(value), "u": is_integer(value)}.get(kind, kind != "V")
     if not valid:
-        problems.expected(path, f"a fill value for {data_type.name}", value)
+        problems.expected(path, f"a fill value for {data_type.name}", value, rule="S24")
         return None
     return data_type.parse_fill(value, path, problems)
 

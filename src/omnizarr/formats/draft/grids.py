@@ -18,18 +18,18 @@ def parse_draft_grid(
 ) -> tuple[Grid | None, str]:
     """The grid and the separator of chunk keys from the member `chunk_grid`."""
     if not isinstance(member, dict):
-        problems.expected("$.chunk_grid", "an object", member)
+        problems.expected("$.chunk_grid", "an object", member, rule="S19")
         return None, "/"
     separator = member.get("separator", "/")
     if "separator" not in member and year == 2022:
-        problems.warn("$.chunk_grid.separator", "is missing: `/` is assumed")  # A17
+        problems.warn("$.chunk_grid.separator", "is missing: `/` is assumed", rule="A17")
     if separator not in ("/", "."):
-        problems.expected("$.chunk_grid.separator", '"/" or "."', separator)
+        problems.expected("$.chunk_grid.separator", '"/" or "."', separator, rule="S19")
         separator = "/"
     if "extension" in member:
         return _parse_extension(member, shape, problems), separator
     if member.get("type") != "regular":
-        problems.unknown("$.chunk_grid.type", "chunk grid", str(member.get("type")), ("regular",))
+        problems.unknown("$.chunk_grid.type", "chunk grid", str(member.get("type")), ("regular",), rule="S19")
         return None, separator
     return parse_chunk_shape(member.get("chunk_shape"), shape, "$.chunk_grid.chunk_shape", problems), separator
 
@@ -39,7 +39,9 @@ def _parse_extension(member: dict[str, Json], shape: tuple[int, ...] | None, pro
     uri = member["extension"]
     known = chunk_grids.get(uri) if isinstance(uri, str) and is_uri(uri) else None
     if known is None:
-        problems.unknown("$.chunk_grid.extension", "chunk grid", str(uri), filter(is_uri, chunk_grids.names()))
+        problems.unknown(
+            "$.chunk_grid.extension", "chunk grid", str(uri), filter(is_uri, chunk_grids.names()), rule="S19"
+        )
         return None
     configuration = {name: value for name, value in member.items() if name not in ("extension", "separator")}
     return call_extension("chunk grid", str(uri), "$.chunk_grid", problems, known.parse, configuration, shape)

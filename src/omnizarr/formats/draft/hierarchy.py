@@ -22,6 +22,7 @@ from omnizarr.formats.document_members import (
     with_dimension_names_attribute,
 )
 from omnizarr.formats.draft.arrays import (
+    MEMBERS,
     draft_losses,
     dump_draft_array,
     normalize_draft_codecs,
@@ -33,8 +34,10 @@ from omnizarr.formats.draft.arrays import (
 from omnizarr.formats.draft.codecs import codec_on_bytes
 from omnizarr.formats.draft.conventions import ZARR_PYTHON_2, uses_conventions
 from omnizarr.formats.draft.entry_point import new_entry_point, read_entry_point, with_metadata_encoding
+from omnizarr.formats.draft.rules import RULES_2020, RULES_2022
 from omnizarr.formats.draft.transformers import with_leading_sharding
 from omnizarr.formats.read_options import ReadOptions
+from omnizarr.formats.rule_table import RuleTable
 from omnizarr.formats.v1_v2_dump import new_data_type, new_serializer, normalize_objects
 from omnizarr.formats.v2 import parse_v2_consolidated
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat
@@ -78,6 +81,10 @@ class DraftDialect(Dialect):
     @property
     def zarr_format(self) -> ZarrFormat:  # type: ignore[override]
         return "3-draft-2020" if self.year == 2020 else "3-draft-2022"
+
+    @property
+    def rules(self) -> RuleTable:  # type: ignore[override]
+        return RULES_2020 if self.year == 2020 else RULES_2022
 
     @property
     def allows_undefined_fill(self) -> bool:  # type: ignore[override]
@@ -132,6 +139,14 @@ class DraftDialect(Dialect):
     def hierarchy_documents(self) -> dict[str, Json]:
         return {"zarr.json": dict(self.entry_point)}
 
+    def hierarchy_problems(self) -> Problems:
+        from omnizarr.formats.strictness.drafts_n5 import check_draft_entry_point  # lazy import: only to validate
+
+        problems, document = Problems(), dict(self.entry_point)
+        if read_entry_point(document, problems) is not None:
+            check_draft_entry_point(document, self.year, problems)
+        return problems
+
     def with_hierarchy_options(self, extensions: Any, metadata_encoding: Any) -> Dialect:
         entry = dict(self.entry_point)
         if extensions is not None:
@@ -141,7 +156,7 @@ class DraftDialect(Dialect):
         problems = Problems()
         dialect = parse_entry_point(entry, self.read_options, problems)
         if dialect is not None and dialect.document_encoding is JSON and dialect.suffix != ".json":  # S8
-            problems.expected("$.metadata_encoding.metadata_key_suffix", '".json"', dialect.suffix)
+            problems.expected("$.metadata_encoding.metadata_key_suffix", '".json"', dialect.suffix, rule="S8")
             dialect = None
         if dialect is None:
             raise MetadataError("the hierarchy cannot be created", problems.found)
@@ -174,34 +189,45 @@ class DraftDialect(Dialect):
         document = documents.get(array, documents.get(group))
         self._check_names(path, problems)
         if not isinstance(document, dict):
-            problems.expected("$", "an object", document)
+            problems.expected("$", "an object", document, rule="S13")
             return None
         if array not in documents:
             node: NodeModel | None = self._parse_group(document, problems)
         else:
             if group in documents:
-                problems.warn("$", "there is also a group document, which is ignored")  # A18
+                problems.warn("$", "there is also a group document, which is ignored", rule="A18")
             node = parse_draft_array(document, self.year, self.read_options, problems, allow_unknown=self.later_version)
             if node is not None and self.early_zarrita:
                 node = replace(node, chunk_keys=V2Keys("."), guessed_keys=False)
         return node if len(problems.found) == before else None
+
+    def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
+        from omnizarr.formats.strictness import drafts_n5 as strictness  # lazy import: only to validate
+
+        array, group = (documents.get(key) for key in self.keys(path))
+        if path:
+            strictness.check_draft_name(path.rpartition("/")[2], self.year, problems)
+        if isinstance(array, dict):
+            strictness.check_draft_array(array, MEMBERS[self.year], self.year, problems)
+        elif isinstance(group, dict):
+            strictness.check_draft_group(group, self.year, problems)
 
     def _check_names(self, path: str, problems: Problems) -> None:
         """Reports invalid names: as problems in the draft of 2022, which has no such data (S3), as warnings in 2020."""
         for name in path.split("/") if path else ():
             if not _NAME.fullmatch(name):
                 report = problems.add if self.year == 2022 else problems.warn
-                report("$", f"the node has the name `{name}`, but a name {_NAME_RULE}")
+                report("$", f"the node has the name `{name}`, but a name {_NAME_RULE}", rule="S3")
 
     def _parse_group(self, document: dict[str, Json], problems: Problems) -> GroupModel:
         if "attributes" not in document:
-            problems.add("$.attributes", "is missing")
+            problems.add("$.attributes", "is missing", rule="S30")
         extra = unknown_members(document, ("attributes",))
         for member in extra:
             if (
                 self.year == 2022 and not self.later_version and not (member == "extensions" and not extra[member])
             ):  # S30, A8
-                problems.add(f"$.{member}", "unknown member that must be understood")
+                problems.add(f"$.{member}", "unknown member that must be understood", rule="S30")
         attributes = parse_attributes(document.get("attributes"), "$.attributes", problems)
         return GroupModel(attributes=attributes, zarr_format=self.zarr_format, extra=extra)
 

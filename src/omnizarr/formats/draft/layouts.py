@@ -25,11 +25,13 @@ def parse_layout(layout: Json, shape: tuple[int, ...] | None, problems: Problems
         return order_codecs(layout, len(shape or ()))
     uri = layout.get("extension") if isinstance(layout, dict) else None
     if not isinstance(uri, str):
-        problems.expected("$.chunk_memory_layout", '"C", "F" or an object with an `extension`', layout)
+        problems.expected("$.chunk_memory_layout", '"C", "F" or an object with an `extension`', layout, rule="S23")
         return None
     known = chunk_memory_layouts.get(uri)
     if known is None:  # S23: must be understood
-        problems.unknown("$.chunk_memory_layout.extension", "chunk memory layout", uri, chunk_memory_layouts.names())
+        problems.unknown(
+            "$.chunk_memory_layout.extension", "chunk memory layout", uri, chunk_memory_layouts.names(), rule="S23"
+        )
         return None
     configuration = {name: value for name, value in layout.items() if name in ("type", "configuration")}
     codec = call_extension("chunk memory layout", uri, "$.chunk_memory_layout", problems, known.parse, configuration)

@@ -28,7 +28,7 @@ def parse_transformers(
     """The member `storage_transformers`; an unknown one is a problem (S29). The read option `chunks_per_shard` replaces
     the sharding of the document: some documents lost theirs, and some writers stored other numbers (§2.3)."""
     if not isinstance(items, list):
-        problems.expected("$.storage_transformers", "a list", items)
+        problems.expected("$.storage_transformers", "a list", items, rule="S29")
         return ()
     transformers = []
     for index, item in enumerate(items):
@@ -43,6 +43,7 @@ def parse_transformers(
         problems.add(
             "$.shape",
             f"the array has {len(shape)} dimensions, but `chunks_per_shard` has {len(counts)} numbers",
+            rule="S29",
         )
         return tuple(transformers)
     return (ShardingTransformer(counts), *rest)
@@ -52,15 +53,17 @@ def _parse(
     item: Json, place: str, shape: tuple[int, ...] | None, year: int, problems: Problems
 ) -> StorageTransformer | None:
     if not isinstance(item, dict):
-        problems.expected(place, "an object", item)
+        problems.expected(place, "an object", item, rule="S29")
         return None
     uri, kind, configuration = item.get("extension"), item.get("type"), item.get("configuration", {})
     if not isinstance(configuration, dict):
-        problems.expected(f"{place}.configuration", "an object", configuration)
+        problems.expected(f"{place}.configuration", "an object", configuration, rule="S29")
         return None
     known = find_transformer(uri, kind if isinstance(kind, str) else None) if isinstance(uri, str) else None
     if known is None:
-        problems.unknown(f"{place}.extension", "storage transformer", f"{uri} {kind}", (ShardingTransformer.name,))
+        problems.unknown(
+            f"{place}.extension", "storage transformer", f"{uri} {kind}", (ShardingTransformer.name,), rule="S29"
+        )
         return None
     transformer = call_extension("storage transformer", known.name, place, problems, known.parse, configuration)
     if isinstance(transformer, ShardingTransformer) and shape is not None and year == 2020:

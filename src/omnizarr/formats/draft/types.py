@@ -90,14 +90,14 @@ def parse_draft_type(member: Json, read_options: ReadOptions, path: str, problem
     if isinstance(member, str):
         return _parse_core(member, path, problems)
     if not isinstance(member, dict):
-        problems.expected(path, "the name of a data type, or an object", member)
+        problems.expected(path, "the name of a data type, or an object", member, rule="S18")
         return None
     uri, kind = member.get("extension"), member.get("type")
     if not isinstance(uri, str) or not uri:
-        problems.expected(f"{path}.extension", "the URI of an extension", uri)
+        problems.expected(f"{path}.extension", "the URI of an extension", uri, rule="S18")
         return None
     if "type" not in member:
-        problems.add(f"{path}.type", "is missing")
+        problems.add(f"{path}.type", "is missing", rule="S18")
         return None
     fallback = member.get("fallback")
     extension_problems = Problems()
@@ -109,23 +109,26 @@ def parse_draft_type(member: Json, read_options: ReadOptions, path: str, problem
     if chosen is None:
         problems.found.extend(extension_problems.found)
         if not extension_problems:
-            problems.unknown(f"{path}.extension", "data type extension", uri, data_types.names())
+            problems.unknown(f"{path}.extension", "data type extension", uri, data_types.names(), rule="S18")
         return None
     unknown = f"the data type `{kind}` of the extension `{uri}` is unknown"
     if not read_options.use_fallback:
         problems.add(
-            path, f"{unknown}, and `use_fallback=False` excludes its fallback", hint="remove `use_fallback=False`"
+            path,
+            f"{unknown}, and `use_fallback=False` excludes its fallback",
+            hint="remove `use_fallback=False`",
+            rule="S18",
         )
         return None
     identifier, known = chosen
     shown = f"`{identifier}`" if isinstance(identifier, str) else describe(identifier)
-    problems.warn(path, f"{unknown}: elements are read as its fallback {shown}")
+    problems.warn(path, f"{unknown}: elements are read as its fallback {shown}", rule="S18")
     return known._replace(extension=True, fallback=fallback, is_fallback=True)
 
 
 def _parse_core(name: str, path: str, problems: Problems) -> DraftType | None:
     if re.fullmatch(r"r[1-9][0-9]{0,9}", name) and int(name[1:]) % 8:
-        problems.expected(path, "`r` and a multiple of 8", name)
+        problems.expected(path, "`r` and a multiple of 8", name, rule="S15")
         return None
     return _parse_typestr(_as_typestr(name), path, problems)
 
@@ -135,12 +138,12 @@ def _parse_typestr(typestr: Json, path: str, problems: Problems, *, extension: b
         stored = parse_typestr(typestr, path, problems)
     except MissingDependencyError:  # a type of an optional package; report the name in the document instead
         stored = None
-        problems.add(path, f"elements of type `{typestr}` are not supported")
+        problems.add(path, f"elements of type `{typestr}` are not supported", rule="S15")
     if stored is None:
         return None
     data_type = None if stored.hasobject else data_type_of_stored(stored)
     if not stored.hasobject and (data_type is None or data_type.only_v3):
-        problems.add(path, f"elements of type `{stored}` are not supported")
+        problems.add(path, f"elements of type `{stored}` are not supported", rule="S15")
         return None
     return DraftType(stored, data_type, extension)
 
@@ -148,7 +151,9 @@ def _parse_typestr(typestr: Json, path: str, problems: Problems, *, extension: b
 def _parse_extended(uri: str, kind: Json, read_options: ReadOptions, path: str, problems: Problems) -> DraftType | None:
     match = _EXTENSION_URI.fullmatch(uri)
     if match is not None and not _belongs(kind, match["family"]):
-        problems.unknown(f"{path}.type", f"data type of the extension {match['family']}", describe(kind), ())
+        problems.unknown(
+            f"{path}.type", f"data type of the extension {match['family']}", describe(kind), (), rule="S18"
+        )
         return None
     if match is not None and isinstance(kind, list):
         return _parse_struct(kind, read_options, f"{path}.type", problems)
@@ -173,7 +178,7 @@ def _parse_struct(
     for index, item in enumerate(kind):
         place = f"{path}[{index}]"
         if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str) or not item[0]:
-            problems.expected(place, "a field: its name and its type", item)
+            problems.expected(place, "a field: its name and its type", item, rule="S81")
             continue
         name, member = item
         if isinstance(member, list):
@@ -183,7 +188,7 @@ def _parse_struct(
         else:
             field = parse_draft_type(member, read_options, f"{place}[1]", problems)
         if field is not None and field.data_type is None:
-            problems.add(f"{place}[1]", "a field must have a fixed size")
+            problems.add(f"{place}[1]", "a field must have a fixed size", rule="S81")
         elif field is not None and field.data_type is not None:
             fields.append((name, field.data_type))
             formats.append(field.data_type.dtype.newbyteorder("<") if field.stored is None else field.stored)
@@ -192,7 +197,7 @@ def _parse_struct(
     try:
         struct = Struct(tuple(fields))
     except ArgumentError as error:
-        problems.add(path, error.message)
+        problems.add(path, error.message, rule="S81")
         return None
     stored = np.dtype({"names": [name for name, _ in fields], "formats": formats})
     return DraftType(stored, struct, extension=True)

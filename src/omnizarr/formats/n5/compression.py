@@ -91,18 +91,18 @@ COMPRESSIONS = tuple(_PARSERS)
 def parse_compression(config: Json, place: str, problems: Problems) -> BytesCodec | None:
     """The codec of a compression at `place`; None if there is none, or if it is invalid."""
     if not isinstance(config, dict):
-        problems.expected(place, "an object with the `type` of a compression", config)
+        problems.expected(place, "an object with the `type` of a compression", config, rule="K8")
         return None
     name = config.get("type")
     if "id" in config or name == "lzma":  # zarr-python 2 stores codecs that N5 does not have in the form of numcodecs
         codec = codec_from_config(_numcodecs_config(config), place, problems)
         if codec is not None and not isinstance(codec, BytesCodec):
-            problems.add(f"{place}.id", f"expected a compressor, found the codec `{codec.name}`")
+            problems.add(f"{place}.id", f"expected a compressor, found the codec `{codec.name}`", rule="K8")
             return None
         return codec
     parser = _PARSERS.get(name) if isinstance(name, str) else None
     if parser is None:
-        problems.unknown(f"{place}.type", "compression", str(name), COMPRESSIONS)
+        problems.unknown(f"{place}.type", "compression", str(name), COMPRESSIONS, rule="K8")
         return None
     return parser(_Members(config, place, problems))
 
@@ -114,10 +114,10 @@ def _numcodecs_config(config: dict[str, Json]) -> dict[str, Json]:
 def parse_compression_type(name: Json, place: str, problems: Problems) -> BytesCodec | None:
     """The codec of a member `compressionType`, which N5 had up to version 1 in place of `compression`."""
     if not isinstance(name, str):
-        problems.expected(place, "the name of a compression", name)
+        problems.expected(place, "the name of a compression", name, rule="K8")
         return None
     if name not in COMPRESSIONS:
-        problems.unknown(place, "compression", name, COMPRESSIONS)
+        problems.unknown(place, "compression", name, COMPRESSIONS, rule="K8")
         return None
     return parse_compression({"type": name, **({"cname": "lz4"} if name == "blosc" else {})}, place, problems)
 

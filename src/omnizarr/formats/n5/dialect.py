@@ -20,7 +20,7 @@ from omnizarr.dtypes import DataType, data_type_of, same_bits
 from omnizarr.errors import ArgumentError
 from omnizarr.formats.contract import Child, Dialect, Documents, Kind, NodeModel
 from omnizarr.formats.document_encoding import LENIENT_JSON, Encoding
-from omnizarr.formats.document_keys import is_n5_array, n5_key
+from omnizarr.formats.document_keys import OWN_PREFIXES, is_n5_array, n5_key
 from omnizarr.formats.document_members import check_required, dimension_names_attribute, parse_shape, unknown_members
 from omnizarr.formats.n5.compression import (
     COMPRESSIONS,
@@ -28,6 +28,7 @@ from omnizarr.formats.n5.compression import (
     parse_compression,
     parse_compression_type,
 )
+from omnizarr.formats.rule_table import RuleTable
 from omnizarr.formats.v1_v2_parse import check_codecs
 from omnizarr.grids import Regular
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel, ZarrFormat
@@ -43,6 +44,32 @@ _MAX_BLOCK_BYTES = 2**31 - 1
 _AXES = "axes"
 
 
+_RULES = RuleTable(
+    "K",
+    {
+        "": "K1",
+        "n5": "K6",
+        "dimensions": "K3",
+        "blockSize": "K3",
+        "dataType": "K5",
+        "compression": "K8",
+        "compressionType": "K12",
+    },
+    keeps=frozenset(("A35", "A60")),
+    codecs={"": "K8", "chunk": "K17", "n5": "K14"},
+    hierarchy={
+        "json": "K1",
+        "duplicate": "R154",
+        "orphan": "K13",
+        "foreign": "K2",
+        "child": "K2",
+        "group": "K2",
+        "consolidated": "K21",
+        "other generation": "K22",
+    },
+)
+
+
 @dataclass(frozen=True, slots=True)
 class N5Dialect(Dialect):
     """Dialect of N5.
@@ -50,6 +77,7 @@ class N5Dialect(Dialect):
     The array has the dimensions of the document in reverse, as in zarr-python 2, z5 and HDF5 tools (K4)."""
 
     zarr_format: ClassVar[ZarrFormat] = "n5"
+    rules: ClassVar[RuleTable] = _RULES
     implicit_groups: ClassVar[bool] = True
     has_fill_value: ClassVar[bool] = False
     dimension_names_attributes: ClassVar[tuple[str, ...]] = (_AXES, *Dialect.dimension_names_attributes)
@@ -78,7 +106,7 @@ class N5Dialect(Dialect):
         before = len(problems.found)
         document = documents[n5_key(path)]
         if not isinstance(document, dict):
-            problems.expected("$", "an object", document)
+            problems.expected("$", "an object", document, rule="K1")
             return None
         check_version(document, problems)
         node: NodeModel | None
@@ -92,6 +120,13 @@ class N5Dialect(Dialect):
             node = GroupModel(attributes=unknown_members(document, ("n5",)), zarr_format="n5", extra=extra)
         return node if len(problems.found) == before else None
 
+    def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
+        from omnizarr.formats.strictness.drafts_n5 import check_n5_node  # lazy import: only to validate
+
+        document = documents.get(n5_key(path))
+        if isinstance(document, dict):
+            check_n5_node(document, path, problems)
+
     def dump(self, path: str, node: NodeModel) -> dict[str, Json]:
         # Only the root has a version, but zarr-python 2 writes one into each group.
         version = node.extra.get("n5", None if path else _VERSION)
@@ -101,6 +136,9 @@ class N5Dialect(Dialect):
         if UNFINISHED_RESIZE in node.extra:
             document[UNFINISHED_RESIZE] = node.extra[UNFINISHED_RESIZE]
         return {n5_key(path): document | node.attributes}
+
+    def unknown_members(self, model: ArrayModel) -> list[str]:
+        return []  # they are attributes; `extra` has the version of N5
 
     def losses(self, path: str, node: NodeModel) -> Sequence[str]:
         reserved = _RESERVED if isinstance(node, ArrayModel) else ("n5",)
@@ -126,7 +164,8 @@ class N5Dialect(Dialect):
 
     def children(self, path: str, listing: tuple[Sequence[str], Sequence[str]]) -> list[Child]:
         start = len(self.listing_prefix(path))
-        return [Child(prefix[start:-1]) for prefix in listing[1]]
+        # Every directory is a group, except those of omnizarr at the root of the store.
+        return [Child(prefix[start:-1]) for prefix in listing[1] if prefix[start:] not in OWN_PREFIXES]
 
     # -- new arrays
 
@@ -164,16 +203,16 @@ def check_version(document: Json, problems: Problems) -> None:
         return
     major = re.match(r"\d{1,9}", version) if isinstance(version, str) else None
     if major is None:
-        problems.warn("$.n5", f"expected a version such as `{_VERSION}`, found {version!r}")
+        problems.warn("$.n5", f"expected a version such as `{_VERSION}`, found {version!r}", rule="K6")
     elif int(major[0]) > _NEWEST:
-        problems.add("$.n5", f"is version {version}, but omnizarr knows N5 only up to version {_NEWEST}")
+        problems.add("$.n5", f"is version {version}, but omnizarr knows N5 only up to version {_NEWEST}", rule="K6")
 
 
 # -- documents of arrays
 
 
 def _parse_array(document: dict[str, Json], extra: dict[str, Json], problems: Problems) -> ArrayModel | None:
-    check_required(document, _MEMBERS, problems)
+    check_required(document, _MEMBERS, problems, rule="K3")
     dimensions = parse_shape(document, problems, "dimensions")
     lengths = None
     if "blockSize" in document:
@@ -181,9 +220,11 @@ def _parse_array(document: dict[str, Json], extra: dict[str, Json], problems: Pr
     name = document["dataType"]
     if not isinstance(name, str) or name not in N5_TYPES:
         if name in ("object", "string"):
-            problems.add("$.dataType", f"is `{name}`: such blocks do not hold arrays of numbers and cannot be read")
+            problems.add(
+                "$.dataType", f"is `{name}`: such blocks do not hold arrays of numbers and cannot be read", rule="K5"
+            )
         else:
-            problems.unknown("$.dataType", "data type", str(name), sorted(N5_TYPES))
+            problems.unknown("$.dataType", "data type", str(name), sorted(N5_TYPES), rule="K5")
         name = None
     before = len(problems.found)
     compressor = None
@@ -192,7 +233,7 @@ def _parse_array(document: dict[str, Json], extra: dict[str, Json], problems: Pr
     elif document.get("compressionType") is not None:
         compressor = parse_compression_type(document["compressionType"], "$.compressionType", problems)
     else:
-        problems.add("$.compression", "is missing")
+        problems.add("$.compression", "is missing", rule="K3")
     if dimensions is None or lengths is None or name is None or len(problems.found) > before:
         return None
     data_type = data_type_of(name)

@@ -117,16 +117,20 @@ class Filter(Numcodec, ArrayCodec):
         try:
             codec = self.with_types(spec.dtype)
         except ArgumentError:
-            problems.add(path, f"codec `{self.name}` does not support elements of type {spec.dtype}")
+            problems.add(path, f"codec `{self.name}` does not support elements of type {spec.dtype}", rule="A45")
             return None
         inner = spec.dtype if codec.decoded_dtype is None else native(codec.decoded_dtype)
         parts, rest = divmod(spec.dtype.itemsize, inner.itemsize)
         if spec.dtype.hasobject or rest or (parts > 1 and inner.kind == "b"):
-            problems.add(path, f"codec `{self.name}`: expected elements of type {inner}, found {spec.dtype}")
+            problems.add(
+                path, f"codec `{self.name}`: expected elements of type {inner}, found {spec.dtype}", rule="A45"
+            )
             return None
         reason = codec.unsupported_reason(inner)
         if reason is not None:
-            problems.add(path, f"codec `{self.name}` does not support elements of type {spec.dtype}: {reason}")
+            problems.add(
+                path, f"codec `{self.name}` does not support elements of type {spec.dtype}: {reason}", rule="A45"
+            )
             return None
         return BoundFilter(codec, spec, inner)
 

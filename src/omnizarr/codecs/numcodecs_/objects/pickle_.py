@@ -40,6 +40,7 @@ class Pickle(Numcodec, Serializer):
             problems.add(
                 path,
                 "codec `pickle` can execute arbitrary code; open with allow_pickle=True if you trust the source",
+                rule="A61",
             )
             return None
         return BoundPickle(spec, self.protocol, self.record) if check_kind(self.name, spec, path, problems) else None
