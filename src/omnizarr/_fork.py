@@ -38,7 +38,7 @@ _LONGEST_TURN = 0.05  # seconds that a fork lets waiting imports start first
 _forks: dict[int, float] = {}  # threads about to fork -> until when imports wait for them
 _waiting: set[int] = set()  # threads that wait for a fork, to import something then
 _tasks: list[Callable[[], object]] = []
-_seen = 0  # raised before and after each fork: odd while one is in progress
+_fork_count = 0  # raised before and after each fork: odd while one is in progress
 
 
 def run_before_fork(task: Callable[[], object]) -> None:
@@ -48,12 +48,12 @@ def run_before_fork(task: Callable[[], object]) -> None:
 
 def forks_seen() -> int:
     """A number that changes with each fork of this process, and is odd while one is in progress."""
-    return _seen
+    return _fork_count
 
 
 def _count_fork() -> None:
-    global _seen
-    _seen += 1
+    global _fork_count
+    _fork_count += 1
 
 
 def import_library(name: str) -> Any:
