@@ -50,8 +50,8 @@ def _run(*command: str | Path, cwd: Path | None = None) -> str:
 
 
 def _python_servers() -> str:
-    return _run(sys.executable, "-m", "venv", PYTHON_SERVERS) or _run(
-        executable("python"), "-m", "pip", "install", "-q", "--prefer-binary", *_PACKAGES
+    return _run(sys.executable, "-m", "venv", "--without-pip", PYTHON_SERVERS) or _run(
+        sys.executable, ROOT / "packaging" / "install.py", executable("python"), *_PACKAGES
     )
 
 

@@ -64,14 +64,14 @@ class RunningServer:
         return {**self.options, "endpoint": self.options["endpoint"].replace(self.endpoint, endpoint)}
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 @contextmanager
-def _running(command: list[str | Path], port: int, cwd: Path) -> Iterator[None]:
+def running(command: list[str | Path], port: int, cwd: Path) -> Iterator[None]:
     log = cwd / "log.txt"
     with log.open("wb") as output:
         process = subprocess.Popen([str(part) for part in command], stdout=output, stderr=output, cwd=cwd)
@@ -99,8 +99,8 @@ def moto(folder: Path) -> Iterator[RunningServer]:
     """S3, with conditional writes."""
     if (why := reason(PYTHON_SERVERS)) is not None:
         pytest.skip(f"moto: {why}")
-    port = _free_port()
-    with _running([executable("python"), "-c", _MOTO, str(port)], port, folder):
+    port = free_port()
+    with running([executable("python"), "-c", _MOTO, str(port)], port, folder):
         endpoint = f"http://127.0.0.1:{port}"
         _put(f"{endpoint}/bucket", {})
         yield RunningServer(
@@ -123,10 +123,10 @@ def azurite(folder: Path) -> Iterator[RunningServer]:
     node = shutil.which("node")
     if node is None:
         pytest.skip("azurite: node was not found")
-    port = _free_port()
+    port = free_port()
     script = AZURITE / "node_modules/azurite/dist/src/blob/main.js"
     options = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--inMemoryPersistence", "--skipApiVersionCheck"]
-    with _running([node, script, *options, "--silent"], port, folder):
+    with running([node, script, *options, "--silent"], port, folder):
         endpoint = f"http://127.0.0.1:{port}"
         _make_container(endpoint, "box")
         account = {"account_name": _ACCOUNT, "account_key": _ACCOUNT_KEY}
@@ -153,8 +153,8 @@ def rclone(folder: Path, files: Path) -> Iterator[RunningServer]:
     """A web server that supports ranges."""
     if (why := reason(PYTHON_SERVERS)) is not None:
         pytest.skip(f"rclone: {why}")
-    port = _free_port()
-    with _running(
+    port = free_port()
+    with running(
         [executable("rclone"), "serve", "http", files, "--dir-cache-time", "0s", "--addr", f"127.0.0.1:{port}"],
         port,
         folder,

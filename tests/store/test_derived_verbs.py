@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, MemoryStore, Request, Store, StoreWithPartialAccess
 from omnizarr.testing import StoreSuite
 
@@ -102,6 +103,18 @@ def test_S61_S62_all_verbs_are_derived_from_a_few(kind: Any) -> None:
     assert store.list_dir("a/") == (["a/b"], ["a/c/"])
     store.erase_prefix("a/")
     assert sorted(store.list()) == ["a", "e/f"]
+
+
+@pytest.mark.parametrize("result", [(["b"], []), ([], ["a/"]), ([], ["c/"])])
+def test_a_list_dir_without_prefixes_is_an_error_and_no_endless_loop(result: Any) -> None:
+    class Relative(_Values):
+        def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
+            return result if prefix else ([], ["a/"])
+
+    with pytest.raises(
+        StoreError, match=r"`list_dir\('a/'\)` of Relative.* expected keys and prefixes that start with"
+    ):
+        list(Relative().list())
 
 
 def test_a_store_without_any_listing_or_values_is_incomplete() -> None:

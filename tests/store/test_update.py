@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 import omnizarr
 from omnizarr.errors import OmnizarrError, StoreError, UncertainWriteError
-from omnizarr.store import Buffer, CacheStore, MemoryStore, Store, WrapperStore
+from omnizarr.store import Buffer, CacheStore, FsspecStore, LocalStore, MemoryStore, Store, WrapperStore
 from omnizarr.store import update as update_module
 from omnizarr.store.update import KeyAccess, set_if_absent, update
 from omnizarr.store.wrappers import ForwardedUpdates, forwarded
@@ -196,6 +198,21 @@ def test_the_current_value_is_read_past_caches_through_wrappers() -> None:
     assert store.get_current("k") == b"new"
     assert store.get("k") == b"new"
     assert store.get_current("absent") is None
+
+
+def test_stores_with_different_roots_share_the_locks_of_a_value(tmp_path: Path) -> None:
+    """Before, threads that opened an array and a group above it undid each other's writes."""
+    filesystem = MemoryFileSystem()
+    pairs: list[tuple[Store, Store]] = [
+        (FsspecStore(filesystem, "/roots"), FsspecStore(filesystem, "/roots/x")),
+        (LocalStore(tmp_path, locking=False), LocalStore(tmp_path / "x", locking=False)),
+    ]
+    for outer, inner in pairs:
+        assert outer.lock(["x/k"]) is inner.lock(["k"])
+        with outer.task_lock("x/k"), pytest.raises(StoreError, match="signal handler"):
+            inner.task_lock("k").__enter__()  # the same lock: the thread would wait for itself
+    root = FsspecStore(filesystem, "")
+    assert root.lock(["roots/x/k"]) is pairs[0][1].lock(["k"])
 
 
 @stores

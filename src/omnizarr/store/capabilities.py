@@ -42,7 +42,7 @@ Versioned: TypeAlias = tuple[Buffer | None, Version]
 
 def provides(make: Callable[[Any], object | None]) -> Any:
     """A class attribute that offers a capability: `make(store)` gives the object, or None if this store lacks it."""
-    return property(make)
+    return property(make, doc="A capability of this store, or None if it lacks it; `Store` says what it does.")
 
 
 class Snapshots(ABC):

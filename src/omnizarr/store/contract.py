@@ -79,6 +79,8 @@ class Store(ABC):
     """Whether readers see no change before a commit of the store itself, so that the order of writes is free."""
     in_memory: bool = False
     """Whether `get` returns bytes that are in memory already, so that `get_into` would save nothing."""
+    fills_memory: bool = False
+    """Whether `get_into` of a remote store receives into `target`, without a copy."""
     remote: bool = False
     """Whether a request takes so long that requests should be sent together."""
 
@@ -316,7 +318,7 @@ class Store(ABC):
         A store that can keep the mark of a crash keeps it beside the data, so that every process finds it. This
         fallback holds, and remembers crashes, within the process.
         """
-        return thread_task_lock(f"{self.location}\0{key}")
+        return thread_task_lock(self.location, key)
 
 
 _VERBS = verbs(Store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from omnizarr.errors import StoreError
 from omnizarr.store.values import check_prefix
 
 __all__ = ["derive_verbs"]
@@ -30,7 +31,16 @@ def _walk(store: Any, prefix: str) -> Iterator[str]:
     """The keys that start with `prefix`, by `list_dir`."""
     pending = [check_prefix(prefix)]
     while pending:
-        keys, prefixes = store.list_dir(pending.pop())
+        parent = pending.pop()
+        keys, prefixes = store.list_dir(parent)
+        for name in (*keys, *prefixes):
+            # Names without their prefix would list the same directories again, without end.
+            if not name.startswith(parent) or name == parent:
+                raise StoreError(
+                    f"`list_dir({parent!r})` of {store!r}: expected keys and prefixes that start with "
+                    f"{parent!r} and are longer, found {name!r}; this is a bug in the store",
+                    store=repr(store),
+                )
         yield from keys
         pending += reversed(prefixes)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from omnizarr.errors import StoreError
 
-__all__ = ["Stripes", "TaskLock", "thread_lock", "thread_task_lock"]
+__all__ = ["Stripes", "TaskLock", "full_key", "thread_lock", "thread_task_lock"]
 
 
 class Stripes:
@@ -46,9 +46,14 @@ _EVERY: list[Stripes] = []
 _KEYS = Stripes()
 
 
+def full_key(location: str, key: str) -> str:
+    """The same name for a value in all stores that show it: the key `x/c/0` at `ftp://host` is `c/0` at `ftp://host/x`."""
+    return f"{location.removesuffix('/')}/{key}"
+
+
 def thread_lock(location: str, keys: Iterable[str]) -> AbstractContextManager[Any]:
-    """Keep the other threads of this process from the same keys of the same location."""
-    return _KEYS.of(*[f"{location}\0{key}" for key in keys])
+    """Keep the other threads of this process from the same values, whatever the root of the store that shows them."""
+    return _KEYS.of(*[full_key(location, key) for key in keys])
 
 
 class TaskLock:
@@ -93,8 +98,9 @@ _COUNTING = threading.RLock()  # a signal handler may run while its own thread h
 
 
 @contextmanager
-def thread_task_lock(name: str) -> Iterator[TaskLock]:
-    """The task lock of this process for tasks of this name. A crash of the process forgets its mark."""
+def thread_task_lock(location: str, key: str) -> Iterator[TaskLock]:
+    """The task lock of this process for a key at a location. A crash of the process forgets its mark."""
+    name = full_key(location, key)
     with _COUNTING:
         task = _TASKS.setdefault(name, _Task())
         task.users += 1

@@ -16,6 +16,7 @@ from typing import NoReturn, Protocol, TypeVar
 from omnizarr._fork import import_library
 from omnizarr.errors import StoreError, UncertainWriteError
 from omnizarr.store.capabilities import Updates, Versioned
+from omnizarr.store.thread_locks import full_key
 from omnizarr.store.values import Buffer, Version
 
 __all__ = ["KeyAccess", "LockedAccess", "set_if_absent", "update"]
@@ -231,7 +232,7 @@ class LockedAccess(KeyAccess):
         The lock admits a thread that holds it already. A signal handler that updates a key in the middle of an update
         of the same key would lose its change.
         """
-        names = {f"{self._store.location}\0{key}" for key in self._keys}
+        names = {full_key(self._store.location, key) for key in self._keys}
         before = _UPDATING.names
         if not before.isdisjoint(names):
             raise StoreError(

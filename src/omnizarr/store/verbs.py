@@ -73,14 +73,14 @@ def _forward(name: str, mark: Verb) -> Callable[..., Any]:
         inner_key = self._inner_key
         return getattr(self.inner, name)(key if inner_key is None else inner_key(key), *rest, **options)
 
-    def forward(self: Any, *given: Any, **options: Any) -> Any:
+    def forward(self: Any, *arguments: Any, **options: Any) -> Any:
         if writes:
             self.check_writable()
         inner_key = self._inner_key
         if inner_key is not None:
-            first, *rest = given or (options.pop(argument),)
-            given = (with_inner_keys(inner_key, first), *rest)
-        return getattr(self.inner, name)(*given, **options)
+            first, *rest = arguments or (options.pop(argument),)
+            arguments = (with_inner_keys(inner_key, first), *rest)
+        return getattr(self.inner, name)(*arguments, **options)
 
     return forward_key if argument == "key" else forward
 
@@ -104,7 +104,7 @@ def _of_rows(inner_key: _InnerKey, rows: Iterable[tuple[str, Sequence[str]]]) ->
     return [(inner_key(start + end), ("",)) for start, ends in rows for end in ends]
 
 
-def _not_mapped(inner_key: _InnerKey, given: object) -> NoReturn:
+def _not_mapped(inner_key: _InnerKey, keys: object) -> NoReturn:
     raise NotImplementedError  # a wrapper with other keys lists them itself
 
 

@@ -67,6 +67,10 @@ class WrapperStore(Store):
         self.transactional = inner.transactional
 
     @property
+    def fills_memory(self) -> bool:  # type: ignore[override]  # asking opens a connection pool: only when it is used
+        return self.inner.fills_memory
+
+    @property
     def locking(self) -> bool:  # type: ignore[override]  # it may change when the first lock is taken
         return self.inner.locking
 
@@ -76,6 +80,7 @@ class WrapperStore(Store):
 
     @property
     def read_only_hint(self) -> str | None:  # type: ignore[override]  # that of the inner store, which may be a copy
+        """What to do instead of writing, for errors of an object that rejects writes."""
         return self.inner.read_only_hint
 
     @property

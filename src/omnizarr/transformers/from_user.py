@@ -13,18 +13,18 @@ from omnizarr.transformers.contract import StorageTransformer, find_transformer,
 __all__ = ["transformers_from_user"]
 
 
-def transformers_from_user(given: Any, shape: tuple[int, ...]) -> tuple[StorageTransformer, ...]:
+def transformers_from_user(option: Any, shape: tuple[int, ...]) -> tuple[StorageTransformer, ...]:
     """The argument `storage_transformers` of a new array of this shape.
 
     An item is a transformer, its name or URI, or a JSON object as in a document: with `name`, or with `extension` and
     `type` as in the drafts. Raises ArgumentError, or MetadataError if a configuration is wrong.
     """
-    single = isinstance(given, (StorageTransformer, str, dict))
-    if not single and not isinstance(given, (list, tuple)):
+    single = isinstance(option, (StorageTransformer, str, dict))
+    if not single and not isinstance(option, (list, tuple)):
         raise ArgumentError(
-            f"`storage_transformers`: expected a list, found {describe(given)}", argument="storage_transformers"
+            f"`storage_transformers`: expected a list, found {describe(option)}", argument="storage_transformers"
         )
-    items: Sequence[Any] = [given] if single else given
+    items: Sequence[Any] = [option] if single else option
     problems = Problems()
     transformers = []
     for index, item in enumerate(items):

@@ -39,7 +39,7 @@ def parse_levels(configuration: dict[str, Json], where: str, problems: Problems)
     for name, value, most in (("depth", 1, _MOST_LEVELS), ("width", 3, _MOST_DIGITS)):
         value = configuration.get(name, value)
         if not is_integer(value) or not 1 <= value <= most:
-            problems.expected(f"{where}.{name}", f"an integer from 1 to {most}", value)
+            problems.expected(f"{where}.{name}", f"an integer from 1 to {most}", value, rule="Z12")
         numbers.append(value)
     return numbers[0], numbers[1]
 
@@ -166,7 +166,7 @@ class HashedDirectories(StorageTransformer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> HashedDirectories | None:
         where = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("depth", "width"), where, problems)
+        check_members(configuration, ("depth", "width"), where, problems, rule="Z12")
         depth, width = parse_levels(configuration, where, problems)
         return cls(depth, width) if len(problems.found) == before else None
 

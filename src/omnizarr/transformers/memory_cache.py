@@ -37,10 +37,10 @@ class MemoryCache(StorageTransformer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> MemoryCache | None:
         where = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("max_bytes",), where, problems)
+        check_members(configuration, ("max_bytes",), where, problems, rule="R122")
         size = configuration.get("max_bytes", cls().max_bytes)
         if not is_integer(size) or size < 0:
-            problems.expected(f"{where}.max_bytes", "an integer of at least 0", size)
+            problems.expected(f"{where}.max_bytes", "an integer of at least 0", size, rule="R122")
         return cls(size) if len(problems.found) == before and is_integer(size) else None
 
     def configuration(self) -> dict[str, Json]:

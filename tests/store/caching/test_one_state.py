@@ -12,7 +12,7 @@ import pytest
 from tests.store.caching.tagged_store import TaggedStore
 
 import omnizarr
-from omnizarr.store import CacheStore, LocalStore, ObjectStore, SQLiteStore, Store
+from omnizarr.store import CacheStore, LocalStore, MemoryStore, ObjectStore, SQLiteStore, Store, WrapperStore
 
 
 @pytest.mark.parametrize("kind", ["folder", "bucket", "SQLite"])
@@ -51,6 +51,24 @@ def test_cached_parts_of_two_states_are_requested_again() -> None:
     store.set("k", b"bbbb")
     assert cache.get("k", (0, 2)) == b"bb"
     assert cache.get_partial_values([("k", (0, 2)), ("k", (2, 2))]) == [b"bb", b"bb"]
+
+
+@pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
+def test_parts_without_a_version_are_cached_only_forever(on_disk: bool, tmp_path: Path) -> None:
+    inner = WrapperStore(MemoryStore())  # it cannot tell versions
+    for max_age, cached in ((3600, [b"bb", b"bb"]), (None, [b"aa", b"aa"])):
+        cache = CacheStore(inner, max_age=max_age, folder=tmp_path / f"{max_age}" if on_disk else None)
+        inner.set("k", b"aaaa")
+        assert [cache.get("k", (0, 2)), cache.get("k", (2, 2))] == [b"aa", b"aa"]
+        inner.set("k", b"bbbb")
+        assert [cache.get("k", (0, 2)), cache.get("k", (2, 2))] == cached
+        assert cache.get("whole") is None
+        inner.set("whole", b"aaaa")
+        cache.clear()
+        assert cache.get("whole") == b"aaaa"
+        inner.set("whole", b"bbbb")
+        assert cache.get("whole", (1, 2)) == b"aa"
+        inner.erase("whole")
 
 
 def test_cached_reads_tell_versions() -> None:

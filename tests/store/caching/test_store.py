@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import threading
@@ -313,12 +314,30 @@ def test_damaged_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
         CacheStore(inner, folder=path)
 
 
+def test_a_full_disk_that_is_reported_when_a_file_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = TaggedStore()
+    inner.set("k", b"0123456789")
+    store = CacheStore(inner, folder=tmp_path)
+    close = os.close
+
+    def fail(file: int) -> None:
+        close(file)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "close", fail)
+        assert store.get("k") == b"0123456789"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert store.get("k") == b"0123456789"
+    assert store.held_bytes > 0
+
+
 def test_arrays_behind_a_cache(tmp_path: Path) -> None:
     data = np.arange(10_000).reshape(100, 100)
     inner = RecordingStore(SlowStore(MemoryStore(), latency=0))
     for shards in (None, (50, 50)):
         omnizarr.create_array(inner, data=data, chunks=10, shards=shards, overwrite=True)
-        store = CacheStore(inner, max_age=60)
+        store = CacheStore(inner, max_age=None)
         z = omnizarr.open_array(store)
         assert np.array_equal(z[...], data)
         assert np.array_equal(z[25:60, 3], data[25:60, 3])

@@ -96,6 +96,41 @@ def test_schemes_of_fsspec(tmp_path: Path) -> None:
         omnizarr.open("unknown-scheme://x")
 
 
+class _Replaced(MemoryFileSystem):
+    """A writer replaces a value after each read of it, by one of another length."""
+
+    protocol = "replaced"  # as one whose ranges do not count from the end
+    cachable = False
+    left = 0
+
+    def cat_file(self, path: str, *arguments: Any, **named: Any) -> bytes:
+        data: bytes = super().cat_file(path, *arguments, **named)
+        if self.left:
+            self.left -= 1
+            self.pipe_file(path, super().cat_file(path) + b"x")
+        return data
+
+
+def test_a_part_of_a_value_that_a_writer_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    filesystem = _Replaced()
+    store = FsspecStore(filesystem, f"/replaced-{os.getpid()}")
+    store.set("k", b"0123456789")
+    filesystem.left = 3
+    assert store.get("k", (5, 100)) == b"56789xxx"
+    filesystem.left = 1000
+    with pytest.raises(StoreError, match="gave up after 10 attempts"):
+        store.get("k", (5, 2000))
+
+
+def test_the_end_of_a_value_in_memory_takes_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FsspecStore(MemoryFileSystem(), f"/end-{os.getpid()}")
+    store.set("k", b"0123456789")
+    monkeypatch.setattr(MemoryFileSystem, "info", None)  # a size of another moment would give other bytes
+    assert store.get("k", (-3, None)) == b"789"
+    assert store.get("k", (-30, None)) == b"0123456789"
+    assert store.get("absent", (-3, None)) is None
+
+
 def test_an_asynchronous_file_system_reads_concurrently(web: RunningServer, files: Path) -> None:
     data = np.arange(400).reshape(20, 20)
     omnizarr.create_array(files / "together", data=data, chunks=(4, 4))

@@ -17,7 +17,7 @@ import pytest
 import omnizarr
 from omnizarr.errors import OmnizarrWarning, StoreError
 from omnizarr.store import LocalStore
-from omnizarr.store.local import flock, staged
+from omnizarr.store.local import file_writer, flock
 
 pytestmark = pytest.mark.skipif(not flock.AVAILABLE, reason="this platform has no flock")
 
@@ -295,7 +295,7 @@ def no_locks(*_: object) -> Any:
 
 def test_a_file_system_without_locks_causes_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flock.fcntl, "flock", no_locks)
-    monkeypatch.setattr(staged, "kernel", lambda: None)  # the kernel gets no lock either
+    monkeypatch.setattr(file_writer, "kernel", lambda: None)  # the kernel gets no lock either
     store = LocalStore(tmp_path)
     with pytest.warns(OmnizarrWarning, match="file system without locks"):
         store.set("k", b"x")
@@ -337,11 +337,11 @@ def test_updates_on_a_file_system_that_turns_out_to_have_no_locks(
 ) -> None:
     """The threads of the process still agree: a comparison and its rename are not interrupted."""
     monkeypatch.setattr(flock.fcntl, "flock", no_locks)
-    monkeypatch.setattr(staged, "kernel", lambda: None)
+    monkeypatch.setattr(file_writer, "kernel", lambda: None)
     store = LocalStore(tmp_path)
     updates = store.updates  # before the first lock shows that there are none
     assert updates is not None
-    compared = staged.FileWriter._has_version
+    compared = file_writer.FileWriter._has_version
     started = threading.Barrier(2)
 
     def slow(writer: Any, path: str, version: Any) -> bool:
@@ -349,7 +349,7 @@ def test_updates_on_a_file_system_that_turns_out_to_have_no_locks(
         time.sleep(0.02)
         return same
 
-    monkeypatch.setattr(staged.FileWriter, "_has_version", slow)
+    monkeypatch.setattr(file_writer.FileWriter, "_has_version", slow)
     done: list[bool] = []
 
     def work(value: bytes) -> None:
@@ -386,6 +386,47 @@ def test_a_lock_on_a_file_system_that_turns_out_to_have_none_holds_for_threads(
         assert not entered.wait(0.05)
     thread.join()
     assert entered.is_set()
+
+
+FORKING_AFTER_OPEN = """
+import os, sys, threading, time, warnings
+from omnizarr.store import LocalStore
+warnings.simplefilter("ignore")
+system_open = os.open
+def open_and_fork(*arguments):
+    file = system_open(*arguments)
+    os.open = system_open  # only the first call
+    def fork():
+        if os.fork() == 0:
+            os.write(1, b"%d\\n" % os.getpid())
+            time.sleep(60)
+            os._exit(0)
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    return file
+store = LocalStore(sys.argv[1])
+os.open = open_and_fork
+with store.lock(["k"]):
+    os.write(1, b"0\\n")
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_a_child_forked_just_after_the_lock_file_was_opened_keeps_no_lock(store: LocalStore) -> None:
+    """The child has a descriptor that it does not know of, and so cannot close."""
+    store.set("k", b"x")
+    with subprocess.Popen([sys.executable, "-c", FORKING_AFTER_OPEN, store.location], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = max(int(parent.stdout.readline()), int(parent.stdout.readline()))
+        try:
+            assert not is_free(Path(store.location))
+            parent.kill()
+            parent.wait()
+            assert is_free(Path(store.location)), "the child, which lives, keeps the lock"
+        finally:
+            os.kill(child, signal.SIGKILL)
 
 
 def test_a_lock_file_stays_registered_until_it_is_unlocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

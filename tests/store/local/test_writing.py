@@ -6,6 +6,7 @@ import errno
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.store.local.temp_files import all_paths
 
@@ -212,3 +213,24 @@ def test_paths_of_rows_of_keys(store: LocalStore, tmp_path: Path):
     for row in [("", ("a/../../secret",)), ("c/0/", ("..", "1")), ("", ("link/f",)), ("link/", ("1", "2"))]:
         with pytest.raises(InvalidKeyError):
             store.local_files.paths([row])
+
+
+@pytest.mark.parametrize("native", [1, 0])
+def test_a_write_outlasts_threads_that_keep_removing_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, native: int
+) -> None:
+    """A write that stores nothing removes the empty directories that it created; another thread may be inside."""
+    make_directory, removed = files.make_directory, []
+
+    def make_after_another_thread(path: str) -> bool:
+        parent = Path(path).parent
+        if parent.name == "c" and len(removed) < 9:
+            parent.rmdir()
+            removed.append(parent)
+        return make_directory(path)
+
+    monkeypatch.setattr(files, "make_directory", make_after_another_thread)
+    with omnizarr.config(native=native):
+        z = omnizarr.create_array(tmp_path, data=np.ones((2, 2)), chunks=(1, 1), compressors=None)
+    assert len(removed) == 9
+    assert (z[...] == 1).all()

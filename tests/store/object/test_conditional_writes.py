@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -90,23 +90,49 @@ def test_an_equal_value_of_another_writer_is_not_taken_for_ones_own(s3: RunningS
     assert not second.write("k", b"next", version)
 
 
-def test_a_write_is_recognized_after_other_writes(s3: RunningServer) -> None:
+Reading: TypeAlias = Callable[[ObjectStore], object]
+READINGS: dict[str, Reading] = {
+    "for an update": lambda store: None,
+    "with a limit": lambda store: store.get_partial_values([("k", (0, 2**20))]),  # as documents are read
+    "after many others": lambda store: store._reader._writes.clear(),
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_write_is_recognized_after_other_writes(s3: RunningServer, reading: str) -> None:
     url = s3.new()
-    store, other = ObjectStore.from_url(url, **s3.options), ObjectStore.from_url(url, **s3.options)
-    updates, others = store.updates, other.updates
+    store = ObjectStore.from_url(url, **s3.options)
+    updates = store.updates
     assert updates is not None
-    assert others is not None
     send = store._send
 
     def send_twice(key: str, value: Any, mode: Any, attributes: Any) -> Any:
         send(key, value, mode, attributes)
         for number in range(10):
-            others.write(key, b"%d" % number, (others.read(key) or (None, None))[1])
+            with ObjectStore.from_url(url, **s3.options) as other:
+                assert other.updates is not None
+                if reading != "with a limit":
+                    other.updates.read(key)
+                READINGS[reading](other)
+                known = other.updates.last_known(key)
+                assert known is not None
+                assert other.updates.write(key, b"%d" % number, known[1])
         return send(key, value, mode, attributes)
 
     updates._put = send_twice  # type: ignore[attr-defined]
     assert updates.write("k", b"own", None)
     assert store.get("k") == b"9"
+
+
+def test_a_write_to_an_outdated_version_fails_if_its_names_are_forgotten(s3: RunningServer) -> None:
+    store = ObjectStore.from_url(s3.new(), **s3.options)
+    assert store.updates is not None
+    assert store.updates.write("k", b"1", None)
+    version = (store.updates.read("k") or (None, None))[1]
+    store.set("k", b"2")
+    store._reader._writes.clear()
+    assert not store.updates.write("k", b"3", version)
+    assert store.get("k") == b"2"
 
 
 def test_persistent_rejections_and_missing_etags_fail_in_seconds(s3: RunningServer, faulty_s3: Proxy) -> None:

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import stat
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,45 @@ def test_a_killed_writer_leaves_the_old_archive(tmp_path: Path) -> None:
         store.set("b", b"x")
     assert entry_names(path) == ["a", "b"]
     assert os.listdir(tmp_path) == ["x.zip"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_does_not_keep_the_claim_of_a_killed_writer(tmp_path: Path) -> None:
+    """The child still reads what its parent wrote, also from the draft."""
+    path = write_archive(tmp_path / "x.zip", {"a": b"old"})
+    code = """
+        import os, signal, sys, time, omnizarr
+        store = omnizarr.ZipStore(sys.argv[1])
+        store.set("large", bytes(10**6))
+        child = os.fork()
+        if child:
+            print(child)
+            sys.stdout.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.close(1)
+        os.close(2)
+        while not os.path.exists(sys.argv[2]):
+            time.sleep(0.01)
+        with open(sys.argv[3] + "-new", "wb") as file:
+            file.write(store.get("large"))
+        os.rename(sys.argv[3] + "-new", sys.argv[3])
+        os._exit(0)
+    """
+    stop, result = tmp_path / "stop", tmp_path / "result"
+    child = int(run_python(code, path, stop, result, expect=-signal.SIGKILL))
+    try:
+        with ZipStore(path) as store:
+            store.set("b", b"x")
+        assert entry_names(path) == ["a", "b"]
+    finally:
+        stop.write_bytes(b"")
+    for _ in range(3000):
+        if result.exists():
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+    assert result.read_bytes() == bytes(10**6)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot flush directories")

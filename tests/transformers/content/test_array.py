@@ -80,6 +80,23 @@ def test_a_damaged_chunk_of_an_array(compressors: Any, kind: str, tmp_path: Path
     assert z[...].tolist() == [*range(50), *[5] * 50]
 
 
+@pytest.mark.parametrize("damage", ["a byte", "longer", "shorter", "empty"])
+def test_a_write_of_the_same_value_replaces_a_damaged_object(damage: str) -> None:
+    """Otherwise every later chunk of this value would refer to the damaged object."""
+    store, data = MemoryStore(), np.arange(50, dtype="u1")
+    options: dict[str, Any] = {"compressors": None, "storage_transformers": [ContentAddressed()]}
+    z = omnizarr.create_array(store, shape=100, dtype="u1", chunks=50, **options)
+    z[:50] = data
+    (key,) = store.list_prefix("content/")
+    value = bytes(store.get(key) or b"")
+    damaged = {"a byte": b"\xff" + value[1:], "longer": value + b"0", "shorter": value[:-1], "empty": b""}
+    store.set(key, damaged[damage])
+    with pytest.raises(ChunkError, match="is damaged"):
+        z[:50]
+    omnizarr.open_array(store)[50:] = data
+    assert omnizarr.open_array(store)[...].tolist() == [*range(50), *range(50)]
+
+
 def test_shards_read_parts_of_an_object() -> None:
     record = RecordingStore(MemoryStore())
     data = np.arange(1000, dtype="u2")

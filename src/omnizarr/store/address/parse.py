@@ -51,20 +51,20 @@ def locate(address: str, options: Mapping[str, Any] | None = None) -> Location:
     """The location of an address. `options` are for the first store of the address; those for a container are nested
     under its name, or on the top level if the first store takes none."""
     base, steps = _parts(address)
-    given = dict(options or {})
+    remaining = dict(options or {})
     if not base:
         raise LocationError("the path is empty")
     if not steps:
-        return _container_by_suffix(base, given) or Location(_plain_store(base, given))
+        return _container_by_suffix(base, remaining) or Location(_plain_store(base, remaining))
     foreign = next((step.name for step in steps if step.name not in containers), None)
     if foreign is not None:
         from omnizarr.store.fsspec_ import FsspecStore  # lazy import: rarely needed
         from omnizarr.store.fsspec_.library import fsspec_knows
 
         if fsspec_knows(foreign):  # fsspec parses the whole address
-            return Location(open_store(FsspecStore.from_url, (address,), given, f"{foreign}::"))
-    step_options = [_pop_options(step.name, given, all=scheme_of(base) is None) for step in steps]
-    store, key = value_at(base, given)
+            return Location(open_store(FsspecStore.from_url, (address,), remaining, f"{foreign}::"))
+    step_options = [_pop_options(step.name, remaining, all=scheme_of(base) is None) for step in steps]
+    store, key = value_at(base, remaining)
     for step, own in zip(steps, step_options, strict=True):  # each container is in the value of the step before it
         store, key = open_container(step.name, store, key, own), step.path.strip("/")
     return Location(store, key)

@@ -79,31 +79,35 @@ class DiskStorage:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
-    def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
+    def prepare(self, key: str, range: ByteRange | None, answer: CachedAnswer) -> object | None:
         try:
-            version = None if kept.version is None else _plain(kept.version)
+            version = None if answer.version is None else _plain(answer.version)
         except TypeError:
             return None  # a later program could not compare it
-        data = kept.value or b""
+        data = answer.value or b""
         head = {
             "key": key,
             "range": range,
             "version": version,
-            "absent": kept.value is None,
-            "at": kept.at,
+            "absent": answer.value is None,
+            "at": answer.at,
             "crc32": crc32(data),
         }
         line = json.dumps(head).encode() + b"\n"
         if len(line) + len(data) > self._most or len(line) > _LONGEST_HEAD:
             return None
-        held: list[int] = []
+        descriptors: list[int] = []
+        temporary: str | None = None
         try:
-            temporary = files.stage(self._folder, line + data, held, guarded=False)
-        except OSError:
-            return None  # the disk may be full: then nothing is stored
-        finally:
-            while held:
-                files.close_last(held)
+            try:
+                temporary = files.create_temporary(self._folder, line + data, descriptors, guarded=False)
+            finally:
+                while descriptors:
+                    files.close_last(descriptors)
+        except OSError:  # the disk may be full, which some file systems report only when a file is closed
+            if temporary is not None:
+                files.discard(temporary, os.getpid())
+            return None
         return _Prepared(self._name(key, range), temporary, len(line) + len(data))
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:

@@ -31,7 +31,7 @@ class CacheStorage(Protocol):
     def find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
         """The stored answer, if there is one."""
 
-    def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
+    def prepare(self, key: str, range: ByteRange | None, answer: CachedAnswer) -> object | None:
         """What `keep` needs; None if the answer is too large."""
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
@@ -55,42 +55,42 @@ class MemoryStorage:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[tuple[str, ByteRange | None], CachedAnswer] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, ByteRange | None], CachedAnswer] = OrderedDict()
         self._ranges: dict[str, set[ByteRange | None]] = {}
         self.size = 0
 
     def find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
-        kept = self._kept.get((key, range))
-        if kept is not None:
+        answer = self._answers.get((key, range))
+        if answer is not None:
             try:
-                self._kept.move_to_end((key, range))
+                self._answers.move_to_end((key, range))
             except KeyError:
                 pass  # another thread dropped it
-        return kept
+        return answer
 
-    def prepare(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> object | None:
-        return kept if _weight(key, kept) <= self._most else None
+    def prepare(self, key: str, range: ByteRange | None, answer: CachedAnswer) -> object | None:
+        return answer if _weight(key, answer) <= self._most else None
 
     def keep(self, key: str, range: ByteRange | None, prepared: object) -> None:
         assert isinstance(prepared, CachedAnswer)
-        if (key, range) in self._kept:
+        if (key, range) in self._answers:
             self._forget(key, range)
-        self._kept[key, range] = prepared
+        self._answers[key, range] = prepared
         self._ranges.setdefault(key, set()).add(range)
         self.size += _weight(key, prepared)
         while self.size > self._most:
-            self._forget(*next(iter(self._kept)))
+            self._forget(*next(iter(self._answers)))
 
     def discard(self, prepared: object) -> None:
         pass
 
     def checked(self, key: str, range: ByteRange | None, at: float) -> None:
-        kept = self._kept.get((key, range))
-        if kept is not None:
-            self._kept[key, range] = kept._replace(at=at)
+        answer = self._answers.get((key, range))
+        if answer is not None:
+            self._answers[key, range] = answer._replace(at=at)
 
     def _forget(self, key: str, range: ByteRange | None) -> None:
-        self.size -= _weight(key, self._kept.pop((key, range)))
+        self.size -= _weight(key, self._answers.pop((key, range)))
         ranges = self._ranges[key]
         ranges.discard(range)
         if not ranges:
@@ -101,10 +101,10 @@ class MemoryStorage:
             self._forget(key, range)
 
     def clear(self) -> None:
-        self._kept.clear()
+        self._answers.clear()
         self._ranges.clear()
         self.size = 0
 
 
-def _weight(key: str, kept: CachedAnswer) -> int:
-    return _ENTRY_OVERHEAD + len(key) + (0 if kept.value is None else len(kept.value))
+def _weight(key: str, answer: CachedAnswer) -> int:
+    return _ENTRY_OVERHEAD + len(key) + (0 if answer.value is None else len(answer.value))

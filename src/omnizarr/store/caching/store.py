@@ -38,7 +38,9 @@ class CacheStore(WrapperStore):
 
     A cached answer is used without a check for `max_age` seconds, or forever if that is None. After that, the cache
     asks the inner store for the version of the value (an ETag, the time of a file), which costs a request and moves no
-    data. A write through the cache drops what it holds for the key.
+    data. A write through the cache drops what it holds for the key. Parts of a value whose
+    version the inner store cannot tell are cached only with `max_age=None`: parts of two states, such as the index of a
+    shard and a chunk, do not fit together.
     """
 
     versioned_reads = forwarded("versioned_reads", lambda store, inner: _CacheReads(store, inner))
@@ -111,32 +113,32 @@ class CacheStore(WrapperStore):
 
     def _recall(self, key: str, range: ByteRange | None) -> tuple[bool, Buffer | None]:
         """Whether a current answer is cached, and the answer. Asks the inner store for the version if necessary."""
-        kept = self._find(key, range)
-        return (False, None) if kept is None else (True, kept.value)
+        answer = self._find(key, range)
+        return (False, None) if answer is None else (True, answer.value)
 
     def _find(self, key: str, range: ByteRange | None) -> CachedAnswer | None:
         """The cached answer, if it is current; also a part of a whole value."""
         for known in (range, None) if range is not None else (None,):
-            kept = None if self._is_busy(key) else self._storage.find(key, known)
-            if kept is not None and self._is_right(key, known, kept):
-                if kept.value is None or known == range:
-                    return kept
-                return kept._replace(value=bytes(cut(kept.value, range)))
+            answer = None if self._is_busy(key) else self._storage.find(key, known)
+            if answer is not None and self._is_right(key, known, answer):
+                if answer.value is None or known == range:
+                    return answer
+                return answer._replace(value=bytes(cut(answer.value, range)))
         return None
 
     def _find_all(self, key: str, ranges: Sequence[ByteRange | None]) -> list[Buffer | None] | None:
         """The cached answers for parts of one state of a value; None if one is missing, or they differ in version."""
-        kept = [self._find(key, range) for range in ranges]
-        known = [answer for answer in kept if answer is not None]
-        if len(known) < len(kept) or any(answer.version != known[0].version for answer in known):
+        answers = [self._find(key, range) for range in ranges]
+        known = [answer for answer in answers if answer is not None]
+        if len(known) < len(answers) or any(answer.version != known[0].version for answer in known):
             return None
         return [answer.value for answer in known]
 
-    def _is_right(self, key: str, range: ByteRange | None, kept: CachedAnswer) -> bool:
+    def _is_right(self, key: str, range: ByteRange | None, answer: CachedAnswer) -> bool:
         now = time.time()
-        if self.max_age is None or 0 <= now - kept.at < self.max_age:
+        if self.max_age is None or 0 <= now - answer.at < self.max_age:
             return True
-        if kept.version is None or kept.value is None or self._version(key) != kept.version:
+        if answer.version is None or answer.value is None or self._version(key) != answer.version:
             self._forget([key])
             return False
         with _CHANGING:
@@ -163,21 +165,23 @@ class CacheStore(WrapperStore):
     ) -> Buffer | None:
         """Store an answer that was requested when the write counter was `writes`."""
         # A view would keep the whole memory alive that it is a part of.
-        kept = CachedAnswer(value if value is None or type(value) is bytes else bytes(value), version, time.time())
+        answer = CachedAnswer(value if value is None or type(value) is bytes else bytes(value), version, time.time())
         if self._tells and version is None and not self.max_age:
-            return kept.value  # it could not be checked, and so never used
-        prepared = self._storage.prepare(key, range, kept)
+            return answer.value  # it could not be checked, and so never used
+        if range is not None and answer.value is not None and version is None and self.max_age is not None:
+            return answer.value  # it could be combined with a part of another state
+        prepared = self._storage.prepare(key, range, answer)
         if prepared is not None:
             with _CHANGING:
                 if writes == self._writes and not self._is_busy(key):
                     before = self._storage.find(key, range) if isinstance(self._storage, MemoryStorage) else None
                     # Another writer replaced the value: the other parts are old, too.
-                    if before is not None and (before.value, before.version) != (kept.value, kept.version):
+                    if before is not None and (before.value, before.version) != (answer.value, answer.version):
                         self._storage.drop(key)
                     self._storage.keep(key, range, prepared)
                 else:
                     self._storage.discard(prepared)
-        return kept.value
+        return answer.value
 
     def _forget(self, keys: Iterable[str], busy: int = 0) -> None:
         """Drop keys; `busy` is 1 when a write of them starts, and -1 when it ends."""
@@ -410,11 +414,11 @@ class _CacheReads(ForwardedReads):
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         cache = self._cache
-        kept = cache._find(key, range)
-        if kept is not None and kept.value is None and version is None:
+        answer = cache._find(key, range)
+        if answer is not None and answer.value is None and version is None:
             return None
-        if kept is not None and kept.version is not None and version in (None, kept.version):
-            return State(kept.value, kept.version, len(kept.value or b"") if range is None else None)
+        if answer is not None and answer.version is not None and version in (None, answer.version):
+            return State(answer.value, answer.version, len(answer.value or b"") if range is None else None)
         writes = cache._writes
         state = super().get(key, range, version)
         if state is None:

@@ -40,6 +40,8 @@ class Filesystem:
         self.local = bool(names & {"file", "local"})
         # A synchronous file system may have a single connection, which threads must not share.
         self.in_memory = "memory" in names
+        self.counts_from_end = self.local or self.in_memory
+        """Whether `cat_file` with a negative start reads the end of one state of a file. Not all file systems do."""
         many = _asynchronous(self._instance) or self.local or self.in_memory
         self._lock: AbstractContextManager[Any] = nullcontext() if many else threading.RLock()
         self._window = Window(self._max_concurrency if many else 1)
@@ -61,14 +63,14 @@ class Filesystem:
         self.instance  # noqa: B018 -- renews the window after a fork
         return self._window
 
-    def call(self, name: str, *arguments: Any, **named: Any) -> Any:
+    def call(self, name: str, *arguments: Any, **keywords: Any) -> Any:
         """Call a method of the file system, with a timeout if that is asynchronous."""
         instance = self.instance
         try:
             if not _asynchronous(instance):
-                return getattr(instance, name)(*arguments, **named)
+                return getattr(instance, name)(*arguments, **keywords)
             sync = fsspec_library().asyn.sync
-            return sync(instance.loop, getattr(instance, f"_{name}"), *arguments, timeout=self._timeout, **named)
+            return sync(instance.loop, getattr(instance, f"_{name}"), *arguments, timeout=self._timeout, **keywords)
         except FileNotFoundError as error:
             # fsspec raises FileNotFoundError for every failed web request; only 404 and 410 mean it.
             cause = error.__cause__ if self.web else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from omnizarr.store.requests.window import Window
 __all__ = ["FsspecStore"]
 
 R = TypeVar("R")
+
+_MOST_TRIES = 10  # attempts to read a part of a value that other writers keep replacing
 
 
 class FsspecStore(Store):
@@ -188,6 +191,8 @@ class FsspecStore(Store):
             if range is None:
                 return _bytes(self._filesystem.call("cat_file", path))
             start, length = range
+            if start < 0 and self._filesystem.counts_from_end:
+                return _bytes(self._filesystem.call("cat_file", path, start=start))
             if start < 0 or (length is not None and length <= 0):
                 size = self._size(path)
                 if size is None:
@@ -196,13 +201,22 @@ class FsspecStore(Store):
                 if not length:
                     return b""
             end = None if length is None else start + length
-            return self._part(path, start, end)
+            for _ in builtins.range(_MOST_TRIES):
+                part, fits = self._part(path, start, end)
+                if fits:
+                    return part
+            raise StoreError(
+                f"cannot read bytes {start} to {end} of `{key}` in {self!r}: gave up after {_MOST_TRIES} attempts, "
+                "because the length of the answer does not fit the size of the value",
+                store=repr(self),
+                key=key,
+            )
 
         return self._attempt("read", key, act, absent=None)
 
-    def _part(self, path: str, start: int, end: int | None) -> Buffer | None:
-        """A part of a value. File systems differ in how they treat a range beyond the end, and a server may send the
-        whole value."""
+    def _part(self, path: str, start: int, end: int | None) -> tuple[Buffer | None, bool]:
+        """A part of a value, and whether its length fits the size of the value, which a writer may have replaced in
+        between. File systems differ in how they treat a range beyond the end, and a server may send the whole value."""
         try:
             data = _bytes(self._filesystem.call("cat_file", path, start=start, end=end))
         except ABSENT:
@@ -212,25 +226,23 @@ class FsspecStore(Store):
                 raise
             size = self._size(path)
             if size is None:
-                return None
+                return None, True
             if start >= size:
-                return b""
+                return b"", True
             if end is not None and end <= size:
                 raise
             data = _bytes(self._filesystem.call("cat_file", path, start=start, end=size))
             end = size
         if end is not None and (len(data) == end - start if self._serves_ranges else not start and len(data) <= end):
-            return data
+            return data, True
         size = self._size(path)
         if size is None:
-            return None
+            return None, True
         length = span((start, None if end is None else end - start), size)[1]
         if len(data) == length:
             self._serves_ranges = self._serves_ranges or 0 < length < size
-            return data
-        if len(data) != size:
-            raise StoreError(f"the answer has {len(data)} bytes, expected {length}")
-        return cut(data, (start, length))
+            return data, True
+        return cut(data, (start, length)), len(data) == size
 
     def _size(self, path: str) -> int | None:
         info = self._filesystem.call("info", path)

@@ -10,9 +10,9 @@ from omnizarr.errors import StoreError
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned, WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import files
+from omnizarr.store.local.file_writer import FileWriter
 from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain
 from omnizarr.store.local.snapshot import FileSnapshot, FileVersion
-from omnizarr.store.local.staged import FileWriter
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.values import Extent
 
@@ -34,8 +34,8 @@ class LocalSnapshots(Snapshots):
             status = os.fstat(file)
             if not S_ISREG(status.st_mode):
                 return None
-            kept, file = file, None
-            return FileSnapshot(kept, status, lambda error: paths.fail("read", key, error))
+            descriptor, file = file, None
+            return FileSnapshot(descriptor, status, lambda error: paths.fail("read", key, error))
         except OSError as error:
             paths.fail("read", key, error)
         finally:
@@ -64,8 +64,8 @@ class LocalUpdates(Updates):
             if limit is not None and status.st_size > limit:
                 return None
             value = files.read(file, status.st_size, None)
-            kept, file = file, None
-            return value, FileVersion(kept, status)
+            descriptor, file = file, None
+            return value, FileVersion(descriptor, status)
         except OSError as error:
             self._paths.fail("read", key, error)
         finally:

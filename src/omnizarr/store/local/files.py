@@ -16,6 +16,8 @@ from omnizarr.store.local.flock import close_last, open_into
 __all__ = [
     "FileContent",
     "close_last",
+    "create_temporary",
+    "create_unnamed",
     "discard",
     "flush_folder",
     "is_link",
@@ -27,8 +29,6 @@ __all__ = [
     "read_into",
     "remove",
     "replace",
-    "stage",
-    "stage_unnamed",
     "write_all",
 ]
 
@@ -108,48 +108,52 @@ def read_into(file: int, start: int, target: memoryview) -> int:
     return done
 
 
-def stage(folder: str, data: bytes | memoryview | FileContent, held: list[int], *, guarded: bool) -> str:
-    """Write a temporary file in `folder` and return its path. The file stays open and is added to `held`. `guarded`
-    locks it until it is closed, so that no other process removes it."""
+def create_temporary(
+    folder: str, data: bytes | memoryview | FileContent, descriptors: list[int], *, guarded: bool
+) -> str:
+    """Write a temporary file in `folder` and return its path. The file stays open and is added to `descriptors`.
+    `guarded` locks it until it is closed, so that no other process removes it."""
     process = os.getpid()
     while True:
         temporary = folder + temp_names.new_name(guarded=guarded)
         try:
-            open_into(held, temporary, _CREATE)
+            open_into(descriptors, temporary, _CREATE)
             # A process that removes abandoned files may have seen the file before it was locked.
-            if not guarded or (flock.lock_if_free(held[-1]) and os.fstat(held[-1]).st_nlink):
+            if not guarded or (flock.lock_if_free(descriptors[-1]) and os.fstat(descriptors[-1]).st_nlink):
                 if isinstance(data, (bytes, memoryview)):
-                    _write_new(held[-1], data)
+                    _write_new(descriptors[-1], data)
                 else:
-                    data.write_to(held[-1])
+                    data.write_to(descriptors[-1])
                 return temporary
-            close_last(held)
+            close_last(descriptors)
         except BaseException:
             discard(temporary, process)
             raise
         discard(temporary, process)
 
 
-def stage_unnamed(folder: str, data: bytes | memoryview | FileContent, held: list[int], *, guarded: bool) -> bool:
+def create_unnamed(
+    folder: str, data: bytes | memoryview | FileContent, descriptors: list[int], *, guarded: bool
+) -> bool:
     """Write a file without a name on the file system of `folder`, for `link_unnamed`; False if this is not possible.
     The system removes it when it is closed, also if the process is killed."""
     if _UNNAMED is None or not os.path.isdir(_OPEN_FILES):
         return False
     try:
-        open_into(held, folder, _UNNAMED)
+        open_into(descriptors, folder, _UNNAMED)
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):  # the file system has no such files
             return False
         raise
     try:
         if guarded:
-            flock.lock_if_free(held[-1])  # before it gets a name
+            flock.lock_if_free(descriptors[-1])  # before it gets a name
         if isinstance(data, (bytes, memoryview)):
-            _write_new(held[-1], data)
+            _write_new(descriptors[-1], data)
         else:
-            data.write_to(held[-1])
+            data.write_to(descriptors[-1])
     except BaseException:
-        close_last(held)
+        close_last(descriptors)
         raise
     return True
 

@@ -75,10 +75,10 @@ def _release_in_child() -> None:
     global _thread_locks, _generation
     _generation += 1
     _thread_locks = _ThreadLocks()
-    for held in _open_files.values():
-        while held:
+    for descriptors in _open_files.values():
+        while descriptors:
             with suppress(OSError):
-                close_last(held)
+                close_last(descriptors)
     _open_files.clear()
 
 
@@ -111,7 +111,7 @@ class DirectoryLock:
     `lock_timeout`; OSError with EDEADLK in a signal handler, if the thread that it interrupted holds the lock.
     """
 
-    __slots__ = ("__weakref__", "_busy", "_generation", "_held", "_shared", "path")
+    __slots__ = ("__weakref__", "_busy", "_descriptors", "_generation", "_shared", "path")
 
     def __init__(
         self,
@@ -124,11 +124,11 @@ class DirectoryLock:
         flags: int = _DIRECTORY,
         timeout: float | None = None,
     ) -> None:
-        from omnizarr.store.finalizers import close_on_deletion  # lazy import: only for writers
+        from omnizarr.store.finalizers import close_on_deletion, closing  # lazy import: only for writers
 
         self.path = path
         self._generation = _generation
-        self._held: list[int] = []
+        self._descriptors: list[int] = []
         """The open file."""
         self._busy: list[tuple[Identity, bool]] = []
         """The own entry in the list of this thread's locks."""
@@ -138,8 +138,8 @@ class DirectoryLock:
         # If Ctrl-C arrives when this object is complete and the block has not begun, its deletion releases the lock.
         close_on_deletion(
             self,
-            (os.close, self._held),
-            (_open_files.pop, (id(self._held),), (None,)),
+            closing(self._descriptors),
+            (_open_files.pop, (id(self._descriptors),), (None,)),
             (threads.busy.remove, self._busy),
             (threads.shared.pop, self._shared, repeat(None)),
         )
@@ -177,7 +177,7 @@ class DirectoryLock:
     def file(self) -> int:
         """The open file; -1 if there is none."""
         try:
-            return self._held[-1]
+            return self._descriptors[-1]
         except IndexError:
             return -1
 
@@ -190,15 +190,15 @@ class DirectoryLock:
         for _ in range(_MAX_OPENS):
             before = forks_seen()
             self._generation = _generation
-            _open_files[id(self._held)] = self._held
-            open_into(self._held, path, flags)
+            _open_files[id(self._descriptors)] = self._descriptors
+            open_into(self._descriptors, path, flags)
             if before % 2 == 0 and before == forks_seen():
                 return
-            while self._held:  # empty if a signal handler forked and this is the child, which closed it
-                close_last(self._held)
+            while self._descriptors:  # empty if a signal handler forked and this is the child, which closed it
+                close_last(self._descriptors)
             time.sleep(0.0005)  # lets the forking thread finish
-        _open_files[id(self._held)] = self._held
-        open_into(self._held, path, flags)
+        _open_files[id(self._descriptors)] = self._descriptors
+        open_into(self._descriptors, path, flags)
 
     def _identify(self, flags: int) -> Identity:
         """The identity of the open file."""
@@ -271,22 +271,22 @@ class DirectoryLock:
         # stays registered until it is unlocked: a child that is forked in between closes it, or it would keep the lock
         # of a parent that is killed before it can unlock.
         with suppress(OSError, IndexError):  # closing does it
-            fcntl.flock(self._held[-1], fcntl.LOCK_UN)
+            fcntl.flock(self._descriptors[-1], fcntl.LOCK_UN)
         # No file: it was closed before, or in a child that a signal handler forked. If the disk is full, the mark of a
         # task lock may be lost, but the lock is released.
         with suppress(OSError, IndexError):
-            close_last(self._held)
-        _open_files.pop(id(self._held), None)
+            close_last(self._descriptors)
+        _open_files.pop(id(self._descriptors), None)
 
 
-def open_into(held: list[int], path: str, flags: int) -> None:
-    """Open a file and append its descriptor to `held`, in one call, so that Ctrl-C cannot come in between."""
-    held.extend(map(os.open, (path,), (flags,), (0o666,)))
+def open_into(descriptors: list[int], path: str, flags: int) -> None:
+    """Open a file and append its descriptor to the list in one call, so that Ctrl-C cannot come in between."""
+    descriptors.extend(map(os.open, (path,), (flags,), (0o666,)))
 
 
-def close_last(held: list[int]) -> None:
-    """Close the last file of `held` and remove it from the list, in one call, so that Ctrl-C cannot come in between."""
-    next(map(os.close, map(list.pop, (held,))))
+def close_last(descriptors: list[int]) -> None:
+    """Close the last file of the list and remove it in one call, so that Ctrl-C cannot come in between."""
+    next(map(os.close, map(list.pop, (descriptors,))))
 
 
 def identity(status: os.stat_result) -> Identity:

@@ -53,8 +53,7 @@ class DirectoryLocks:
     def _lock_threads(self, keys: Iterable[str]) -> AbstractContextManager[None]:
         """Locks that hold within the process, where the file system has none. By the real path, because one file may be
         reached through several roots."""
-        root = self._paths.real_root
-        return thread_lock("", [f"{root}/{key}" for key in keys])
+        return thread_lock(self._paths.real_root, keys)
 
     @contextmanager
     def _lock_directories(self, keys: list[str], shared: bool) -> Iterator[None]:
@@ -95,8 +94,8 @@ class DirectoryLocks:
             for identity, folder in sorted(folders.items()):
                 # Locking a re-created directory, which has another identity, breaks the lock order and can deadlock;
                 # `expected` detects it first.
-                held = stack.enter_context(self.directory(folder, shared=shared, known=True, expected=identity))
-                if held is not None and not held.still_there():
+                lock = stack.enter_context(self.directory(folder, shared=shared, known=True, expected=identity))
+                if lock is not None and not lock.still_there():
                     paths.forget_all()
                     return False
         except FileNotFoundError:
@@ -108,7 +107,7 @@ class DirectoryLocks:
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
         if not self.enabled:
-            return thread_task_lock(f"{self._paths.real_root}\0{key}")
+            return thread_task_lock(self._paths.real_root, key)
         return self._task_lock_file(key)
 
     @contextmanager
@@ -202,8 +201,8 @@ class DirectoryLocks:
     def comparison(self, folder: str, key: str) -> Iterator[None]:
         """The exclusive lock for a comparison and change of `key` in `folder`: that of the directory or, if the file
         system has none, that of `lock`, which this thread may hold already."""
-        with self.directory(folder, shared=False) as held:
-            if held is not None:
+        with self.directory(folder, shared=False) as lock:
+            if lock is not None:
                 yield
                 return
         with self._lock_threads([key]):
@@ -217,8 +216,8 @@ class DirectoryLocks:
         temporary file in a directory keeps it from being removed, too.) FileNotFoundError if there is no directory.
         """
         while True:
-            with self.directory(folder, shared=shared, wait=wait) as held:
-                if held is None or held.still_there():
+            with self.directory(folder, shared=shared, wait=wait) as lock:
+                if lock is None or lock.still_there():
                     yield
                     return
 

@@ -204,17 +204,17 @@ class NativePaths:
 
 def absolute(root: str | os.PathLike[str]) -> str:
     """The absolute path of a root directory that a user gives."""
-    given: object = os.fspath(root)
-    if not isinstance(given, str) or not is_path(given):
+    path: object = os.fspath(root)
+    if not isinstance(path, str) or not is_path(path):
         raise LocationError(f"{root!r} is not a directory's path", location=root)
-    if "://" in given:
+    if "://" in path:
         raise LocationError(
-            f"`{given}` is a URL, not a path", hint="`LocalStore.from_url` takes URLs that start with `file:`"
+            f"`{path}` is a URL, not a path", hint="`LocalStore.from_url` takes URLs that start with `file:`"
         )
-    joined = given if os.path.isabs(given) else os.path.join(os.getcwd(), given)
+    joined = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
     plain = os.path.normpath(joined)
     # `link/..` is the parent of what the link points to, which only the system can tell.
-    return plain if ".." not in given or os.path.realpath(plain) == os.path.realpath(joined) else joined
+    return plain if ".." not in path or os.path.realpath(plain) == os.path.realpath(joined) else joined
 
 
 def check_name(key: str) -> None:

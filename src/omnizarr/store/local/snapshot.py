@@ -94,9 +94,9 @@ class _Descriptor:
     __slots__ = ("__weakref__",)
 
     def __init__(self, file: int) -> None:
-        from omnizarr.store.finalizers import close_on_deletion  # lazy import: only without the kernel
+        from omnizarr.store.finalizers import close_on_deletion, closing  # lazy import: only without the kernel
 
-        close_on_deletion(self, (os.close, (file,)))
+        close_on_deletion(self, closing((file,)))
 
 
 def _owner(file: int) -> object:

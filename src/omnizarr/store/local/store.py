@@ -16,10 +16,10 @@ from omnizarr.store.capabilities import provides
 from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_prefix, flat, reject_start
 from omnizarr.store.local import files
 from omnizarr.store.local.capabilities import KernelFiles, LocalSnapshots, LocalSplicing, LocalUpdates
+from omnizarr.store.local.file_writer import FileWriter
 from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, absolute
-from omnizarr.store.local.staged import FileWriter
 from omnizarr.store.thread_locks import TaskLock
 
 if TYPE_CHECKING:

@@ -24,34 +24,34 @@ _OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 class _TaskLockFile(TaskLock):
-    def __init__(self, held: DirectoryLock) -> None:
-        self._held = held
-        self.broken = self.begun = os.fstat(held.file).st_size > 0
+    def __init__(self, lock: DirectoryLock) -> None:
+        self._lock = lock
+        self.broken = self.begun = os.fstat(lock.file).st_size > 0
 
     def begin(self) -> None:
         if not self.begun:
             self.begun = True
             try:
-                os.write(self._held.file, b"begun\n")
+                os.write(self._lock.file, b"begun\n")
             except OSError as error:  # the disk is full
-                raise StoreError(f"cannot write the lock file {self._held.path}: {error.strerror}") from error
+                raise StoreError(f"cannot write the lock file {self._lock.path}: {error.strerror}") from error
 
     def check(self) -> None:
         try:
-            held = self._held.still_there()
+            intact = self._lock.still_there()
         except OSError as error:
-            raise StoreError(f"cannot look at the lock file {self._held.path}: {error.strerror}") from error
-        if not held:
+            raise StoreError(f"cannot look at the lock file {self._lock.path}: {error.strerror}") from error
+        if not intact:
             raise StoreError(
-                f"the lock file {self._held.path} was removed while this process held it, so that another writer may "
+                f"the lock file {self._lock.path} was removed while this process held it, so that another writer may "
                 "work on the same array",
                 hint="another program removed the directory of the array; open the array again",
             )
 
     def remove(self) -> None:
         with suppress(OSError):  # the task is complete; the next holder takes the file for that of a crashed one
-            if self._held.still_there():
-                files.remove(self._held.path)
+            if self._lock.still_there():
+                files.remove(self._lock.path)
 
 
 @contextmanager
@@ -59,10 +59,10 @@ def task_lock_file(folder: str, name: str) -> Iterator[TaskLock]:
     """The lock of the task about the file `name` in `folder`."""
     path = folder + task_lock_name(name)
     while True:
-        with DirectoryLock(path, shared=False, flags=_OPEN | os.O_CREAT, timeout=math.inf) as held:
-            if not held.still_there():
+        with DirectoryLock(path, shared=False, flags=_OPEN | os.O_CREAT, timeout=math.inf) as lock:
+            if not lock.still_there():
                 continue  # the previous holder removed the file; the next one locks a new file
-            task_lock = _TaskLockFile(held)
+            task_lock = _TaskLockFile(lock)
             try:
                 yield task_lock
             except BaseException:
@@ -83,7 +83,7 @@ def remove_abandoned(path: str, about: str) -> None:
         return
     with (
         suppress(OSError),  # another process holds the lock or removed the file, or only its owner may
-        DirectoryLock(path, shared=False, wait=False, flags=_OPEN) as held,
+        DirectoryLock(path, shared=False, wait=False, flags=_OPEN) as lock,
     ):
-        if held.still_there() and not os.path.lexists(about):
+        if lock.still_there() and not os.path.lexists(about):
             files.remove(path)

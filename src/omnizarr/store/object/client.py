@@ -22,6 +22,8 @@ from omnizarr.store.object.options import (
     secrets,
 )
 from omnizarr.store.object.profiles import profile_in_use
+from omnizarr.store.object.web_client import WebClient, serves
+from omnizarr.store.requests.hedging import Hedging
 from omnizarr.store.requests.window import Window
 
 __all__ = ["ClientFactory", "GivenClientFactory", "ProcessClient", "UrlClientFactory"]
@@ -70,7 +72,10 @@ class ClientFactory:
                 if known is None or known.process != os.getpid():
                     if known is not None:
                         _parent_clients.append(known)
-                    known = ProcessClient(self._create(), Window(self.max_concurrency), os.getpid())
+                    client, window = self._create(), Window(self.max_concurrency, direct=True)
+                    if not isinstance(client, WebClient):  # which sends second requests itself
+                        window.hedging = Hedging()
+                    known = ProcessClient(client, window, os.getpid())
                     self._process_client = known
         return known
 
@@ -135,13 +140,14 @@ class UrlClientFactory(ClientFactory):
         retrying: dict[str, Any] = dict(options.retrying)
         retrying["retry_timeout"] = timedelta(seconds=retrying["retry_timeout"])
         retrying["backoff"] = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=5), "base": 2}
-        named: dict[str, Any] = {"client_options": options.client, "retry_config": retrying}
+        arguments: dict[str, Any] = {"client_options": options.client, "retry_config": retrying}
         try:
             if self.kind == "http":
                 if self.root.startswith("http://"):
                     options.client.setdefault("allow_http", True)  # the user wrote it
-                return cls(self.root, **named)
-            named["config"] = options.config
+                client = cls(self.root, **arguments)
+                return WebClient(self.root, options.client, client) if serves(self.root, options.client) else client
+            arguments["config"] = options.config
             provider = options.credential_provider
             if self.kind == "s3":
                 profile = None if provider or _CREDENTIALS & options.config.keys() else profile_in_use(options.profile)
@@ -149,10 +155,10 @@ class UrlClientFactory(ClientFactory):
                     provider = profile
                     region = profile.values().get("region")
                     if region and not {"region", "default_region"} & options.config.keys():
-                        named["config"] = {**options.config, "region": region}
+                        arguments["config"] = {**options.config, "region": region}
             if provider is not None:
-                named["credential_provider"] = provider
-            return cls(self.root, **named)
+                arguments["credential_provider"] = provider
+            return cls(self.root, **arguments)
         except LocationError:
             raise
         except Exception as error:
@@ -175,7 +181,7 @@ class GivenClientFactory(ClientFactory):
         conditional: str = "verify",
     ) -> None:
         super().__init__()
-        self.given = client
+        self.client_object = client
         self.max_concurrency = max_concurrency
         self.forbidden_is_absent = forbidden_is_absent
         self.conditional = check_conditional(conditional)
@@ -185,7 +191,7 @@ class GivenClientFactory(ClientFactory):
         self.location = self._describe()
 
     def _describe(self) -> str:
-        client, prefix = self.given, getattr(self.given, "prefix", None)
+        client, prefix = self.client_object, getattr(self.client_object, "prefix", None)
         config = getattr(client, "config", None)
         bucket = None
         if isinstance(config, Mapping):
@@ -206,7 +212,9 @@ class GivenClientFactory(ClientFactory):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GivenClientFactory):
             return False
-        return other.given is self.given or (self.kind != "MemoryStore" and bool(other.given == self.given))
+        return other.client_object is self.client_object or (
+            self.kind != "MemoryStore" and bool(other.client_object == self.client_object)
+        )
 
     def __hash__(self) -> int:
         return hash(self.kind)
@@ -214,14 +222,14 @@ class GivenClientFactory(ClientFactory):
     def __reduce__(self) -> tuple[Any, ...]:
         # The whole client is obfuscated: its configuration holds secrets.
         return _restore_given, (
-            obfuscate({"client": self.given}),
+            obfuscate({"client": self.client_object}),
             self.max_concurrency,
             self.forbidden_is_absent,
             self.conditional,
         )
 
     def _create(self) -> Any:
-        return self.given if self._maker == os.getpid() else in_this_process(self.given)
+        return self.client_object if self._maker == os.getpid() else in_this_process(self.client_object)
 
 
 def _restore_given(

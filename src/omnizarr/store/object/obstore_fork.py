@@ -81,5 +81,5 @@ def in_this_process(client: Any) -> Any:
             f"this {kind.__name__} was created before the process was forked and cannot be used in the child",
             hint="open it again in the child, or start processes by `spawn`",
         )
-    arguments, named = client.__getnewargs_ex__()
-    return again(*arguments, **named)
+    arguments, keywords = client.__getnewargs_ex__()
+    return again(*arguments, **keywords)

@@ -83,6 +83,11 @@ _CLIENT_OPTIONS: dict[str, Any] = {
     "user_agent": None,
 }
 _ENDPOINT = re.compile(r"https?://[^\s/]+(?:/[!-~]*)?")
+_ENDPOINT_VARIABLES = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+}
+"""Variables that the tools of Amazon and Azure read. obstore reads some of them, but then rejects `http://`."""
 _DURATIONS = frozenset({"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"})
 _RETRY_OPTIONS: dict[str, Any] = {"max_retries": 5, "retry_timeout": 60.0}
 _OWN_OPTIONS: dict[str, Any] = {
@@ -112,12 +117,12 @@ class Options(NamedTuple):
     credential_provider: Any
 
 
-def parse_options(kind: str, given: Mapping[str, Any]) -> Options:
+def parse_options(kind: str, options: Mapping[str, Any]) -> Options:
     """The options for `s3`, `gs`, `az` or `http`. Rejects unknown options."""
     config: dict[str, Any] = {}
     client: dict[str, Any] = {name: value for name, value in _CLIENT_OPTIONS.items() if value is not None}
     retrying, own = dict(_RETRY_OPTIONS), dict(_OWN_OPTIONS)
-    for given_name, value in given.items():
+    for given_name, value in options.items():
         name = _SCHEME_ALIASES[kind].get(given_name) or _ALIASES.get(given_name, given_name)
         for group, known in (
             (own, _OWN_OPTIONS),
@@ -143,6 +148,9 @@ def parse_options(kind: str, given: Mapping[str, Any]) -> Options:
             )
     _check(own, retrying, client)
     check_conditional(own["conditional"])
+    if kind in _ENDPOINT_VARIABLES and not config.keys() & {"endpoint", "use_emulator"}:
+        given_endpoint = next(filter(None, map(os.environ.get, _ENDPOINT_VARIABLES[kind])), None)
+        config |= {} if given_endpoint is None else {"endpoint": given_endpoint}
     endpoint = config.get("endpoint") or config.get("base_url")
     if endpoint is not None and not _ENDPOINT.fullmatch(str(endpoint)):
         raise LocationError(

@@ -41,7 +41,7 @@ def check_conditions(factory: ClientFactory, prefix: str, reader: ObjectReader) 
 def _is_foreign(factory: ClientFactory) -> bool:
     if factory.kind != "s3":
         return False
-    endpoint = factory.endpoint or os.environ.get("AWS_ENDPOINT_URL") or os.environ.get("AWS_ENDPOINT")
+    endpoint = factory.endpoint
     return bool(endpoint) and not (urlsplit(str(endpoint)).hostname or "").endswith(_OWN_HOSTS)
 
 

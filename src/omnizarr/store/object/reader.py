@@ -8,10 +8,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from omnizarr.errors import OmnizarrError, StoreError, warn
-from omnizarr.store.contract import ByteRange, State, Version, check_key, cut, span
+from omnizarr.errors import OmnizarrError, StoreError, TimedOutError, warn
+from omnizarr.store.contract import Buffer, ByteRange, State, Version, check_key, cut, span
+from omnizarr.store.deadline import current_deadline
 from omnizarr.store.object import error_mapping
 from omnizarr.store.object.client import ClientFactory
+from omnizarr.store.object.timed_get import get_before
+from omnizarr.store.object.web_client import WebClient
 
 __all__ = ["WRITES", "ObjectReader", "version_of"]
 
@@ -32,13 +35,14 @@ class ObjectReader:
         self.store = store
         self.suffixes = factory.kind != "az"  # Azure has no ranges that count from the end
         self._ranges = True
+        self._warned = False
         self._writes: OrderedDict[tuple[str, Version], tuple[str, ...]] = OrderedDict()
 
     # -- the names of conditional writes
 
-    def names_of_writes(self, key: str, version: Version) -> tuple[str, ...]:
-        """The names of the writes that led to this version, newest first, if they are known."""
-        return self._writes.get((key, version), ())
+    def names_of_writes(self, key: str, version: Version) -> tuple[str, ...] | None:
+        """The names of the writes that led to this version, newest first; None if they are not known."""
+        return self._writes.get((key, version))
 
     def remember_writes(self, key: str, version: Version, names: tuple[str, ...]) -> None:
         writes = self._writes
@@ -86,6 +90,8 @@ class ObjectReader:
                 return self._request(key, range, tag)
             except FileNotFoundError:
                 return None
+            except TimedOutError as error:
+                raise error.add_context(f"cannot read `{key}` in {self.store}") from None
             except Exception as error:
                 if type(error).__name__ == "PreconditionError":
                     return State(None, None, None)
@@ -99,9 +105,28 @@ class ObjectReader:
                         return self._from_the_end(key, -range[0], version)
                     if error_mapping.ignores_ranges(error):
                         return self._cut(key, range, tag)
-                if not (error_mapping.may_pass(error) and attempt()):
+                if not (error_mapping.may_pass(error) and self._may_retry() and attempt()):
                     raise self.error(error, "read", key) from None
         raise AssertionError("the last attempt raises")
+
+    def _may_retry(self) -> bool:
+        """Whether the budget of retries allows another one: if most requests fail, retries only add load."""
+        return self._factory.process_client().window.retries.spend()
+
+    def read_into(self, key: str, start: int, target: memoryview) -> int | None:
+        """Fill `target` with the bytes from `start` on. Returns how many there were; None if the value is absent; -1 if
+        the client cannot do that, or this answer needs `read`."""
+        check_key(key)
+        client = self._factory.process_client().client
+        if not isinstance(client, WebClient) or not self._ranges:
+            return -1
+        try:
+            answer = client.get_into(self._prefix + key, start, target)
+        except FileNotFoundError:
+            return None
+        except TimedOutError as error:
+            raise error.add_context(f"cannot read `{key}` in {self.store}") from None
+        return -1 if answer is None else len(answer.buffer())
 
     def _request(self, key: str, range: ByteRange | None, tag: str | None) -> State:
         """One request, whose answer is checked against `range` and the ETag `tag`."""
@@ -116,25 +141,39 @@ class ObjectReader:
                 options["range"] = (start, start + length)
         if tag is not None:
             options["if_match"] = tag
+        client = self._factory.process_client().client
+        deadline = current_deadline.get()
         with error_mapping.no_panic():
-            answer = self._factory.process_client().client.get(self._prefix + key, options=options)
+            if deadline is None or isinstance(client, WebClient):
+                answer = client.get(self._prefix + key, options=options)
+            else:
+                answer = get_before(deadline, client, self._prefix + key, options)
         meta = answer.meta
         version = version_of(meta)
         size = meta["size"]
-        if range is None and (names := _names(answer)):
-            self.remember_writes(key, version, names)
         if tag is not None and version is not None and version[0] != tag:
             return State(None, version, size)  # the server ignores conditions
         begin, end = answer.range
         start, length = span(range, size) if self._ranges else (0, size)
         if (begin, end) != (start, start + length) and length:
             raise ValueError(f"the body of the answer holds other bytes than requested: {begin} to {end}")
+        if end - begin == size:  # documents are read with a limit, too, and the next write needs all names
+            self.remember_writes(key, version, _names(answer))
         data = memoryview(answer.buffer() if hasattr(answer, "buffer") else answer.bytes())
         if len(data) != end - begin:
             raise ValueError(f"the body of the answer has {len(data)} bytes instead of {end - begin}")
         if range is not None and not self._ranges:
-            return State(cut(data, range), version, size)
+            return State(self._part(data, range), version, size)
         return State(data, version, size)
+
+    def _part(self, whole: Buffer, range: ByteRange) -> Buffer:
+        """The part of a value that the server sent as a whole. Warns once if most of it is not needed; metadata
+        documents are requested with a range that limits their size, and nearly always needed as a whole."""
+        part = cut(whole, range)
+        if not self._warned and len(part) < len(whole):
+            self._warned = True
+            warn(f"{self.store}: this server ignores ranges and sends whole values, which takes longer")
+        return part
 
     def _cut(self, key: str, range: ByteRange, tag: str | None) -> State | None:
         """A part of a value, from a server that sends whole values."""
@@ -143,8 +182,7 @@ class ObjectReader:
             return whole
         if len(whole.data) and self._ranges:  # servers answer requests for parts of an empty value with the whole value
             self._ranges = False
-            warn(f"{self.store}: this server ignores ranges and sends whole values, which takes longer")
-        return State(cut(whole.data, range), whole.version, whole.size)
+        return State(self._part(whole.data, range), whole.version, whole.size)
 
     def _from_the_end(self, key: str, count: int, version: Version) -> State | None:
         """The last bytes, from a server without ranges that count from the end: the size is requested first."""
@@ -211,12 +249,14 @@ def version_of(meta: Any) -> tuple[str, str | None] | None:
 
 def _attempts(seconds: float) -> Iterator[Callable[[], bool]]:
     """Attempts, each as a function that waits and returns whether another attempt may follow."""
-    deadline = time.monotonic() + seconds
+    deadline, limit = time.monotonic() + seconds, current_deadline.get()
     for number in range(1, _TRIES + 1):
 
         def again(number: int = number) -> bool:
             if number == _TRIES or time.monotonic() > deadline:
                 return False
+            if limit is not None:
+                limit.check()
             time.sleep(random.uniform(0.5, 1.0) * 0.1 * 2**number)
             return True
 

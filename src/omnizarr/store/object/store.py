@@ -24,6 +24,7 @@ from omnizarr.store.object.capabilities import LastKnownValues, ObjectSnapshots,
 from omnizarr.store.object.client import ClientFactory, GivenClientFactory, UrlClientFactory, parse_url
 from omnizarr.store.object.reader import ObjectReader
 from omnizarr.store.object.updates import ObjectUpdates
+from omnizarr.store.object.web_client import WebClient
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
@@ -120,6 +121,10 @@ class ObjectStore(Store):
         return type(self)(self._factory, prefix=above, read_only=self._read_only), name
 
     @property
+    def fills_memory(self) -> bool:  # type: ignore[override]
+        return isinstance(self._factory.process_client().client, WebClient)
+
+    @property
     def window(self) -> Window:
         """Flow control for requests to this bucket or server."""
         return self._factory.process_client().window
@@ -133,7 +138,8 @@ class ObjectStore(Store):
     def get_into(self, key: str, start: int, target: memoryview) -> int | None:
         if start < 0:
             reject_start(key, start, repr(self))
-        return super().get_into(key, start, target)
+        state = self._reader.read_into(key, start, target)
+        return state if state is None or state >= 0 else super().get_into(key, start, target)
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         window = self.window
@@ -141,7 +147,7 @@ class ObjectStore(Store):
             PendingRequest(index, partial(self.get, key, range), window.expected_of(range))
             for index, (key, range) in enumerate(requests)
         )
-        return ConcurrentRequests(window, pending, _length)
+        return ConcurrentRequests(window, pending, _length, hedge=True)
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         """The answers, in order. Whole values are remembered with their versions, for `updates.last_known`."""
@@ -152,7 +158,7 @@ class ObjectStore(Store):
         )
         answers: list[Buffer | None] = [None] * len(requests)
         known = self._last_known
-        for index, state in ConcurrentRequests(window, pending, _state_length):
+        for index, state in ConcurrentRequests(window, pending, _state_length, hedge=True):
             key = requests[index][0]
             if state is not None:
                 answers[index] = state.data

@@ -70,7 +70,10 @@ class ObjectUpdates(Updates):
         if isinstance(version, tuple):
             names = ("e_tag", "version")
             mode = {name: part for name, part in zip(names, version, strict=True) if part is not None}
-            earlier = self._reader.names_of_writes(key, version)
+            names_before = self._names_before(key, version)
+            if names_before is None:
+                return False
+            earlier = names_before
         own = os.urandom(6).hex()
         attributes = {WRITES: ",".join((own, *earlier)[:_MOST_NAMES])}
         for number in range(1, _SENDS + 1):
@@ -88,6 +91,18 @@ class ObjectUpdates(Updates):
                 self._remember(key, data, version_of(head), (own, *earlier))
                 return True
         raise AssertionError("the last attempt returns or raises")
+
+    def _names_before(self, key: str, version: Version) -> tuple[str, ...] | None:
+        """The names of the writes that led to `version`; None if the value has another version now.
+
+        A write that left one out would make its writer believe that its value was never stored.
+        """
+        names = self._reader.names_of_writes(key, version)
+        if names is None:
+            names, stored = self._reader.stored_writes(key)
+            if stored != version:
+                return None
+        return names
 
     def _remember(self, key: str, value: Buffer, version: Version, names: tuple[str, ...]) -> None:
         self._last_known.remember(key, bytes(flat(value)), version)

@@ -76,10 +76,10 @@ def _value(node: ast.expr, names: Mapping[str, Value], templates: Mapping[str, s
             return _filled(templates[node.id], names, templates, depth + 1)
         raise _TemplateError(f"`{node.id}` is not defined")
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.args and node.func.id in templates:
-        given = {argument.arg: _value(argument.value, names, templates, depth) for argument in node.keywords}
-        if None in given:
+        arguments = {argument.arg: _value(argument.value, names, templates, depth) for argument in node.keywords}
+        if None in arguments:
             raise _TemplateError("arguments must be given by name")
-        inner = {**names, **{str(name): value for name, value in given.items()}}
+        inner = {**names, **{str(name): value for name, value in arguments.items()}}
         return _filled(templates[node.func.id], inner, templates, depth + 1)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_number(_value(node.operand, names, templates, depth))

@@ -7,12 +7,15 @@ run into timeouts.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, TypeAlias
 
+from omnizarr.config import config
+from omnizarr.store.requests.hedging import Budget, Hedging
 from omnizarr.store.values import ByteRange
 
 __all__ = ["Admission", "Window"]
@@ -30,10 +33,32 @@ Admission: TypeAlias = tuple[float, int, int]
 """When a request was sent, how many bytes had been delivered by then, and how much room it takes."""
 
 
+class _ProcessTotal:
+    """The bytes that the requests and unread answers of all windows take, in this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.held = 0
+
+
+_total = _ProcessTotal()
+
+
+def _renew_in_child() -> None:
+    global _total
+    _total = _ProcessTotal()  # a forked child has none of its parent's requests
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_in_child)
+
+
 class Window:
     """The room for requests to one store, in bytes."""
 
-    def __init__(self, most_requests: int = 256) -> None:
+    def __init__(self, most_requests: int = 256, *, direct: bool = False) -> None:
+        """`direct`: any thread may send a request itself and wait for it. Elsewhere an event loop sends all requests,
+        and only many at once keep it busy."""
         self.most_requests = most_requests
         self._lock = threading.RLock()
         self._room = _START
@@ -47,11 +72,31 @@ class Window:
         self._latency = float("inf")
         self._rate = 0.0
         self._mean = 0.0
+        self.hedging: Hedging | None = None
+        """Sends second requests for late answers; None if the client does that itself, or never."""
+        self.retries = Budget(0.2, 100)
+        self.readers = 0
+        """How many callers read through the window at once. Each gets an equal part of the room."""
+        self._total = _total
+        self.slow_until = 0.0 if direct else float("inf")
+        """The time of `perf_counter` until which a reader should not assume that answers arrive at once."""
 
     @property
     def room(self) -> int:
         """How many bytes may be in flight."""
         return self._room
+
+    @property
+    def latency(self) -> float:
+        """The shortest time that a request took, of those in the recent past; infinite before the first one."""
+        return self._latency
+
+    def observe(self, seconds: float) -> None:
+        """Learn from a request that did not pass through the window."""
+        self._latency = min(seconds, self._latency * _FORGET_LATENCY)
+        self.retries.earn()
+        if self.hedging is not None:
+            self.hedging.observe(seconds)
 
     def expected(self, limit: int | None) -> int:
         """The expected size of an answer whose size is at most `limit`: encoded chunks are usually smaller."""
@@ -68,8 +113,14 @@ class Window:
             return max(_LEAST_COST, -start) if start < 0 else self.expected(None)
         return max(_LEAST_COST, length) if start > 0 else self.expected(length)
 
-    def enter(self, cost: int) -> Admission | None:
-        """Take room for a request; None if there is none. Pass the result to `answered` or `failed`."""
+    def add_reader(self, count: int = 1) -> None:
+        """Count a caller that reads through the window, or with -1 one that has ended."""
+        with self._lock:
+            self.readers += count
+
+    def enter(self, cost: int, reader_bytes: int = 0) -> Admission | None:
+        """Take room for a request of a caller whose other requests and unread answers take `reader_bytes`; None if
+        there is none. Pass the result to `answered` or `failed`."""
         cost = max(cost, _LEAST_COST)
         while self.abandoned:
             with suppress(IndexError):  # another thread was faster
@@ -79,8 +130,15 @@ class Window:
                 return None
             # An answer that has arrived only takes memory, until the caller reads it.
             under_way = self._under_way + cost
-            if self._inside >= _ALWAYS and (under_way > self._room or under_way + self._unread > _MOST):
-                return None
+            if self._inside >= _ALWAYS:
+                if under_way > self._room or under_way + self._unread > _MOST:
+                    return None
+                if reader_bytes and self.readers > 1 and reader_bytes + cost > self._room // self.readers:
+                    return None
+            with self._total.lock:
+                if self._inside >= _ALWAYS and self._total.held + cost > config.current.max_request_bytes:
+                    return None
+                self._total.held += cost
             self._requests += 1
             self._inside += 1
             self._under_way += cost
@@ -98,9 +156,13 @@ class Window:
             self._requests -= 1
             self._under_way -= expected
             self._unread += cost
+            self._add_total(cost - expected)
             self._delivered += cost
             self._mean = float(received) if not self._mean else self._mean + (received - self._mean) / 16
             self._latency = min(seconds, self._latency * _FORGET_LATENCY)
+            if self.hedging is not None:
+                self.hedging.observe(seconds)
+            self.retries.earn()
             rate = (self._delivered - before) / seconds
             self._rate = max(rate, self._rate * _FORGET_RATE if busy else self._rate)
             fits = int(min(_MOST, max(_LEAST, 2 * self._rate * self._latency)))
@@ -116,6 +178,11 @@ class Window:
             with self._lock:
                 self._inside -= 1
                 self._unread -= cost
+                self._add_total(-cost)
+
+    def _add_total(self, nbytes: int) -> None:
+        with self._total.lock:
+            self._total.held += nbytes
 
     def failed(self, entered: Admission) -> None:
         """Release the room of a request that failed."""
@@ -123,3 +190,4 @@ class Window:
             self._requests -= 1
             self._inside -= 1
             self._under_way -= entered[2]
+            self._add_total(-entered[2])

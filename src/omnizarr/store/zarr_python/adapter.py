@@ -24,6 +24,7 @@ __all__ = ["ZarrPythonStore"]
 T = TypeVar("T")
 
 _MAX_CONCURRENCY = 64
+_DOCUMENT = "zarr.json"  # Icechunk panics, and prints a trace, for a range beyond the end of this; it is small
 _IN_MEMORY = ("MemoryStore", "GpuMemoryStore")
 _NOT_REMOTE = ("LocalStore", "MemoryStore", "GpuMemoryStore", "ZipStore")
 
@@ -116,7 +117,7 @@ class ZarrPythonStore(Store):
         prototype = library.core.buffer.default_buffer_prototype()
         if range is not None and range[1] == 0:
             return b"" if await self._exists(key) else None
-        if range is not None:
+        if range is not None and not (self.transactional and key.rpartition("/")[2] == _DOCUMENT):
             kinds = library.abc.store
             start, length = range
             if start < 0:

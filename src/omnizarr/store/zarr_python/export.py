@@ -137,8 +137,8 @@ def _prefix(prefix: str) -> str:
     return f"{prefix}/" if prefix else ""
 
 
-def _prototype(given: Any) -> Any:
-    return default_buffer_prototype() if given is None else given
+def _prototype(prototype: Any) -> Any:
+    return default_buffer_prototype() if prototype is None else prototype
 
 
 def _range(request: Any) -> ByteRange | None:

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 
 from omnizarr.errors import StoreError
 from omnizarr.store.contract import Buffer, ByteRange, Store, Version
-from omnizarr.store.finalizers import call_on_deletion, close_on_deletion
-from omnizarr.store.local import files
+from omnizarr.store.finalizers import call_on_deletion, close_on_deletion, closing
+from omnizarr.store.local import files, flock
 from omnizarr.store.local.snapshot import FileSnapshot
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.snapshot import Snapshot
@@ -78,7 +78,8 @@ class FileSource(ByteSource):
 
     def __init__(self, file: int) -> None:
         self._open = [file]
-        close_on_deletion(self, (os.close, self._open))
+        self._lock: flock.DirectoryLock | None = None
+        close_on_deletion(self, closing(self._open))
         self._seeking = threading.Lock() if _SEEKS else None
         self.size = os.fstat(file).st_size
 
@@ -148,19 +149,24 @@ class FileSource(ByteSource):
         except FileNotFoundError:
             return False
 
-    def lock(self) -> bool:
-        """Lock the file until it is closed; False if another process has locked it."""
-        if os.name == "nt":
-            return True  # Windows does not remove open files, which has the same effect
-        import fcntl
+    def lock(self, path: str) -> bool:
+        """Lock the file at `path` until `unlock`; False if another process has locked it.
 
+        The lock has a descriptor of its own, because a forked child reads from this one: it would keep the lock of a
+        parent that is killed."""
+        if not flock.AVAILABLE:
+            return True  # Windows does not remove open files, which has the same effect
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = flock.DirectoryLock(path, shared=False, wait=False, flags=_READ_WRITE)
         except BlockingIOError:
             return False
         except OSError:
-            pass  # a file system without locks
+            pass  # a file system without locks, or the file was just removed
         return True
+
+    def unlock(self) -> None:
+        """Release the lock. Its deletion does that, in whichever thread."""
+        self._lock = None
 
     def truncate(self, size: int) -> None:
         """Truncate the file."""
@@ -225,7 +231,7 @@ class SnapshotSource(ByteSource):
         self._snapshot = snapshot
         self.size = snapshot.size
         if isinstance(snapshot, FileSnapshot):
-            close_on_deletion(self, (os.close, (snapshot.file,)))
+            close_on_deletion(self, closing((snapshot.file,)))
         else:
             call_on_deletion(self, methodcaller("close"), (snapshot,))
 

@@ -136,15 +136,17 @@ class FileLocation(ArchiveLocation):
         os.makedirs(os.path.dirname(self._draft), exist_ok=True)
         for _ in range(_ATTEMPTS):
             draft = FileSource(os.open(self._draft, _WRITE, 0o666))
-            if not draft.lock():
+            if not draft.lock(self._draft):
                 raise StoreError(
                     f"another process is writing to {self._path}",
                     hint="an archive has one writer at a time; it is free when that one closes it",
                     store=self._path,
                 )
             if draft.is_at(self._draft):  # otherwise the previous holder has just published or removed it
-                draft.truncate(0)
-                files.remove(self._spare)  # left by a crashed process
+                if os.path.getsize(self._draft):  # left by a crashed process; a child of it may read it
+                    files.remove(self._draft)
+                    continue
+                files.remove(self._spare)
                 return draft
         raise StoreError(
             f"gave up after {_ATTEMPTS} attempts: other processes keep removing {self._draft}", store=self._path
@@ -166,6 +168,7 @@ class FileLocation(ArchiveLocation):
         draft.move(name, self._path)
         if name == self._spare:
             files.remove(self._draft)
+        draft.unlock()
         if durable:
             files.flush_folder(os.path.dirname(self._path))
         return draft.state()
@@ -174,6 +177,7 @@ class FileLocation(ArchiveLocation):
         for name in (self._draft, self._spare):
             if draft.is_at(name):
                 files.remove(name)
+        draft.unlock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FileLocation, (self._path,)
@@ -271,8 +275,8 @@ class ValueLocation(_UnnamedDraftLocation):
         assert stored is not None, "there is no limit"
         data, version = stored
         if (_ABSENT if data is None else _End.of(BytesSource(bytes(data)))) != state:
-            settled = access.uncertain is not None and data is not None and bytes(data) == value
-            return (settled,)
+            written_before = access.uncertain is not None and data is not None and bytes(data) == value
+            return (written_before,)
         return (True,) if access.write(self._key, value, version) else None
 
     def _version(self) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
+from omnizarr._fork import import_library
 from omnizarr.errors import InvalidKeyError
 from omnizarr.store.contract import check_key
 
@@ -140,7 +141,10 @@ def directory_records(data: bytes, count: int, end: int) -> Iterator[DirectoryRe
 
 def _name(raw: bytes, flags: int) -> str:
     try:
-        return raw.decode("utf-8" if flags & _UTF_8 else "cp437")
+        if flags & _UTF_8 or raw.isascii():
+            return raw.decode("utf-8")
+        import_library("encodings.cp437")  # Python would import it without postponing signal handlers
+        return raw.decode("cp437")
     except UnicodeDecodeError:
         raise Damaged(f"the name of its entry {raw!r} is not UTF-8, as its flags say") from None
 

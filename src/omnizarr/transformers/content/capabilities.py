@@ -68,8 +68,8 @@ class ContentSnapshots(Snapshots):
         def opened(pointer: Pointer) -> Snapshot | None:
             object_key = objects.addresses.object_key(pointer.name)
             if inner is None:
-                found = objects.inner.exists(object_key)
-                return _ContentSnapshot(objects, key, pointer, None) if found else None
+                exists = objects.inner.exists(object_key)
+                return _ContentSnapshot(objects, key, pointer, None) if exists else None
             snapshot = inner.open(object_key)
             if snapshot is None:
                 return None

@@ -100,12 +100,12 @@ class _Collection:
         if self._min_age > 0:
             for name in self._names(self._addresses.marks):
                 self._judge(name)
-        gone = 0 if self._dry_run else self._counts["removed"]
+        removed_before = 0 if self._dry_run else self._counts["removed"]
         for name in self._names(self._addresses.folder):
             self._counts["objects"] += 1
             if not self._is_referenced(name):
                 self._condemn(name)
-        self._counts["objects"] += gone
+        self._counts["objects"] += removed_before
         if self._min_age == 0:
             for name in self._names(self._addresses.marks):
                 self._lift(name)

@@ -94,8 +94,8 @@ class ContentObjects:
         """Raise unless `data` is the value that the pointer names."""
         object_key = self.addresses.object_key(pointer.name)
         if len(data) != pointer.size:
-            found = f"{len(data)} bytes" if len(data) < pointer.size else "more"
-            raise damaged(key, f"its object `{object_key}` is damaged: expected {pointer.size} bytes, found {found}")
+            actual = f"{len(data)} bytes" if len(data) < pointer.size else "more"
+            raise damaged(key, f"its object `{object_key}` is damaged: expected {pointer.size} bytes, found {actual}")
         digest = self.addresses.digest(data)
         if digest != pointer.digest:
             raise damaged(
@@ -115,29 +115,29 @@ class ContentObjects:
 
     def _store(self, values: Sequence[Buffer]) -> list[Pointer]:
         addresses = self.addresses
-        wanted = [addresses.pointer(value) for value in values]
-        contents = dict(zip(wanted, values, strict=True))  # equal values are stored once
+        pointers = [addresses.pointer(value) for value in values]
+        contents = dict(zip(pointers, values, strict=True))  # equal values are stored once
         # First the marks: without one, an object that is found afterwards stays for long enough. In the other order, a
         # collector could remove the object and then the mark in between.
         marks = self.current.get_partial_values([(addresses.mark_key(usual.name), (0, 0)) for usual in contents])
-        chosen = {
+        to_use = {
             usual: usual if mark is None else usual._replace(copy=secrets.token_hex(8))
             for usual, mark in zip(contents, marks, strict=True)
         }
-        # The last byte and one more show whether an object is complete.
-        ends = self.current.get_partial_values(
-            [(addresses.object_key(pointer.name), (max(pointer.size - 1, 0), 2)) for pointer in chosen.values()]
-        )
+        # A damaged object must not stand for a value that is written now, so that existing objects are compared. One
+        # byte more shows that an object is too long.
+        items = [(addresses.object_key(pointer.name), contents[usual]) for usual, pointer in to_use.items()]
+        requests = [(key, (0, len(value) + 1)) for key, value in items]
         missing = [
-            (addresses.object_key(pointer.name), contents[usual])
-            for (usual, pointer), end in zip(chosen.items(), ends, strict=True)
-            if end is None or len(end) != min(pointer.size, 1)
+            items[index]
+            for index, stored in self.current.get_each(requests)
+            if stored is None or bytes(stored) != bytes(items[index][1])
         ]
         if len(missing) == 1:
             self.inner.set(*missing[0])
         elif missing:
             self.inner.set_each(missing)
-        return [chosen[usual] for usual in wanted]
+        return [to_use[usual] for usual in pointers]
 
 
 def _past_caches(store: Store) -> Store:

@@ -43,10 +43,10 @@ class ContentAddressed(StorageTransformer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> ContentAddressed | None:
         where = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("algorithm", "depth", "width"), where, problems)
+        check_members(configuration, ("algorithm", "depth", "width"), where, problems, rule="Z14")
         algorithm = configuration.get("algorithm", "sha256")
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-            problems.expected(f"{where}.algorithm", f"one of {', '.join(ALGORITHMS)}", algorithm)
+            problems.expected(f"{where}.algorithm", f"one of {', '.join(ALGORITHMS)}", algorithm, rule="Z14")
         depth, width = parse_levels(configuration, where, problems)
         return cls(algorithm, depth, width) if len(problems.found) == before else None
 

@@ -51,12 +51,12 @@ class ShardingTransformer(StorageTransformer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> ShardingTransformer | None:
         at = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("chunks_per_shard",), at, problems)
+        check_members(configuration, ("chunks_per_shard",), at, problems, rule="S64")
         counts = configuration.get("chunks_per_shard")
         if "chunks_per_shard" not in configuration:
-            problems.add(f"{at}.chunks_per_shard", "is missing")
+            problems.add(f"{at}.chunks_per_shard", "is missing", rule="S64")
         elif not isinstance(counts, list) or not all(is_integer(count) and 0 < count < 2**63 for count in counts):
-            problems.expected(f"{at}.chunks_per_shard", "a list of integers of at least 1", counts)
+            problems.expected(f"{at}.chunks_per_shard", "a list of integers of at least 1", counts, rule="S65")
         return cls(tuple(counts)) if len(problems.found) == before and isinstance(counts, list) else None
 
     def configuration(self) -> dict[str, Json]:
@@ -64,7 +64,7 @@ class ShardingTransformer(StorageTransformer):
 
     def check(self, shape: tuple[int, ...], path: str, problems: Problems) -> None:
         if len(self.chunks_per_shard) != len(shape):
-            problems.add(f"{path}.configuration.chunks_per_shard", self._misfit(len(shape)))
+            problems.add(f"{path}.configuration.chunks_per_shard", self._misfit(len(shape)), rule="S65")
 
     def _misfit(self, rank: int) -> str:
         return f"has {len(self.chunks_per_shard)} numbers, but the array has {rank} dimensions"

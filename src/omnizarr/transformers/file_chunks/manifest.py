@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr import _json
-from omnizarr._json import Json, is_integer
+from omnizarr._json import Json, is_integer, utf8_text
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.errors import ArgumentError, MetadataError
 
@@ -119,7 +119,7 @@ def parse_manifest(data: bytes | bytearray | memoryview, rank: int, keys: ChunkK
             hint="raise the limit with `omnizarr.config.set(max_document_bytes=...)`",
         )
     try:
-        text = bytes(data).decode("utf-8-sig")
+        text = utf8_text(bytes(data))
     except UnicodeDecodeError as error:
         raise MetadataError(f"{what} is not UTF-8 text: {error}") from None
     rows = _Rows(rank, keys, what)
@@ -158,13 +158,13 @@ class _Rows:
         if self._form.fullmatch(key):
             coordinates: Iterable[int] = map(int, key.split(".")) if self._rank else ()
         else:
-            found = self._keys.coordinates(key, self._rank)
-            if found is None or any(coordinate >= _LARGEST for coordinate in found):
+            parsed = self._keys.coordinates(key, self._rank)
+            if parsed is None or any(coordinate >= _LARGEST for coordinate in parsed):
                 raise MetadataError(
                     f"{self._what}: {_json.describe(key)} is not the key of a chunk; expected {self._rank} coordinates "
                     "joined by dots"
                 )
-            coordinates = found
+            coordinates = parsed
         if not path:
             return  # an absent chunk, as VirtualiZarr marks it in memory
         self._coordinates.extend(coordinates)
@@ -192,8 +192,8 @@ def _skip(text: str, at: int) -> int:
 
 def _expect(text: str, at: int, character: str, what: str) -> int:
     if text[at : at + 1] != character:
-        found = text[at : at + 20]
-        raise MetadataError(f"{what} is not valid: expected `{character}` at character {at}, found {found!r}")
+        actual = text[at : at + 20]
+        raise MetadataError(f"{what} is not valid: expected `{character}` at character {at}, found {actual!r}")
     return at + 1
 
 

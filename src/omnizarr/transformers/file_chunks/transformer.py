@@ -39,10 +39,10 @@ class FileChunks(StorageTransformer):
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> FileChunks | None:
         where = f"{path}.configuration"
         before = len(problems.found)
-        check_members(configuration, ("manifest",), where, problems)
+        check_members(configuration, ("manifest",), where, problems, rule="Z21")
         manifest = configuration.get("manifest", "./manifest.json")
         if not isinstance(manifest, str) or not _is_below(manifest):
-            problems.expected(f"{where}.manifest", "a path in the array's folder", manifest)
+            problems.expected(f"{where}.manifest", "a path in the array's folder", manifest, rule="Z21")
         return cls(str(manifest)) if len(problems.found) == before else None
 
     def configuration(self) -> dict[str, Json]:
@@ -93,7 +93,7 @@ class AllowFiles(StorageTransformer):
 
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> AllowFiles | None:
-        problems.add(path, "a document cannot allow to read files", hint="give it when the array is opened")
+        problems.add(path, "a document cannot allow to read files", hint="give it when the array is opened", rule="Z21")
         return None
 
     def configuration(self) -> dict[str, Json]:

@@ -55,16 +55,16 @@ def prune_history(
     for _ in range(_MOST_TRIES):
         head, token = history.head()
         try:
-            removed, kept = _divide(history.versions(head), now, keep, older_than, grace)
+            removed, remaining = _divide(history.versions(head), now, keep, older_than, grace)
             fence = max(head.fence, stamp(now - grace))
-            oldest = kept[0].number
+            oldest = remaining[0].number
             if not dry_run:
                 updates = store.updates
                 assert updates is not None, "the caller checks it"
                 new = dump_head(Head(head.number, head.commit, oldest, fence))
                 if not updates.write(history.head_key, new, token):
                     continue
-            used = _used(history, kept)
+            used = _used(history, remaining)
         except UncertainWriteError:
             continue
         except StoreError:

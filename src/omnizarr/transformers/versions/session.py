@@ -231,7 +231,7 @@ class Session(SessionState):
         return thread_lock(f"session-{self._number}", keys)
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
-        return thread_task_lock(f"session-{self._number}\0{key}")
+        return thread_task_lock(f"session-{self._number}", key)
 
 
 def _restored(

@@ -33,7 +33,7 @@ class Versions(StorageTransformer):
     @classmethod
     def parse(cls, configuration: dict[str, Json], path: str, problems: Problems) -> Versions | None:
         before = len(problems.found)
-        check_members(configuration, (), f"{path}.configuration", problems)
+        check_members(configuration, (), f"{path}.configuration", problems, rule="Z18")
         return cls() if len(problems.found) == before else None
 
     def configuration(self) -> dict[str, Json]:

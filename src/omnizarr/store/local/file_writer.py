@@ -23,7 +23,7 @@ from omnizarr.store.local.paths import ABSENT, NativePaths, check_name, is_plain
 from omnizarr.store.local.snapshot import FileVersion
 from omnizarr.store.values import reject_key_type
 
-__all__ = ["FileWriter", "StagedFiles"]
+__all__ = ["FileWriter", "TemporaryFiles"]
 
 _ATTEMPTS = 100  # to write into a directory that other processes remove at the same time; more than two are rare
 _TOGETHER = 64  # durable files that are synced together
@@ -37,7 +37,7 @@ _sweeping: dict[str, Any] = {}  # large directories in which it has begun to -> 
 _MOST_SCANS = 16
 
 
-class StagedFiles:
+class TemporaryFiles:
     """Temporary files of one directory, until they are published or deleted."""
 
     def __init__(self) -> None:
@@ -46,15 +46,15 @@ class StagedFiles:
         """Directories that did not exist before."""
         self.files: list[tuple[str, str]] = []
         """The temporary path and the final name of each file. The path is empty if the file has no name yet."""
-        self.held: list[int] = []
+        self.descriptors: list[int] = []
         """Open files: locked, or still to be synced."""
         self.process = os.getpid()
         self.forks = forks_seen()
 
     def close(self) -> None:
         """Close the files."""
-        while self.held:
-            files.close_last(self.held)
+        while self.descriptors:
+            files.close_last(self.descriptors)
 
     def discard(self) -> None:
         """Delete the files that were not published."""
@@ -136,16 +136,16 @@ class FileWriter:
     def _put_staged(
         self, key: str, data: bytes | memoryview | files.FileContent, expected: tuple[Version] | None
     ) -> bool:
-        with StagedFiles() as staged:
+        with TemporaryFiles() as batch:
             try:
-                self._stage(staged, key, data)
-                if self._publish(staged, expected, key):
+                self._add(batch, key, data)
+                if self._publish(batch, expected, key):
                     return True
-                staged.discard()
-                self._remove_created(staged.created)
+                batch.discard()
+                self._remove_created(batch.created)
                 return False
             except OSError as error:
-                self._fail(staged, key, error)
+                self._fail(batch, key, error)
 
     def put_each(self, items: Iterable[tuple[str, Buffer]]) -> None:
         """Write many files. Durable ones that follow each other in one directory are synced together."""
@@ -153,19 +153,19 @@ class FileWriter:
             for key, value in items:
                 self.put(key, flat(value), None)
             return
-        with StagedFiles() as staged:
+        with TemporaryFiles() as batch:
             directory = key = ""
             try:
                 for key, value in items:
                     own = key[: key.rfind("/") + 1]
-                    if staged.files and (own != directory or len(staged.files) == _TOGETHER):
-                        self._publish(staged, None)
+                    if batch.files and (own != directory or len(batch.files) == _TOGETHER):
+                        self._publish(batch, None)
                     directory = own
-                    self._stage(staged, key, flat(value))  # at once: the caller may reuse the memory for the next
-                if staged.files:
-                    self._publish(staged, None)
+                    self._add(batch, key, flat(value))  # at once: the caller may reuse the memory for the next
+                if batch.files:
+                    self._publish(batch, None)
             except OSError as error:
-                self._fail(staged, key, error)
+                self._fail(batch, key, error)
 
     def put_by(self, keys: Sequence[str], write: WriteFiles) -> bytes | None:
         """`LocalFiles.publish`."""
@@ -177,32 +177,35 @@ class FileWriter:
             return None
         if not all(key.startswith(directory) and key.rfind("/") < cut for key in keys) or any(map(self._is_long, keys)):
             return None
-        staged = StagedFiles()
+        batch = TemporaryFiles()
         try:
-            staged.folder = folder = self._paths.folders.get(directory) or self._paths.enter_or_create(
-                keys[0], staged.created
+            batch.folder = folder = self._paths.folders.get(directory) or self._paths.enter_or_create(
+                keys[0], batch.created
             )
             if folder not in _swept:
-                self._sweep_first(folder, staged.created)
+                self._sweep_first(folder, batch.created)
             target = self._target(folder, None)
             statuses = write(target, [temp_names.new_name(guarded=target[1]) for _ in names], names)
+        except FileNotFoundError:  # another thread removes empty directories: the Python path tries many times
+            self._remove_created(batch.created)
+            return None
         except OSError as error:
-            self._fail(staged, keys[0], error)
+            self._fail(batch, keys[0], error)
         if not any(status == DONE for status in statuses):
-            self._remove_created(staged.created)
+            self._remove_created(batch.created)
         return statuses
 
-    def _stage(self, staged: StagedFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
+    def _add(self, batch: TemporaryFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
         """Write a temporary file. If the disk is full, remove the files of crashed writers and try once more."""
         try:
-            self._stage_in_directory(staged, key, data)
+            self._add_in_directory(batch, key, data)
         except OSError as error:
             # With nothing to remove, the second attempt could not succeed either.
             if error.errno not in _FULL or not self._listing.sweep():
                 raise
-            self._stage_in_directory(staged, key, data)
+            self._add_in_directory(batch, key, data)
 
-    def _stage_in_directory(self, staged: StagedFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
+    def _add_in_directory(self, batch: TemporaryFiles, key: str, data: bytes | memoryview | files.FileContent) -> None:
         paths = self._paths
         cut = key.rfind("/") + 1
         directory = key[:cut]
@@ -211,10 +214,10 @@ class FileWriter:
             check_name(key)
         for _ in range(_ATTEMPTS):
             try:
-                staged.folder = folder or paths.enter(directory, staged.created)
-                if staged.folder not in _swept:
-                    self._sweep_first(staged.folder, staged.created)
-                self._write_temporary(staged, key[cut:], data)
+                batch.folder = folder or paths.enter(directory, batch.created)
+                if batch.folder not in _swept:
+                    self._sweep_first(batch.folder, batch.created)
+                self._write_temporary(batch, key[cut:], data)
                 return
             except FileNotFoundError:
                 # The directory was never created, or another process erased the last key in it.
@@ -224,25 +227,25 @@ class FileWriter:
             errno.ENOENT, f"gave up after {_ATTEMPTS} attempts: other processes keep removing its directory"
         )
 
-    def _write_temporary(self, staged: StagedFiles, name: str, data: bytes | memoryview | files.FileContent) -> None:
-        held = staged.held
-        count = len(held)
+    def _write_temporary(self, batch: TemporaryFiles, name: str, data: bytes | memoryview | files.FileContent) -> None:
+        descriptors = batch.descriptors
+        count = len(descriptors)
         guarded = self._locks.guards_files()
         try:
             # The first file of several keeps other processes from removing the directory. The others get no name before
             # they are published, so that a killed process leaves at most one file.
-            if staged.files and files.stage_unnamed(staged.folder, data, held, guarded=guarded):
-                staged.files.append(("", name))
+            if batch.files and files.create_unnamed(batch.folder, data, descriptors, guarded=guarded):
+                batch.files.append(("", name))
                 return
-            staged.files.append((files.stage(staged.folder, data, held, guarded=guarded), name))
+            batch.files.append((files.create_temporary(batch.folder, data, descriptors, guarded=guarded), name))
             if not (guarded or self.durable):
-                files.close_last(held)  # a network file system may report a full disk only here
+                files.close_last(descriptors)  # a network file system may report a full disk only here
         except BaseException as error:
-            while len(held) > count:
-                files.close_last(held)
+            while len(descriptors) > count:
+                files.close_last(descriptors)
             if guarded and isinstance(error, OSError) and error.errno in NO_LOCKS:
                 self._locks.guard_no_files()
-                return self._write_temporary(staged, name, data)
+                return self._write_temporary(batch, name, data)
             raise
 
     def _sweep_first(self, folder: str, created: Sequence[str] = ()) -> None:
@@ -261,64 +264,64 @@ class FileWriter:
             _swept.clear()
         _swept.add(folder)
 
-    def _publish(self, staged: StagedFiles, expected: tuple[Version] | None, key: str = "") -> bool:
+    def _publish(self, batch: TemporaryFiles, expected: tuple[Version] | None, key: str = "") -> bool:
         """Rename the files to their final names, under one lock. With a version that is `expected`, `key` is the only
         one, and False says that its file has another version. Because they lie in the directory, no other process
         can remove it, so that the locked directory is the right one."""
         if self.durable:  # written first and synced then, so that they get to the disk together
-            for file in staged.held:
+            for file in batch.descriptors:
                 os.fsync(file)
-        folder = staged.folder
+        folder = batch.folder
         locks = self._locks
         with locks.directory(folder, shared=True) if expected is None else locks.comparison(folder, key):
-            if expected is not None and not self._has_version(folder + staged.files[0][1], expected[0]):
+            if expected is not None and not self._has_version(folder + batch.files[0][1], expected[0]):
                 return False
-            while staged.files:
-                temporary, name = staged.files[0]
-                if not temporary and self._link_first(staged):
-                    del staged.files[0]
+            while batch.files:
+                temporary, name = batch.files[0]
+                if not temporary and self._link_first(batch):
+                    del batch.files[0]
                     continue
-                temporary = staged.files[0][0]
+                temporary = batch.files[0][0]
                 try:
                     files.replace(temporary, folder + name)
                 except FileNotFoundError:
                     # If a signal handler forked, parent and child go on with one file: the other one renamed it.
-                    if staged.forks == forks_seen():
+                    if batch.forks == forks_seen():
                         raise
-                del staged.files[0]
-        staged.close()
+                del batch.files[0]
+        batch.close()
         if self.durable:
-            self._sync([folder, *map(os.path.dirname, reversed(staged.created))])
-        staged.created.clear()
+            self._sync([folder, *map(os.path.dirname, reversed(batch.created))])
+        batch.created.clear()
         return True
 
-    def _link_first(self, staged: StagedFiles) -> bool:
+    def _link_first(self, batch: TemporaryFiles) -> bool:
         """Give the first file its name, and return True; or, if another file has the name, a temporary name."""
-        place = len(staged.held) - len(staged.files)
-        file = staged.held[place]
-        name = staged.files[0][1]
+        place = len(batch.descriptors) - len(batch.files)
+        file = batch.descriptors[place]
+        name = batch.files[0][1]
         guarded = self._locks.guards_files()
-        temporary = staged.folder + temp_names.new_name(guarded=guarded)
+        temporary = batch.folder + temp_names.new_name(guarded=guarded)
         try:
-            if files.link_unnamed(file, staged.folder + name):
+            if files.link_unnamed(file, batch.folder + name):
                 return True
-            staged.files[0] = temporary, name
+            batch.files[0] = temporary, name
             files.link_unnamed(file, temporary)
         except OSError:  # the system has files without names, and does not give them one
             copy: list[int] = []
             content = files.read(file, os.fstat(file).st_size, None)
-            staged.files[0] = files.stage(staged.folder, content, copy, guarded=guarded), name
+            batch.files[0] = files.create_temporary(batch.folder, content, copy, guarded=guarded), name
             os.fsync(copy[0])
-            staged.held[place] = copy[0]
+            batch.descriptors[place] = copy[0]
             os.close(file)
         return False
 
-    def _fail(self, staged: StagedFiles, key: str, error: OSError) -> NoReturn:
+    def _fail(self, batch: TemporaryFiles, key: str, error: OSError) -> NoReturn:
         """Delete the temporary files and raise. `key` is one of them; if a rename failed, the error says which."""
-        staged.discard()
+        batch.discard()
         if isinstance(error.filename2, str):
             key = key[: key.rfind("/") + 1] + os.path.basename(error.filename2)
-        self._remove_created(staged.created)
+        self._remove_created(batch.created)
         self._paths.fail("write", key, error)
 
     def _remove_created(self, created: Sequence[str]) -> None:

@@ -1,0 +1,322 @@
+"""A client for plain `http://` addresses: GET requests on connections that stay open.
+
+A request takes about half the processor time of one through obstore, because no other thread handles it, and the body
+is received straight into its final memory. Everything that is unusual (redirects, compressed or chunked bodies, broken
+connections, statuses other than 200, 206 and 404) goes to the client of obstore, which repeats the request.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
+
+from omnizarr.errors import TimedOutError
+from omnizarr.store.deadline import current_deadline
+from omnizarr.store.finalizers import call_on_deletion
+from omnizarr.store.object.timed_get import get_before
+from omnizarr.store.requests.hedging import MOST_COPIES, Hedging
+
+__all__ = ["WebAnswer", "WebClient", "serves"]
+
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/-]+")  # characters that no client escapes
+_HEADER = re.compile(
+    rb"\r\n(content-length|content-range|content-encoding|transfer-encoding|connection|etag):[ \t]*([^\r\n]*)",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(rb"bytes (\d+)-(\d+)/(\d+)")
+_FORM_OF_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[ -~]*")
+_SCRATCH = 2**15  # bytes for the head of an answer and the start of its body
+_MOST_IDLE = 256  # connections
+_MOST_WHOLE = 2**26  # bytes of a value without a range; obstore reads larger ones, in steps
+_MOST_UNUSUAL = 3  # unusual answers in sequence, after which all requests go to obstore
+_KNOWN_OPTIONS = frozenset(
+    {"allow_http", "timeout", "read_timeout", "connect_timeout", "default_headers", "user_agent"}
+)
+_PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+
+
+def serves(root: str, options: Mapping[str, Any]) -> bool:
+    """Whether this client can send the requests to a server. Those through TLS or a proxy need obstore."""
+    if not root.startswith("http://") or "@" in root or not options.keys() <= _KNOWN_OPTIONS:
+        return False
+    if any(os.environ.get(name) for name in _PROXIES):
+        return False
+    return all(_FORM_OF_HEADER.fullmatch(line) for line in _header_lines(options))
+
+
+def _header_lines(options: Mapping[str, Any]) -> list[str]:
+    agent = options.get("user_agent") or "omnizarr"
+    headers = {"User-Agent": agent, "Accept": "*/*", **(options.get("default_headers") or {})}
+    return [f"{name}: {value}" for name, value in headers.items()]
+
+
+class _Unusual(Exception):
+    """The answer must be read by obstore."""
+
+
+class _Refused(_Unusual):
+    """The server refused this request, which says nothing about the next."""
+
+
+class WebAnswer:
+    """The parts of obstore's `GetResult` that `ObjectReader` uses."""
+
+    __slots__ = ("_data", "meta", "range")
+    attributes: Mapping[str, str] = {}
+
+    def __init__(self, data: memoryview, tag: str | None, size: int, start: int, stop: int) -> None:
+        self._data = data
+        self.meta = {"e_tag": tag, "size": size, "version": None}
+        self.range = (start, stop)
+
+    def buffer(self) -> memoryview:
+        return self._data
+
+
+class _Connection:
+    __slots__ = ("scratch", "socket", "view")
+
+    def __init__(self, address: tuple[str, int], connect_timeout: float, read_timeout: float) -> None:
+        self.socket = socket.create_connection(address, connect_timeout)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sys.platform == "linux":
+            # The system checks the time: Python would call poll() before each recv(), and could not wait for all bytes.
+            self.socket.settimeout(None)
+            limit = struct.pack("ll", int(read_timeout), int(read_timeout % 1 * 1e6))
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        else:
+            self.socket.settimeout(read_timeout)
+        self.scratch = bytearray(_SCRATCH)
+        self.view = memoryview(self.scratch)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class WebClient:
+    """Sends GET requests itself, and leaves all else to a client of obstore."""
+
+    def __init__(self, root: str, options: Mapping[str, Any], obstore_client: Any) -> None:
+        parts = urlsplit(root)
+        self._address = (parts.hostname or "", parts.port or 80)
+        self._obstore_client = obstore_client
+        self._idle: list[_Connection] = []
+        self._unusual = 0
+        self._hedging = Hedging()
+        call_on_deletion(self, _Connection.close, self._idle)
+
+        def seconds(name: str, default: float) -> float:
+            value = options.get(name, default)
+            return value.total_seconds() if isinstance(value, timedelta) else float(value)
+
+        self._connect_timeout = seconds("connect_timeout", 5.0)
+        self._read_timeout = seconds("read_timeout", 20.0)
+        self._timeout = seconds("timeout", 60.0)
+        lines = [f"Host: {parts.netloc}", *_header_lines(options)]
+        self._headers = (" HTTP/1.1\r\n" + "".join(f"{line}\r\n" for line in lines)).encode("latin-1")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._obstore_client, name)
+
+    def get(self, path: str, *, options: Mapping[str, Any] | None = None) -> Any:
+        """`get` of obstore."""
+        options = options or {}
+        if self._unusual < _MOST_UNUSUAL and _PLAIN_PATH.fullmatch(path):
+            try:
+                answer = self._send(path, options.get("range"), options.get("if_match"), None)
+            except (FileNotFoundError, TimedOutError):
+                raise
+            except (_Unusual, EOFError, OSError) as error:
+                self._unusual += not isinstance(error, _Refused)
+            else:
+                self._unusual = 0
+                return answer
+        deadline = current_deadline.get()
+        if deadline is not None:
+            return get_before(deadline, self._obstore_client, path, options)
+        return self._obstore_client.get(path, options=options)
+
+    def get_into(self, path: str, start: int, target: memoryview) -> WebAnswer | None:
+        """Fill `target` with the bytes from `start` on; the answer's buffer is the part that was filled. None if `get`
+        must send this request. Raises FileNotFoundError."""
+        if self._unusual >= _MOST_UNUSUAL or not len(target) or not _PLAIN_PATH.fullmatch(path):
+            return None
+        try:
+            answer = self._send(path, (start, start + len(target)), None, target)
+        except (FileNotFoundError, TimedOutError):
+            raise
+        except (_Unusual, EOFError, OSError) as error:
+            self._unusual += not isinstance(error, _Refused)
+            return None
+        self._unusual = 0
+        return answer
+
+    # -- one request
+
+    def _send(self, path: str, range: Any, tag: str | None, target: memoryview | None) -> WebAnswer:
+        request = b"GET /" + path.encode() + self._headers
+        if range is not None:
+            if isinstance(range, tuple):
+                request += b"Range: bytes=%d-%d\r\n" % (range[0], range[1] - 1)
+            elif "suffix" in range:
+                request += b"Range: bytes=-%d\r\n" % range["suffix"]
+            else:
+                request += b"Range: bytes=%d-\r\n" % range["offset"]
+        if tag is not None:
+            request += b"If-Match: " + tag.encode("latin-1") + b"\r\n"
+        request += b"\r\n"
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            return self._exchange(self._connect(), request, range, target)
+        try:
+            return self._exchange(connection, request, range, target)
+        except (ConnectionError, EOFError):  # the server closed the idle connection
+            return self._exchange(self._connect(), request, range, target)
+
+    def _connect(self) -> _Connection:
+        return _Connection(self._address, self._connect_timeout, self._read_timeout)
+
+    def _exchange(self, connection: _Connection, request: bytes, range: Any, target: memoryview | None) -> WebAnswer:
+        """Send a request and receive its answer. The connection is kept only if the answer is complete."""
+        keep = False
+        try:
+            deadline, limit = monotonic() + self._timeout, current_deadline.get()
+            connection.socket.sendall(request)
+            connection = self._first_to_answer(connection, request)
+            status, headers, begin, received = _receive_head(connection)
+            length = headers.get(b"content-length", b"")
+            if not length.isdigit() or b"transfer-encoding" in headers or b"content-encoding" in headers:
+                raise _Unusual
+            size = int(length)
+            if status == 404:
+                if received == begin + size:
+                    keep = headers.get(b"connection", b"").lower() != b"close"
+                raise FileNotFoundError(f"{self._address[0]} answered 404")
+            if status in (412, 416):
+                raise _Refused
+            start, total = _extent(status, headers, range, size)
+            if target is None:
+                if range is None and size > _MOST_WHOLE:
+                    raise _Unusual
+                target = memoryview(bytearray(size))
+            elif size > len(target):
+                raise _Unusual
+            count = min(received - begin, size)
+            if received - begin > size:  # more than one answer
+                raise _Unusual
+            target[:count] = connection.view[begin : begin + count]
+            while count < size:
+                if limit is not None and not _readable([connection], limit.remaining()):
+                    limit.check()
+                more = connection.socket.recv_into(target[count:size], 0, _WAIT_FOR_ALL if limit is None else 0)
+                if not more or monotonic() > deadline:
+                    raise _Unusual
+                count += more
+            tag = headers.get(b"etag")
+            keep = headers.get(b"connection", b"").lower() != b"close"
+            text = None if tag is None else tag.decode("latin-1")
+            return WebAnswer(target[:size], text, total, start, start + size)
+        finally:
+            if keep and len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
+
+    def _first_to_answer(self, connection: _Connection, request: bytes) -> _Connection:
+        """Wait for the first bytes. If they are late, send the request on other connections, too; the result is the
+        connection on which an answer arrives first, and the others are closed."""
+        start, hedging, limit = monotonic(), self._hedging, current_deadline.get()
+        racing, after = [connection], hedging.after
+        winner = None
+        try:
+            while winner is None:
+                waited = monotonic() - start
+                seconds = self._read_timeout - waited if len(racing) == MOST_COPIES else after
+                if limit is not None:
+                    seconds = min(seconds, limit.remaining())
+                winner = _readable(racing, seconds)
+                if winner is None:
+                    if monotonic() - start > self._read_timeout:
+                        raise _Unusual
+                    if limit is not None:
+                        limit.check()
+                    if len(racing) < MOST_COPIES and hedging.permit():
+                        racing.append(self._connect())
+                        racing[-1].socket.sendall(request)
+                    after *= 2
+        finally:
+            for other in racing:
+                if other is not winner and other is not connection:
+                    other.close()
+        hedging.observe(monotonic() - start)
+        if winner is not connection:
+            connection.close()
+        return winner
+
+
+def _readable(connections: list[_Connection], seconds: float) -> _Connection | None:
+    """The first connection with bytes to receive; None if there is none within that time."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        for connection in connections:
+            poll.register(connection.socket, select.POLLIN)
+        ready = {number for number, _ in poll.poll(max(1, seconds * 1000))}
+    else:
+        ready = {other.fileno() for other in select.select([one.socket for one in connections], [], [], seconds)[0]}
+    return next((connection for connection in connections if connection.socket.fileno() in ready), None)
+
+
+_WAIT_FOR_ALL = socket.MSG_WAITALL if sys.platform == "linux" else 0
+
+
+def _receive_head(connection: _Connection) -> tuple[int, dict[bytes, bytes], int, int]:
+    """The status, the headers that matter, where the body begins in the scratch memory, and where the received bytes
+    end there."""
+    scratch, view = connection.scratch, connection.view
+    received = 0
+    while True:
+        count = connection.socket.recv_into(view[received:])
+        if not count:
+            raise _Unusual if received else EOFError
+        received += count
+        end = scratch.find(b"\r\n\r\n", 0, received)
+        if end >= 0:
+            break
+        if received == len(scratch):
+            raise _Unusual
+    head = bytes(view[: end + 2])
+    if not head.startswith(b"HTTP/1.1 ") or not head[9:12].isdigit():
+        raise _Unusual
+    headers = {name.lower(): value.strip() for name, value in _HEADER.findall(head)}
+    return int(head[9:12]), headers, end + 4, received
+
+
+def _extent(status: int, headers: Mapping[bytes, bytes], range: Any, size: int) -> tuple[int, int]:
+    """Where the body starts in the value, and the size of the value."""
+    if range is None:
+        if status != 200:
+            raise _Unusual
+        return 0, size
+    match = _RANGE.fullmatch(headers.get(b"content-range", b""))
+    if status != 206 or match is None:
+        raise _Unusual
+    start, last, total = map(int, match.groups())
+    if last - start + 1 != size or last >= total:
+        raise _Unusual
+    if isinstance(range, tuple):
+        if start != range[0] or size > range[1] - range[0]:
+            raise _Unusual
+    elif size > total or ("suffix" in range and size > range["suffix"]):
+        raise _Unusual
+    return start, total
