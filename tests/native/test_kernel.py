@@ -38,6 +38,9 @@ class TestKernel:
             "low": 0,
             "high": 16,
             "threads": 1,
+            "gathered": -1,
+            "source_offsets": b"",
+            "target_offsets": b"",
         } | changed
         native.kernel().read(*given.values())
         self.target = target
@@ -63,6 +66,51 @@ class TestKernel:
         groups = [([str(path)], 0, (pieces,), None)]
         assert self.read(path=path, groups=groups) == bytearray([native.UNUSUAL])
         assert not self.target.any()
+
+    def gather(self, path: Path, sources: list[int], targets: list[int], **changed: Any) -> bytearray:
+        piece = [changed.pop("first", 0), changed.pop("target_offset", 0), changed.pop("count", len(sources)), 0]
+        offsets = {"source_offsets": np.array(sources, "i8"), "target_offsets": np.array(targets, "i8")}
+        groups = [([str(path)], changed.pop("base", 0), (piece,), None)]
+        return self.read(path=path, groups=groups, gathered=0, **offsets, **changed)
+
+    def test_read_gathers(self, path: Path) -> None:
+        assert self.gather(path, [15, 3, 3], [0, 2, 1]) == bytearray([native.DONE])
+        assert self.target.tolist()[:4] == [15, 3, 3, 0]
+
+    @pytest.mark.parametrize(
+        "changed",
+        [
+            {"sources": [0, 16]},
+            {"sources": [-1, 0]},
+            {"sources": [2**63 - 1, 0]},
+            {"targets": [0, 16]},
+            {"targets": [0, -1]},
+            {"targets": [0, -(2**63)]},
+            {"count": 3},
+            {"count": 0},
+            {"count": 2**62},
+            {"first": 1},
+            {"first": -1},
+            {"first": 2**63 - 1},
+            {"base": 2**63 - 1},
+            {"base": -1},
+            {"codec": "zstd"},
+        ],
+    )
+    def test_read_rejects_offsets_outside_chunk_or_target(self, path: Path, changed: dict[str, Any]) -> None:
+        if changed.get("codec") == "zstd":  # 16 bytes that are no frame
+            number = native.codec("zstd")
+            if number is None:
+                pytest.skip("no zstd")
+            changed = {"codec": number}
+        given = {"sources": [0, 1], "targets": [0, 1]} | changed
+        assert self.gather(path, **given) == bytearray([native.UNUSUAL])
+        assert not self.target.any()
+
+    @pytest.mark.parametrize("changed", [{"gathered": 1}, {"source_offsets": bytes(8)}])
+    def test_read_rejects_unequal_offsets(self, path: Path, changed: dict[str, Any]) -> None:
+        with pytest.raises(ValueError, match="sizes do not match"):
+            self.read(path=path, **changed)
 
     @pytest.mark.parametrize("count", [3, 2**61 + 1, 2**62 + 1])
     def test_read_rejects_counts_that_overflow(self, path: Path, count: int) -> None:

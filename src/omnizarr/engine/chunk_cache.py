@@ -8,17 +8,39 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from omnizarr.errors import ArgumentError
 
-__all__ = ["ChunkCache", "as_byte_count"]
+__all__ = ["CacheKey", "CachedState", "ChunkCache", "Decoding", "as_byte_count"]
 
 _SIZE = r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*"  # compiled when a size is text, because few are
 _ENTRY_BYTES = 256  # approximate size of an entry without its chunk
 _Entry: TypeAlias = tuple[Hashable, int]
+CacheKey: TypeAlias = tuple[Any, str]
+"""A store, and a key in it."""
+
+
+class Decoding(NamedTuple):
+    """What determines the elements of a chunk, in addition to its bytes and its shape."""
+
+    data_type: Any
+    codecs: tuple[Any, ...]
+    fill: str
+    dtype: np.dtype[Any]
+
+
+class CachedState(NamedTuple):
+    """Everything that a decoded chunk depends on."""
+
+    version: object
+    shape: tuple[int, ...]
+    outer_shape: tuple[int, ...]
+    """The shape of the shard that an inner chunk is part of; of another chunk, its own."""
+    decoding: Decoding
 
 
 class ChunkCache:
@@ -44,7 +66,7 @@ class ChunkCache:
         self.nbytes = 0
         """The number of bytes in the cache."""
 
-    def get(self, value: Hashable, number: int, state: object) -> npt.NDArray[Any] | None:
+    def get(self, value: Any, number: int, state: Any) -> npt.NDArray[Any] | None:
         """Chunk `number` of a value, if it is cached for this state. Treat it as read-only."""
         with self._lock:
             cached = self._states.get(value)
@@ -56,7 +78,7 @@ class ChunkCache:
             self.hits += 1
             return self._chunks[entry][0]
 
-    def keep(self, value: Hashable, number: int, state: object, chunk: npt.NDArray[Any], size: int) -> None:
+    def keep(self, value: Any, number: int, state: Any, chunk: npt.NDArray[Any], size: int) -> None:
         """Add a chunk that takes `size` bytes, and drop the least recently used ones. Nothing may change it later."""
         size += _ENTRY_BYTES
         if state is None or size > self.max_bytes:

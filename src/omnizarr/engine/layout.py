@@ -14,7 +14,7 @@ from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.contract import with_slack
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.config import config
-from omnizarr.engine.chunk_cache import ChunkCache
+from omnizarr.engine.chunk_cache import ChunkCache, Decoding
 from omnizarr.engine.shard_indexes import ShardIndexes
 from omnizarr.errors import CodecError, MetadataError
 from omnizarr.grids import Axis
@@ -33,6 +33,7 @@ class Layout:
         "_largest",
         "axes",
         "cache",
+        "decoding",
         "dtype",
         "fill",
         "indexes",
@@ -64,6 +65,10 @@ class Layout:
         self.dtype: np.dtype[Any] = model.dtype
         self.fill: npt.NDArray[Any] = model.filler
         self.axes: tuple[Axis, ...] = model.grid.axes(model.shape)
+        self.decoding: Decoding | None = None
+        """What determines the elements of decoded chunks; None without a cache."""
+        if cache is not None:
+            self.decoding = Decoding(model.data_type, model.codecs, repr(self.fill.tolist()), self.dtype)
         self._join = model.chunk_keys.join
         keys = model.chunk_keys
         # Not for subclasses, which may join the coordinates differently.
@@ -122,7 +127,8 @@ class Layout:
             raise CodecError(
                 "chunk",
                 f"a chunk of shape {chain.spec.shape} has {size} bytes{between}, more than the limit of {limit}",
-                hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`",
+                hint="raise it with `omnizarr.config.set(max_chunk_bytes=...)`, or with the environment variable "
+                "OMNIZARR_MAX_CHUNK_BYTES",
             )
 
     @property

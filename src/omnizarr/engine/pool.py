@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from omnizarr._fork import import_library
 from omnizarr.config import config
 from omnizarr.engine.cancel import current_token
+from omnizarr.store.deadline import current_deadline
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -123,13 +124,15 @@ def run(
     wait. This is for items so short that threads would mostly wait for the interpreter's lock, unless a disk or a
     network delays them."""
     items = iter(items)
-    token = current_token.get()
+    token, deadline = current_token.get(), current_deadline.get()
     single = workers <= 1 or getattr(_current, "in_pool", False)
     if single or caller_first:
         work = start()
         for item in items:
             if token is not None:
                 token.check()
+            if deadline is not None:
+                deadline.check()
             if work(item) and not single:
                 break
         else:
@@ -143,6 +146,8 @@ def run(
             while (item := shared.take()) is not None:
                 if token is not None:
                     token.check()
+                if deadline is not None:
+                    deadline.check()
                 work(item)
         except BaseException:
             shared.stop()

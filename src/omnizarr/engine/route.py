@@ -6,19 +6,22 @@ A read takes the first route whose row matches:
 |--------------------------|------------------------------------------|---------------------------|-----------|
 | any, with `on_corrupt=`  | any                                      | any                       | I salvage |
 | snapshots, with `cache=` | any                                      | any                       | H cached  |
+| remote, answers ≤ 2 ms   | any                                      | any                       | J direct  |
 | remote                   | any                                      | any                       | G remote  |
-| snapshots                | one that decodes parts                   | slices; E saves ≥ 256 KiB | E partial |
+| snapshots                | one that decodes parts, no local blosc   | slices; E saves ≥ 256 KiB | E partial |
 | local files              | none, blosc, zstd, gzip; one chunk shape | slices, one (inner) chunk | A native  |
 | local files              | none, blosc, zstd, gzip; one chunk shape | slices, several chunks    | B native  |
 | local files              | none, blosc, zstd, gzip; no shards       | points or mask, 1-D array | C native  |
+| local files              | none, blosc, zstd, gzip; one chunk shape | indices on one axis       | C native  |
 | any                      | sharding, no codec before or after it    | any                       | F shards  |
 | snapshots                | none                                     | slices; E saves ≥ 16 KiB  | E partial |
 | any                      | any                                      | any                       | D Python  |
 
 Routes A to C report a chunk as `UNUSUAL` if it is damaged or in a form that the kernel does not handle; D, E or F reads
-it again and names what is wrong. I runs the other routes and replaces the chunks that fail. G fetches; D, E and F
-decode and place what it has fetched. In a memory store, E serves compressed chunks only. The setting `native` turns A
-to C off.
+it again and names what is wrong. A and B decode only the blocks of a Blosc chunk that hold selected elements;
+without the kernel, E does. I runs the other routes and replaces the chunks that fail. G and J fetch; D, E and F
+decode and place what they have fetched. J leaves the rest to G if the store turns out to be slow. In a memory store, E
+serves compressed chunks only. The setting `native` turns A to C off.
 
 A write takes the first route whose row matches, for each row of chunks:
 
@@ -112,6 +115,8 @@ def read(layout: Layout, selection: Selection, out: npt.NDArray[Any], on_corrupt
         cells = native.read_slices(projection, block, _part_test(layout))  # B
         if cells is None:
             cells = native.read_points(projection, block)  # C
+        if cells is None:
+            cells = native.read_gathered(projection, block)  # C
     if cells is None or cells:
         _read_in_python(layout, projection, cells, block)
 
@@ -139,7 +144,7 @@ def _read_one(
 
 
 def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | None, block: npt.NDArray[Any]) -> None:
-    """Routes D to G: `cells`, or all of the projection if that is None, in several threads if that is faster."""
+    """Routes D to G and J: `cells`, or all of the projection if that is None, in several threads if that is faster."""
     largest = layout.largest
     sharding = None if largest is None or layout.sharding is None else sharding_of(largest)
     decoded = largest if sharding is None else sharding.inner
@@ -158,11 +163,14 @@ def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | 
     count = len(projection) if cells is None else len(cells)
     workers = config.workers
     length, caller_first = plan_rows(largest, count, workers, block.nbytes)
-    if layout.store.remote:  # G
-        from omnizarr.engine.read.remote import fetch  # lazy import: remote stores only
+    if layout.store.remote:  # J, then G
+        from omnizarr.engine.read.direct import read_directly  # lazy import: remote stores only
+        from omnizarr.engine.read.remote import fetch
 
-        with closing(fetch(layout, projection, block)) as fetched:  # after an error, send no more requests
-            run(fetched, lambda: start().place_fetched, min(workers, count), caller_first=caller_first)
+        remaining = read_directly(layout, projection, start, block.nbytes)
+        if remaining is not None:
+            with closing(fetch(layout, projection, remaining, block)) as fetched:  # after an error, send no more
+                run(fetched, lambda: start().place_fetched, min(workers, count), caller_first=caller_first)
     else:
         workers = min(workers, -(-count // length), max_workers(largest, block.nbytes))
         # Not if rows go to the block through a temporary array, which must be complete when it is assigned.
@@ -235,7 +243,7 @@ def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
 
     # A key must not skip the search for guessed chunk keys, the cache, or route E.
     usual = layout.cache is None and not layout.model.guessed_keys
-    by_key = usual and (sharding is not None or not decodes_parts(chain))
+    by_key = usual and (sharding is not None or not _prefers_parts(chain))
     return NativeReader(layout, chain, sharding, number, by_key=by_key)
 
 
@@ -248,11 +256,16 @@ def _write_codec(layout: Layout) -> int | None:
 
 
 def _part_test(layout: Layout) -> Callable[[tuple[Pick, ...]], bool] | None:
-    """Tells for which picks route E decodes less than routes A and B, which decode whole chunks; None if for none."""
+    """Tells for which picks route E decodes less than routes A and B; None if for none."""
     chain = layout.uniform
-    if chain is None or not decodes_parts(chain):
+    if chain is None or not _prefers_parts(chain):
         return None
     return lambda picks: part_of(chain, layout, picks) is not None
+
+
+def _prefers_parts(chain: Chain) -> bool:
+    """Whether route E may decode less of a chunk than the kernel, which knows only the blocks of Blosc."""
+    return decodes_parts(chain) and chain.native != "blosc"
 
 
 # -- writing

@@ -89,19 +89,21 @@ static void init_plan(struct read_plan *plan, enum status (*act)(struct scratch 
 
 PyDoc_STRVAR(read_doc,
              "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target,\n"
-             "     low, high, threads)\n"
+             "     low, high, threads, gathered, source_offsets, target_offsets)\n"
              "Reads chunks in up to `threads` threads. A group covers all combinations of pieces, one per dimension.\n"
              "It is a tuple of: the paths of the chunks, or the descriptor of an open shard; an offset from the\n"
              "address `target`; for each dimension a list with PIECE_NUMBERS integers per piece (offset in the\n"
              "decoded chunk, offset in the target, elements, what it adds to the number of the inner chunk); and\n"
              "for a shard its index, pairs of an offset and a length.\n"
+             "Along the dimension `gathered`, unless it is -1, indices select: the first integer of a piece is the\n"
+             "position of its first index in the buffers of 64-bit offsets, and the second is 0.\n"
              "`status` has one byte per chunk. The kernel reads those that are TO_DO, and sets each to DONE, ABSENT,\n"
              "or UNUSUAL if it leaves the chunk to Python.");
 
 static PyObject *py_read(PyObject *module, PyObject *arguments) {
     (void)module;
     PyObject *given, *source_strides, *target_strides, *result = NULL;
-    Py_buffer status;
+    Py_buffer status, from, to;
     struct read_plan *plan = calloc(1, sizeof(struct read_plan)); /* on the heap: see `run` */
     struct group *groups = NULL;
     long long decoded, limit, low, high;
@@ -110,8 +112,9 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     Py_ssize_t itemsize, group_count, parsed = 0;
     size_t chunks = 0;
     if (plan == NULL) return PyErr_NoMemory();
-    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLi", &PyList_Type, &given, &plan->flags, &status, &codec, &decoded,
-                          &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high, &threads)) {
+    if (!PyArg_ParseTuple(arguments, "O!iw*iLLnOOKLLiiy*y*", &PyList_Type, &given, &plan->flags, &status, &codec,
+                          &decoded, &limit, &itemsize, &source_strides, &target_strides, &target, &low, &high,
+                          &threads, &plan->gathered, &from, &to)) {
         free(plan);
         return NULL;
     }
@@ -132,7 +135,8 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
         }
         chunks += group->count;
     }
-    if (other != plan->rank || chunks != (size_t)status.len || itemsize < 1) {
+    if (other != plan->rank || chunks != (size_t)status.len || itemsize < 1 || plan->gathered >= plan->rank ||
+        from.len != to.len) {
         PyErr_SetString(PyExc_ValueError, "sizes do not match");
         goto end;
     }
@@ -141,9 +145,16 @@ static PyObject *py_read(PyObject *module, PyObject *arguments) {
     plan->group_count = (size_t)group_count;
     plan->low = low;
     plan->high = high;
+    if (plan->gathered >= 0) {
+        plan->from = from.buf;
+        plan->to = to.buf;
+        plan->offset_count = from.len / (Py_ssize_t)sizeof(int64_t);
+    }
     if (chunks == 0 || run(&plan->work, threads)) result = Py_NewRef(Py_None);
 end:
     free_groups(groups, (size_t)parsed);
+    PyBuffer_Release(&from);
+    PyBuffer_Release(&to);
     PyBuffer_Release(&status);
     free(plan);
     return result;

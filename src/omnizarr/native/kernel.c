@@ -7,6 +7,7 @@
  *   threads.c    worker threads and the loop over work items
  *   copy.c       copies of boxes of elements between memory with any strides
  *   read.c       reads, decodes and places one chunk or inner chunk
+ *   blosc_parts.c  reads and decodes only some blocks of a Blosc frame
  *   points.c     reads single elements of one-dimensional arrays; searches masks
  *   arguments.c  conversion of Python arguments
  *   entries.c    the functions that Python calls to read
@@ -45,7 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INTERFACE 4 /* increase with each change of the entries; Python does not use a kernel with another number */
+#define INTERFACE 5 /* increase with each change of the entries; Python does not use a kernel with another number */
 
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
@@ -66,6 +67,7 @@ enum status {
 #include "threads.c"
 #include "copy.c"
 #include "read.c"
+#include "blosc_parts.c"
 #include "points.c"
 #include "arguments.c"
 #include "entries.c"

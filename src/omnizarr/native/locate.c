@@ -119,6 +119,7 @@ static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssiz
     struct axis axes[MAX_DIMENSIONS];
     struct extent extents[MAX_DIMENSIONS];
     int64_t counts[MAX_DIMENSIONS], shape[MAX_DIMENSIONS], strides[MAX_DIMENSIONS];
+    counts[0] = shape[0] = 0; /* without dimensions nothing reads them, but gcc -O2 warns */
     char text[MAX_DIMENSIONS * 24], *end = text, *given;
     Py_ssize_t size, separator_size;
     if (count != 5 || !PyTuple_Check(arguments[0])) {
@@ -171,8 +172,9 @@ static PyObject *py_locate(PyObject *module, PyObject *const *arguments, Py_ssiz
         if (several)
             result = pieces_of(axes, extents, strides, rank, lengths, result_shape);
         else
-            result = Py_BuildValue("(OOs#LL)", lengths, result_shape, text, (Py_ssize_t)(end - text), (long long)offset,
-                                   (long long)number);
+            // Not "s#": compiled with the headers of Python 3.13 or newer, that format fails on 3.11 and 3.12.
+            result = Py_BuildValue("(OONLL)", lengths, result_shape, PyUnicode_FromStringAndSize(text, end - text),
+                                   (long long)offset, (long long)number);
     }
     Py_XDECREF(lengths);
     Py_XDECREF(result_shape);

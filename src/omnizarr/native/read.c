@@ -2,6 +2,7 @@
 
 #define SLAB_BYTES ((int64_t)1 << 18) /* read at once from an uncompressed chunk, so that they stay in the CPU cache */
 #define MAX_GAP 8192 /* bytes; reading and skipping so many is faster than another call */
+#define BLOSC_MEMCPYED 0x02 /* flag of a Blosc frame: stored without compression */
 
 /* What is read of one chunk along one dimension: its offset in the decoded chunk and in the block, in bytes; how many
  * elements; and what this dimension adds to the number of the inner chunk in its shard. */
@@ -29,6 +30,11 @@ struct read_plan {
     const struct group *groups;
     size_t group_count;
     const struct points *points; /* instead of groups */
+    /* NULL, or the offsets in the decoded chunk and in the target of the elements that indices take along the dimension
+     * `gathered`. The `source` of a piece there is the number of its first offset, and its `target` is 0. */
+    const int64_t *from, *to;
+    int64_t offset_count;
+    int gathered;
     enum codec codec;
     int64_t decoded, limit;
     int rank, flags;
@@ -39,9 +45,11 @@ struct read_plan {
     int64_t room;      /* elements of the target, if `points` are read */
 };
 
-/* One combination of pieces: byte offsets in chunk and target, number of the inner chunk, elements per dimension. */
+/* One combination of pieces: byte offsets in chunk and target, number of the inner chunk, elements per dimension. If
+ * `plan->from` is set: the first of `repeats` offsets; the box lies at each of them. */
 struct box {
     int64_t source, target, number;
+    int64_t first, repeats;
     int64_t shape[MAX_DIMENSIONS];
 };
 
@@ -96,18 +104,22 @@ static int is_valid_blosc(const unsigned char *frame, int64_t length, int64_t de
         (int64_t)little_endian(frame + 4) != decoded)
         return 0;
     uint32_t block = little_endian(frame + 8), typesize = frame[3];
-    int splits = !(frame[2] & 0x12) && typesize > 0 && typesize <= 16 && block / typesize >= 128;
+    int splits = !(frame[2] & (0x10 | BLOSC_MEMCPYED)) && typesize > 0 && typesize <= 16 && block / typesize >= 128;
     return decoded > 0 && decoded <= INT32_MAX - 16 && (!splits || block % typesize == 0);
+}
+
+/* Decodes a Blosc frame; 0 unless it yields exactly `decoded` bytes. */
+static int decode_blosc(const void *frame, int64_t length, int64_t decoded, char *target) {
+    return is_valid_blosc(frame, length, decoded) &&
+           blosc_decompress_ctx(frame, target, (size_t)decoded, 1) == decoded;
 }
 
 /* Decodes a chunk; 0 unless it yields exactly `plan->decoded` bytes. */
 static int decode(struct scratch *scratch, const struct read_plan *plan, const char *data, int64_t length,
                   char *target) {
+    if (plan->codec == BLOSC) return decode_blosc(data, length, plan->decoded, target);
     int64_t size = -1;
-    if (plan->codec == BLOSC) {
-        if (is_valid_blosc((const unsigned char *)data, length, plan->decoded))
-            size = blosc_decompress_ctx(data, target, (size_t)plan->decoded, 1);
-    } else if (plan->codec == GZIP) { /* exactly one member, without trailing bytes */
+    if (plan->codec == GZIP) { /* exactly one member, without trailing bytes */
         size_t used = 0, made = 0;
         if (scratch->inflater == NULL) scratch->inflater = gzip_create_decoder();
         if (scratch->inflater != NULL &&
@@ -125,36 +137,95 @@ static int decode(struct scratch *scratch, const struct read_plan *plan, const c
     return size == plan->decoded;
 }
 
-/* Reads a box of the chunk that is `length` bytes at `start` of an open file. */
-static enum status read_open(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
-                             int64_t length, const struct box *box) {
+/* Whether a box lies inside the decoded chunk and inside the target. */
+static int is_in_bounds(const struct read_plan *plan, const struct box *box) {
     int64_t first = box->target, last = box->target;
     for (int d = 0; d < plan->rank; d++) {
         int64_t stride = plan->source_strides[d];
-        if (box->shape[d] < 1 || stride < 0) return UNUSUAL;
+        if (box->shape[d] < 1 || stride < 0) return 0;
         if (box->shape[d] > 1 && (stride == 0 || box->shape[d] - 1 > plan->decoded / stride))
-            return UNUSUAL; /* prevents overflow of the sums below */
+            return 0; /* prevents overflow of the sums below */
         int64_t reach = (box->shape[d] - 1) * plan->target_strides[d];
         *(reach < 0 ? &first : &last) += reach;
     }
-    if (box->source < 0 || box->source > plan->decoded || start < 0 || start > INT64_MAX - plan->decoded)
-        return UNUSUAL;
+    if (box->source < 0 || box->source > plan->decoded) return 0;
     int64_t inside = box->source + span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
-    if (inside > plan->decoded || first < plan->low || last > plan->high - (int64_t)plan->itemsize)
-        return UNUSUAL; /* a bug in the caller; prevents writing outside the target */
-    char *target = plan->target + box->target;
-    if (plan->codec == RAW)
-        return length == plan->decoded ? read_raw(scratch, plan, file, start + box->source, target, box->shape)
-                                       : UNUSUAL;
-    if (length > plan->limit || length <= 0) return UNUSUAL;
+    return inside <= plan->decoded && first >= plan->low && last <= plan->high - (int64_t)plan->itemsize;
+}
+
+/* The bytes of a chunk, decoded unless that is left to the caller, in memory of `scratch`; NULL if that fails. */
+static char *load(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start, int64_t length,
+                  int decoding) {
     char *data = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)length);
-    if (data == NULL || !read_all(file, data, length, start)) return UNUSUAL;
+    if (data == NULL || !read_all(file, data, length, start)) return NULL;
+    if (!decoding || plan->codec == RAW) return data;
+    char *chunk = reserve(&scratch->decoded, &scratch->decoded_capacity, (size_t)plan->decoded);
+    return chunk != NULL && decode(scratch, plan, data, length, chunk) ? chunk : NULL;
+}
+
+/* Reads a box at each of its offsets: the elements that indices take along one dimension. The chunk is decoded once. */
+static enum status read_gathered(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
+                                 int64_t length, const struct box *box) {
+    if (box->first < 0 || box->repeats < 1 || box->repeats > plan->offset_count - box->first || box->source < 0 ||
+        box->source > plan->decoded || box->target < plan->low || box->target > plan->high)
+        return UNUSUAL;
+    const int64_t *from = plan->from + box->first, *to = plan->to + box->first;
+    for (int64_t i = 0; i < box->repeats; i++) { /* no sum overflows: all offsets are inside the memory */
+        struct box one = *box;
+        if (from[i] < 0 || from[i] > plan->decoded || to[i] < plan->low || to[i] > plan->high) return UNUSUAL;
+        one.source += from[i];
+        one.target += to[i];
+        if (!is_in_bounds(plan, &one)) return UNUSUAL;
+    }
+    char *target = plan->target + box->target;
+    int64_t span = span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
+    if (plan->codec == RAW && box->repeats < plan->decoded / (span + MAX_GAP)) { /* few: read nothing between them */
+        for (int64_t i = 0; i < box->repeats; i++)
+            if (read_raw(scratch, plan, file, start + box->source + from[i], target + to[i], box->shape) != DONE)
+                return UNUSUAL;
+        return DONE;
+    }
+    const char *chunk = load(scratch, plan, file, start, length, 1);
+    if (chunk == NULL) return UNUSUAL;
+    size_t run;
+    int rank = split_box(plan->target_strides, plan->source_strides, box->shape, plan->rank, plan->itemsize, &run);
+    chunk += box->source;
+    for (int64_t i = 0; i < box->repeats; i++) {
+        if (rank == 0)
+            memcpy(target + to[i], chunk + from[i], run);
+        else
+            copy_rows(target + to[i], plan->target_strides, chunk + from[i], plan->source_strides, box->shape, rank,
+                      run);
+    }
+    return DONE;
+}
+
+/* In blosc_parts.c. */
+static enum status read_blosc_part(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
+                                   int64_t length, int64_t span, const struct box *box);
+
+/* Reads a box of the chunk that is `length` bytes at `start` of an open file. */
+static enum status read_open(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
+                             int64_t length, const struct box *box) {
+    if (start < 0 || start > INT64_MAX - plan->decoded) return UNUSUAL;
+    if (plan->codec == RAW ? length != plan->decoded : length > plan->limit || length <= 0) return UNUSUAL;
+    if (plan->from != NULL) return read_gathered(scratch, plan, file, start, length, box);
+    if (!is_in_bounds(plan, box)) return UNUSUAL; /* a bug in the caller; prevents writing outside the target */
+    char *target = plan->target + box->target;
+    if (plan->codec == RAW) return read_raw(scratch, plan, file, start + box->source, target, box->shape);
     size_t run;
     if (split_box(plan->target_strides, plan->source_strides, box->shape, plan->rank, plan->itemsize, &run) == 0 &&
-        (int64_t)run == plan->decoded)
-        return decode(scratch, plan, data, length, target) ? DONE : UNUSUAL; /* directly to its place in the block */
-    char *chunk = reserve(&scratch->decoded, &scratch->decoded_capacity, (size_t)plan->decoded);
-    if (chunk == NULL || !decode(scratch, plan, data, length, chunk)) return UNUSUAL;
+        (int64_t)run == plan->decoded) { /* directly to its place in the block */
+        const char *data = load(scratch, plan, file, start, length, 0);
+        return data != NULL && decode(scratch, plan, data, length, target) ? DONE : UNUSUAL;
+    }
+    if (plan->codec == BLOSC) {
+        int64_t span = span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
+        enum status status = read_blosc_part(scratch, plan, file, start, length, span, box);
+        if (status != TO_DO) return status;
+    }
+    const char *chunk = load(scratch, plan, file, start, length, 1);
+    if (chunk == NULL) return UNUSUAL;
     copy_box(target, plan->target_strides, chunk + box->source, plan->source_strides, box->shape, plan->rank,
              plan->itemsize);
     return DONE;
@@ -205,9 +276,15 @@ static enum status read_item(struct scratch *scratch, const struct work *work, s
         pieces -= group->lengths[d];
         const struct piece *piece = pieces + rest % group->lengths[d];
         rest /= group->lengths[d];
+        box.number += piece->number;
+        if (plan->from != NULL && d == plan->gathered) {
+            box.first = piece->source;
+            box.repeats = piece->count;
+            box.shape[d] = 1;
+            continue;
+        }
         box.source += piece->source;
         box.target += piece->target;
-        box.number += piece->number;
         box.shape[d] = piece->count;
     }
     if (group->paths != NULL) return read_path(scratch, plan, group->paths[place], &box);

@@ -92,6 +92,7 @@ def test_only_the_bytes_of_a_part_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert len(ranges) == 2
 
 
+@pytest.mark.python_loop
 def test_only_the_blocks_of_a_part_are_read_and_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranges: list[Any] = []
     get = snapshot.FileSnapshot.get

@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain, ChunkSpec
-from omnizarr.engine.chunk_cache import ChunkCache
+from omnizarr.engine.chunk_cache import CachedState, ChunkCache
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of, too_long
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import fill_target, place, raise_for_chunk
@@ -36,9 +36,8 @@ class CachedReader:
         self._cache = cache
         self._projection = projection
         self._block = block
-        model = layout.model
         # One cache may serve handles that decode the same bytes differently.
-        self._decoding = model.data_type, model.codecs, repr(layout.fill.tolist())
+        self._decoding = layout.decoding
 
     def __call__(self, row: Row) -> None:
         """Read a row of chunks."""
@@ -72,13 +71,15 @@ class CachedReader:
         finally:
             snapshot.close()
 
-    def _state(self, spec: ChunkSpec, snapshot: Snapshot) -> object:
+    def _state(self, spec: ChunkSpec, outer: ChunkSpec, snapshot: Snapshot) -> CachedState | None:
         """Everything that a decoded chunk depends on; None if the snapshot has no version."""
         version = snapshot.version
-        return None if version is None else (version, spec.shape, self._decoding)
+        if version is None or self._decoding is None:
+            return None
+        return CachedState(version, spec.shape, outer.shape, self._decoding)
 
     def _chunk(self, chain: Chain, key: str, snapshot: Snapshot) -> npt.NDArray[Any]:
-        value, state = (self._layout.store, key), self._state(chain.spec, snapshot)
+        value, state = (self._layout.store, key), self._state(chain.spec, chain.spec, snapshot)
         chunk = self._cache.get(value, 0, state)
         if chunk is None:
             limit = chain.encoded.limit
@@ -87,7 +88,9 @@ class CachedReader:
             chunk = self._decode(value, 0, state, chain, snapshot.get((0, snapshot.size)))
         return chunk
 
-    def _decode(self, value: Any, number: int, state: object, chain: Chain, data: Buffer) -> npt.NDArray[Any]:
+    def _decode(
+        self, value: Any, number: int, state: CachedState | None, chain: Chain, data: Buffer
+    ) -> npt.NDArray[Any]:
         """Decode a chunk and cache it, together with the bytes that it may be a view of."""
         chunk = chain.decode(data)
         self._cache.keep(value, number, state, chunk, max(_memory_of(chunk), len(data)))
@@ -96,7 +99,8 @@ class CachedReader:
     def _read_shard(
         self, sharding: BoundSharding, key: str, snapshot: Snapshot, selected: Projection, target: npt.NDArray[Any]
     ) -> None:
-        cache, value, state = self._cache, (self._layout.store, key), self._state(sharding.spec, snapshot)
+        cache, value = self._cache, (self._layout.store, key)
+        state = self._state(sharding.inner.spec, sharding.spec, snapshot)
         cells = list(selected)
         numbers = [sharding.number(cell.chunk) for cell in cells]
         missing: list[int] = []

@@ -8,7 +8,7 @@ none, the index is requested again after the inner chunks.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.codecs import BoundSharding
+from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.codecs.contract import check_size
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.engine.cancel import current_token
@@ -33,7 +33,7 @@ from omnizarr.store.contract import State, Version
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
-__all__ = ["fetch"]
+__all__ = ["RequestPlan", "fetch"]
 
 _BATCH = 1024  # requests per call of a store that schedules them itself
 _MANY = 64  # requests, above which there is time to allocate the block's memory while waiting
@@ -43,18 +43,46 @@ _MAX_SPAN = 2**23  # bytes per request
 _MAX_RATIO = 8  # assume at most 8:1 compression when reserving memory
 
 
-def fetch(layout: Layout, projection: Projection, block: npt.NDArray[Any]) -> Generator[FetchedChunk]:
-    """All cells, in the order in which they are complete."""
+def fetch(
+    layout: Layout, projection: Projection, cells: Iterator[Cell], block: npt.NDArray[Any]
+) -> Generator[FetchedChunk]:
+    """The cells, which are those of the projection or the rest of them, in the order in which they are complete."""
     if layout.store.window is None and layout.sharding is None:
-        return _fetch_batches(layout, projection)
-    return _Fetcher(layout, projection).fetch(block)
+        return _fetch_batches(layout, cells)
+    return _fetch_concurrently(layout, projection, cells, block)
 
 
-def _fetch_batches(layout: Layout, projection: Projection) -> Generator[FetchedChunk]:
-    cells = iter(projection)
+def _fetch_batches(layout: Layout, cells: Iterator[Cell]) -> Generator[FetchedChunk]:
     while batch := list(islice(cells, _BATCH)):
         for index, data in layout.store.get_each([(layout.key(cell.names), None) for cell in batch]):
             yield FetchedChunk(batch[index], data)
+
+
+def _fetch_concurrently(
+    layout: Layout, projection: Projection, cells: Iterator[Cell], block: npt.NDArray[Any]
+) -> Generator[FetchedChunk]:
+    window = layout.store.window or Window(_DEFAULT_REQUESTS)
+    plan = RequestPlan(layout, projection, window)
+    token = current_token.get()
+
+    def pending() -> Iterator[PendingRequest[Tag, State | None]]:
+        for cell in cells:
+            if token is not None:
+                token.check()
+            yield from plan.requests(cell)
+
+    overlap: ConcurrentRequests[Tag, State | None] = ConcurrentRequests(window, pending(), _size, hedge=True)
+    plan.add = overlap.add
+    try:
+        if len(projection) > _MANY:
+            overlap.begin()
+            _touch_pages(block)
+        for tag, state in overlap:
+            fetched = plan.answer(tag, state)
+            if fetched is not None:
+                yield fetched
+    finally:
+        overlap.close()
 
 
 def _touch_pages(block: npt.NDArray[Any]) -> None:
@@ -104,101 +132,82 @@ class _ShardRequest(NamedTuple):
     """Which of the selected inner chunks are in the span; empty if the request is for the index."""
 
 
-_Tag: TypeAlias = _ChunkRequest | _ShardRequest
+Tag: TypeAlias = _ChunkRequest | _ShardRequest
 
 
-class _Fetcher:
-    def __init__(self, layout: Layout, projection: Projection) -> None:
-        self._layout = layout
+class RequestPlan:
+    """The requests for the cells of a projection, and what their answers mean. `add` gets the requests that follow from
+    an answer."""
+
+    def __init__(self, layout: Layout, projection: Projection, window: Window) -> None:
+        self.layout = layout
         self._projection = projection
-        self._window = layout.store.window or Window(_DEFAULT_REQUESTS)
-        self._overlap: ConcurrentRequests[_Tag, State | None] = ConcurrentRequests(
-            self._window, self._requests(), _size
-        )
+        self._window = window
+        self._checked: Chain | None = None
+        self.add: Callable[[PendingRequest[Tag, State | None]], None]
 
-    def fetch(self, block: npt.NDArray[Any]) -> Generator[FetchedChunk]:
-        overlap = self._overlap
-        try:
-            if len(self._projection) > _MANY:
-                overlap.begin()
-                _touch_pages(block)
-            for tag, state in overlap:
-                try:
-                    fetched = self._answer(tag, state)
-                except CodecError as error:
-                    cell = tag.cell if isinstance(tag, _ChunkRequest) else tag.shard.cell
-                    raise_for_chunk("read", self._layout, cell.chunk, self._layout.key(cell.names), error)
-                if fetched is not None:
-                    yield fetched
-        finally:
-            overlap.close()
-
-    def _get(self, key: str, range: ByteRange, version: Version = None) -> State | None:
-        reads = self._layout.versioned_reads
+    def get(self, key: str, range: ByteRange, version: Version = None) -> State | None:
+        reads = self.layout.versioned_reads
         if reads is not None:
             return reads.get(key, range, version)
-        value = self._layout.store.get(key, range)
+        value = self.layout.store.get(key, range)
         return None if value is None else State(value, None, None)
 
-    def _answer(self, tag: _Tag, state: State | None) -> FetchedChunk | None:
-        return self._chunk_answer(tag, state) if isinstance(tag, _ChunkRequest) else self._shard_answer(tag, state)
+    def get_whole(self, key: str, limit: int) -> State | None:
+        """The stored value of a chunk or shard, or its first bytes if it is longer than `limit`."""
+        return self.get(key, (0, limit + 1))
 
-    def _requests(self) -> Iterator[PendingRequest[_Tag, State | None]]:
-        """The first request for each cell."""
-        layout, projection = self._layout, self._projection
-        checked, token = None, current_token.get()
-        for cell in projection:
-            if token is not None:
-                token.check()
-            chain, key = layout.chain(cell.chunk), layout.key(cell.names)
-            if chain is not checked:
-                layout.check_size(chain)
-                checked = chain
-            sharding = None if layout.sharding is None else sharding_of(chain)
-            if sharding is None:
-                part = part_of(chain, layout, cell.inner) if projection.plain and not chain.compressed else None
-                if part is not None:
-                    act = partial(self._get, key, (part.start, part.length))
-                    yield PendingRequest(_ChunkRequest(cell, 0, part), act, part.length)
-                else:
-                    limit = chain.encoded.limit
-                    least = limit // _MAX_RATIO if chain.compressed else limit
-                    yield self._request_whole(cell, key, limit, None, least)
-                continue
-            selected = Projection(cell.inner, projection.points, inner_axes(sharding, layout.clipped(cell.chunk)))
-            if takes_whole_shard(sharding, len(selected)):
-                limit = sharding.encoded.limit
-                yield self._request_whole(cell, key, limit, selected, limit // _MAX_RATIO)
-                continue
-            shard = _Shard(cell, sharding, key, selected)
-            known = layout.indexes.latest(key)
-            if known is None:
-                yield self._request_index(shard)
-                continue
-            requests = self._request_inner_chunks(shard, *known)
-            if not requests:  # all are empty, if the shard is still the same
-                yield self._request_index(shard)
-            yield from requests
+    def answer(self, tag: Tag, state: State | None) -> FetchedChunk | None:
+        """The cell that the answer completes, if it does."""
+        try:
+            return self._chunk_answer(tag, state) if isinstance(tag, _ChunkRequest) else self._shard_answer(tag, state)
+        except CodecError as error:
+            cell = tag.cell if isinstance(tag, _ChunkRequest) else tag.shard.cell
+            raise_for_chunk("read", self.layout, cell.chunk, self.layout.key(cell.names), error)
+
+    def requests(self, cell: Cell) -> list[PendingRequest[Tag, State | None]]:
+        """The first requests for a cell."""
+        layout, projection = self.layout, self._projection
+        chain, key = layout.chain(cell.chunk), layout.key(cell.names)
+        if chain is not self._checked:
+            layout.check_size(chain)
+            self._checked = chain
+        sharding = None if layout.sharding is None else sharding_of(chain)
+        if sharding is None:
+            part = part_of(chain, layout, cell.inner) if projection.plain and not chain.compressed else None
+            if part is not None:
+                act = partial(self.get, key, (part.start, part.length))
+                return [PendingRequest(_ChunkRequest(cell, 0, part), act, part.length)]
+            limit = chain.encoded.limit
+            return [self._request_whole(cell, key, limit, None, limit // _MAX_RATIO if chain.compressed else limit)]
+        selected = Projection(cell.inner, projection.points, inner_axes(sharding, layout.clipped(cell.chunk)))
+        if takes_whole_shard(sharding, len(selected)):
+            limit = sharding.encoded.limit
+            return [self._request_whole(cell, key, limit, selected, limit // _MAX_RATIO)]
+        shard = _Shard(cell, sharding, key, selected)
+        known = layout.indexes.latest(key)
+        # If all inner chunks are empty, the index is requested to find out whether the shard is still the same.
+        return (self._request_inner_chunks(shard, *known) if known else []) or [self._request_index(shard)]
 
     def _request_whole(
         self, cell: Cell, key: str, limit: int, selected: Projection | None, least: int
-    ) -> PendingRequest[_Tag, State | None]:
-        act = partial(self._get, key, (0, limit + 1))
+    ) -> PendingRequest[Tag, State | None]:
+        act = partial(self.get_whole, key, limit)
         # The sizes that the window has seen may be those of documents, which say nothing about chunks.
         return PendingRequest(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
 
     # -- shards
 
-    def _request_index(self, shard: _Shard) -> PendingRequest[_Tag, State | None]:
+    def _request_index(self, shard: _Shard) -> PendingRequest[Tag, State | None]:
         sharding = shard.sharding
-        act = partial(self._get, shard.key, sharding.index_range)
+        act = partial(self.get, shard.key, sharding.index_range)
         return PendingRequest(
             _ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size
         )
 
     def _request_inner_chunks(
         self, shard: _Shard, version: Version, index: ShardIndex
-    ) -> list[PendingRequest[_Tag, State | None]]:
+    ) -> list[PendingRequest[Tag, State | None]]:
         """Requests for the inner chunks, from that version of the shard."""
         shard.version = version
         shard.spans = index.spans(shard.numbers)
@@ -209,7 +218,7 @@ class _Fetcher:
         return [
             PendingRequest(
                 _ShardRequest(shard, shard.attempt, span, [stored[member] for member in members]),
-                partial(self._get, shard.key, span, version),
+                partial(self.get, shard.key, span, version),
                 span[1],
             )
             for span, members in joined
@@ -221,14 +230,14 @@ class _Fetcher:
         if tag.attempt != shard.attempt:
             return None
         if state is None:
-            self._layout.indexes.forget(shard.key)
+            self.layout.indexes.forget(shard.key)
             shard.attempt += 1
             return FetchedChunk(shard.cell, None, None, shard.selected)
         if state.data is None:  # the shard has another version by now
-            self._layout.indexes.forget(shard.key)
+            self.layout.indexes.forget(shard.key)
             shard.attempt += 1
             check_tries(shard.attempt - 1)
-            self._overlap.add(self._request_index(shard))
+            self.add(self._request_index(shard))
             return None
         if not tag.members:
             return self._index_answer(shard, state)
@@ -241,7 +250,7 @@ class _Fetcher:
         if shard.missing:
             return None
         if shard.version is None:
-            self._overlap.add(self._request_index(shard))  # to compare it with the first one
+            self.add(self._request_index(shard))  # to compare it with the first one
             return None
         return self._complete(shard)
 
@@ -255,12 +264,12 @@ class _Fetcher:
             check_tries(shard.attempt - 1)
             shard.attempt += 1
         else:
-            self._layout.indexes.put(shard.key, state.version, index, shard.sharding.index_size)
+            self.layout.indexes.put(shard.key, state.version, index, shard.sharding.index_size)
         requests = self._request_inner_chunks(shard, state.version, index)
         if not requests:
             return self._complete(shard)
         for request in requests:
-            self._overlap.add(request)
+            self.add(request)
         return None
 
     @staticmethod
@@ -282,7 +291,7 @@ class _Fetcher:
         return FetchedChunk(tag.cell, data, tag.part, tag.selected)
 
     def _check_part(self, cell: Cell, part: ChunkPart, state: State, data: Buffer) -> None:
-        chain = self._layout.chain(cell.chunk)
+        chain = self.layout.chain(cell.chunk)
         if state.size is not None and state.size != chain.spec.nbytes:
             check_size("bytes", chain.encoded, state.size)
         if len(data) != part.length:

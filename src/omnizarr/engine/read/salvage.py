@@ -175,8 +175,10 @@ OnCorrupt: TypeAlias = Literal["raise", "fill"] | Callable[[ChunkError], Any]
 error, which returns the elements to use, or None for the fill value."""
 
 
-def check_on_corrupt(given: object) -> OnCorrupt:
+def check_on_corrupt(on_corrupt: object) -> OnCorrupt:
     """Return `given` if it is valid."""
-    if callable(given) or (isinstance(given, str) and given in ("raise", "fill")):
-        return given  # type: ignore[return-value]
-    raise ArgumentError(f'`on_corrupt`: expected "raise", "fill" or a function, found {given!r}', argument="on_corrupt")
+    if callable(on_corrupt) or (isinstance(on_corrupt, str) and on_corrupt in ("raise", "fill")):
+        return on_corrupt  # type: ignore[return-value]
+    raise ArgumentError(
+        f'`on_corrupt`: expected "raise", "fill" or a function, found {on_corrupt!r}', argument="on_corrupt"
+    )

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.engine.buffers import WorkerBuffer
-from omnizarr.engine.coalesce import ByteSpan, get_spans
+from omnizarr.engine.coalesce import ByteSpan, coalesce, get_spans
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import fill_target, place, raise_for_chunk
@@ -25,9 +25,10 @@ from omnizarr.indexing import Cell, Projection, Row, only_chunk
 from omnizarr.store import Buffer, Snapshot, Snapshots
 from omnizarr.store.snapshot import SnapshotPart
 
-__all__ = ["FetchedChunk", "ShardReader", "check_inner_chunks", "check_tries", "get_inner_chunks"]
+__all__ = ["FetchedChunk", "ShardReader", "check_inner_chunks", "check_tries", "coalesced_spans", "get_inner_chunks"]
 
 _MAX_TRIES = 100
+_REMOTE_GAP = 2**16  # bytes between inner chunks, up to which fetching the gap is faster than another request
 _GAP = 2**13  # bytes between inner chunks, up to which reading the gap is faster than another call
 _MAX_SPAN = 2**23  # bytes per call
 _SMALL_SHARD = 2**16  # bytes of a nested shard, up to which reading it whole is faster than looking at its index
@@ -294,6 +295,11 @@ def check_tries(tries: int) -> None:
     """Raise if a shard was replaced during each of 100 attempts to read parts of it."""
     if tries >= _MAX_TRIES:
         raise CodecError(Sharding.name, f"gave up after {_MAX_TRIES} attempts: other writers keep replacing this shard")
+
+
+def coalesced_spans(spans: Sequence[ByteSpan], *, remote: bool) -> list[ByteSpan]:
+    """The parts of a shard that are read for inner chunks at these positions, which are sorted."""
+    return [span for span, _ in coalesce(spans, _REMOTE_GAP if remote else _GAP, _MAX_SPAN)]
 
 
 def get_inner_chunks(snapshot: Snapshot, spans: list[ByteSpan | None]) -> list[Buffer | None]:

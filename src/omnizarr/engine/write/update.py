@@ -12,7 +12,7 @@ from typing import Protocol
 from omnizarr.engine.layout import too_long
 from omnizarr.store import Buffer, Store, Updates
 from omnizarr.store.contract import Version
-from omnizarr.store.thread_locks import Stripes
+from omnizarr.store.thread_locks import Stripes, full_key
 from omnizarr.store.update import KeyAccess, update
 
 __all__ = ["Change", "StoredValue", "set_or_erase", "update_chunk"]
@@ -31,6 +31,13 @@ class StoredValue:
         self.fetched = False
         self.version: Version = None
         self._value: Buffer | None = None
+
+    @classmethod
+    def absent(cls, updates: Updates, key: str, limit: int) -> StoredValue:
+        """A value that is assumed to be absent, without a request."""
+        stored = cls(updates, key, limit)
+        stored.fetched = True
+        return stored
 
     def __call__(self) -> Buffer | None:
         if not self.fetched:
@@ -55,9 +62,17 @@ def update_chunk(
     *,
     keep_empty: bool,
     splice: Callable[[], bool | None] | None = None,
+    absent_first: bool = False,
 ) -> None:
     """Replace the value of `key` by the result of `change`. A value longer than `limit` is an error. `splice`, if
-    given, tries to do the same in another way: it returns whether it did, or None if it cannot."""
+    given, tries to do the same in another way: it returns whether it did, or None if it cannot. With `absent_first` the
+    value is created if the key is absent, by one request, and merged into the stored value only if it is not."""
+
+    def create(access: KeyAccess) -> bool | None:
+        value = change(StoredValue.absent(access, key, limit), keep_empty=keep_empty)
+        if value is None:
+            return None  # it must be erased, if it exists
+        return access.write(key, value, None) or None
 
     def attempt(access: KeyAccess) -> bool | None:
         spliced = None if splice is None else splice()
@@ -75,8 +90,8 @@ def update_chunk(
         done = access.erase(key, stored.version) if value is None else access.write(key, value, stored.version)
         return done or None
 
-    with _QUEUES.of(f"{store.location}\0{key}"):
-        update(store, [key], attempt)
+    with _QUEUES.of(full_key(store.location, key)):
+        update(store, [key], attempt, optimistic=create if absent_first else None)
 
 
 def set_or_erase(store: Store, key: str, value: Buffer | None) -> None:

@@ -202,18 +202,31 @@ class Writer:
 
         limit = chain.encoded.limit
         layout.indexes.forget(key)
+        replaces = cell.whole and fields is None and clipped == chain.spec.shape  # the old value does not matter
+        # A write of all that is inside the array is usually the first one to this chunk, and a request to a remote
+        # store takes longer than encoding a chunk twice.
+        absent_first = layout.store.remote and cell.whole and fields is None and not replaces
         if sending is None:
             splice = self._splice(chain, key, cell, value)
-            update_chunk(layout.store, key, limit, change, keep_empty=keep_empty, splice=splice)
-        elif cell.whole and fields is None:  # the old value does not matter
+            update_chunk(
+                layout.store, key, limit, change, keep_empty=keep_empty, splice=splice, absent_first=absent_first
+            )
+        elif replaces:
             stored = StoredValue(layout.store.updates or LockedAccess(layout.store, [key]), key, limit)
             self._send(sending, key, change(stored, keep_empty=keep_empty))
         else:
-            sending.send(partial(self._send_update, cell, key, limit, change), 3 * chain.spec.nbytes)
+            sending.send(partial(self._send_update, cell, key, limit, change, absent_first), 3 * chain.spec.nbytes)
 
-    def _send_update(self, cell: Cell, key: str, limit: int, change: Change) -> None:
+    def _send_update(self, cell: Cell, key: str, limit: int, change: Change, absent_first: bool) -> None:
         try:
-            update_chunk(self._layout.store, key, limit, change, keep_empty=self._options.keep_empty)
+            update_chunk(
+                self._layout.store,
+                key,
+                limit,
+                change,
+                keep_empty=self._options.keep_empty,
+                absent_first=absent_first,
+            )
         except CodecError as error:
             raise_for_chunk("write", self._layout, cell.chunk, key, error)
 

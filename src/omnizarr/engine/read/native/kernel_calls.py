@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from omnizarr.codecs import BoundSharding, Chain
@@ -17,13 +18,38 @@ from omnizarr.engine.schedule import native_threads
 from omnizarr.indexing import Piece
 from omnizarr.native import ABSENT, DECODING_NUMBERS, kernel
 
-__all__ = ["ChunkGroup", "Dimensions", "KernelCalls", "Pieces"]
+__all__ = ["ChunkGroup", "Dimensions", "Gather", "KernelCalls", "Pieces"]
 
 Pieces: TypeAlias = Sequence[Sequence[Piece]]
 Dimensions: TypeAlias = tuple[list[int], ...]
 """The pieces of each dimension as the kernel takes them: four integers per piece."""
 ChunkGroup: TypeAlias = tuple[list[str] | int, int, Dimensions, Any]
 """Chunks for the kernel: paths, or an open file with the positions of its inner chunks."""
+
+
+class Gather:
+    """What indices take along one dimension of several chunks, as the kernel takes it: the offset of each element in
+    its chunk and in the block."""
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+        self._sources: list[npt.NDArray[np.int64]] = []
+        self._targets: list[npt.NDArray[np.int64]] = []
+        self._count = 0
+
+    def add(self, piece: Piece, inside: int, outside: int) -> tuple[int, int]:
+        """Add the indices of a piece, whose strides are `inside` in the chunk and `outside` in the block. Returns the
+        number of the first one, and how many there are."""
+        first, outer = self._count, piece[3]
+        places = np.arange(outer.start, outer.stop) if isinstance(outer, slice) else outer
+        self._sources.append(np.multiply(np.asarray(piece[2]), inside, dtype=np.int64))
+        self._targets.append(np.multiply(places, outside, dtype=np.int64))
+        self._count += len(places)
+        return first, len(places)
+
+    def offsets(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The offsets in the chunks and in the block."""
+        return np.concatenate(self._sources), np.concatenate(self._targets)
 
 
 class KernelCalls:
@@ -41,14 +67,21 @@ class KernelCalls:
         self.decoding = (codec, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize)
         self.packed_decoding = struct.pack(f"={DECODING_NUMBERS}q", *self.decoding)
 
-    def dimensions(self, pieces: Pieces, block: npt.NDArray[Any]) -> Dimensions:
+    def dimensions(self, pieces: Pieces, block: npt.NDArray[Any], gather: Gather | None = None) -> Dimensions:
         """Pieces as the kernel takes them: offset in the chunk, offset in the block, elements, and share in the number
-        of the inner chunk."""
+        of the inner chunk. Pieces with indices are added to `gather`."""
         dimensions = []
         share = 1
         for dimension in range(len(pieces) - 1, -1, -1):
             inside, outside = self.chain.strides[dimension], block.strides[dimension]
             numbers: list[int] = []
+            if gather is not None and dimension == gather.axis:
+                for piece in pieces[dimension]:
+                    first, count = gather.add(piece, inside, outside)
+                    numbers += (first, 0, count, piece[1] * share)
+                dimensions.append(numbers)
+                share *= self.grid[dimension]
+                continue
             for _, index, inner, outer, _, _ in pieces[dimension]:
                 start = outer.start  # type: ignore[union-attr]
                 numbers += (inner.start * inside, start * outside, outer.stop - start, index * share)  # type: ignore[union-attr]
@@ -57,9 +90,16 @@ class KernelCalls:
         return tuple(dimensions[::-1])
 
     def read_groups(
-        self, groups: list[ChunkGroup], flags: int, strides: tuple[int, ...], block: npt.NDArray[Any], status: bytearray
+        self,
+        groups: list[ChunkGroup],
+        flags: int,
+        strides: tuple[int, ...],
+        block: npt.NDArray[Any],
+        status: bytearray,
+        gather: Gather | None = None,
     ) -> None:
         """Have the kernel read each chunk whose status is TO_DO, and set its status."""
+        axis, offsets = (-1, (b"", b"")) if gather is None else (gather.axis, gather.offsets())
         itemsize = block.itemsize
         reach = [(length - 1) * stride for length, stride in zip(block.shape, block.strides, strict=True)]
         low = sum([far for far in reach if far < 0])
@@ -77,6 +117,8 @@ class KernelCalls:
                 low,
                 sum(reach) - low + itemsize,
                 1 + helpers,
+                axis,
+                *offsets,
             )
 
         run_native(native_threads(self.chain, len(status), block.nbytes) - 1, read)

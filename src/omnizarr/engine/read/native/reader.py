@@ -16,7 +16,7 @@ from omnizarr.config import config
 from omnizarr.engine.cancel import KERNEL_BYTES, current_token
 from omnizarr.engine.layout import Layout, inner_axes
 from omnizarr.engine.pool import run_native
-from omnizarr.engine.read.native.kernel_calls import Dimensions, KernelCalls
+from omnizarr.engine.read.native.kernel_calls import Dimensions, Gather, KernelCalls, Pieces
 from omnizarr.engine.schedule import native_threads
 from omnizarr.errors import CodecError
 from omnizarr.indexing import Cell, Pick, Piece, Projection, only_chunk
@@ -172,7 +172,7 @@ class NativeReader(KernelCalls):
         finally:
             snapshot.close()
 
-    # -- route B: many chunks
+    # -- route B: many chunks; route C: indices along one dimension of many chunks
 
     def read_slices(
         self, projection: Projection, block: npt.NDArray[Any], skip: Callable[[tuple[Pick, ...]], bool] | None
@@ -180,14 +180,29 @@ class NativeReader(KernelCalls):
         """Read the cells of slices, and return the unusual ones; None if there are too many to list. Cells whose picks
         satisfy `skip` are not read and count as unusual."""
         pieces = projection.slice_pieces
-        if not pieces:
-            return None
+        return None if not pieces else self._read_pieces(projection, pieces, None, block, skip)
+
+    def read_gathered(self, projection: Projection, block: npt.NDArray[Any]) -> list[Cell] | None:
+        """Read the cells of indices along one dimension and slices along all others, each chunk once, and return the
+        unusual ones; None if the selection is another, or has too many cells."""
+        gathered = projection.gathered
+        return None if gathered is None else self._read_pieces(projection, gathered[1], gathered[0], block, None)
+
+    def _read_pieces(
+        self,
+        projection: Projection,
+        pieces: Pieces,
+        axis: int | None,
+        block: npt.NDArray[Any],
+        skip: Callable[[tuple[Pick, ...]], bool] | None,
+    ) -> list[Cell] | None:
+        """Read all combinations of pieces. Those of dimension `axis`, if it is not None, have indices."""
         columns = len(projection) // len(pieces[0])
         if columns > _BATCH_CHUNKS:
             return None
         strides = self._strides([dimension[0][2] for dimension in pieces])
         if self.sharding is not None:
-            return self._read_shards(projection, strides, block)
+            return self._read_shards(projection, strides, block, axis)
         unusual: list[Cell] = []
         most, token = _BATCH_CHUNKS, current_token.get()
         if token is not None:
@@ -203,7 +218,8 @@ class NativeReader(KernelCalls):
                     if not all(piece[5] for piece in cell) and skip(tuple([piece[2] for piece in cell])):
                         status[number] = UNUSUAL
             names = [[piece[0] for piece in dimension] for dimension in batch]
-            self._read_files(names, self.dimensions(batch, block), strides, block, status)
+            gather = None if axis is None else Gather(axis)
+            self._read_files(names, self.dimensions(batch, block, gather), strides, block, status, gather)
             if any(status):
                 self.fill_absent(status, [[piece[3] for piece in dimension] for dimension in batch], block)
                 cells = zip(status, product(*batch), strict=True)
@@ -216,7 +232,7 @@ class NativeReader(KernelCalls):
         chain = self.chain
         return tuple(
             [
-                stride * min(pick.step, length)  # type: ignore[union-attr]
+                stride * min(pick.step, length) if isinstance(pick, slice) else stride
                 for stride, pick, length in zip(chain.strides, picks, chain.spec.shape, strict=True)
             ]
         )
@@ -228,15 +244,18 @@ class NativeReader(KernelCalls):
         strides: tuple[int, ...],
         block: npt.NDArray[Any],
         status: bytearray,
+        gather: Gather | None = None,
     ) -> None:
         """Read chunks that are files of their own: all combinations of `names`."""
         paths, flags = self._files.paths(self.layout.rows(names))
-        self.read_groups([(paths, 0, dimensions, None)], flags, strides, block, status)
+        self.read_groups([(paths, 0, dimensions, None)], flags, strides, block, status, gather)
 
-    def _read_shards(self, cells: Iterable[Cell], strides: tuple[int, ...], block: npt.NDArray[Any]) -> list[Cell]:
+    def _read_shards(
+        self, cells: Iterable[Cell], strides: tuple[int, ...], block: npt.NDArray[Any], axis: int | None = None
+    ) -> list[Cell]:
         from omnizarr.engine.read.native.shards import ShardBatches  # lazy import: sharded arrays only
 
-        return ShardBatches(self, strides, block).read(cells)
+        return ShardBatches(self, strides, block, axis).read(cells)
 
     # -- route C: single elements of one dimension
 

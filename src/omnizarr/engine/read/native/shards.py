@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr.engine.cancel import KERNEL_BYTES, current_token
 from omnizarr.engine.layout import inner_axes
-from omnizarr.engine.read.native.kernel_calls import ChunkGroup, Dimensions, KernelCalls, Pieces
+from omnizarr.engine.read.native.kernel_calls import ChunkGroup, Dimensions, Gather, KernelCalls, Pieces
 from omnizarr.errors import CodecError, StoreError
 from omnizarr.indexing import Cell, Projection
 from omnizarr.native import ABSENT, TO_DO, UNUSUAL
@@ -29,13 +29,16 @@ class ShardBatches:
     """Route B for shards: opens shards and looks up their indexes one by one, and has the kernel read the inner chunks
     of many shards at once."""
 
-    def __init__(self, calls: KernelCalls, strides: tuple[int, ...], block: npt.NDArray[Any]) -> None:
+    def __init__(self, calls: KernelCalls, strides: tuple[int, ...], block: npt.NDArray[Any], axis: int | None) -> None:
+        """Indices select from dimension `axis`, if it is not None, and slices from all others."""
         assert calls.sharding is not None
         self._calls = calls
         self._layout = calls.layout
         self._sharding = calls.sharding
         self._strides = strides
         self._block = block
+        self._axis = axis
+        self._gather = None if axis is None else Gather(axis)
         self._unusual: list[Cell] = []
         self._open: list[tuple[Cell, FileSnapshot, Pieces]] = []
         """The shards of the current batch, and the pieces to read from each."""
@@ -84,8 +87,9 @@ class ShardBatches:
         pieces, dimensions = plan
         start = 0
         if cell.outer is not ...:  # `...` is all of the block
-            for pick, stride in zip(cell.outer, self._block.strides, strict=True):
-                start += pick.start * stride
+            for dimension, (pick, stride) in enumerate(zip(cell.outer, self._block.strides, strict=True)):
+                if dimension != self._axis:  # the offsets of `_gather` are those in the whole block
+                    start += pick.start * stride
         self._open.append((cell, snapshot, pieces))
         self._groups.append((snapshot.file, start, dimensions, np.ascontiguousarray(index.entries, np.uint64)))
         self._count += prod(map(len, pieces))
@@ -103,6 +107,8 @@ class ShardBatches:
     def _plan(self, cell: Cell) -> tuple[Pieces, Dimensions] | None:
         """What a cell takes from the inner chunks, in both forms. Neighbouring shards often have the same plan."""
         clipped = self._layout.clipped(cell.chunk)
+        if self._axis is not None:
+            return self._gather_plan(cell, self._axis, clipped)
         if self._last_plan is not None and self._last_plan[:2] == (cell.inner, clipped):
             return self._last_plan[2]
         pieces = Projection(cell.inner, (), inner_axes(self._sharding, clipped)).slice_pieces
@@ -112,11 +118,27 @@ class ShardBatches:
         self._last_plan = cell.inner, clipped, plan
         return plan
 
+    def _gather_plan(self, cell: Cell, axis: int, clipped: tuple[int, ...]) -> tuple[Pieces, Dimensions] | None:
+        gathered = Projection(cell.inner, (), inner_axes(self._sharding, clipped)).gathered
+        if gathered is None:
+            return None
+        pieces, outer = list(gathered[1]), cell.outer[axis]
+        places = np.arange(outer.start, outer.stop) if isinstance(outer, slice) else outer
+        pieces[axis] = [(*piece[:3], places[piece[3]], *piece[4:]) for piece in pieces[axis]]  # in the whole block
+        return pieces, self._calls.dimensions(pieces, self._block, self._gather)
+
+    def _view(self, outer: Any) -> npt.NDArray[Any]:
+        """The part of the block for a cell: all of dimension `_axis`, because the pieces have places in all of it."""
+        if self._axis is not None:
+            outer = (*outer[: self._axis], slice(None), *outer[self._axis + 1 :])
+        part: npt.NDArray[Any] = self._block[outer]
+        return part
+
     def _flush(self) -> None:
         if not self._open:
             return
         status = bytearray((TO_DO,)) * self._count
-        self._calls.read_groups(self._groups, 0, self._strides, self._block, status)
+        self._calls.read_groups(self._groups, 0, self._strides, self._block, status, self._gather)
         first = 0
         while self._open:
             cell, snapshot, pieces = self._open.pop(0)
@@ -128,6 +150,7 @@ class ShardBatches:
                 self._unusual.append(cell)
             elif ABSENT in results:
                 places = [[piece[3] for piece in dimension] for dimension in pieces]
-                self._calls.fill_absent(results, places, self._block[cell.outer])
+                self._calls.fill_absent(results, places, self._view(cell.outer))
         self._groups.clear()
         self._count = 0
+        self._gather = None if self._axis is None else Gather(self._axis)

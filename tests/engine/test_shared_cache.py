@@ -1,0 +1,270 @@
+"""A shared cache never gives a wrong chunk, whatever processes write, are killed or empty it, and keeps its size."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+import omnizarr
+from omnizarr.engine.cache_file import CacheFile, open_cache_file
+from omnizarr.errors import ArgumentError, StoreError
+
+MEBIBYTE = 2**20
+
+
+@pytest.fixture(autouse=True)
+def loop() -> None:
+    """Route H does not use the kernel: run the tests once, not twice as those of the engine."""
+
+
+def key(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def value(number: int, state: int, size: int) -> bytes:
+    return random.Random(number * 1000 + state).randbytes(size)
+
+
+def stored(file: CacheFile, number: int, state: int) -> bytes | None:
+    place = file.find(key(number), key(state))
+    if place is None:
+        return None
+    data = bytearray(place.length)
+    return bytes(data) if file.read_into(place, memoryview(data)) else None
+
+
+def put(file: CacheFile, number: int, state: int, size: int) -> None:
+    file.store(key(number), key(state), memoryview(value(number, state, size)))
+
+
+def old(folder: Path) -> None:
+    """Let the versions of files be certain: those that were written a moment ago are not."""
+    for path in folder.rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    time.sleep(0.15)
+
+
+# -- the file
+
+
+class Machine(RuleBasedStateMachine):
+    """Two handles of one file, as two processes have, against a dictionary of what was stored."""
+
+    @initialize(seed=st.integers(0, 2**30))
+    def start(self, seed: int) -> None:
+        self.first = open_cache_file(None, MEBIBYTE)
+        self.second = CacheFile("", os.dup(self.first._file), MEBIBYTE)
+        self.sizes: dict[int, tuple[int, int]] = {}
+
+    @rule(number=st.integers(0, 30), state=st.integers(0, 2), size=st.integers(1, 300_000), second=st.booleans())
+    def store(self, number: int, state: int, size: int, second: bool) -> None:
+        put(self.second if second else self.first, number, state, size)
+
+    @rule(number=st.integers(0, 30), state=st.integers(0, 2), second=st.booleans())
+    def read(self, number: int, state: int, second: bool) -> None:
+        data = stored(self.second if second else self.first, number, state)
+        assert data is None or data == value(number, state, len(data))
+
+    @rule(second=st.booleans())
+    def clear(self, second: bool) -> None:
+        (self.second if second else self.first).clear()
+
+    @rule(offset=st.integers(0, MEBIBYTE - 64))
+    def a_half_written_entry(self, offset: int) -> None:
+        start = 4096 + offset // 64 * 64 % 4096  # in the only bucket
+        os.pwrite(self.first._file, os.urandom(40), start)
+
+    @rule()
+    def size_is_kept(self) -> None:
+        assert os.fstat(self.first._file).st_size == MEBIBYTE
+        assert self.first.count()[1] <= MEBIBYTE
+
+
+def test_processes_never_read_a_wrong_value() -> None:
+    run_state_machine_as_test(Machine, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
+
+
+def test_a_full_ring_keeps_most_of_what_it_holds() -> None:
+    file = open_cache_file(None, MEBIBYTE)
+    hits = []
+    for _ in range(4):  # a loop over twice as much
+        hits.append(0)
+        for number in range(40):
+            if stored(file, number, 0) is None:
+                put(file, number, 0, 50_000)
+            else:
+                hits[-1] += 1
+    assert hits[0] == 0
+    assert min(hits[1:]) >= 10
+
+
+def test_an_overwritten_value_is_not_given() -> None:
+    file = open_cache_file(None, MEBIBYTE)
+    put(file, 0, 0, 200_000)
+    place = file.find(key(0), key(0))
+    assert place is not None
+    for number in range(1, 80):
+        put(file, number, 0, 200_000)
+    assert not file.read_into(place, memoryview(bytearray(place.length)))
+
+
+def test_a_file_of_another_start_of_the_system_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "cache")
+    file = open_cache_file(path, MEBIBYTE)
+    put(file, 1, 1, 100)
+    assert open_cache_file(path, MEBIBYTE) is file
+    del file
+    file = open_cache_file(path, MEBIBYTE)
+    assert stored(file, 1, 1) == value(1, 1, 100)
+    del file
+    monkeypatch.setattr("omnizarr.engine.cache_file._system_start", lambda: b"another start   ")
+    assert stored(open_cache_file(path, MEBIBYTE), 1, 1) is None
+
+
+def test_wrong_files(tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("some text that is not a cache")
+    with pytest.raises(ArgumentError, match=r"notes.txt exists and is not a cache"):
+        omnizarr.SharedChunkCache("2 MiB", other)
+    assert other.read_text().startswith("some text")
+    with pytest.raises(StoreError, match="cannot open the cache file"):
+        omnizarr.SharedChunkCache("2 MiB", tmp_path / "missing" / "cache")
+    with pytest.raises(ArgumentError, match="at least 1048576"):
+        omnizarr.SharedChunkCache(1000)
+
+
+def _write_forever(path: str, seed: int) -> None:
+    file = open_cache_file(path, MEBIBYTE)
+    numbers = random.Random(seed)
+    while True:
+        put(file, numbers.randrange(40), numbers.randrange(2), numbers.randrange(1, 150_000))
+
+
+def test_killed_writers_leave_it_unlocked_and_right(tmp_path: Path) -> None:
+    path = str(tmp_path / "cache")
+    file = open_cache_file(path, MEBIBYTE)
+    context = multiprocessing.get_context("fork")
+    right = 0
+    for turn in range(6):
+        writers = [context.Process(target=_write_forever, args=(path, 2 * turn + number)) for number in range(2)]
+        for writer in writers:
+            writer.start()
+        end = time.monotonic() + 0.05
+        while time.monotonic() < end:
+            for number in range(40):
+                for state in range(2):
+                    data = stored(file, number, state)
+                    assert data is None or data == value(number, state, len(data))
+                    right += data is not None
+        for writer in writers:
+            assert writer.pid is not None
+            os.kill(writer.pid, signal.SIGKILL)
+            writer.join()
+        for attempt in range(20):  # a full ring admits one of 8
+            put(file, 100 + attempt, turn, 10)
+        assert any(stored(file, 100 + attempt, turn) for attempt in range(20))
+    assert right
+
+
+# -- arrays
+
+
+@pytest.mark.parametrize("file", [None, "cache"])
+@pytest.mark.parametrize("shards", [None, (20, 6)])
+def test_arrays_of_several_processes(tmp_path: Path, file: str | None, shards: Any) -> None:
+    data = np.arange(240, dtype="i2").reshape(40, 6)
+    omnizarr.create_array(tmp_path / "z", data=data, chunks=(5, 6), shards=shards)
+    old(tmp_path / "z")
+    cache = omnizarr.SharedChunkCache("2 MiB", None if file is None else tmp_path / file)
+    z = omnizarr.open_array(tmp_path / "z", mode="r", cache=cache)
+    child = os.fork()
+    if not child:
+        os._exit(not np.array_equal(z[:], data))
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(cache) == 8
+    z = omnizarr.open_array(tmp_path / "z", mode="r", cache=cache)
+    assert np.array_equal(z[3:33], data[3:33])
+    assert cache.hits == 7
+    assert cache.nbytes == data.nbytes
+    assert repr(cache).startswith("<SharedChunkCache in ")
+    omnizarr.open_array(tmp_path / "z")[7] = -1
+    data[7] = -1
+    assert np.array_equal(z[3:33], data[3:33])
+    cache.clear()
+    assert len(cache) == 0
+    assert np.array_equal(z[:], data)
+
+
+def _read(z: omnizarr.Array, queue: Any) -> None:
+    queue.put((int(z[:].sum()), z._context.cache.hits))  # type: ignore[union-attr]
+
+
+def test_a_spawned_child_finds_the_memory(tmp_path: Path) -> None:
+    omnizarr.create_array(tmp_path / "z", data=np.arange(100), chunks=(10,))
+    old(tmp_path / "z")
+    z = omnizarr.open_array(tmp_path / "z", mode="r", cache=omnizarr.SharedChunkCache("2 MiB"))
+    assert z[:].sum() == 4950
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    child = context.Process(target=_read, args=(z, queue))
+    child.start()
+    assert queue.get(timeout=100) == (4950, 10)
+    child.join()
+
+
+def test_a_pickle_in_the_same_process_is_the_same_file() -> None:
+    cache = omnizarr.SharedChunkCache("2 MiB")
+    again = pickle.loads(pickle.dumps(cache))
+    assert again._file is cache._file
+    gone = cache.__reduce__()[0](2**21, "/proc/1/fd/99999")
+    assert len(gone) == 0
+
+
+def test_handles_that_decode_differently_do_not_share(tmp_path: Path) -> None:
+    cache = omnizarr.SharedChunkCache("2 MiB")
+    results = []
+    z = omnizarr.create_array(tmp_path / "z", data=np.arange(10, dtype="i2"), chunks=(5,), compressors=None)
+    for dtype in ("int16", "uint16", "float16"):
+        document = tmp_path / "z" / "zarr.json"
+        document.write_text(document.read_text().replace(f'"{z.dtype.name}"', f'"{dtype}"'))
+        old(tmp_path / "z")
+        z = omnizarr.open_array(tmp_path / "z", mode="r", cache=cache)
+        results.append(z[:].dtype.name)
+        assert z[:].tobytes() == np.arange(10, dtype="i2").tobytes()
+    assert results == ["int16", "uint16", "float16"]
+
+
+def test_what_cannot_be_shared_is_read() -> None:
+    cache = omnizarr.SharedChunkCache("2 MiB")
+    store = omnizarr.MemoryStore()  # its versions have no meaning in other processes
+    omnizarr.create_array(store, data=np.arange(10))
+    z = omnizarr.open_array(store, cache=cache)
+    assert z[:].sum() == z[:].sum() == 45
+    text = omnizarr.MemoryStore()
+    omnizarr.create_array(text, data=np.array(["a", "b"], np.dtypes.StringDType()))
+    assert omnizarr.open_array(text, cache=cache)[:].tolist() == ["a", "b"]
+    assert len(cache) == cache.hits == 0
+
+
+def test_a_disk_without_space_only_means_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    omnizarr.create_array(tmp_path / "z", data=np.arange(100), chunks=(10,))
+    old(tmp_path / "z")
+    z = omnizarr.open_array(tmp_path / "z", mode="r", cache=omnizarr.SharedChunkCache("2 MiB"))
+
+    def full(*_: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    assert z[:].sum() == z[:].sum() == 4950
