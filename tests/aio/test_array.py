@@ -76,6 +76,22 @@ def test_properties_equal_those_of_the_synchronous_handle() -> None:
     assert handle._repr_html_() == z._repr_html_()
 
 
+def test_take() -> None:
+    first, second = (omnizarr.create_array(data=np.arange(start, start + 10), chunks=3) for start in (0, 100))
+
+    async def main() -> None:
+        z = aio.AsyncArray(first)
+        assert (await z.take([7, 1])).tolist() == [7, 1]
+        out = np.empty(2, int)
+        assert await z.take([2, 3], out=out) is out
+        assert out.tolist() == [2, 3]
+        both = await aio.take({"a": z, "b": aio.AsyncArray(second)}, [4, 5])
+        assert both["b"].tolist() == [104, 105]
+        assert (await aio.take([z], [4]))[0].tolist() == [4]
+
+    asyncio.run(main())
+
+
 def test_what_cannot_be_awaited_is_an_error() -> None:
     z = aio.AsyncArray(omnizarr.create_array(shape=4, dtype="i4"))
     with pytest.raises(TypeError, match=r"await z.write\(key, value\)"):

@@ -80,7 +80,7 @@ def test_an_unreadable_member_holds_its_error() -> None:
 
 
 def test_every_function_of_the_package_is_a_coroutine() -> None:
-    views = {"concat", "stack"}  # they read nothing, and return views with synchronous methods
+    views = {"concat", "stack", "loader"}  # they read nothing, and return objects with synchronous methods
     assert set(api.__all__) - set(aio.__all__) == views
     for name in set(api.__all__) - views:
         function = getattr(aio, name)
@@ -91,6 +91,9 @@ def test_every_function_of_the_package_is_a_coroutine() -> None:
 
 def test_functions(tmp_path: Path) -> None:
     async def main() -> None:
+        z = await aio.array([3, 4, 5])
+        assert [part.tolist() for part in await aio.take([z, z], [2, 0, 2])] == [[5, 3, 5]] * 2
+        assert (await aio.take({"z": z}, [1]))["z"].tolist() == [4]
         await aio.save(tmp_path / "saved.zarr", mean=[1.5, 2.5], count=[3, 4])
         assert (await aio.load(tmp_path / "saved.zarr"))["count"].tolist() == [3, 4]
         group = await aio.consolidate_metadata(tmp_path / "saved.zarr")

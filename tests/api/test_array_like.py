@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.registries import restoring
 
 import omnizarr
 from omnizarr.codecs import Bytes, Gzip, Sharding, Transpose, Zstd
-from omnizarr.errors import ArgumentError
+from omnizarr.errors import ArgumentError, OmnizarrWarning
 from omnizarr.formats.draft.extensions import extensions
 
 SOURCE_OPTIONS: list[dict[str, Any]] = [
@@ -198,3 +199,16 @@ def test_a_copy_that_defines_an_undefined_fill_value_warns() -> None:
         assert omnizarr.from_array(None, data=source, zarr_format=3).fill_value == 0
     assert omnizarr.from_array(None, data=source, zarr_format=3, fill_value=5).fill_value == 5
     assert omnizarr.from_array(None, data=source, zarr_format=1).fill_value is None
+
+
+def test_a_copy_without_unknown_members_warns() -> None:
+    store: dict[str, bytes] = {}
+    omnizarr.create_array(store, data=np.arange(4))
+    document = {**json.loads(store["zarr.json"]), "later": {"must_understand": False}}
+    store["zarr.json"] = json.dumps(document).encode()
+    source = omnizarr.open_array(store)
+    for zarr_format in (3, 2):
+        with pytest.warns(OmnizarrWarning, match="lacks what omnizarr does not know in its metadata: `later`"):
+            copy = omnizarr.from_array({}, data=source, zarr_format=zarr_format)
+        assert copy[...].tolist() == [0, 1, 2, 3]
+    assert omnizarr.empty_like(source).shape == (4,)  # a new array: nothing is lost, and there is no warning

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 from typing import Any
 
+import numpy as np
 import pytest
 
 import omnizarr
@@ -76,6 +78,12 @@ def test_all_generations(zarr_format: Any) -> None:
     assert "svg" in Balance(z._repr_html_()).elements
 
 
+def test_the_fill_value_of_text_is_quoted() -> None:
+    html = omnizarr.create_array({}, data=np.array(["a", "bc"]))._repr_html_()
+    assert "&#x27;&#x27;" in html
+    assert "np." not in html
+
+
 def test_texts_of_a_file_are_escaped() -> None:
     hostile = "<script>alert(1)</script>&\ud800"
     group = omnizarr.create_group({}, attributes={"<b>": hostile.replace("\ud800", ""), "list": ["<i>"]})
@@ -85,6 +93,51 @@ def test_texts_of_a_file_are_escaped() -> None:
         assert not {"script", "b><", "i", "u", "s"} & set(Balance(page).elements)
         assert "<script" not in page
         page.encode()
+
+
+HOSTILE = "\x1b[31m<b>\ud800"
+
+
+def hostile_group() -> omnizarr.Group:
+    """A group whose names hold control characters, lone surrogates, or very many characters."""
+    attributes = json.dumps({HOSTILE: HOSTILE})
+    array = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": [4, 6],
+        "data_type": "uint8",
+        "fill_value": 0,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+        "codecs": [{"name": "bytes"}],
+        "chunk_key_encoding": {"name": "default"},
+        "dimension_names": [HOSTILE, "y" * 100_000],
+    }
+    store = omnizarr.MemoryStore()
+    for name in ("", "\x1b[31m<b>/"):
+        document = f'{{"zarr_format": 3, "node_type": "group", "attributes": {attributes}}}'
+        store.set(f"{name}zarr.json", document.encode())
+    store.set("array/zarr.json", json.dumps(array).encode())
+    store.set("bad/zarr.json", json.dumps(array | {"data_type": HOSTILE}).encode())
+    return omnizarr.open_group(store)
+
+
+def test_html_of_hostile_names_can_be_encoded_and_is_short() -> None:
+    group = hostile_group()
+    for shown in (group, group["array"], group.tree()):
+        page = shown._repr_html_()
+        page.encode()
+        assert Balance(page).elements.count("b") == 1  # that of the heading
+        assert len(page) < 10_000
+
+
+def test_texts_of_hostile_names_have_no_control_characters() -> None:
+    group = hostile_group()
+    nodes = [node for _, node in group.members()]
+    assert len(nodes) == 3
+    for text in (str(group.tree()), str(group.info), *map(repr, nodes), str(group["array"].info)):
+        text.encode()
+        assert "\x1b" not in text
+    assert "\\x1b[31m<b>\n" in f"{group.tree()}\n"
 
 
 def test_a_group_shows_only_what_is_known() -> None:

@@ -94,8 +94,25 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> N
     assert (width, height, list(pixels)) == (3, 2, [0, 0, 51, 102, 0, 153, 204, 255])
     line = omnizarr.create_array({}, data=np.arange(6.0)).preview()
     assert "<svg" in line._repr_html_()
+    assert ">0 … 5</span>" in line._repr_html_()
     with pytest.raises(ArgumentError, match="matplotlib"):
         line.png()
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (np.array([1.23456789, np.nan, -np.inf, 7]), ">1.23457 … 7<"),
+        (np.array([3 + 4j, 0]), ">0 … 5<"),
+        (np.array(["2000-01-02", "NaT", "2000-01-01"], "M8[D]"), ">2000-01-01 … 2000-01-02<"),
+        (np.array([2**63, 1], "u8"), f">1 … {2**63}<"),
+        (np.array([True, False]), ">False … True<"),
+        (np.array([np.nan, np.nan]), "></span>"),
+    ],
+)
+def test_the_range_of_values(monkeypatch: pytest.MonkeyPatch, data: Any, expected: str) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert expected in omnizarr.create_array({}, data=data).preview()._repr_html_()
 
 
 def decoded(file: bytes) -> tuple[int, int, bytes]:

@@ -24,6 +24,15 @@ def test_an_array() -> None:
     assert "\x1b" not in text
 
 
+def test_all_values_begin_in_one_column() -> None:
+    for node in (omnizarr.create_group({}), omnizarr.create_array({}, shape=4, dtype="f4")):
+        node.attrs.update({"x": "VALUE", "a long name of an attribute": "VALUE"})
+        lines = printed(node).splitlines()
+        columns = {line.index("VALUE") for line in lines if "VALUE" in line}
+        assert columns == {next(line for line in lines if "Zarr format" in line).index("3")}
+        assert sum("Attributes" in line for line in lines) == 1
+
+
 def test_names_of_attributes_are_text() -> None:
     z = omnizarr.create_array({}, shape=(4,), dtype="f4", attributes={"\x1b[31m": 1, "[/bold]": 2, "[red]x": 3})
     text = printed(z)

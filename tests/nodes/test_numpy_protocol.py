@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import omnizarr
 from omnizarr.errors import ArgumentError, TooLargeError
 from omnizarr.nodes.numpy_protocol import NumpyProtocol
+from omnizarr.store import MemoryStore
 
 FLOATS: npt.NDArray[Any] = (np.arange(12) - 4.5).reshape(3, 4)
 INTEGERS: npt.NDArray[Any] = np.arange(1, 13).reshape(3, 4)
@@ -115,6 +116,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "dot": (INTEGERS.T,),
     "item": (3,),
     "reshape": (2, -1),
+    "take": ([1, 0, 1], 1),
     "transpose": (1, 0),
 }
 
@@ -133,6 +135,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
         name: getattr(np, name) for name in ("sin", "sort", "median", "unique", "ravel", "transpose", "squeeze", "copy")
     },
     **{name: getattr(np, name) for name in ("shape", "ndim", "size", "diff", "nonzero", "isnan", "flip", "ptp")},
+    "take": lambda a: np.take(a, [0, 1]),
     "where": lambda a: np.where(a, 1, 0),
     "concatenate": lambda a: np.concatenate([a, a]),
     "stack": lambda a: np.stack([a, INTEGERS]),
@@ -171,6 +174,17 @@ def test_attributes_that_are_missing_name_the_way_to_have_them() -> None:
     with pytest.raises(AttributeError, match="`Array` has no attribute `meen`"):
         _ = z.meen
     assert not hasattr(z, "copy")  # dask would call it, and load the array
+
+
+def test_an_attribute_error_inside_a_property_is_shown() -> None:
+    class Faulty(MemoryStore):
+        @property
+        def location(self) -> str:
+            return self.no_such_attribute  # type: ignore[attr-defined, no-any-return]
+
+    z = omnizarr.create_array(Faulty(), shape=3, dtype="i4")
+    with pytest.raises(AttributeError, match="'Faulty' object has no attribute 'no_such_attribute'"):
+        z[...] = 1
 
 
 def test_numbers() -> None:

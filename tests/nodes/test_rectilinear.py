@@ -344,10 +344,10 @@ def test_info_abbreviates_edges() -> None:
 def test_the_command_line_shows_edges(tmp_path: Path) -> None:
     create(tmp_path)
     run = CliRunner()
-    assert "((10, 20, 30), (2×5, 2))" in run.invoke(program, ["info", str(tmp_path)]).stdout
-    facts = json.loads(run.invoke(program, ["info", "--json", "--complete", str(tmp_path)]).stdout)
+    assert "(10, 20, 30) × (2×5, 2), 9 in total" in run.invoke(program, ["info", str(tmp_path)]).stdout
+    facts = json.loads(run.invoke(program, ["info", "--json", "--stored", str(tmp_path)]).stdout)
     assert facts["chunks"] == [[10, 20, 30], [[5, 2], 2]]
-    assert (facts["shards"], facts["nchunks"], facts["nchunks_initialized"]) == (None, 9, 9)
+    assert (facts["shards"], facts["nchunks"], facts["stored"]["chunks"]) == (None, 9, 9)
 
 
 # -- documents that declare very many chunks

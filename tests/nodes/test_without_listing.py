@@ -16,7 +16,7 @@ from omnizarr.nodes import stored_chunks
 from omnizarr.store import Store
 from omnizarr.store.wrappers import WrapperStore
 
-GENERATIONS: list[Any] = [1, 2, "3-draft-2020", "3-draft-2022", 3]
+GENERATIONS: list[Any] = [1, 2, "3-draft-2020", "3-draft-2022", 3, "n5"]
 DATA = np.arange(1, 41, dtype="int32").reshape(8, 5)
 
 

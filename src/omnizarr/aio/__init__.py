@@ -50,6 +50,7 @@ __all__ = [
     "save",
     "save_array",
     "save_group",
+    "take",
     "tree",
     "write_chunk_manifest",
     "zeros",
@@ -58,6 +59,13 @@ __all__ = [
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+def _plain(value: Any) -> Any:
+    """The argument with synchronous handles, also in a list or dict of them."""
+    if type(value) in (list, tuple):
+        return type(value)(map(as_sync, value))
+    return {name: as_sync(item) for name, item in value.items()} if type(value) is dict else as_sync(value)
 
 
 @overload
@@ -73,8 +81,8 @@ def _coroutine(function: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any
     name = function.__name__
 
     async def call(*arguments: Any, **options: Any) -> Any:
-        options = {option: as_sync(value) for option, value in options.items()}
-        return as_async(await run_sync(partial(function, *map(as_sync, arguments), **options)))
+        options = {option: _plain(value) for option, value in options.items()}
+        return as_async(await run_sync(partial(function, *map(_plain, arguments), **options)))
 
     call.__name__ = call.__qualname__ = name
     call.__wrapped__ = function  # type: ignore[attr-defined]  # for the signature
@@ -104,6 +112,7 @@ open_group = _coroutine(api.open_group)
 save = _coroutine(api.save)
 save_array = _coroutine(api.save_array)
 save_group = _coroutine(api.save_group)
+take = _coroutine(api.take)
 tree = _coroutine(api.tree)
 write_chunk_manifest = _coroutine(api.write_chunk_manifest)
 zeros = _coroutine(api.zeros)

@@ -131,6 +131,12 @@ class AsyncArray(AsyncNode[Array]):
         """Pointwise selection: `await z.vindex[[1, 5], [2, 7]]`, or `await z.vindex[mask]`."""
         return AsyncIndexer(self._node.vindex, self._read, self._change)
 
+    async def take(self, indices: Any, axis: int = 0, out: Any = None) -> Any:
+        """The elements at `indices` along an axis, as `Array.take` returns them."""
+        if out is None:
+            return await self._read(self._node.take, indices, axis)
+        return await self._change(self._node.take, indices, axis, out)
+
     def blocks(
         self, *, max_bytes: int | str = "256 MiB"
     ) -> AsyncGenerator[tuple[tuple[slice, ...], npt.NDArray[Any]], None]:

@@ -31,7 +31,11 @@ def as_async(value: Any) -> Any:
 
 
 def as_sync(value: Any) -> Any:
-    """The synchronous handle of a node; any other value unchanged."""
+    """The synchronous handle of a node, also inside a list or dictionary; any other value unchanged."""
+    if type(value) is list:
+        return [as_sync(item) for item in value]
+    if type(value) is dict:
+        return {name: as_sync(item) for name, item in value.items()}
     return value.sync if isinstance(value, AsyncNode) else value
 
 

@@ -32,14 +32,14 @@ async def read_blocks(
     left = regions(array.metadata.grid.axes(array.shape), budget // _SHARE // itemsize)
     ahead: deque[tuple[Region, int, asyncio.Task[_Block]]] = deque()
     next_region = next(left, None)
-    held = 0  # bytes of the block that the caller works on, and of those ahead
+    in_memory = 0  # bytes of the block that the caller works on, and of those ahead
     try:
         while ahead or next_region is not None:
             while next_region is not None and len(ahead) < _MOST_BLOCKS:
                 size = itemsize * prod(pick.stop - pick.start for pick in next_region)
-                if ahead and held + size > budget:
+                if ahead and in_memory + size > budget:
                     break
-                held += size
+                in_memory += size
                 ahead.append((next_region, size, asyncio.ensure_future(read(next_region))))
                 next_region = next(left, None)
             region, size, task = ahead.popleft()
@@ -47,7 +47,7 @@ async def read_blocks(
             del task
             yield region, block
             del block
-            held -= size
+            in_memory -= size
     finally:
         tasks = [task for _, _, task in ahead]
         for task in tasks:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from omnizarr.api.new_arrays import array, create, empty, full, ones, zeros
     from omnizarr.api.open_nodes import open, open_array, open_group
     from omnizarr.api.save_load import load, save, save_array, save_group
+    from omnizarr.api.several_arrays import take
     from omnizarr.api.side_by_side import concat, stack
+    from omnizarr.api.training import loader
 
 __all__ = [
     "array",
@@ -33,6 +35,7 @@ __all__ = [
     "full_like",
     "group",
     "load",
+    "loader",
     "ones",
     "ones_like",
     "open",
@@ -42,6 +45,7 @@ __all__ = [
     "save_array",
     "save_group",
     "stack",
+    "take",
     "tree",
     "write_chunk_manifest",
     "zeros",
@@ -52,12 +56,14 @@ _MODULES = {
     "array_like": ("empty_like", "from_array", "full_like", "ones_like", "zeros_like"),
     "create_nodes": ("create_array", "create_group", "group"),
     "side_by_side": ("concat", "stack"),
+    "several_arrays": ("take",),
     "chunk_manifest": ("write_chunk_manifest",),
     "dask_arrays": ("from_dask",),
     "garbage": ("collect_garbage",),
     "hierarchy": ("consolidate_metadata", "tree"),
     "new_arrays": ("array", "create", "empty", "full", "ones", "zeros"),
     "open_nodes": ("open", "open_array", "open_group"),
+    "training": ("loader",),
     "save_load": ("load", "save", "save_array", "save_group"),
 }
 

@@ -20,7 +20,7 @@ from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 from omnizarr.store import Store
 
-__all__ = ["empty_like", "from_array", "full_like", "ones_like", "zeros_like"]
+__all__ = ["empty_like", "from_array", "full_like", "ones_like", "split_dimension_names", "zeros_like"]
 
 _CHUNK_OPTIONS = frozenset(["dtype", "chunks", "shards", "filters", "serializer", "compressors", "order"])
 
@@ -82,6 +82,8 @@ def from_array(
             f"the fill value of {data!r} is undefined, and that of the copy is {array.fill_value!r}; give `fill_value` "
             "to choose it"
         )
+    if isinstance(data, Array) and write_data:
+        _warn_of_unknown_members(data)
     if write_data and array.size:
         if not array.shape:
             array[...] = data[...]
@@ -90,6 +92,14 @@ def from_array(
             for start, size in map(axis.bounds, range(axis.count)):
                 array[start : start + size] = data[start : start + size]
     return array
+
+
+def _warn_of_unknown_members(source: Array) -> None:
+    """Unknown members of a document are not copied: they may describe chunks or keys that the copy does not have."""
+    members = source._context.dialect.unknown_members(source.metadata)
+    if members:
+        names = ", ".join(f"`{name}`" for name in members)
+        warn(f"the copy of {source!r} lacks what omnizarr does not know in its metadata: {names}")
 
 
 def _means_keep(option: str, value: Any) -> bool:
@@ -113,7 +123,7 @@ def _options_like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
     if not isinstance(data, Array):
         return {"shape": data.shape, "dtype": data.dtype}
     model = data.metadata
-    names, attributes = _split_dimension_names(data)
+    names, attributes = split_dimension_names(data)
     options: ArrayOptions = {
         "shape": data.shape,
         "dtype": data.data_type,
@@ -145,7 +155,7 @@ def _options_like(data: Any, changes: Mapping[str, Any]) -> ArrayOptions:
     return options
 
 
-def _split_dimension_names(array: Array) -> tuple[tuple[str | None, ...] | None, dict[str, Json]]:
+def split_dimension_names(array: Array) -> tuple[tuple[str | None, ...] | None, dict[str, Json]]:
     """The dimension names of an array, and its attributes without them: some generations store them as an attribute."""
     model, names = array.metadata, array.dimension_names
     if names is None or model.dimension_names is not None:

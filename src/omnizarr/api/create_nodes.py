@@ -67,14 +67,14 @@ def create_array(store: StoreLike = None, *, name: str | None = None, **options:
 
 
 def _context(
-    given: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None
+    store_like: StoreLike, storage_options: dict[str, Any] | None, path: str, zarr_format: ZarrFormat | None
 ) -> NodeContext:
-    store, path = resolve(given, storage_options, path)
+    store, path = resolve(store_like, storage_options, path)
     if zarr_format is None:
         enclosing = enclosing_dialect(store, path) if path else None
         zarr_format = 3 if enclosing is None else enclosing.zarr_format
     dialect = dialect_for(zarr_format)
-    store, path = new_location(given, store, path, zarr_format)
+    store, path = new_location(store_like, store, path, zarr_format)
     return NodeContext(store, dialect.normalize_path(path), dialect)
 
 

@@ -126,13 +126,13 @@ def hierarchy_above(store: Store, path: str) -> Location | None:
     return None
 
 
-def new_location(given: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> Location:
+def new_location(store_like: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> Location:
     """The location for a new node at `path` of `store`, to which `given` was resolved.
 
     An address inside a hierarchy of a draft or of N5 leads into that hierarchy, where opening the address finds the
     node. This holds for text only: the root of a store object is final. It does not hold if the user names another
     generation or if a node exists already.
     """
-    if not isinstance(given, (str, os.PathLike)) or zarr_format in (1, 2, 3) or dialects_along(store, path):
+    if not isinstance(store_like, (str, os.PathLike)) or zarr_format in (1, 2, 3) or dialects_along(store, path):
         return Location(store, path)
     return hierarchy_above(store, path) or Location(store, path)

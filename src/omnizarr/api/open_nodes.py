@@ -149,7 +149,7 @@ def _pop_handle_options(options: dict[str, Any]) -> _HandleOptions:
 
 
 def _open(
-    given: StoreLike,
+    store_like: StoreLike,
     kind: _Kind | None,
     path: str | None,
     mode: Mode | None,
@@ -176,7 +176,7 @@ def _open(
                 hint="`restore(version)` of a handle without `version` brings an old version back",
             )
         mode = "r"
-    location = resolve(given, storage_options, normal_path(path))
+    location = resolve(store_like, storage_options, normal_path(path))
     store = location.store
     if mode == "r" or (store.read_only and mode in (None, "a")):
         store = as_read_only(store)
@@ -198,7 +198,7 @@ def _open(
 
     if mode in ("w", "w-"):
         try:
-            return create_at(new_location(given, *location, zarr_format), overwrite=mode == "w")
+            return create_at(new_location(store_like, *location, zarr_format), overwrite=mode == "w")
         except NodeExistsError as error:
             error.hint = 'mode="w" replaces it, with all nodes below it'
             raise
@@ -221,7 +221,7 @@ def _open(
         node = open_at(location)
     except NodeNotFoundError as error:
         # Only an address may lead above its own root: the root of a store object is final.
-        above = hierarchy_above(*location) if isinstance(given, (str, os.PathLike)) else None
+        above = hierarchy_above(*location) if isinstance(store_like, (str, os.PathLike)) else None
         if above is None:
             if mode != "a":
                 error.hint = error.hint or file_hint(store)
@@ -243,12 +243,12 @@ def _split_transformers(options: dict[str, Any], *, new: bool) -> tuple[tuple[St
 
     Transformers that change the stored bytes stay in the options, because the document of a new array records them.
     """
-    given = options.get("storage_transformers")
-    if given is None:
+    option = options.get("storage_transformers")
+    if option is None:
         return (), options
     from omnizarr.transformers import StorageTransformer  # lazy import: few callers use any
 
-    items = given if isinstance(given, (list, tuple)) else [given]
+    items = option if isinstance(option, (list, tuple)) else [option]
     of_handle = tuple(item for item in items if isinstance(item, StorageTransformer) and not item.layout)
     of_document = [item for item in items if not isinstance(item, StorageTransformer) or item.layout]
     if of_document and not new:

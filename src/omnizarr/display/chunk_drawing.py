@@ -18,6 +18,7 @@ __all__ = ["chunk_drawing"]
 _LONGEST, _SHORTEST = 130.0, 26.0  # pixels of a dimension
 _MOST_LINES = 24  # per dimension; of more chunks only some are drawn
 _SMALLEST_CELL = 4.0  # pixels of an inner chunk that is drawn
+_LONGEST_NAME = 24  # characters of the name of a dimension
 _DEPTH = (0.62, -0.42)  # the direction of the third dimension
 _ACCENT = "#4c8fd6"  # visible on white and on black
 
@@ -55,7 +56,11 @@ def chunk_drawing(
 
 
 def _label(length: int, name: str | None) -> str:
-    return digits(length) if name is None else f"{name} {digits(length)}"
+    if name is None:
+        return digits(length)
+    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    # A lone surrogate cannot be encoded.
+    return f"{shown} {digits(length)}".encode("utf-8", "backslashreplace").decode()
 
 
 def _pixels(lengths: Sequence[int]) -> list[float]:

@@ -7,13 +7,13 @@ from an unknown writer. There is no script. The colours follow the text of the p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import islice
 from typing import Any
 
 from omnizarr.display.chunk_drawing import chunk_drawing
-from omnizarr.display.texts import MOST_ATTRIBUTES, by_path, digits, human_bytes, shape_text, shortened
+from omnizarr.display.texts import MOST_ATTRIBUTES, by_path, digits, human_bytes, shape_text, shortened, type_text
 
 __all__ = ["node_html", "tree_html"]
 
@@ -62,12 +62,13 @@ def _array_html(array: Any) -> str:
         rows.append(("Shards", _chunk_text(stored_shape)))
     rows.append(("Number of chunks", digits(array.nchunks)))
     if array.dimension_names is not None:
-        rows.append(("Dimensions", escape(", ".join("–" if name is None else name for name in array.dimension_names))))
+        names = ", ".join("–" if name is None else name for name in array.dimension_names)
+        rows.append(("Dimensions", escape(_short(names))))
     codecs = [*array.filters, array.serializer, *array.compressors]
-    rows.append(("Codecs", escape(" → ".join(str(codec.name) for codec in codecs))))
+    rows.append(("Codecs", escape(_short(" → ".join(str(codec.name) for codec in codecs)))))
     rows.append(("Fill value", "undefined" if model.fill is None else escape(_fill_text(array.fill_value))))
     rows.append(("Format", escape(_format_text(array.zarr_format))))
-    rows.append(("Store", escape(array.store.location)))
+    rows.append(("Store", escape(_short(array.store.location))))
     drawing = chunk_drawing(model.grid.axes(model.shape), array.chunks if sharded else None, array.dimension_names)
     body = f'<div class="oz-row">{_table(rows)}<div>{drawing}</div></div>{_attributes(array)}'
     return _page("Array", array.name, body)
@@ -75,7 +76,7 @@ def _array_html(array: Any) -> str:
 
 def _group_html(group: Any) -> str:
     """A group: its table, its members if consolidated metadata tells them, and its attributes, folded."""
-    rows = [("Format", escape(_format_text(group.zarr_format))), ("Store", escape(group.store.location))]
+    rows = [("Format", escape(_format_text(group.zarr_format))), ("Store", escape(_short(group.store.location)))]
     members = group._known_members()
     if members is None:
         rows.append(("Members", "not read yet: <code>group.tree()</code> shows them"))
@@ -86,13 +87,21 @@ def _group_html(group: Any) -> str:
     return _page("Group", group.name, f"{_table(rows)}{tree}{_attributes(group)}")
 
 
-def tree_html(name: str, root: Any, members: Sequence[tuple[str, Any]]) -> str:
-    """A tree whose groups fold."""
-    return _page(type(root).__name__, name, _tree(members))
+def tree_html(
+    name: str,
+    root: Any,
+    members: Sequence[tuple[str, Any]],
+    *,
+    limit: int | None = _MOST_NODES,
+    details: Callable[[Any], str] | None = None,
+) -> str:
+    """A tree whose groups fold, with at most `limit` nodes. `details` makes the text after the name of an array; by
+    default, that is its shape and data type."""
+    return _page(type(root).__name__, name, _tree(members, limit, details))
 
 
 def _page(kind: str, name: str, body: str) -> str:
-    head = f'<div class="oz-head"><span class="oz-kind">omnizarr.{kind}</span><b>{escape(name)}</b></div>'
+    head = f'<div class="oz-head"><span class="oz-kind">omnizarr.{kind}</span><b>{escape(_short(name))}</b></div>'
     return f'{_STYLE}<div class="omnizarr">{head}{body}</div>'
 
 
@@ -113,22 +122,25 @@ def _attributes(node: Any) -> str:
     return f"<details><summary>Attributes ({len(attributes)})</summary>{_table(rows)}</details>"
 
 
-def _tree(members: Sequence[tuple[str, Any]]) -> str:
+def _tree(
+    members: Sequence[tuple[str, Any]], limit: int | None = _MOST_NODES, details: Callable[[Any], str] | None = None
+) -> str:
     """The members of a group, in the order of their paths: each group before its members."""
-    shown = members[:_MOST_NODES]
+    shown = members[:limit]
     pieces: list[str] = []
     depth = 0
     for path, node in shown:
-        name = path.rpartition("/")[2]
+        name = _short(path.rpartition("/")[2])
         for _ in range(depth - path.count("/")):
             pieces.append("</details>")
         depth = path.count("/")
         if hasattr(node, "reason"):
             pieces.append(
-                f'<div class="oz-leaf">{escape(name)}<span class="oz-error">{escape(node.reason)}</span></div>'
+                f'<div class="oz-leaf">{escape(name)}<span class="oz-error">{escape(_short(node.reason))}</span></div>'
             )
         elif hasattr(node, "shape"):
-            texts = f"{_tuple_text(node.shape)} {escape(_type_text(node))}"
+            shape_and_type = f"{_tuple_text(node.shape)} {escape(_type_text(node))}"
+            texts = shape_and_type if details is None else escape(_short(details(node)))
             pieces.append(f'<div class="oz-leaf">{escape(name)}{_dim(texts)}</div>')
         else:
             opened = " open" if depth == 0 else ""
@@ -166,11 +178,13 @@ def _chunk_text(chunks: Any) -> str:
 
 
 def _type_text(array: Any) -> str:
-    return _short(str(array.data_type.name))
+    return _short(type_text(array.data_type))
 
 
 def _fill_text(value: Any) -> str:
-    return _short(repr(value) if isinstance(value, str | bytes) else str(value))
+    if isinstance(value, (str, bytes)):  # in quotes; NumPy adds the name of its type
+        return _short(repr(str(value) if isinstance(value, str) else bytes(value)))
+    return _short(str(value))
 
 
 def _format_text(zarr_format: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from omnizarr.display.texts import human_bytes, shape_text
+from omnizarr.display.texts import human_bytes, printable, shape_text
 
 __all__ = ["NodeInfo"]
 
@@ -82,7 +82,7 @@ class NodeInfo:
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.items)
-        return "\n".join(f"{name:<{width}} : {value}" for name, value in self.items)
+        return "\n".join(f"{name:<{width}} : {printable(str(value))}" for name, value in self.items)
 
     __repr__ = __str__
 

@@ -106,7 +106,10 @@ class Preview:
             picture = _line_drawing(self.indices[0], _numbers(self.data))
         else:
             picture = f'<img alt="{escape(self.title)}" src="data:image/png;base64,{b64encode(self.png()).decode()}">'
-        title = "" if _has_matplotlib() else f"<div>{escape(self.title)}</div>"  # a figure has a title of its own
+        title = ""  # a figure has a title and axes of its own
+        if not _has_matplotlib():
+            values = "" if self._coloured else f' <span style="opacity:.6">{escape(_range_text(self.data))}</span>'
+            title = f"<div>{escape(self.title)}{values}</div>"
         return f'<div style="font-family:sans-serif;font-size:12px">{title}{picture}</div>'
 
     def __repr__(self) -> str:
@@ -223,6 +226,16 @@ def _scaled(data: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     half = high / 2 - low / 2  # half of the range, because the whole may exceed the largest float
     scaled = (numbers / 2 - low / 2) / half if half > 0 else np.full(numbers.shape, 0.5)
     return np.where(finite, scaled, 0.0)
+
+
+def _range_text(data: npt.NDArray[Any]) -> str:
+    """The least and the greatest value, such as `0 … 365`; empty if all are missing."""
+    values = np.abs(data) if data.dtype.kind == "c" else data
+    values = values[np.isfinite(_numbers(data))]
+    if not values.size:
+        return ""
+    ends = [values.min(), values.max()]
+    return " … ".join(f"{end:.6g}" if data.dtype.kind in "fc" else str(end) for end in ends)
 
 
 def _as_pixels(data: npt.NDArray[Any], coloured: bool) -> npt.NDArray[np.uint8]:

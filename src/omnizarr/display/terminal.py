@@ -6,33 +6,27 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from omnizarr.display.texts import MOST_ATTRIBUTES, by_path, digits, label, shortened
+from omnizarr.display.texts import MOST_ATTRIBUTES, by_path, digits, label, printable, shortened
 
-__all__ = ["coloured_tree", "node_panel", "printable", "summary_table"]
-
-
-def printable(text: str) -> str:
-    """`text` with escapes for control characters and lone surrogates.
-
-    Names and attributes in a file are untrusted: control characters in them could change the state of the terminal. A
-    file name can contain a lone surrogate, which cannot be encoded.
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+__all__ = ["coloured_tree", "node_panel", "summary_table"]
 
 
 def summary_table(rows: Iterable[tuple[str, Any]]) -> Any:
     """A table of titles and values."""
     from rich.table import Table
-    from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
+    _add_rows(table, rows)
+    return table
+
+
+def _add_rows(table: Any, rows: Iterable[tuple[str, Any]]) -> None:
+    from rich.text import Text
+
     for title, value in rows:  # a title may be the name of an attribute, which rich must not take for markup
         table.add_row(Text(printable(shortened(title))), Text(printable(shortened(str(value)))))
-    return table
 
 
 def node_panel(node: Any) -> Any:
@@ -41,15 +35,19 @@ def node_panel(node: Any) -> Any:
     from rich.panel import Panel
     from rich.text import Text
 
-    contents = summary_table(item for item in node.info.items if item[0] not in ("Name", "Type"))  # in the title
-    if not hasattr(node, "shape") and (members := node._known_members()) is not None:
-        contents = coloured_tree(node.basename or "/", node, sorted(members, key=by_path))
     attributes = node.attrs.asdict()
-    parts = [contents]
-    if attributes:
-        parts += [Text("Attributes", style="bold"), summary_table(islice(attributes.items(), MOST_ATTRIBUTES))]
+    if not hasattr(node, "shape") and (members := node._known_members()) is not None:
+        parts = [coloured_tree(node.basename or "/", node, sorted(members, key=by_path))]
+        table = summary_table(())
+    else:  # the name and the type are in the title, and the attributes below
+        table = summary_table(item for item in node.info.items if item[0] not in ("Name", "Type", "Attributes"))
+        parts = []
+    if attributes:  # in the same table, so that all values begin in one column
+        table.add_row(Text("Attributes", style="bold default"))
+        _add_rows(table, islice(attributes.items(), MOST_ATTRIBUTES))
         if len(attributes) > MOST_ATTRIBUTES:
-            parts.append(Text(f"… and {digits(len(attributes) - MOST_ATTRIBUTES)} more"))
+            table.add_row(Text(f"… and {digits(len(attributes) - MOST_ATTRIBUTES)} more", style="default"))
+    parts += [table] * (table.row_count > 0)
     title = Text.assemble((type(node).__name__, "dim"), " ", (printable(node.name), "bold"))
     return Panel(Group(*parts), title=title, title_align="left", border_style="dim", expand=False)
 
@@ -70,6 +68,6 @@ def _coloured_label(name: str, node: Any) -> Any:
     from rich.text import Text
 
     name = printable(name)
-    text = Text(printable(label(name, node)), style="cyan" if hasattr(node, "shape") else "", end="")
+    text = Text(label(name, node), style="cyan" if hasattr(node, "shape") else "", end="")
     text.stylize("red" if hasattr(node, "reason") else "bold default", 0, len(name))
     return text

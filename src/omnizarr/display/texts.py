@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["MOST_ATTRIBUTES", "by_path", "digits", "human_bytes", "label", "shape_text", "shortened"]
+__all__ = [
+    "MOST_ATTRIBUTES",
+    "by_path",
+    "digits",
+    "human_bytes",
+    "label",
+    "printable",
+    "shape_text",
+    "shortened",
+    "type_text",
+]
 
 MOST_ATTRIBUTES = 200  # to show of a node
 
@@ -28,6 +38,17 @@ def digits(number: int) -> str:
     return f"{number:,}".replace(",", "\u2009")
 
 
+def printable(text: str) -> str:
+    """`text` with escapes for control characters and lone surrogates.
+
+    Names and attributes in a file are untrusted: control characters in them could change the state of the terminal. A
+    file name can contain a lone surrogate, which cannot be encoded.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
 def shortened(text: str) -> str:
     """The text, or the beginning of a long one: an attribute may have megabytes."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
@@ -49,12 +70,28 @@ def _lengths_text(lengths: int | tuple[Any, ...]) -> str:
 
 
 def label(name: str, node: Any) -> str:
-    """The line of a node in a tree."""
+    """The line of a node in a tree, without control characters."""
     if hasattr(node, "shape"):
-        return f"{name} {node.shape} {node.data_type.name}"
+        return printable(f"{name} {node.shape} {type_text(node.data_type)}")
     if hasattr(node, "reason"):
-        return f"{name} (unreadable: {node.reason})"
-    return name
+        return printable(f"{name} (unreadable: {node.reason})")
+    return printable(name)
+
+
+def type_text(data_type: Any) -> str:
+    """A data type as people write it: its name, with the unit of times and the length of texts: `datetime64[ns]`."""
+    dtype = data_type.dtype
+    if dtype.kind in "mM" and data_type.name.startswith("numpy."):
+        return str(dtype)
+    configuration = data_type.to_json()
+    configuration = configuration.get("configuration") if isinstance(configuration, dict) else None
+    if isinstance(configuration, dict) and len(configuration) == 1:
+        (value,) = configuration.values()
+        if isinstance(value, (int, str)):
+            return f"{data_type.name}({value})"
+    if dtype.names is not None:
+        return f"{data_type.name}({', '.join(dtype.names)})"
+    return str(data_type.name)
 
 
 def by_path(member: tuple[str, Any]) -> list[str]:

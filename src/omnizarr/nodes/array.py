@@ -26,10 +26,12 @@ from omnizarr.nodes.indexers import Indexer, as_field_value, as_mask, as_value, 
 from omnizarr.nodes.metadata.documents import describe_location, parse_node
 from omnizarr.nodes.node import NodeContext
 from omnizarr.nodes.numpy_protocol import NumpyProtocol
+from omnizarr.store.deadline import timeout as limit_time
 
 if TYPE_CHECKING:
     from omnizarr.display.info import NodeInfo
     from omnizarr.display.preview import Preview
+    from omnizarr.nodes.protocols.explanation import Explainer
     from omnizarr.nodes.views import LazyView
 
 __all__ = ["Array"]
@@ -92,6 +94,14 @@ class Array(ArrayState, NumpyProtocol):
 
         return preview(self, fixed or None)
 
+    @property
+    def explain(self) -> Explainer:
+        """`z.explain[selection]` tells what `z[selection]` would cost: requests, bytes, decoded chunks and memory. It
+        reads sizes and shard indexes, but no chunk."""
+        from omnizarr.nodes.protocols.explanation import Explainer  # lazy import: seldom needed
+
+        return Explainer(self)
+
     # -- reading
 
     def __getitem__(self, key: Any) -> Any:
@@ -107,18 +117,26 @@ class Array(ArrayState, NumpyProtocol):
             return result[()]  # like NumPy, a scalar if integers index all dimensions
         return result
 
-    def read(self, selection: Any = ..., *, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """`z[selection]`, always as an array; written to `out` if given."""
+    def read(
+        self, selection: Any = ..., *, out: npt.NDArray[Any] | None = None, timeout: float | None = None
+    ) -> npt.NDArray[Any]:
+        """`z[selection]`, always as an array; written to `out` if given. Raises TimedOutError if a remote store takes
+        longer than `timeout` seconds."""
         fields, key = split_fields(selection)
-        return self._read(numpy_selection(key, self.shape), out, fields)
+        if timeout is None:
+            return self._read(numpy_selection(key, self.shape), out, fields)
+        with limit_time(timeout):
+            return self._read(numpy_selection(key, self.shape), out, fields)
 
     def _read(
         self, selection: Selection, out: npt.NDArray[Any] | None, fields: str | list[str] | None = None
     ) -> npt.NDArray[Any]:
+        if out is not None:
+            from omnizarr.nodes.protocols.output_memory import check_output  # lazy import: most reads have no `out`
         if fields is not None:
             self._check_fields(fields)
             if out is not None:
-                self._check_out(out, selection, self.dtype[fields])
+                check_output(out, selection.shape, self.dtype[fields])
             part = self._read(selection, None)[fields]
             if out is None:
                 return part
@@ -127,7 +145,7 @@ class Array(ArrayState, NumpyProtocol):
         if out is None:
             out = np.empty(selection.shape, self.dtype)
         else:
-            self._check_out(out, selection, self.dtype)
+            check_output(out, selection.shape, self.dtype)
             if type(out) is not np.ndarray and not isinstance(out, np.memmap):
                 # A subclass such as a masked array has more state than its memory: let its own assignment set it.
                 out[...] = self._read(selection, None)
@@ -140,20 +158,6 @@ class Array(ArrayState, NumpyProtocol):
             error.hint = error.hint or self._context.dialect.decode_hint()
             raise
         return out
-
-    @staticmethod
-    def _check_out(out: npt.NDArray[Any], selection: Selection, dtype: np.dtype[Any]) -> None:
-        if not isinstance(out, np.ndarray) or not out.flags.writeable:
-            raise ArgumentError("`out`: expected a writable NumPy array", argument="out")
-        if out.shape != selection.shape:
-            raise ArgumentError(
-                f"`out`: expected the selection's shape {selection.shape}, found {out.shape}", argument="out"
-            )
-        numbers = dtype.kind in "biufc" and out.dtype.kind in "biufc"
-        if out.dtype != dtype and not (numbers and np.can_cast(dtype, out.dtype, "same_kind")):
-            raise ArgumentError(
-                f"`out`: expected a type that {dtype} can be cast to, found {out.dtype}", argument="out"
-            )
 
     def _check_fields(self, fields: str | list[str]) -> None:
         known = self.dtype.names or ()
@@ -238,8 +242,9 @@ class Array(ArrayState, NumpyProtocol):
 
     @property
     def blocks(self) -> Indexer:
-        """Whole chunks by their coordinates in the chunk grid: `z.blocks[0, 1:3]`."""
-        return Indexer(self.get_block_selection, self.set_block_selection)
+        """Whole chunks by their coordinates in the chunk grid: `z.blocks[0, 1:3]`. `for block in z.blocks` iterates
+        over the rows of chunks, and reads those in a remote store ahead."""
+        return Indexer(self.get_block_selection, self.set_block_selection, self._block_rows)
 
     @property
     def lazy(self) -> LazyView:
@@ -334,12 +339,26 @@ class Array(ArrayState, NumpyProtocol):
         return self._rows()
 
     def _rows(self) -> Iterator[Any]:
+        for block in self._block_rows():  # a row of chunks at a time, so that each chunk is decoded once
+            yield from block
+
+    def _block_rows(self) -> Iterator[Any]:
+        """The rows of chunks along the first dimension. Those in a remote store are read ahead."""
+        from omnizarr.engine.read_ahead import read_in_order  # lazy import: few programs iterate over arrays
+
+        if not self.shape:
+            raise TypeError("an array without dimensions cannot be iterated over")
         axis = self._layout.axes[0]
-        position = 0
-        while position < axis.length:
-            start, size = axis.bounds(axis.locate(position))
-            yield from self[start : start + size]  # a row of chunks at a time, so that each chunk is decoded once
-            position = start + size
+        row_bytes = self.nbytes // max(1, axis.length)
+
+        def parts() -> Iterator[tuple[slice, int]]:
+            position = 0
+            while position < axis.length:
+                start, size = axis.bounds(axis.locate(position))
+                yield slice(start, start + size), size * row_bytes
+                position = start + size
+
+        return read_in_order(self.__getitem__, parts(), ahead=self.store.remote)
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -357,7 +376,10 @@ class Array(ArrayState, NumpyProtocol):
         return list(self.dtype.names or ())
 
     def __repr__(self) -> str:
-        return f"<Array {describe_location(self.store, self.path)} shape={self.shape} dtype={self.dtype}>"
+        from omnizarr.display.texts import printable  # lazy import: display only
+
+        location = describe_location(self.store, self.path)
+        return printable(f"<Array {location} shape={self.shape} dtype={self.dtype}>")
 
     def __reduce__(self) -> tuple[Any, ...]:
         context = self._context

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from typing import Self
 
+from omnizarr._cached_property import cached_property
 from omnizarr._json import Json
 from omnizarr.chunk_keys import ChunkKeys
 from omnizarr.engine import Layout
@@ -87,7 +87,13 @@ class ArrayState(ArrayProperties):
     @property
     def _keep_empty(self) -> bool:
         # If the fill value is undefined, other readers return arbitrary values for an absent chunk (V13).
-        return self._write_empty_chunks or self._model.fill is None
+        if self._write_empty_chunks or self._model.fill is None:
+            return True
+        if self._model.shape or not self._model.guessed_keys:
+            return False
+        # Without this chunk, the array would be read from its other possible key, where an old value may lie (A13).
+        other = self._model.chunk_keys.alternative()
+        return other is not None and other.key(()) != self._model.chunk_keys.key(())
 
     def _check_writable(self) -> None:
         super()._check_writable()

@@ -415,7 +415,9 @@ class Group(Node, MutableMapping[str, Any]):
         return list(self.keys())
 
     def __repr__(self) -> str:
-        return f"<Group {describe_location(self.store, self.path)}>"
+        from omnizarr.display.texts import printable  # lazy import: display only
+
+        return printable(f"<Group {describe_location(self.store, self.path)}>")
 
     def info_complete(self) -> NodeInfo:
         """`info` with the number and the size of all arrays below the group. Reads their metadata."""

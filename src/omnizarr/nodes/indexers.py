@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,22 @@ __all__ = ["Indexer", "as_field_value", "as_mask", "as_value", "has_ellipsis", "
 class Indexer:
     """Square brackets for one kind of selection."""
 
-    __slots__ = ("_get", "_set")
+    __slots__ = ("_get", "_iterate", "_set")
 
-    def __init__(self, get: Callable[..., Any], set: Callable[..., None]) -> None:
+    def __init__(
+        self,
+        get: Callable[..., Any],
+        set: Callable[..., None],
+        iterate: Callable[[], Iterator[Any]] | None = None,
+    ) -> None:
         self._get = get
         self._set = set
+        self._iterate = iterate
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._iterate is None:
+            raise TypeError("only `blocks` can be iterated over; for rows, iterate over the array itself")
+        return self._iterate()
 
     def __getitem__(self, key: Any) -> Any:
         fields, key = split_fields(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from omnizarr._json import Json
@@ -88,6 +89,14 @@ class Node(ABC):
         from omnizarr.display.html import node_html  # lazy import: notebooks only
 
         return node_html(self)
+
+    def view(self, height: int = 640) -> Any:
+        """The viewer of `omnizarr view` for this node, in a frame of so many pixels in a notebook.
+
+        Outside of a notebook, the result prints its address, and how to reach it from another machine.
+        """
+        # By name, because nodes are a lower layer than the server.
+        return import_module("omnizarr.serve.notebook").view(self, height)
 
     def __rich__(self) -> Any:
         """The node on a terminal, for `rich.print`."""

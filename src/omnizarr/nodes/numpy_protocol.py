@@ -61,6 +61,21 @@ class NumpyProtocol(ABC):
             )
         return self.read()
 
+    def take(self, indices: Any, axis: int = 0, out: Any = None) -> Any:
+        """The elements at `indices` along an axis, in their order, as `numpy.take` gives them: any order, repeats and
+        negative indices. Each chunk is read and decoded once.
+
+        They are written to `out` if given, which is then returned: a NumPy array, a tensor of the processor (DLPack),
+        or anything with the buffer protocol, such as shared memory.
+
+        Example:
+            >>> z.take([5, 2, 5])
+            array([...])
+        """
+        from omnizarr.nodes.protocols.take import take_along
+
+        return take_along(self, indices, axis, out)
+
     # -- conversions
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -120,7 +135,10 @@ class NumpyProtocol(ABC):
 
     if not TYPE_CHECKING:  # so that type checkers report unknown attributes
 
-        def __getattr__(self, name: str) -> NoReturn:
+        def __getattr__(self, name: str) -> Any:
+            if any(name in vars(cls) for cls in type(self).__mro__):
+                # A property raised AttributeError, for example because of a bug in a store: raise that error again.
+                return object.__getattribute__(self, name)
             raise self._missing(name)
 
     def _missing(self, name: str) -> AttributeError:

@@ -97,21 +97,21 @@ def finish(array: ArrayState, *, journal_held: bool = False) -> None:
 
     If `journal_held`, the caller holds the journal of appends to the group: the mark of another one is outdated.
     """
-    seen: Json = None
+    last_mark: Json = None
     since = time.monotonic()
     while True:
         model = array._load_current()
-        found = model.extra.get(UNFINISHED_RESIZE)
-        if found is None:
+        stored_mark = model.extra.get(UNFINISHED_RESIZE)
+        if stored_mark is None:
             return
-        if found != seen:
-            seen, since = found, time.monotonic()
+        if stored_mark != last_mark:
+            last_mark, since = stored_mark, time.monotonic()
             if has_append_mark(model) and not journal_held:
                 _finish_append(array)
                 continue
         holder = _holder(model)
         if holder in _failed or time.monotonic() - since >= _LEASE:
-            if _take_over(array, found):
+            if _take_over(array, stored_mark):
                 _failed.discard(holder or "")
             continue
         time.sleep(_PAUSE)
@@ -126,14 +126,14 @@ def _finish_append(array: ArrayState) -> None:
         finish_append_to(array)
 
 
-def _take_over(array: ArrayState, found: Json) -> bool:
-    """Finish the shrink with the mark `found`; False if the mark has changed meanwhile."""
+def _take_over(array: ArrayState, stored_mark: Json) -> bool:
+    """Finish the shrink with the mark `stored_mark`; False if the mark has changed meanwhile."""
     mark = ResizeMark(array)
     ours = False
 
     def edit(model: ArrayModel) -> ArrayModel:
         nonlocal ours
-        ours = model.extra.get(UNFINISHED_RESIZE) == found
+        ours = model.extra.get(UNFINISHED_RESIZE) == stored_mark
         return mark.added_to(model) if ours else model
 
     array._change(edit)

@@ -17,13 +17,13 @@ from omnizarr.errors import StoreError
 from omnizarr.indexing import Selection, pick_length
 from omnizarr.nodes.node import NodeContext
 
-__all__ = ["byte_count", "check_trim", "chunk_count", "covering_shape", "trim"]
+__all__ = ["byte_count", "check_trim", "chunk_count", "covering_shape", "stored_chunks", "trim"]
 
 _MOST_WITHOUT_LISTING = 1_000_000
 """Chunks to look for in a store that cannot list. More would take hours in most stores."""
 
 
-def _chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
+def stored_chunks(layout: Layout) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The keys and coordinates of the stored chunks."""
     coordinates = layout.model.chunk_keys.coordinates
     skip, rank = len(layout.prefix), len(layout.axes)
@@ -39,7 +39,7 @@ def chunk_count(layout: Layout) -> int:
     A shard that is compressed as a whole counts as one chunk, because its index cannot be read without decoding it.
     """
     total = 0
-    for key, chunk in _chunks(layout):
+    for key, chunk in stored_chunks(layout):
         if any(index >= axis.count for index, axis in zip(chunk, layout.axes, strict=True)):
             continue
         chain = layout.chain(chunk)
@@ -78,7 +78,7 @@ def covering_shape(layout: Layout) -> tuple[int, ...]:
     """A shape that covers all stored chunks, inside the array or not."""
     lengths = list(layout.model.shape)
     last = [axis.count - 1 for axis in layout.axes]
-    for _, chunk in _chunks(layout):
+    for _, chunk in stored_chunks(layout):
         last = list(map(max, last, chunk))
     for dimension, index in enumerate(last):
         while True:
@@ -96,7 +96,7 @@ def check_trim(layout: Layout, shape: tuple[int, ...]) -> None:
     """Raises StoreError if `trim` to this shape would fail, because the store does not tell which chunks exist."""
     store = layout.store
     if store.listable:
-        next(_chunks(layout), None)
+        next(stored_chunks(layout), None)
         return
     count = prod(axis.count for axis in layout.axes) - prod(_inner_counts(layout, shape))
     if count > _MOST_WITHOUT_LISTING:
@@ -139,7 +139,7 @@ def trim(layout: Layout, shape: tuple[int, ...], before_each: Callable[[], None]
     chunks: Iterable[tuple[str, tuple[int, ...]]]
     if layout.store.listable:
         chunks = []
-        for listed in _chunks(layout):
+        for listed in stored_chunks(layout):
             before_each()
             chunks.append(listed)
     else:

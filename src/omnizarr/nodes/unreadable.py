@@ -16,10 +16,12 @@ class UnreadableNode:
 
     @property
     def name(self) -> str:
+        """The path in the store, with a leading slash."""
         return f"/{self.path}"
 
     @property
     def basename(self) -> str:
+        """The last part of the path."""
         return self.path.rpartition("/")[2]
 
     @property
@@ -30,4 +32,6 @@ class UnreadableNode:
         return "; ".join(line.strip() for line in self.error.message.splitlines())
 
     def __repr__(self) -> str:
-        return f"<UnreadableNode {self.name}: {self.reason}>"
+        from omnizarr.display.texts import printable  # lazy import: display only
+
+        return printable(f"<UnreadableNode {self.name}: {self.reason}>")

@@ -180,10 +180,10 @@ class VersionedArray(Array):
             history = session.history
             old = history.at_head(partial(history.find, version))
             session = _newest(session)
-            wanted, current = dict(history.table(old).items()), dict(history.table(session.base).items())
+            old_table, current_table = dict(history.table(old).items()), dict(history.table(session.base).items())
             with session.changing():
-                changes = {name: wanted.get(name) for name in {**wanted, **current}}
-                session.changes = {name: entry for name, entry in changes.items() if entry != current.get(name)}
+                changes = {name: old_table.get(name) for name in {**old_table, **current_table}}
+                session.changes = {name: entry for name, entry in changes.items() if entry != current_table.get(name)}
                 session.source = old.number
                 if old.document != session.base.document:
                     session.changes[DOCUMENT] = old.document or session.store_value(session.document_of(old))

@@ -34,12 +34,12 @@ def new_array(context: NodeContext, *, known_group: str | None = None, **options
     except (ExtensionError, MissingDependencyError) as error:
         location = describe_location(context.store, context.path)
         raise error.add_context(f"cannot create array {location}") from error.__cause__
-    needed = None if conventions is not None else context.dialect.conventions_for(model)
-    if needed is not None:
+    required = None if conventions is not None else context.dialect.conventions_for(model)
+    if required is not None:
         from omnizarr.nodes.create.conventions import hierarchy_uses_conventions  # lazy import: few arrays need any
 
         if hierarchy_uses_conventions(context):
-            context = context._replace(dialect=context.dialect.with_conventions(needed))
+            context = context._replace(dialect=context.dialect.with_conventions(required))
             model = context.dialect.adapt_new_array(model)
     if any(getattr(codec, "allowed", False) for codec in model.codecs):  # the caller allowed pickles for writing
         read_options = replace(context.dialect.read_options, allow_pickle=True)

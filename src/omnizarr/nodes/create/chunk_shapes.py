@@ -39,16 +39,16 @@ def as_lengths(value: Any, argument: str, *, least: int) -> tuple[int, ...]:
 
 def chunk_grid(chunks: Any, shards: Any, shape: tuple[int, ...], itemsize: int) -> tuple[Grid, tuple[int, ...] | None]:
     """The chunk grid, and the shape of the inner chunks if `shards` are given."""
-    given = _given_chunks(chunks, shape)
+    grid = _given_chunks(chunks, shape)
     if shards is None or shards is False:
-        return (Regular(auto_chunks(shape, itemsize)) if given is None else given), None
-    if given is not None and not isinstance(given, Regular):
+        return (Regular(auto_chunks(shape, itemsize)) if grid is None else grid), None
+    if grid is not None and not isinstance(grid, Regular):
         raise ArgumentError(
             "`chunks`: expected one length per dimension, because the chunks in a shard are equally long",
             argument="chunks",
             hint="list the lengths of the shards in `shards`, and give `chunks` that divide them",
         )
-    inner = None if given is None else given.chunk_shape
+    inner = None if grid is None else grid.chunk_shape
     if isinstance(shards, str) or shards is True:
         if shards not in ("auto", True):
             raise ArgumentError(f'`shards`: expected lengths or "auto", found {shards!r}', argument="shards")

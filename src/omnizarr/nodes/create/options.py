@@ -115,18 +115,19 @@ def array_model(
     return model, data
 
 
-def _chunk_keys(dialect: Dialect, given: Any, codecs: Sequence[Codec]) -> ChunkKeys:
+def _chunk_keys(dialect: Dialect, encoding: Any, codecs: Sequence[Codec]) -> ChunkKeys:
     """The chunk key encoding that the user gives, or the only one that a codec allows."""
     for codec in codecs:
         if isinstance(codec, Serializer) and codec.chunk_keys is not None:
             required = dialect.chunk_keys(codec.chunk_keys)
-            if given is not None and dialect.chunk_keys(given) != required:
+            if encoding is not None and dialect.chunk_keys(encoding) != required:
                 raise ArgumentError(
-                    f"`chunk_key_encoding`: codec `{codec.name}` needs {describe(codec.chunk_keys)}, found {given!r}",
+                    f"`chunk_key_encoding`: codec `{codec.name}` needs {describe(codec.chunk_keys)}, "
+                    f"found {encoding!r}",
                     argument="chunk_key_encoding",
                 )
             return required
-    return dialect.chunk_keys(given)
+    return dialect.chunk_keys(encoding)
 
 
 def _as_tuple(value: Any, argument: str) -> tuple[Any, ...]:
@@ -137,12 +138,12 @@ def _as_tuple(value: Any, argument: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _storage_transformers(given: Any, shape: tuple[int, ...]) -> tuple[StorageTransformer, ...]:
-    if given is None:
+def _storage_transformers(transformers: Any, shape: tuple[int, ...]) -> tuple[StorageTransformer, ...]:
+    if transformers is None:
         return ()
     from omnizarr.transformers.from_user import transformers_from_user  # lazy import: few arrays have any
 
-    return transformers_from_user(given, shape)
+    return transformers_from_user(transformers, shape)
 
 
 def _fill(dialect: Dialect, data_type: DataType, value: Any) -> Scalar | None:
@@ -190,5 +191,5 @@ def _extend_lengths(lengths: Any, rank: int, more: tuple[Any, ...]) -> Any:
     """
     if not more or isinstance(lengths, (str, bool)) or lengths is None:
         return lengths
-    given = tuple(lengths) if isinstance(lengths, Iterable) else (lengths,) * rank
-    return (*given, *more) if len(given) == rank else lengths
+    own_lengths = tuple(lengths) if isinstance(lengths, Iterable) else (lengths,) * rank
+    return (*own_lengths, *more) if len(own_lengths) == rank else lengths

@@ -45,9 +45,11 @@ def change_node(store: Store, dialect: Dialect, path: str, edit: Callable[[N], N
         after = edit(node)
         old, new = dialect.dump(path, node), dialect.dump(path, after)
         # Documents that do not change keep the bytes of their writer.
-        kept = {key for key in old if key in documents and key in new and same(old[key], new[key])}
+        unchanged = {key for key in old if key in documents and key in new and same(old[key], new[key])}
         erased: dict[str, bytes | None] = {key: None for key in old if key not in new}
-        return after, erased | {key: data for key, data in dump_node(dialect, path, after).items() if key not in kept}
+        return after, erased | {
+            key: data for key, data in dump_node(dialect, path, after).items() if key not in unchanged
+        }
 
     return change_documents(store, dialect.keys(path), dialect.encoding, edit_documents)
 

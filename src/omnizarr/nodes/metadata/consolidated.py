@@ -145,16 +145,16 @@ class Consolidated:
         renames: list[tuple[str, str | None]] = list(zip(befores, afters, strict=True))
 
         def rename(documents: Mapping[str, Json]) -> dict[str, Json]:
-            kept = {}
+            copies = {}
             for key, document in documents.items():
                 for before, after in renames:
                     if key == before or (before.endswith("/") and key.startswith(before)):
                         if after is not None:
-                            kept[after + key[len(before) :]] = document
+                            copies[after + key[len(before) :]] = document
                         break
                 else:
-                    kept[key] = document
-            return kept
+                    copies[key] = document
+            return copies
 
         def affected(before: Mapping[str, Json], after: Mapping[str, Json]) -> set[str]:
             # Another writer may have created a node at `old`, or erased one at `new`, and have recorded that already.
@@ -243,8 +243,8 @@ class _NodeDocuments:
                 except OmnizarrError:
                     continue
             old.update(keys)
-        kept = {key: value for key, value in copies.items() if key not in old}
-        return kept | collect_documents(self._dialect, nodes)
+        others = {key: value for key, value in copies.items() if key not in old}
+        return others | collect_documents(self._dialect, nodes)
 
 
 def _same_value(one: Buffer | OmnizarrError | None, other: Buffer | OmnizarrError | None) -> bool:

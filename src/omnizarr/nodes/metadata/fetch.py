@@ -69,8 +69,8 @@ def fetch_node(
         if isinstance(fetched, FetchedNode):
             return fetched
         detection, hint = None, fetched.hint if isinstance(fetched, NoNode) else None
-    needed = damaged if detection is None else detection.documents
-    for key in needed:
+    relevant = damaged if detection is None else detection.documents
+    for key in relevant:
         if key in damaged:  # a damaged document that is not needed does no harm: v2 documents may remain next to v3
             raise damaged[key]
     if detection is None:

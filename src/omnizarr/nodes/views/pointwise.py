@@ -27,13 +27,13 @@ class Points:
         position = self._positions[number]
         assert position is not None
         if isinstance(index, range):
-            taken: slice | int | npt.NDArray[np.intp] = (
+            item: slice | int | npt.NDArray[np.intp] = (
                 slice(index.start, index.stop if index.stop >= 0 else None, index.step) if len(index) else slice(0)
             )
         else:
-            taken = index
+            item = index
         self.indices = {
-            dimension: np.asarray(indices[(slice(None),) * position + (taken,)])
+            dimension: np.asarray(indices[(slice(None),) * position + (item,)])
             for dimension, indices in self.indices.items()
         }
         if isinstance(index, int):
@@ -57,9 +57,9 @@ def pointwise(
     except ValueError:
         shapes = ", ".join(str(value.shape) for value in values)
         raise SelectionError(f"arrays of indices with the shapes {shapes} cannot be broadcast together") from None
-    for given in arrays:
-        if isinstance(given, ArrayItem) and given.error is not None and (given.indices.ndim == 0 or 0 not in shape):
-            raise given.error
+    for array in arrays:
+        if isinstance(array, ArrayItem) and array.error is not None and (array.indices.ndim == 0 or 0 not in shape):
+            raise array.error
     together = [isinstance(item, (ArrayItem, IntegerItem)) for item in items]
     runs = sum(1 for before, here in pairwise([False, *together]) if here and not before)
     rest: list[KeyItem] = []

@@ -177,8 +177,8 @@ class LazyView(NumpyProtocol):
                 picks[axis] = _compose(picks[axis], index)
                 if not isinstance(index, int):
                     axes.append(axis)
-        kept = sorted(~axis for axis in axes if axis < 0)
-        renumbered = tuple(axis if axis >= 0 else ~kept.index(~axis) for axis in axes)
+        point_axes = sorted(~axis for axis in axes if axis < 0)
+        renumbered = tuple(axis if axis >= 0 else ~point_axes.index(~axis) for axis in axes)
         return LazyView(self._source, tuple(picks), renumbered, points.indices)
 
     def _pointwise(self, items: list[KeyItem], *, points_first: bool) -> LazyView:
@@ -235,9 +235,9 @@ class LazyView(NumpyProtocol):
         elif self._points:
             elements = np.broadcast_to(elements, (*shape, *folded))
         labels = [~number for number in range(len(shape))]
-        kept = [dimension for dimension in independent if not isinstance(self._picks[dimension], int)]
-        elements = elements[(..., *(slice(None) if dimension in kept else 0 for dimension in independent))]
-        labels += kept
+        slice_dimensions = [dimension for dimension in independent if not isinstance(self._picks[dimension], int)]
+        elements = elements[(..., *(slice(None) if dimension in slice_dimensions else 0 for dimension in independent))]
+        labels += slice_dimensions
         for dimension in range(count, len(self._picks)):  # new axes
             pick = self._picks[dimension]
             if dimension not in self._points and not isinstance(pick, int):
