@@ -50,7 +50,7 @@ def group_with(attributes: dict[str, Any], dtype: str) -> omnizarr.Group:
 
 
 def in_their_way(group: omnizarr.Group, decoders: dict[str, Any]) -> Any:
-    stored = GroupVariables(group, group.members())
+    stored = GroupVariables(group.attrs.asdict(), group.members())
     variables, attributes, names = decode_cf_variables(stored.variables, stored.attributes, **decoders)
     coordinates = {name: value for name, value in variables.items() if name in names or value.dims == (name,)}
     data = {name: value for name, value in variables.items() if name not in coordinates}
@@ -63,7 +63,7 @@ def in_their_way(group: omnizarr.Group, decoders: dict[str, Any]) -> Any:
 def test_decoding_agrees_with_xarray(attributes: dict[str, Any], dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     group = group_with(attributes, dtype)
     for decoders in ({}, {"mask_and_scale": False}, {"decode_times": False}, {"decode_coords": "all"}):
-        stored = GroupVariables(group, group.members())
+        stored = GroupVariables(group.attrs.asdict(), group.members())
         try:
             expected = in_their_way(group, decoders)
         except Exception as error:

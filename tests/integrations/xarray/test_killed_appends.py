@@ -72,7 +72,7 @@ def test_an_append_that_is_killed_at_any_system_call(tmp_path: Path, zarr_format
         if not alive:
             break
         killed += 1
-        stop += 1 if EVERY else random.randint(1, 80)
+        stop += 1 if EVERY else random.randint(1, 160)
     print(f"{zarr_format}: killed at {killed} of {stop} moments")
     assert killed > 1
     assert lengths == {5, 8}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pickle
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,44 +15,13 @@ import pytest
 
 xr = pytest.importorskip("xarray")
 
+from tests.integrations.xarray.weather import GENERATIONS, TEMPERATURE, check_weather, open_weather, weather  # noqa: E402
+
 import omnizarr  # noqa: E402
 import omnizarr.integrations.xarray  # noqa: E402
 from omnizarr.errors import MetadataError, NodeNotFoundError  # noqa: E402
-from omnizarr.store import Buffer, MemoryStore, Request, Store  # noqa: E402
+from omnizarr.store import MemoryStore  # noqa: E402
 from omnizarr.testing import RecordingStore  # noqa: E402
-
-TEMPERATURE = np.arange(20 * 6 * 8, dtype="f4").reshape(20, 6, 8)
-GENERATIONS: Sequence[Any] = (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5")
-
-
-def weather(store: Any, path: str | None = None, zarr_format: Any = 3, **options: Any) -> Any:
-    """Writes a dataset with omnizarr, and returns its group."""
-    group = omnizarr.create_group(store, path=path, zarr_format=zarr_format, attributes={"title": "weather"})
-    fill = {} if zarr_format in (3, "3-draft-2022", "n5") else {"fill_value": None}
-    values: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {
-        "t": (("time", "y", "x"), TEMPERATURE, {"units": "K"}),
-        "time": (("time",), np.arange(20), {"units": "days since 2000-01-01"}),
-        "y": (("y",), np.arange(6) * 0.5, {}),
-        "x": (("x",), np.arange(8) * 0.25, {}),
-    }
-    for name, (dimensions, data, attributes) in values.items():
-        chunks = {"chunks": (5, 3, 4)} | options if name == "t" else {}
-        group.create_array(name, data=data, dimension_names=dimensions, attributes=attributes, **fill, **chunks)
-    return group
-
-
-def check_weather(dataset: Any) -> None:
-    assert dict(dataset.sizes) == {"time": 20, "y": 6, "x": 8}
-    assert dataset.attrs == {"title": "weather"}
-    assert set(dataset.coords) == {"time", "y", "x"}
-    assert dataset.t.attrs == {"units": "K"}
-    np.testing.assert_array_equal(dataset.t, TEMPERATURE)
-    np.testing.assert_array_equal(dataset.time, np.datetime64("2000-01-01") + np.arange(20))
-    np.testing.assert_array_equal(dataset.x, np.arange(8) * 0.25)
-
-
-def open_weather(store: Any, **options: Any) -> Any:
-    return xr.open_dataset(store, engine="omnizarr", **options)
 
 
 @pytest.mark.smoke
@@ -64,6 +31,22 @@ def test_every_generation(tmp_path: Path, zarr_format: Any) -> None:
     weather(place, zarr_format=zarr_format)
     with open_weather(place) as dataset:
         check_weather(dataset)
+
+
+@pytest.mark.parametrize("zarr_format", GENERATIONS)
+def test_an_array_opens_as_a_dataset_with_one_variable(tmp_path: Path, zarr_format: Any) -> None:
+    place = tmp_path / "deep" / ("rain.n5" if zarr_format == "n5" else "rain.zarr")
+    values = np.arange(12).reshape(3, 4)
+    omnizarr.create_array(place, data=values, chunks=(2, 2), zarr_format=zarr_format, attributes={"units": "mm"})
+    with open_weather(place, use_zarr_fill_value_as_mask=False) as dataset:
+        assert dataset.attrs == {}
+        assert dataset.rain.attrs == {"units": "mm"}
+        np.testing.assert_array_equal(dataset.rain, values)
+    with xr.open_dataarray(place, engine="omnizarr", chunks={}, use_zarr_fill_value_as_mask=False) as array:
+        assert (array.name, array.chunks) == ("rain", ((2, 1), (2, 2)))
+        np.testing.assert_array_equal(array, values)
+    assert list(xr.open_datatree(place, engine="omnizarr").data_vars) == ["rain"]
+    assert list(open_weather(omnizarr.create_array({}, data=values).store).data_vars) == ["array"]
 
 
 @pytest.mark.parametrize("address", ["w.zarr", "w.zarr.zip", "w.zarr.sqlite"])
@@ -105,6 +88,17 @@ def test_consolidated_metadata_of_the_root_serves_groups_below(consolidated: boo
     dataset = open_weather(recording, group="a/b", consolidated=consolidated)
     assert ("list_dir" in recording.methods()) == (consolidated is False)
     check_weather(dataset)
+
+
+def test_consolidated_metadata_of_the_group_only() -> None:
+    """xarray writes it there: `ds.to_zarr(store, group="a/b")`."""
+    store = MemoryStore()
+    weather(store, "a/b")
+    omnizarr.consolidate_metadata(store, path="a/b")
+    for consolidated in (True, None):
+        recording = RecordingStore(store)
+        check_weather(open_weather(recording, group="a/b", consolidated=consolidated))
+        assert "list_dir" not in recording.methods()
 
 
 def test_drop_variables() -> None:
@@ -207,6 +201,11 @@ def test_several_files(tmp_path: Path) -> None:
     dataset = xr.open_mfdataset(paths, engine="omnizarr", combine="nested", concat_dim="run")
     assert dataset.t.shape == (3, 20, 6, 8)
     np.testing.assert_array_equal(dataset.t[2], TEMPERATURE)
+    dataset.close()
+    stores = [omnizarr.LocalStore(path) for path in paths]
+    with xr.open_mfdataset(stores, engine="omnizarr", combine="nested", concat_dim="run") as dataset:
+        assert dataset.t.shape == (3, 20, 6, 8)
+    assert omnizarr.open_group(stores[0])["x"].shape == (8,)  # the store is still open
 
 
 # -- trees
@@ -288,90 +287,6 @@ def test_dimensions_of_netcdf() -> None:
     dataset = open_weather({key: json.dumps(document).encode() for key, document in documents.items()})
     assert dataset.a.dims == dataset.b.dims == ("lat", "lon")
     assert dataset.b.attrs == {"units": "K"}
-
-
-# -- requests
-
-
-class Remote(MemoryStore):
-    """A store in memory that counts as remote. Reads of chunks wait until `parties` of them are under way."""
-
-    remote = True
-
-    def __init__(self, parties: int = 1) -> None:
-        super().__init__()
-        self.barrier = threading.Barrier(parties)
-
-    def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
-        if any("/c/" in key for key, _ in requests):
-            self.barrier.wait(60)  # fails the test if fewer than all variables are read at the same time
-        return Store.get_each(self, requests)
-
-
-def remote_weather(variables: int, parties: int, *, consolidate: bool) -> RecordingStore:
-    store = Remote()
-    group = weather(store)
-    for number in range(variables - 4):
-        group.create_array(f"v{number}", data=TEMPERATURE, chunks=(20, 6, 8), dimension_names=("time", "y", "x"))
-    group.create_array("run", data=[3, 4, 5], dimension_names=("n",), attributes={"units": "hours since 2000-01-01"})
-    if consolidate:
-        omnizarr.consolidate_metadata(store)
-    store.barrier = threading.Barrier(parties)
-    return RecordingStore(store)
-
-
-@pytest.mark.parametrize(("consolidate", "before"), [(True, 1), (False, 3)])
-def test_opening_takes_two_or_four_round_trips(consolidate: bool, before: int) -> None:
-    """The documents; the listing and the documents of all variables; the coordinates, and the ends of a time."""
-    store = remote_weather(50, 5, consolidate=consolidate)
-    dataset = open_weather(store)
-    assert [call.method for call in store.calls if call.method != "get_each"] == (
-        ["get_partial_values"] if consolidate else ["get_partial_values", "list_dir", "get_partial_values"]
-    )
-    assert len([call for call in store.calls if call.method == "get_each"]) == 5  # the barrier lets them pass together
-    assert before + 1 <= (2 if consolidate else 4)
-    assert len(dataset.variables) == 51
-    store.reset()
-    np.testing.assert_array_equal(dataset.time, np.datetime64("2000-01-01") + np.arange(20))
-    assert store.calls == []  # each coordinate was read once
-
-
-def test_opening_a_tree_reads_the_coordinates_of_all_groups_together() -> None:
-    store = Remote()
-    for name in "abc":
-        weather(store, name)
-    omnizarr.consolidate_metadata(store)
-    store.barrier = threading.Barrier(9)
-    recording = RecordingStore(store)
-    tree = xr.open_datatree(recording, engine="omnizarr")
-    assert len([call for call in recording.calls if call.method == "get_each"]) == 9
-    np.testing.assert_array_equal(tree["b"].x, np.arange(8) * 0.25)
-
-
-def test_the_accessor_loads_all_variables_together() -> None:
-    store = remote_weather(10, 5, consolidate=True)
-    dataset = open_weather(store)
-    inner = store.inner
-    assert isinstance(inner, Remote)
-    inner.barrier = threading.Barrier(8)  # `t` and `v0` … `v5`, and `run`
-    assert dataset.omnizarr.load() is dataset
-    assert all(variable._in_memory for variable in dataset.variables.values())
-    np.testing.assert_array_equal(dataset.v5, TEMPERATURE)
-    array = open_weather(weather({})).t
-    np.testing.assert_array_equal(array.omnizarr.load(), TEMPERATURE)
-    tree = xr.open_datatree(weather({}).store, engine="omnizarr")
-    assert tree.omnizarr.load()["t"].variable._in_memory
-
-
-@pytest.mark.skipif(not hasattr(xr.Dataset, "load_async"), reason="this xarray has no asynchronous loading")
-def test_asynchronous_loading_reads_variables_together() -> None:
-    store = remote_weather(10, 5, consolidate=True)
-    dataset = open_weather(store)
-    inner = store.inner
-    assert isinstance(inner, Remote)
-    inner.barrier = threading.Barrier(8)
-    asyncio.run(dataset.load_async())
-    np.testing.assert_array_equal(dataset.v5, TEMPERATURE)
 
 
 # -- options of omnizarr

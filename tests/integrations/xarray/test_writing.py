@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +48,6 @@ def weather(begin: int = 0, end: int = 20, **more: Any) -> Any:
 def read(place: Any, **options: Any) -> Any:
     with xr.open_dataset(place, engine="omnizarr", **options) as dataset:
         return dataset.load()
-
-
-@pytest.mark.parametrize("zarr_format", [2, 3])
-def test_nan_as_the_missing_value(zarr_format: Any) -> None:
-    """Many NetCDF files have this attribute; JSON has no NaN."""
-    dataset = xr.Dataset({"a": ("x", [1.0, np.nan])})
-    dataset.a.encoding = {"missing_value": np.float64("nan"), "_FillValue": np.nan}
-    store = MemoryStore()
-    dataset.omnizarr.to_zarr(store, zarr_format=zarr_format)
-    xr.testing.assert_identical(read(store), dataset)
 
 
 @pytest.mark.smoke
@@ -410,6 +401,15 @@ def test_data_arrays(name: str | None) -> None:
         xr.testing.assert_identical(opened.load(), array)
 
 
+@pytest.mark.parametrize("options", [{"append_dim": "x"}, {"region": {"x": slice(2)}}])
+def test_a_tree_has_no_part_to_write_to(options: dict[str, Any]) -> None:
+    tree = xr.DataTree.from_dict({"/a": xr.Dataset({"v": ("x", [1, 2])})})
+    store = MemoryStore()
+    tree.omnizarr.to_zarr(store)
+    with pytest.raises(ArgumentError, match="expected a dataset, found a tree"):
+        tree.omnizarr.to_zarr(store, **options)
+
+
 def test_trees(tmp_path: Path) -> None:
     below = xr.Dataset({"sum": ("time", np.arange(20.0))})
     tree = xr.DataTree.from_dict({"/": weather()[["height"]], "/a": weather(), "/a/b": below})
@@ -424,3 +424,19 @@ def test_trees(tmp_path: Path) -> None:
         tree.omnizarr.to_zarr(tmp_path / "w.zarr", append_dim="time")
     with pytest.raises(ArgumentError, match="there is no group '/c'"):
         tree.omnizarr.to_zarr(tmp_path / "w.zarr", "w", encoding={"/c": {}})
+
+
+@pytest.mark.parametrize("target_format", [2, 3])
+def test_the_byte_order_is_kept(target_format: int) -> None:
+    store, copy = MemoryStore(), MemoryStore()
+    group = omnizarr.create_group(store, zarr_format=2)
+    options = {"data": np.arange(4, dtype=">i4"), "dimension_names": ["x"], "fill_value": -1}
+    group.create_array("plain", **options)
+    group.create_array("packed", attributes={"scale_factor": 0.5}, **options)
+    with xr.open_dataset(store, engine="omnizarr") as dataset:
+        assert dataset["plain"].encoding["dtype"] == ">i4"
+        dataset.omnizarr.to_zarr(copy, zarr_format=target_format)
+        xr.testing.assert_identical(xr.open_dataset(copy, engine="omnizarr").load(), dataset)
+    if target_format == 2:
+        documents = [json.loads(bytes(copy.get(f"{name}/.zarray"))) for name in ("plain", "packed")]
+        assert [document["dtype"] for document in documents] == [">i4", ">i4"]

@@ -133,6 +133,15 @@ if TOGETHER:
                 else:
                     np.testing.assert_array_equal(found[name], dataset[name])
 
+    def test_values_that_zarr_python_has_not_read_yet_survive_mode_w(tmp_path: Path) -> None:
+        climate().to_zarr(tmp_path)
+        expected = xr.open_dataset(tmp_path, engine="zarr").load()
+        with pytest.raises(omnizarr.errors.ArgumentError, match="are still to be read"):
+            xr.open_zarr(tmp_path).omnizarr.to_zarr(tmp_path, "w")
+        xr.testing.assert_identical(xr.open_dataset(tmp_path, engine="zarr").load(), expected)
+        xr.open_dataset(tmp_path, engine="zarr").omnizarr.to_zarr(tmp_path, "w")
+        xr.testing.assert_identical(xr.open_dataset(tmp_path, engine="zarr").load(), expected)
+
     def test_trees(tmp_path: Path) -> None:
         tree = xr.DataTree.from_dict({"/": climate()[["crs"]], "/a": climate(), "/a/b": climate()[["pr"]]})
         tree.omnizarr.to_zarr(tmp_path / "ours")
@@ -141,6 +150,27 @@ if TOGETHER:
         for place in ("ours", "theirs"):
             for engine in ("zarr", "omnizarr"):
                 xr.testing.assert_identical(xr.open_datatree(tmp_path / place, engine=engine).load(), expected)
+
+    @pytest.mark.parametrize("lazy", [False, True])
+    def test_parts_of_a_dataset_in_a_session_of_icechunk(lazy: bool, capfd: pytest.CaptureFixture[str]) -> None:
+        session = icechunk.Repository.create(icechunk.in_memory_storage()).writable_session("main")
+        days = climate()[["tas", "pr"]].drop_vars(["height", "lat", "lon"])
+        days = days.chunk(time=5, y=4) if lazy else days
+        encoding = {"tas": {"chunks": (3, 3, 6), "shards": (6, 9, 12)}}
+        days.isel(time=slice(10)).omnizarr.to_zarr(session.store, "w", encoding=encoding, consolidated=False)
+        days.isel(time=slice(10, 20)).omnizarr.to_zarr(session.store, append_dim="time", consolidated=False)
+        (days.isel(time=slice(7, 13)) + 1).omnizarr.to_zarr(session.store, region="auto")
+        delayed = days.isel(time=slice(20, None)).omnizarr.to_zarr(
+            session.store, append_dim="time", consolidated=False, compute=False
+        )
+        delayed.compute()
+        session.commit("all days")
+        found = xr.open_mfdataset([session.store], engine="omnizarr").load()
+        found.close()
+        expected = days.tas.values.copy()
+        expected[7:13] += 1
+        np.testing.assert_array_equal(found.tas, expected)
+        assert "panicked" not in capfd.readouterr().err  # as for a range beyond the end of a document
 
     def test_sessions_of_icechunk() -> None:
         repository = icechunk.Repository.create(icechunk.in_memory_storage())

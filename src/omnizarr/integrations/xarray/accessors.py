@@ -35,11 +35,12 @@ class OmnizarrAccessor:
         consolidated: bool | None = None,
         compute: bool = True,
         safe_chunks: bool = True,
+        align_chunks: bool = False,
         shards: Any = None,
         storage_options: dict[str, Any] | None = None,
         write_empty_chunks: bool | None = None,
         write_inherited_coords: bool = False,
-        store_options: dict[str, Any] | None = None,
+        chunkmanager_store_kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Writes the object to a group, as `to_zarr` of xarray does, and returns the group.
 
@@ -63,14 +64,15 @@ class OmnizarrAccessor:
             compute: False writes the metadata, and returns a delayed object that writes the values of dask.
             safe_chunks: merge and cut blocks of dask so that no two tasks write to the same shard. False writes blocks
                 as they are; this is slower if tasks share shards, and the result is the same.
+            align_chunks: merge and cut blocks also with `safe_chunks=False`.
             shards: the shards of new variables without shards in their encoding: "auto", or lengths by dimension.
             storage_options: options of the store that a URL names, such as credentials.
             write_empty_chunks: also store chunks whose elements all have the fill value.
             write_inherited_coords: also write the coordinates that the groups of a tree inherit.
-            store_options: options of `dask.array.store`.
+            chunkmanager_store_kwargs: options for `dask.array.store`.
         """
-        from omnizarr.integrations.xarray.plan import ToZarrOptions
-        from omnizarr.integrations.xarray.write import to_zarr
+        from omnizarr.integrations.xarray.writing.plan import ToZarrOptions
+        from omnizarr.integrations.xarray.writing.write import to_zarr
 
         if mode is None:
             mode = "a" if append_dim is not None else "r+" if region is not None else "w-"
@@ -81,11 +83,11 @@ class OmnizarrAccessor:
             zarr_format=zarr_format,
             consolidated=consolidated,
             compute=compute,
-            safe_chunks=safe_chunks,
+            safe_chunks=safe_chunks or align_chunks,
             shards=shards,
             storage_options=storage_options,
             write_empty_chunks=write_empty_chunks,
-            store_options=store_options,
+            chunkmanager_store_kwargs=chunkmanager_store_kwargs,
         )
         return to_zarr(self._data, location, group, encoding, options, write_inherited_coords=write_inherited_coords)
 

@@ -54,6 +54,8 @@ def _encoding_of(array: Array, dimensions: Sequence[str]) -> dict[str, Any]:
         implied = isinstance(serializer, Bytes) or serializer.name == array.data_type.serializer
         if not implied and not serializer.private:
             encoding["filters"] = (*encoding["filters"], dialect.codec_json(serializer))
+        if isinstance(serializer, Bytes) and serializer.endian == "big" and array.dtype.kind in "iufc":
+            encoding["dtype"] = array.dtype.newbyteorder(">")  # in these documents the type tells the byte order
     elif not serializer.private:
         encoding["serializer"] = serializer.to_json()
     if in_order:

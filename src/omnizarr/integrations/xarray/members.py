@@ -26,9 +26,9 @@ def consistent_members(group: Group, members: Sequence[tuple[str, Any]] | None =
     if consolidated is not None and consolidated.trusted:  # one document holds all shapes
         return list(group.members() if members is None else members)
     for attempt in range(_ATTEMPTS):
-        found = group.members() if members is None or attempt else members
+        items = group.members() if members is None or attempt else members
         journal = journal_of(group._model.attributes)
-        valid = [(name, node if journal is None else _with_valid_shape(node, journal, name)) for name, node in found]
+        valid = [(name, node if journal is None else _with_valid_shape(node, journal, name)) for name, node in items]
         if not _conflict(node for _, node in valid):
             break
         time.sleep(_PAUSE * attempt)

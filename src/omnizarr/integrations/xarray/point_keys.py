@@ -42,9 +42,9 @@ def read_points(array: Array, key: tuple[Any, ...]) -> npt.NDArray[Any]:
     result = np.asarray(array[tuple(new_key)])
 
     # The axes of the result as NumPy orders them: an axis of `shape`, or minus one minus the position of a slice.
-    given = [-1 - position for position in range(len(key)) if position not in points]
+    slices_of_key = [-1 - position for position in range(len(key)) if position not in points]
     of_slices = {position: axis for axis, position in slices.items()}
-    order = [of_slices.get(-1 - item, item) for item in given]
+    order = [of_slices.get(-1 - item, item) for item in slices_of_key]
     if not points:  # all axes that are left have length 1
         result = result.reshape(result.shape + point_shape)
         order += point_axes
@@ -52,8 +52,8 @@ def read_points(array: Array, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         adjacent = points[-1] - points[0] == len(points) - 1
         start = points[0] if adjacent else 0
         order[start:start] = point_axes
-    wanted = [*range(rank), *(item for item in order if item < 0)]
-    return result.transpose([order.index(item) for item in wanted])
+    new_order = [*range(rank), *(item for item in order if item < 0)]
+    return result.transpose([order.index(item) for item in new_order])
 
 
 def _separate_axes(arrays: list[npt.NDArray[Any]], rank: int) -> dict[int, int]:

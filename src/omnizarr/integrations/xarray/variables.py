@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from xarray import Variable
@@ -14,7 +14,7 @@ from omnizarr.integrations.xarray.encoding import Encodings
 from omnizarr.integrations.xarray.fill_values import decode_fill_value
 from omnizarr.integrations.xarray.lazy_array import LazyArray
 from omnizarr.integrations.xarray.read_ahead import ReadAhead
-from omnizarr.nodes import Array, Group, UnreadableNode
+from omnizarr.nodes import Array, UnreadableNode
 
 __all__ = ["GroupVariables", "open_variable"]
 
@@ -26,19 +26,17 @@ class GroupVariables:
 
     def __init__(
         self,
-        group: Group,
+        attributes: Mapping[str, Any],
         arrays: Iterable[tuple[str, Any]],
         *,
         mask: bool | None = None,
         drop: Iterable[str] = (),
         read_ahead: ReadAhead | None = None,
     ) -> None:
-        """`mask` says whether the fill value of an array is the value of missing data, `drop` which variables to leave
-        out."""
+        """`attributes` are those of the group. `mask` says whether the fill value of an array is the value of missing
+        data, `drop` which variables to leave out."""
         self.variables: dict[Any, Variable] = {}
-        self.attributes = {
-            name: value for name, value in group.attrs.asdict().items() if not name.lower().startswith(_NETCDF)
-        }
+        self.attributes = {name: value for name, value in attributes.items() if not name.lower().startswith(_NETCDF)}
         encodings = Encodings()
         drop = set(drop)
         lengths: dict[int, str] = {}

@@ -11,8 +11,8 @@ from xarray import Dataset
 from xarray.conventions import decode_cf_variable
 
 from omnizarr.errors import ArgumentError
-from omnizarr.integrations.xarray.argument_errors import ArgumentKeyError, ArgumentTypeError
 from omnizarr.integrations.xarray.variables import open_variable
+from omnizarr.integrations.xarray.writing.argument_errors import ArgumentKeyError, ArgumentTypeError
 from omnizarr.nodes import Array, Group
 
 __all__ = ["region_of"]
@@ -57,6 +57,8 @@ def _detect(dataset: Dataset, dimension: Any, group: Group) -> slice:
     array = group[str(dimension)]
     assert isinstance(array, Array)
     stored = decode_cf_variable(dimension, open_variable(array, str(dimension)).load())
+    if not dataset.sizes[dimension]:
+        return slice(0, 0)
     positions = pd.Index(stored.values).get_indexer(dataset[dimension].values)
     if (positions == -1).any():
         raise ArgumentKeyError(

@@ -12,13 +12,13 @@ from xarray.coding.strings import check_vlen_dtype
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, codec_of
 from omnizarr.errors import ArgumentError
 from omnizarr.formats import Dialect
-from omnizarr.integrations.xarray.argument_errors import ArgumentTypeError
 from omnizarr.integrations.xarray.fill_values import encode_fill_value
-from omnizarr.nodes.attributes import as_attributes
+from omnizarr.integrations.xarray.writing.argument_errors import ArgumentTypeError
+from omnizarr.integrations.xarray.writing.attributes import variable_attributes
 from omnizarr.nodes.create.options import array_model
 from omnizarr.nodes.metadata.documents import dump_node
 
-__all__ = ["array_options", "check_new_array", "plain_attributes"]
+__all__ = ["array_options", "check_new_array"]
 
 _OPTIONS = (
     *("chunks", "shards", "filters", "serializer", "compressors", "fill_value"),
@@ -28,7 +28,7 @@ _IGNORED = ("cache_metadata", "source", "original_shape", "preferred_chunks")
 
 
 def array_options(
-    variable: Variable, name: str, dialect: Dialect, *, given: bool, shards: Any, write_empty_chunks: bool | None
+    variable: Variable, name: str, dialect: Dialect, *, explicit: bool, shards: Any, write_empty_chunks: bool | None
 ) -> dict[str, Any]:
     """The options of `Group.create_array` for a variable that is already encoded.
 
@@ -36,15 +36,15 @@ def array_options(
     was read from: what Zarr does not know is ignored.
     """
     encoding = {key: value for key, value in variable.encoding.items() if key not in _IGNORED}
-    attributes = plain_attributes(_without_plain_nan(variable), name)
-    _check_names(encoding, name, dialect, given=given)
+    attributes = variable_attributes(variable, name)
+    _check_names(encoding, name, dialect, explicit=explicit)
     options: dict[str, Any] = {
         "shape": variable.shape,
         "dtype": str if check_vlen_dtype(variable.dtype) is str else variable.dtype,
         "dimension_names": variable.dims,
     }
-    options |= _chunk_options(variable, encoding, name, shards, given=given)
-    options |= _codec_options(encoding, dialect, given=given)
+    options |= _chunk_options(variable, encoding, name, shards, explicit=explicit)
+    options |= _codec_options(encoding, dialect, explicit=explicit)
     for option in ("order", "chunk_key_encoding"):
         if option in encoding:
             options[option] = encoding[option]
@@ -64,13 +64,6 @@ def array_options(
     return options
 
 
-def _without_plain_nan(variable: Variable) -> dict[Any, Any]:
-    """The attributes without a `missing_value` that is NaN: JSON cannot hold it, and NaN is missing data anyway."""
-    missing = variable.attrs.get("missing_value")
-    redundant = variable.dtype.kind == "f" and isinstance(missing, (float, np.floating)) and np.isnan(missing)
-    return {key: value for key, value in variable.attrs.items() if not (redundant and key == "missing_value")}
-
-
 def check_new_array(name: str, options: Mapping[str, Any], dialect: Dialect) -> None:
     """Raises what `Group.create_array` would raise for these options, before anything is erased or written."""
     dialect.check_path(name, "array")
@@ -79,36 +72,14 @@ def check_new_array(name: str, options: Mapping[str, Any], dialect: Dialect) -> 
         dump_node(dialect, name, model)
 
 
-def plain_attributes(attributes: Mapping[Any, Any], name: str | None = None) -> dict[str, Any]:
-    """The attributes with Python values in place of those of NumPy, which JSON cannot hold."""
-    plain: dict[str, Any] = {}
-    where = "the dataset" if name is None else f"variable `{name}`"
-    for key, value in attributes.items():
-        if not isinstance(key, str):
-            raise ArgumentTypeError(
-                f"the name of an attribute of {where} is a string, not {key!r}", argument="attributes"
-            )
-        if key == "_FillValue":  # it has a form of its own
-            plain[key] = value
-        elif isinstance(value, np.ndarray):
-            plain[key] = value.tolist()
-        else:
-            plain[key] = value.item() if isinstance(value, np.generic) else value
-    try:
-        missing = {key: plain.pop(key) for key in ("_FillValue",) if key in plain}
-        return as_attributes(plain) | missing
-    except ArgumentError as error:
-        raise ArgumentTypeError(f"{where}: {error.message}", argument="attributes") from None
-
-
-def _check_names(encoding: dict[str, Any], name: str, dialect: Dialect, *, given: bool) -> None:
+def _check_names(encoding: dict[str, Any], name: str, dialect: Dialect, *, explicit: bool) -> None:
     missing = encoding.pop("_FillValue", None)
     unknown = [key for key in encoding if key not in _OPTIONS]
     if dialect.allows_undefined_fill and "fill_value" in encoding:
         unknown.append("fill_value")
     if missing is not None:
         unknown.append("_FillValue")
-    if given and unknown:
+    if explicit and unknown:
         raise ArgumentError(
             f"`encoding` of variable `{name}`: there is no option {', '.join(f'`{key}`' for key in unknown)}",
             argument="encoding",
@@ -124,12 +95,12 @@ def _check_names(encoding: dict[str, Any], name: str, dialect: Dialect, *, given
 
 
 def _chunk_options(
-    variable: Variable, encoding: Mapping[str, Any], name: str, shards: Any, *, given: bool
+    variable: Variable, encoding: Mapping[str, Any], name: str, shards: Any, *, explicit: bool
 ) -> dict[str, Any]:
     """The options `chunks` and `shards`: those of the encoding, or else the blocks of dask as chunks."""
     rank = variable.ndim
-    chunks = _per_dimension(encoding.get("chunks"), "chunks", rank, name, given=given)
-    stored = _per_dimension(encoding.get("shards"), "shards", rank, name, given=given)
+    chunks = _per_dimension(encoding.get("chunks"), "chunks", rank, name, explicit=explicit)
+    stored = _per_dimension(encoding.get("shards"), "shards", rank, name, explicit=explicit)
     blocks = None if variable.chunks is None else tuple(max(lengths, default=1) or 1 for lengths in variable.chunks)
     if stored is None and shards is not None and rank:
         if isinstance(shards, Mapping):
@@ -158,10 +129,10 @@ def _mapped_shards(variable: Variable, inner: Any, shards: Mapping[Any, Any]) ->
     return chunks, tuple(size if length is None else length for length, size in zip(lengths, chunks, strict=True))
 
 
-def _per_dimension(value: Any, option: str, rank: int, name: str, *, given: bool) -> Any:
+def _per_dimension(value: Any, option: str, rank: int, name: str, *, explicit: bool) -> Any:
     """A value for all dimensions as a tuple. One that does not fit, from another file, is left out."""
     if value is None or (isinstance(value, str) and value == "auto"):
-        return value if given and value is not None else None
+        return value if explicit and value is not None else None
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return (int(value),) * rank
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == rank:
@@ -171,7 +142,7 @@ def _per_dimension(value: Any, option: str, rank: int, name: str, *, given: bool
                 argument="encoding",
             )
         return tuple(value)
-    if not given:
+    if not explicit:
         return None
     raise ArgumentError(
         f"`encoding` of variable `{name}`: expected {rank} lengths for `{option}`, found {value!r}", argument="encoding"
@@ -181,7 +152,7 @@ def _per_dimension(value: Any, option: str, rank: int, name: str, *, given: bool
 # -- codecs
 
 
-def _codec_options(encoding: Mapping[str, Any], dialect: Dialect, *, given: bool) -> dict[str, Any]:
+def _codec_options(encoding: Mapping[str, Any], dialect: Dialect, *, explicit: bool) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for option in ("filters", "serializer", "compressors"):
         value = encoding.get(option, "auto")
@@ -193,7 +164,7 @@ def _codec_options(encoding: Mapping[str, Any], dialect: Dialect, *, given: bool
                 options[option] = _portable(value)
         else:
             options[option] = [] if value is None else [_portable(item) for item in _listed(value)]
-    if given or not options:
+    if explicit or not options:
         return options
     # The encoding may come from another generation, which sorts codecs into other options.
     codecs: list[Codec] = []

@@ -14,9 +14,9 @@ from omnizarr.api.open_nodes import open_group
 from omnizarr.engine.pool import run
 from omnizarr.errors import ArgumentError, NodeNotFoundError, NodeTypeError
 from omnizarr.formats import Dialect, dialect_for
-from omnizarr.integrations.xarray.blocks import Write, write_all
-from omnizarr.integrations.xarray.lazy_array import LazyArray
-from omnizarr.integrations.xarray.plan import Plan, ToZarrOptions, make_plan
+from omnizarr.integrations.xarray.writing.blocks import Write, write_all
+from omnizarr.integrations.xarray.writing.plan import DatasetPlan, ToZarrOptions, make_plan
+from omnizarr.integrations.xarray.writing.sources import location_text, stored_sources
 from omnizarr.model import join_path, normal_path
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
@@ -45,7 +45,7 @@ def to_zarr(
         location = os.path.expanduser(location)
     if isinstance(location, Group):
         location, path = location.store, join_path(location.path, path)
-    plans: dict[str, Plan] = {}
+    plans: dict[str, DatasetPlan] = {}
     if options.mode in ("w", "w-"):  # decide everything before an old group is erased
         dialect = _new_dialect(location, path, options)
         plans = {name: make_plan(node, None, dialect, encodings[name], options) for name, node in datasets.items()}
@@ -65,7 +65,9 @@ def to_zarr(
         if options.mode != "r+":
             _consolidate(top, options)
         delayed.append(
-            write_all(writes, align=options.safe_chunks, compute=options.compute, options=options.store_options)
+            write_all(
+                writes, align=options.safe_chunks, compute=options.compute, options=options.chunkmanager_store_kwargs
+            )
         )
     except BaseException:
         if opened:
@@ -95,12 +97,14 @@ def _check(options: ToZarrOptions, data: Any) -> None:
         raise ArgumentError(f'`append_dim`: expected mode="a" or "a-" with it, found {mode!r}', argument="append_dim")
     if region is not None and mode not in ("a", "a-", "r+"):
         raise ArgumentError(f'`region`: expected mode="r+", "a" or "a-" with it, found {mode!r}', argument="region")
-    if append_dim is not None and isinstance(data, DataTree):
-        raise ArgumentError(
-            "`append_dim`: expected a dataset, found a tree",
-            argument="append_dim",
-            hint="append to one group after the other: `tree[path].to_dataset().omnizarr.to_zarr(…, group=path)`",
-        )
+    if isinstance(data, DataTree):
+        for argument, value in (("append_dim", append_dim), ("region", region)):
+            if value is not None:
+                raise ArgumentError(
+                    f"`{argument}`: expected a dataset, found a tree",
+                    argument=argument,
+                    hint="write one group after the other: `tree[path].to_dataset().omnizarr.to_zarr(…, group=path)`",
+                )
 
 
 # -- what to write
@@ -114,13 +118,13 @@ def _datasets(
         return {"": _as_dataset(data)}, {"": encoding}
     datasets: dict[str, Dataset] = {}
     encodings: dict[str, Mapping[Any, Any] | None] = {}
-    given = dict(encoding or {})
+    others = dict(encoding or {})
     for path, node in data.subtree_with_keys:
         name = "" if node is data else path
         datasets[name] = node.to_dataset(inherit=write_inherited_coords or node is data)
-        encodings[name] = given.pop(node.path, None)
-    if given:
-        raise ArgumentError(f"`encoding`: there is no group {next(iter(given))!r}", argument="encoding")
+        encodings[name] = others.pop(node.path, None)
+    if others:
+        raise ArgumentError(f"`encoding`: there is no group {next(iter(others))!r}", argument="encoding")
     return datasets, encodings
 
 
@@ -137,23 +141,23 @@ def _as_dataset(data: Dataset | DataArray) -> Dataset:
     return dataset
 
 
-def _load_sources(plans: Mapping[str, Plan], location: Any, path: str, options: ToZarrOptions) -> None:
-    """Loads the values that the old group, which is about to be erased, holds."""
+def _load_sources(plans: Mapping[str, DatasetPlan], location: Any, path: str, options: ToZarrOptions) -> None:
+    """Loads the values that the old group, which is about to be erased, holds. Raises if tasks of dask read them."""
     store, inner = resolve(location, options.storage_options, path)
-    target = _text(store.location, inner)
+    target = location_text(store.location, inner)
     for plan in plans.values():
-        for _, variable in plan.new.values():
-            data = variable._data
-            while data is not None and not isinstance(data, LazyArray):
-                data = getattr(data, "array", None)
-            if data is not None:
-                source = data.omnizarr_array
-                if _text(source.store.location, source.path).startswith(target):
+        for name, (_, variable) in plan.new.items():
+            for source in stored_sources(variable):
+                if not source.startswith(target):
+                    continue
+                if variable.chunks is None:
                     variable.load()
-
-
-def _text(location: str, path: str) -> str:
-    return f"{location.rstrip('/')}/{path}".rstrip("/") + "/"
+                    break
+                raise ArgumentError(
+                    f'`mode`: "w" erases {source}, from which the values of variable `{name}` are still to be read',
+                    argument="mode",
+                    hint="write to another location, or load the values first: `ds.load()`",
+                )
 
 
 # -- where to write
@@ -174,18 +178,19 @@ def _open_target(location: Any, path: str, options: ToZarrOptions) -> Group:
         if options.consolidated is not False:  # it is written at the end, once
             group._context = group._context._replace(consolidated=None)
         return group
+    existing = options.mode == "r+" or options.append_dim is not None
     if path:  # consolidated metadata mostly lies at the root
         try:
             return open_group(location, mode="r+", **settings).get_group(path)
         except (NodeNotFoundError, NodeTypeError):
             pass
-    return open_group(location, path=path, mode="r+" if options.mode == "r+" else "a", **settings)
+    return open_group(location, path=path, mode="r+" if existing else "a", **settings)
 
 
 # -- writing
 
 
-def _prepare(group: Group, plan: Plan, options: ToZarrOptions, delayed: list[Any]) -> list[Write]:
+def _prepare(group: Group, plan: DatasetPlan, options: ToZarrOptions, delayed: list[Any]) -> list[Write]:
     """Lets arrays grow, creates new ones, and stores the attributes. Returns the values that are left to write."""
     growing = plan.growing
     if growing:
@@ -200,7 +205,7 @@ def _prepare(group: Group, plan: Plan, options: ToZarrOptions, delayed: list[Any
     return writes
 
 
-def _append(group: Group, plan: Plan, growing: Mapping[str, tuple[int, int]], options: ToZarrOptions) -> Any:
+def _append(group: Group, plan: DatasetPlan, growing: Mapping[str, tuple[int, int]], options: ToZarrOptions) -> Any:
     """Lets arrays grow by the values of the plan: all of them, or none if one cannot be written."""
 
     def writes(arrays: Mapping[str, Array]) -> Iterator[Write]:
@@ -212,15 +217,19 @@ def _append(group: Group, plan: Plan, growing: Mapping[str, tuple[int, int]], op
 
     if options.compute:
         with joint_append(group, growing) as arrays:
-            write_all(list(writes(arrays)), align=options.safe_chunks, compute=True, options=options.store_options)
+            write_all(
+                list(writes(arrays)), align=options.safe_chunks, compute=True, options=options.chunkmanager_store_kwargs
+            )
         return None
     with joint_append(group, growing):
         pass  # the new rows hold the fill value until the caller computes them
     current = {name: group.get_array(name) for name in growing}
-    return write_all(list(writes(current)), align=options.safe_chunks, compute=False, options=options.store_options)
+    return write_all(
+        list(writes(current)), align=options.safe_chunks, compute=False, options=options.chunkmanager_store_kwargs
+    )
 
 
-def _create(group: Group, plan: Plan) -> dict[str, Array]:
+def _create(group: Group, plan: DatasetPlan) -> dict[str, Array]:
     created: dict[str, Array] = {}
 
     def create(name: str) -> None:

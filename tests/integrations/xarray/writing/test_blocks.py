@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("xarray")
 
 import omnizarr
-from omnizarr.integrations.xarray.blocks import aligned_blocks
+from omnizarr.integrations.xarray.writing.blocks import aligned_blocks
 
 
 @pytest.mark.parametrize(

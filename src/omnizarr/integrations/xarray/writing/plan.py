@@ -14,14 +14,15 @@ from xarray.conventions import decode_cf_variable, encode_dataset_coordinates
 
 from omnizarr.errors import ArgumentError
 from omnizarr.formats import Dialect
-from omnizarr.integrations.xarray.argument_errors import ArgumentKeyError, ArgumentTypeError
-from omnizarr.integrations.xarray.decode import is_time_unit
-from omnizarr.integrations.xarray.new_variables import array_options, check_new_array, plain_attributes
-from omnizarr.integrations.xarray.regions import region_of
 from omnizarr.integrations.xarray.variables import open_variable
+from omnizarr.integrations.xarray.writing.argument_errors import ArgumentKeyError, ArgumentTypeError
+from omnizarr.integrations.xarray.writing.attributes import dataset_attributes
+from omnizarr.integrations.xarray.writing.existing_types import check_kinds, check_text_lengths, check_time_units
+from omnizarr.integrations.xarray.writing.new_variables import array_options, check_new_array
+from omnizarr.integrations.xarray.writing.regions import region_of
 from omnizarr.nodes import Array, Group
 
-__all__ = ["Plan", "ToZarrOptions", "make_plan"]
+__all__ = ["DatasetPlan", "ToZarrOptions", "make_plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ class ToZarrOptions:
     shards: Any = None
     storage_options: dict[str, Any] | None = None
     write_empty_chunks: bool | None = None
-    store_options: dict[str, Any] | None = None
+    chunkmanager_store_kwargs: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
-class Plan:
+class DatasetPlan:
     """The changes of one group."""
 
     attributes: dict[str, Any]
@@ -71,7 +72,7 @@ def make_plan(
     dialect: Dialect,
     encoding: Mapping[Any, Any] | None,
     options: ToZarrOptions,
-) -> Plan:
+) -> DatasetPlan:
     """The changes that write a dataset to a group; None stands for a group that does not exist yet."""
     dataset = _with_valid_names(dataset)
     arrays = {} if group is None else {name: node for name, node in group.members() if isinstance(node, Array)}
@@ -82,9 +83,10 @@ def make_plan(
         region = region_of(dataset, options.region, options.append_dim, group)
         dataset = dataset.drop_vars(list(dataset.indexes))  # the stored coordinates stay
     _check_append(dataset, arrays, options.append_dim)
+    _check_lengths(dataset, arrays)
     variables, attributes = encode_dataset_coordinates(dataset)
-    given = _apply_encoding(variables, encoding or {}, arrays)
-    plan = Plan(plain_attributes(attributes), region=region, append_dim=options.append_dim)
+    explicit = _apply_encoding(variables, encoding or {}, arrays)
+    plan = DatasetPlan(dataset_attributes(attributes), region=region, append_dim=options.append_dim)
     for name, variable in variables.items():
         if name in arrays:
             if options.mode != "a-" or options.append_dim is None or options.append_dim in variable.dims:
@@ -101,7 +103,7 @@ def make_plan(
             encoded,
             name,
             dialect,
-            given=name in given,
+            explicit=name in explicit,
             shards=None if name in dataset.indexes else options.shards,
             write_empty_chunks=options.write_empty_chunks,
         )
@@ -149,6 +151,26 @@ def _check_append(dataset: Dataset, arrays: Mapping[str, Array], dimension: Any)
         )
 
 
+def _check_lengths(dataset: Dataset, arrays: Mapping[str, Array]) -> None:
+    """Raises if a dimension of a new variable has another length in the store: no program could open the group."""
+    stored: dict[str, int] = {}
+    for array in arrays.values():
+        for dimension, length in zip(array.dimension_names or (), array.shape, strict=False):
+            if dimension is not None:
+                stored.setdefault(dimension, length)
+    for name, variable in dataset.variables.items():
+        if name in arrays:
+            continue
+        for dimension, length in variable.sizes.items():
+            if stored.get(str(dimension), length) != length:
+                raise ArgumentError(
+                    f"new variable `{name}`: the stored length of {dimension!r} is {stored[str(dimension)]}, found "
+                    f"{length}",
+                    argument="dataset",
+                    hint="write the variable for the whole dimension first, and then parts with `region`",
+                )
+
+
 def _apply_encoding(
     variables: Mapping[Any, Variable], encoding: Mapping[Any, Any], arrays: Mapping[str, Array]
 ) -> set[Any]:
@@ -182,17 +204,21 @@ def _encoded_like(
     variable: Variable, name: str, array: Array, region: Mapping[Any, slice], options: ToZarrOptions
 ) -> Variable:
     """The variable in the encoding of the array that exists, with its dimensions in the same order."""
-    text = variable.dtype.kind in "SU" and variable.dtype.kind == array.dtype.kind
-    if text and variable.dtype.itemsize > array.itemsize:
-        raise ArgumentError(
-            f"variable `{name}` exists with the type {array.dtype}, which cuts off values of the type {variable.dtype}",
-            argument="dataset",
-        )
     stored = decode_cf_variable(name, open_variable(array, name))
+    check_kinds(variable, name, array, stored)
+    check_text_lengths(variable, name, array)
     variable = variable.copy(deep=False)
     variable.encoding = stored.encoding
-    encoded = _encoded(variable, name)
-    _check_time_units(encoded, name, stored)
+    try:
+        encoded = _encoded(variable, name)
+    except (TypeError, ValueError) as error:
+        if variable.dtype.kind != "O" or isinstance(error, ArgumentError):
+            raise
+        raise ArgumentError(
+            f"variable `{name}` exists with the type {array.dtype}, which cannot hold the objects: {error}",
+            argument="dataset",
+        ) from error
+    check_time_units(variable, encoded, name, stored)
     if encoded.dims != stored.dims:
         if set(encoded.dims) != set(stored.dims):
             raise ArgumentError(
@@ -212,20 +238,3 @@ def _encoded_like(
                 hint="`append_dim` makes a dimension longer, and `region` writes to a part of it",
             )
     return encoded
-
-
-def _check_time_units(encoded: Variable, name: str, stored: Variable) -> None:
-    """xarray encodes times in other units if they are no whole numbers in those of the encoding, and only warns."""
-    old, new = stored.encoding.get("units"), encoded.attrs.get("units")
-    # xarray spells units in its own way; the first word tells whether they are others.
-    if is_time_unit(old) and is_time_unit(new) and _first_word(old) != _first_word(new):
-        raise ArgumentError(
-            f"variable `{name}` exists with the units {old!r} and the type {stored.encoding.get('dtype')}, which "
-            f"cannot hold the new values: they need {new!r}",
-            argument="dataset",
-            hint="give `units` or a floating-point `dtype` in the encoding when the variable is created",
-        )
-
-
-def _first_word(units: str) -> str:
-    return units.split()[0].lower().rstrip("s")

@@ -1,0 +1,1 @@
+"""Writing datasets, data arrays and trees: `to_zarr` of the accessor."""
