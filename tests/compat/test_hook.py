@@ -65,6 +65,31 @@ def test_a_script_and_a_module_run_with_zarr_replaced(tmp_path: Path) -> None:
     assert run("-m", "omnizarr.compat", "-m", "program", "a", "-b", PYTHONPATH=_path(tmp_path)) == expected
 
 
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_child_processes_of_multiprocessing(tmp_path: Path, method: str) -> None:
+    """They import the script again, and share only the path with their parent. A real `zarr` must not come first."""
+    (tmp_path / "zarr.py").write_text("raise AssertionError")
+    script = tmp_path / "program.py"
+    script.write_text(
+        f"""
+import multiprocessing
+import sys
+
+import zarr.storage
+
+def work(array):
+    assert sys.modules["zarr"].__name__ == zarr.__name__ == "omnizarr.compat.zarr"
+    return int(array[:].sum())
+
+if __name__ == "__main__":
+    array = zarr.create_array({str(tmp_path / "a")!r}, data=zarr.ones(4)[:])
+    with multiprocessing.get_context({method!r}).Pool(1) as pool:
+        print(pool.map(work, [array]))
+"""
+    )
+    assert run("-m", "omnizarr.compat", str(script)) == "[4]"
+
+
 def _path(folder: Path) -> str:
     import os
 

@@ -51,7 +51,8 @@ def test_open_creates_a_group(tmp_path: Path) -> None:
 
 
 def test_selections(array: Any) -> None:
-    assert isinstance(array[1, 2], np.int32)
+    assert isinstance(array[1, 2], np.ndarray)
+    assert isinstance(array[..., 1, 2], np.int32)
     assert array[1, 2] == DATA[1, 2]
     assert np.array_equal(array[[0, 2], [1, 3]], DATA[[0, 2], [1, 3]])
     assert np.array_equal(array[[0, 2], 1:4], DATA[[0, 2], 1:4])
@@ -89,7 +90,7 @@ def test_shards_with_the_index_at_the_start() -> None:
     array[:] = DATA
     assert array.shards == (4, 10)
     assert array.chunks == (2, 5)
-    assert array.metadata.codecs[0].index_location is zarr.codecs.ShardingCodecIndexLocation.start
+    assert array.metadata.codecs[0].index_location == "start"
     assert np.array_equal(array[:], DATA)
 
 
@@ -232,3 +233,47 @@ def test_generations_that_zarr_python_does_not_know(tmp_path: Path, zarr_format:
     array = zarr.open_array(tmp_path / "a", mode="r")
     assert np.array_equal(array[:], DATA)
     assert array.metadata.shape == DATA.shape
+
+
+def test_errors_of_selections_and_arguments(array: Any) -> None:
+    for selection, message in (
+        (np.s_[0, 0, 0], "too many indices for array; expected 2, got 3"),
+        (np.s_[1.5], "expected integer or slice, got <class 'float'>"),
+        (np.s_[..., ...], "can only have a single ellipsis"),
+    ):
+        with pytest.raises(IndexError, match=message):
+            array[selection]
+    with pytest.raises(ValueError, match="same number of dimensions"):
+        array.resize((2, 2, 2))
+    with pytest.raises(TypeError, match="ordr"):
+        zarr.create_array({}, shape=3, dtype="i4", config={"ordr": "F"})
+    with pytest.raises(TypeError, match="JSON"):
+        zarr.create_group({}, attributes={"x": object()})
+    with pytest.raises(TypeError, match="bogus"):
+        zarr.create(shape=3, bogus=1)
+    with pytest.raises(ValueError, match="Consolidated metadata requested"):
+        zarr.open_group(zarr.group().store, use_consolidated=True)
+
+
+def test_create_with_a_mode_and_data() -> None:
+    store = MemoryStore()
+    zarr.create(shape=(3,), store=store, data=[1, 2, 3])
+    with pytest.raises(zarr.errors.ContainsArrayError):
+        zarr.create(shape=(3,), store=store)
+    assert zarr.create(shape=(2,), store=store, mode="w", data=[4, 5])[:].tolist() == [4, 5]
+    with pytest.raises(FileExistsError):
+        zarr.create(shape=(2,), store=store, mode="w-")
+
+
+def test_from_array_keeps_chunks_of_different_lengths() -> None:
+    with zarr.config.set({"array.rectilinear_chunks": True}):
+        source = zarr.create_array({}, shape=DATA.shape, chunks=[[1, 5], [4, 6]], dtype="i4")
+        source[...] = DATA
+        copy = zarr.from_array({}, data=source)
+        assert copy.metadata.chunk_grid == source.metadata.chunk_grid
+        assert np.array_equal(copy[...], DATA)
+
+
+def test_v2_nodes_have_a_file_of_attributes(tmp_path: Path) -> None:
+    zarr.create_group(tmp_path / "a", zarr_format=2).create_array("b", shape=2, dtype="i4")
+    assert (tmp_path / "a/.zattrs").read_text() == (tmp_path / "a/b/.zattrs").read_text() == "{}"

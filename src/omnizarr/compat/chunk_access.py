@@ -138,10 +138,10 @@ def _read_chunks(layout: Layout, batch: list[Item], target: npt.NDArray[Any], dr
     layout.check_size(chain)
 
     def read(item: Item) -> None:
-        place, _, taken, target_selection, _ = item
+        place, _, chunk_selection, target_selection, _ = item
         try:
             data = layout.get(place.path, chain.encoded.limit)
-            part = layout.fill if data is None else chain.decode(data)[taken]
+            part = layout.fill if data is None else chain.decode(data)[chunk_selection]
         except CodecError as error:
             raise_for_chunk("read", layout, (), place.path, error)
         if data is not None and drop_axes:

@@ -121,8 +121,8 @@ def _fits(
     names = [[str(chunk) for chunk in range(low, high + 1)] for low, high in zip(first, last, strict=True)]
     expected = zip(_paths(layout, names), product(*inner), product(*outer), strict=True)
     return all(
-        item[0].path == path and item[2] == taken and item[3] == target
-        for item, (path, taken, target) in zip(batch, expected, strict=True)
+        item[0].path == path and item[2] == chunk_selection and item[3] == target
+        for item, (path, chunk_selection, target) in zip(batch, expected, strict=True)
     )
 
 

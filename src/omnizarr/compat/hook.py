@@ -9,6 +9,7 @@ import importlib.util
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,10 +17,12 @@ from omnizarr.errors import OmnizarrError
 
 __all__ = ["VERSION", "InstallError", "install", "installed", "uninstall"]
 
-VERSION = "3.1.6"
+VERSION = "3.4.2"
 """The release of zarr-python whose names and behaviour the modules have."""
 
 _TARGET = "omnizarr.compat.zarr"
+_SHADOW = str(Path(__file__).with_name("shadow"))
+"""The folder on `sys.path` by which child processes find the hook."""
 
 
 class InstallError(OmnizarrError, ImportError):
@@ -84,7 +87,7 @@ def installed() -> bool:
 
 
 def install() -> None:
-    """From now on, `import zarr` loads `omnizarr.compat.zarr`.
+    """From now on, `import zarr` loads `omnizarr.compat.zarr`, also in child processes of `multiprocessing`.
 
     Raises InstallError if the program has imported zarr-python already, because its modules would then mix with ours.
     """
@@ -98,6 +101,8 @@ def install() -> None:
             "or run the program by `python -m omnizarr.compat script.py`",
         )
     sys.meta_path.insert(0, _FINDER)
+    if _SHADOW not in sys.path:
+        sys.path.insert(0, _SHADOW)
 
 
 def uninstall() -> None:
@@ -107,6 +112,8 @@ def uninstall() -> None:
     """
     if _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
+    if _SHADOW in sys.path:
+        sys.path.remove(_SHADOW)
     for name in [name for name in sys.modules if name == "zarr" or name.startswith("zarr.")]:
         if getattr(sys.modules[name], "__name__", "").startswith(_TARGET):
             del sys.modules[name]

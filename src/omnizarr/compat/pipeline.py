@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import zarr
 from zarr.abc.codec import CodecPipeline
-from zarr.core import codec_pipeline as theirs
+from zarr.codecs import ShardingCodec
 from zarr.core.array import create_codec_pipeline
 from zarr.registry import register_pipeline
 
@@ -29,6 +31,13 @@ if TYPE_CHECKING:
     from omnizarr.compat.chunk_access import ChunkAccess
 
 __all__ = ["OmnizarrCodecPipeline"]
+
+
+@lru_cache(1)
+def _default_class() -> Any:
+    """The pipeline that zarr-python uses unless it is configured otherwise."""
+    module, _, name = zarr.config.defaults[0]["codec_pipeline"]["path"].rpartition(".")
+    return getattr(import_module(module), name)
 
 
 class OmnizarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
@@ -46,12 +55,16 @@ class OmnizarrCodecPipeline(CodecPipeline):  # type: ignore[misc]
 
     @classmethod
     def from_codecs(cls, codecs: Iterable[Any]) -> Any:
-        """zarr-python's pipeline, for chunks inside of a shard and for arrays that are not in a store."""
-        return getattr(theirs, "FusedCodecPipeline", theirs.BatchedCodecPipeline).from_codecs(codecs)
+        """zarr-python's default pipeline, for chunks inside of a shard and for arrays that are not in a store."""
+        return _default_class().from_codecs(codecs)
 
     @classmethod
     def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> OmnizarrCodecPipeline:
-        return cls(array_metadata, store)
+        pipeline = cls(array_metadata, store)
+        codecs = getattr(array_metadata, "codecs", ())
+        if len(codecs) > 1 and any(isinstance(codec, ShardingCodec) for codec in codecs):
+            assert pipeline._fallback  # zarr-python warns that such shards are slow to read
+        return pipeline
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_metadata": self._metadata, "_store": self._store}

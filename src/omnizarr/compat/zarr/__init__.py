@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from omnizarr.compat.hook import VERSION as __version__
-from omnizarr.compat.zarr import codecs, errors, registry, storage
+from omnizarr.compat.zarr import buffer, codecs, dtype, errors, registry, storage
 from omnizarr.compat.zarr.api.synchronous import (
     array,
     consolidate_metadata,
@@ -50,6 +50,7 @@ __all__ = [
     "Group",
     "__version__",
     "array",
+    "buffer",
     "codecs",
     "config",
     "consolidate_metadata",
@@ -60,6 +61,7 @@ __all__ = [
     "create_array",
     "create_group",
     "create_hierarchy",
+    "dtype",
     "empty",
     "empty_like",
     "errors",

@@ -17,11 +17,13 @@ __all__ = [
     "ContainsArrayAndGroupError",
     "ContainsArrayError",
     "ContainsGroupError",
+    "DataTypeValidationError",
     "GroupNotFoundError",
     "MetadataValidationError",
     "NegativeStepError",
     "NodeNotFoundError",
     "NodeTypeValidationError",
+    "PickleCodecDisabledError",
     "UnknownCodecError",
     "UnstableSpecificationWarning",
     "VindexInvalidSelectionError",
@@ -89,6 +91,14 @@ class UnknownCodecError(BaseZarrError):
     """A metadata document names an unknown codec."""
 
 
+class PickleCodecDisabledError(BaseZarrError):
+    """A document names the codec `pickle`, which can run any code."""
+
+
+class DataTypeValidationError(ValueError):
+    """A NumPy dtype or a JSON value is not of a data type."""
+
+
 class NodeTypeValidationError(MetadataValidationError):
     """A document has another `node_type` than expected."""
 
@@ -143,8 +153,14 @@ def reraise(error: own.OmnizarrError) -> NoReturn:
     if isinstance(error, own.OutOfBoundsError):
         length = error.__dict__.get("length")
         raise BoundsCheckError(f"index out of bounds for dimension with length {length}") from error
+    if type(error) is own.SelectionError:
+        raise IndexError(str(error)) from error
+    if isinstance(error, own.MetadataError) and "has no consolidated metadata" in str(error):
+        raise ValueError(f"Consolidated metadata requested. {error}") from error
     if isinstance(error, own.NodeNotFoundError):
         raise NodeNotFoundError(str(error)) from error
+    if isinstance(error, own.BroadcastError):
+        raise ValueError(f"shape mismatch: {error}") from error
     raise error
 
 

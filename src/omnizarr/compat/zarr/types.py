@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from omnizarr.compat.zarr.core.array import Array, AsyncArray
 
@@ -14,3 +14,7 @@ ArrayV2: TypeAlias = Array
 ArrayV3: TypeAlias = Array
 AsyncArrayV2: TypeAlias = AsyncArray
 AsyncArrayV3: TypeAlias = AsyncArray
+DTypeConfig_V2: TypeAlias = Any
+DTypeJSON: TypeAlias = Any
+JSON: TypeAlias = Any
+ZarrFormat: TypeAlias = Literal[2, 3]

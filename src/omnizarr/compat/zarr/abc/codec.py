@@ -72,10 +72,61 @@ class ArrayBytesCodecPartialEncodeMixin:
 
 
 class CodecPipeline:
-    """A list of codecs."""
+    """A list of codecs. A subclass defines all methods."""
+
+    @classmethod
+    def from_codecs(cls, codecs: Iterable[Any]) -> Self:
+        """The pipeline of a list of codecs."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_array_metadata_and_store(cls, array_metadata: Any, store: Any) -> Self:
+        """The pipeline of an array."""
+        raise NotImplementedError(f"{cls.__name__} does not implement from_array_metadata_and_store")
+
+    def evolve_from_array_spec(self, array_spec: Any) -> Self:
+        """The pipeline with all parameters set for an array."""
+        raise NotImplementedError
+
+    @property
+    def supports_partial_decode(self) -> bool:
+        """Whether parts of a chunk can be decoded."""
+        return False
+
+    @property
+    def supports_partial_encode(self) -> bool:
+        """Whether parts of a chunk can be encoded."""
+        return False
+
+    def validate(self, *, shape: Any, dtype: Any, chunk_grid: Any) -> None:
+        """Raises if a codec does not fit an array."""
+        raise NotImplementedError
+
+    def compute_encoded_size(self, byte_length: int, array_spec: Any) -> int:
+        """The size of an encoded chunk, for codecs that do not compress."""
+        raise NotImplementedError
+
+    async def decode(self, chunk_bytes_and_specs: Iterable[tuple[Any, Any]]) -> Iterable[Any]:
+        """Decodes chunks."""
+        raise NotImplementedError
+
+    async def encode(self, chunk_arrays_and_specs: Iterable[tuple[Any, Any]]) -> Iterable[Any]:
+        """Encodes chunks."""
+        raise NotImplementedError
+
+    async def read(self, batch_info: Iterable[Any], out: Any, drop_axes: tuple[int, ...] = ()) -> Any:
+        """Reads chunks into `out`."""
+        raise NotImplementedError
+
+    async def write(self, batch_info: Iterable[Any], value: Any, drop_axes: tuple[int, ...] = ()) -> None:
+        """Writes chunks."""
+        raise NotImplementedError
 
 
+CodecJSON_V2: TypeAlias = Any
 CodecJSON_V3: TypeAlias = Any
+CodecInput = TypeVar("CodecInput")
+CodecOutput = TypeVar("CodecOutput")
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
@@ -21,6 +21,12 @@ __all__ = [
     "RangeByteRequest",
     "Store",
     "SuffixByteRequest",
+    "SupportsDeleteSync",
+    "SupportsGetSync",
+    "SupportsSetSync",
+    "SupportsSyncStore",
+    "SyncByteGetter",
+    "SyncByteSetter",
     "set_or_delete",
 ]
 
@@ -216,6 +222,33 @@ class Store(ABC):
         for request in requests:
             yield request[0], await self.get(*request)
 
+    async def get_ranges(
+        self, key: str, byte_ranges: Sequence[Any], *, prototype: Any, max_concurrency: int = 10, **_: Any
+    ) -> AsyncGenerator[Sequence[tuple[int, Buffer | None]], None]:
+        """Parts of a value, each with its number. An exception group has FileNotFoundError if there is no value."""
+        if max_concurrency < 1:
+            raise ValueError(f"max_concurrency must be at least 1, got {max_concurrency}")
+        for start in range(0, len(byte_ranges), max_concurrency):
+            part = byte_ranges[start : start + max_concurrency]
+            try:
+                buffers = await asyncio.gather(*(self.get(key, prototype, item) for item in part))
+            except Exception as error:
+                raise ExceptionGroup(f"cannot read {key}", [error]) from error
+            if any(buffer is None for buffer in buffers):
+                raise ExceptionGroup(f"cannot read {key}", [FileNotFoundError(key)])
+            yield list(enumerate(buffers, start))
+
+    def get_ranges_sync(
+        self, key: str, byte_ranges: Sequence[Any], *, prototype: Any, **_: Any
+    ) -> Sequence[tuple[int, Buffer | None]]:
+        """`get_ranges` without a coroutine, for stores with `get_sync`."""
+        if not isinstance(self, SupportsGetSync):
+            raise TypeError(f"{type(self).__name__} does not support synchronous reads")
+        buffers = [self.get_sync(key, prototype=prototype, byte_range=item) for item in byte_ranges]
+        if any(buffer is None for buffer in buffers):
+            raise ExceptionGroup(f"cannot read {key}", [FileNotFoundError(key)])
+        return list(enumerate(buffers))
+
     async def getsize(self, key: str) -> int:
         """The length of the value of `key`."""
         value = await self.get(key, default_buffer_prototype())
@@ -251,3 +284,44 @@ async def set_or_delete(byte_setter: ByteSetter, value: Buffer | None) -> None:
         await byte_setter.delete()
     else:
         await byte_setter.set(value)
+
+
+@runtime_checkable
+class SupportsGetSync(Protocol):
+    """A store that also reads without coroutines."""
+
+    def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Any: ...
+
+
+@runtime_checkable
+class SupportsSetSync(Protocol):
+    """A store that also writes without coroutines."""
+
+    def set_sync(self, key: str, value: Any) -> None: ...
+
+
+@runtime_checkable
+class SupportsDeleteSync(Protocol):
+    """A store that also deletes without coroutines."""
+
+    def delete_sync(self, key: str) -> None: ...
+
+
+@runtime_checkable
+class SupportsSyncStore(SupportsGetSync, SupportsSetSync, SupportsDeleteSync, Protocol):
+    """A store that does all of it without coroutines."""
+
+
+@runtime_checkable
+class SyncByteGetter(Protocol):
+    """One value that can be read without coroutines."""
+
+    def get_sync(self, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None) -> Any: ...
+
+
+@runtime_checkable
+class SyncByteSetter(SyncByteGetter, Protocol):
+    """One value that can be read and changed without coroutines."""
+
+    def set_sync(self, value: Any) -> None: ...
+    def delete_sync(self) -> None: ...

@@ -17,7 +17,8 @@ from omnizarr.compat.zarr.core.common import _warn_write_empty_chunks_kwarg, def
 from omnizarr.compat.zarr.core.create import DEFAULT_FILL_VALUE
 from omnizarr.compat.zarr.core.group import node_of
 from omnizarr.compat.zarr.core.metadata import ArrayV2Metadata
-from omnizarr.compat.zarr.core.new_array import new_array
+from omnizarr.compat.zarr.core.metadata.chunk_grid import RectilinearChunkGridMetadata
+from omnizarr.compat.zarr.core.new_array import like_create_array, new_array
 from omnizarr.compat.zarr.errors import (
     ArrayNotFoundError,
     GroupNotFoundError,
@@ -133,7 +134,7 @@ def create(
     storage_options: Any = None,
     config: Any = None,
     mode: Any = None,
-    **kwargs: Any,
+    data: Any = None,
 ) -> Array:
     """Creates an array, with the arguments of zarr-python 2."""
     zarr_format = parse_format(zarr_version, zarr_format) or default_format()
@@ -147,6 +148,9 @@ def create(
         meta_array=meta_array,
     )
     place = store_path_of(store, path, mode or "a", storage_options)
+    check_w_minus(place, mode)
+    if zarr_format == 2 and not (np.size(chunks) > 1 or np.any(chunks)):
+        chunks = None  # 0, False and an empty list, as in zarr-python 2
     if write_empty_chunks is not None:
         _warn_write_empty_chunks_kwarg()
         if config is not None:
@@ -186,7 +190,7 @@ def create(
             raise ValueError("dimension_names cannot be used for arrays with zarr_format 2.")
         options = {"compressors": compressor, "filters": "auto" if filters is None else filters}
         options["chunk_key_encoding"] = dimension_separator
-    return new_array(
+    result = new_array(
         place,
         shape=shape,
         dtype="float64" if dtype is None else dtype,
@@ -196,12 +200,16 @@ def create(
         zarr_format=zarr_format,
         attributes=attributes,
         dimension_names=dimension_names,
-        overwrite=overwrite,
+        overwrite=overwrite or mode == "w",
         config=config,
         **options,
     )
+    if data is not None:
+        result[...] = data
+    return result
 
 
+@like_create_array()
 @translated
 def create_array(
     store: Any,
@@ -242,20 +250,20 @@ def from_array(
     """Creates an array with the data of another one, and by default with its codecs."""
     place = store_path_of(store, name, "a", storage_options)
     options: dict[str, Any] = {}
-    given = {"chunks": chunks, "shards": shards, "filters": filters, "compressors": compressors}
-    given["serializer"] = serializer
+    encodings = {"chunks": chunks, "shards": shards, "filters": filters, "compressors": compressors}
+    encodings["serializer"] = serializer
     defaults = {"chunks": "auto", "shards": None, "filters": "auto", "compressors": "auto", "serializer": "auto"}
     same = isinstance(data, Array) and zarr_format in (None, data.zarr_format)
     zarr_format = zarr_format or (data.zarr_format if isinstance(data, Array) else default_format())
-    for option, value in given.items():
+    for option, value in encodings.items():
         if isinstance(value, str) and value == "keep":
-            kept = isinstance(data, Array) and (same or option in ("chunks", "shards"))
-            value = getattr(data, option) if kept else getattr(data, "chunks", "auto") if option == "chunks" else None
+            keeps = isinstance(data, Array) and (same or option in ("chunks", "shards"))
+            value = _kept(data, option) if keeps else getattr(data, "chunks", "auto") if option == "chunks" else None
             if (value is None and option not in ("filters", "compressors", "shards")) or (
-                not kept and option != "chunks"
+                not keeps and option != "chunks"
             ):
                 value = defaults[option]
-            if kept and option in ("filters", "compressors") and not value:
+            if keeps and option in ("filters", "compressors") and not value:
                 value = None
         options[option] = value
     if isinstance(data, Array):
@@ -293,13 +301,25 @@ def from_array(
     return result
 
 
+def _kept(data: Array, option: str) -> Any:
+    """An option of an array: for chunks or shards of different lengths, those in its document."""
+    grid = getattr(data.metadata, "chunk_grid", None)
+    if not isinstance(grid, RectilinearChunkGridMetadata) or option not in ("chunks", "shards"):
+        return getattr(data, option)
+    sharded = data._handle.shards is not None
+    if option == "chunks" and sharded:
+        return data.chunks
+    if option == "shards" and not sharded:
+        return None
+    return [list(sizes) if isinstance(sizes, tuple) else sizes for sizes in grid.chunk_shapes]
+
+
 def omnizarr_copy(source: Array, target: Array) -> None:
     """Copies elements, a row of shards at a time."""
     if not source.ndim or not source.size:
         target[...] = source[...]
         return
-    step = max((target.shards or target.chunks)[0], 1)
-    step = step if isinstance(step, int) else source.shape[0]
+    step = max(target.write_chunk_sizes[0], default=1)
     for start in range(0, source.shape[0], step):
         target[start : start + step] = source[start : start + step]
 
@@ -317,7 +337,8 @@ def array(data: Any, **kwargs: Any) -> Array:
     if chunks is None:
         chunks = getattr(data, "chunks", None)
         chunks = chunks if isinstance(chunks, tuple) and len(chunks) == len(data.shape) else None
-    result = create(shape=data.shape, dtype=data.dtype if dtype is None else dtype, chunks=chunks, **kwargs)
+    kwargs["shape"] = data.shape
+    result = create(dtype=data.dtype if dtype is None else dtype, chunks=chunks, **kwargs)
     result[...] = data
     return result
 
@@ -352,11 +373,12 @@ def _like(a: Any, kwargs: dict[str, Any], *, fill: bool = False) -> dict[str, An
     if hasattr(a, "dtype"):
         like["dtype"] = a.dtype
     if isinstance(a, Array):
-        if isinstance(a.metadata, ArrayV2Metadata):
-            like |= {"order": a.order, "compressor": a.metadata.compressor, "filters": a.metadata.filters}
-            like["zarr_format"] = a.zarr_format
-        elif a.zarr_format == 3:
+        zarr_format = a.zarr_format if kwargs.get("zarr_format") is None else kwargs["zarr_format"]
+        if zarr_format == a.zarr_format == 3:  # codecs of one generation mean nothing in another one
             like["codecs"] = a.metadata.inner_codecs
+        elif zarr_format == a.zarr_format and isinstance(a.metadata, ArrayV2Metadata):
+            like |= {"order": a.order, "compressor": a.metadata.compressor, "filters": a.metadata.filters}
+        kwargs = {**kwargs, "zarr_format": zarr_format}
         if fill:
             like["fill_value"] = a.fill_value
     return like | kwargs
@@ -384,4 +406,9 @@ def full_like(a: Any, **kwargs: Any) -> Array:
 
 def open_like(a: Any, path: str, **kwargs: Any) -> Array:
     """Opens an array, or creates one like another."""
-    return open_array(path=path, **_like(a, kwargs, fill=True))
+    like = _like(a, kwargs, fill=True)
+    if kwargs.get("zarr_format") is None and like.pop("zarr_format", 3) != 3:
+        like = {name: value for name, value in like.items() if name not in ("order", "compressor", "filters")}
+    if like.get("mode") is None:
+        like["mode"] = "a"
+    return open_array(path=path, **like)

@@ -9,6 +9,7 @@ import omnizarr
 from omnizarr.compat.zarr.api._new_arrays import create, open
 from omnizarr.compat.zarr.api._open_nodes import parse_format
 from omnizarr.compat.zarr.core import create as nodes
+from omnizarr.compat.zarr.core import sync_group
 from omnizarr.compat.zarr.core.array import Array
 from omnizarr.compat.zarr.core.common import default_format
 from omnizarr.compat.zarr.core.group import Group
@@ -143,13 +144,7 @@ def tree(grp: Group, expand: Any = None, level: int | None = None) -> Any:
 
 def create_hierarchy(*, store: Any, nodes: dict[str, Any], overwrite: bool = False) -> Any:
     """Creates several nodes from their metadata."""
-    place = store_path_of(store)
-    for path, metadata in sorted(nodes.items()):
-        documents = metadata.to_buffer_dict()
-        for name, value in documents.items():
-            key = f"{path}/{name}" if path else name
-            engine_store(place.store).set(key, value.to_bytes())
-        yield path, open(place / path if path else place)
+    yield from sync_group.create_hierarchy(store=store_path_of(store).store, nodes=nodes, overwrite=overwrite)
 
 
 def copy(*args: Any, **kwargs: Any) -> Any:

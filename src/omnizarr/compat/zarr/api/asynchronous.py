@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 from omnizarr.compat.zarr.api import synchronous
-from omnizarr.compat.zarr.core.group import as_async
+from omnizarr.compat.zarr.core.group import as_async, as_sync
 
 __all__ = list(synchronous.__all__)
 
@@ -16,7 +16,9 @@ __all__ = list(synchronous.__all__)
 def _coroutine(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     async def call(*args: Any, **kwargs: Any) -> Any:
-        return as_async(await asyncio.to_thread(lambda: function(*args, **kwargs)))
+        plain = [as_sync(value) for value in args]
+        options = {name: as_sync(value) for name, value in kwargs.items()}
+        return as_async(await asyncio.to_thread(lambda: function(*plain, **options)))
 
     return call
 

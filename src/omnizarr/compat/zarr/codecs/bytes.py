@@ -1,7 +1,11 @@
-"""BytesCodec, Endian."""
+"""BytesCodec and its options."""
 
 from __future__ import annotations
 
-from omnizarr.compat.zarr.codecs._classes import BytesCodec, Endian
+from typing import Literal, TypeAlias
 
-__all__ = ["BytesCodec", "Endian"]
+from omnizarr.compat.zarr.codecs._classes import ENDIAN, BytesCodec, Endian
+
+__all__ = ["ENDIAN", "BytesCodec", "Endian"]
+
+EndianLiteral: TypeAlias = Literal["little", "big"]

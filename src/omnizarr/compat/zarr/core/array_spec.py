@@ -30,8 +30,7 @@ class ArrayConfig:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The options in a dict; the settings of `config` for the others."""
-        names = ("order", "write_empty_chunks", "read_missing_chunks")
-        return cls(**{name: data[name] for name in names if name in data})
+        return cls(**{name: value for name, value in data.items() if not name.startswith("sharding_coalesce_")})
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a dict."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from itertools import groupby
 from math import prod
 from typing import Any, Literal, TypeAlias
 
@@ -31,6 +32,8 @@ ANY_ACCESS_MODE = ("r", "r+", "a", "w", "w-")
 DimensionNames: TypeAlias = Iterable[str | None] | None
 NamedConfig: TypeAlias = Mapping[str, Any]
 AnyArray: TypeAlias = Any
+DimensionNamesLike: TypeAlias = DimensionNames
+ChunksLike: TypeAlias = Any
 
 __all__ = [
     "ANY_ACCESS_MODE",
@@ -65,6 +68,11 @@ def product(tup: tuple[int, ...]) -> int:
 def ceildiv(a: float, b: float) -> int:
     """`a / b`, rounded up; 0 if `a` is 0."""
     return 0 if a == 0 else int(-(-a // b))
+
+
+def ceildiv_int(a: int, b: int) -> int:
+    """The quotient of integers, rounded up."""
+    return 0 if a == 0 else -(-a // b)
 
 
 def default_format() -> Any:
@@ -158,6 +166,70 @@ def parse_bool(data: Any) -> bool:
     if isinstance(data, bool):
         return data
     raise ValueError(f"Expected bool, got {data} instead.")
+
+
+def _subject(name: str, axis: int | None) -> str:
+    return name[0].upper() + name[1:] if axis is None else f"Dimension {axis}: {name}"
+
+
+def _positive(value: Any, name: str, axis: int | None) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"{_subject(name, axis)} must be an int, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{_subject(name, axis)} must be >= 1, got {value!r}")
+    return int(value)
+
+
+def parse_chunk_edge(size: Any, axis: int | None = None) -> int:
+    """The length of a chunk."""
+    return _positive(size, "chunk edge length", axis)
+
+
+def parse_chunk_shape(data: Any) -> tuple[int, ...]:
+    """The shape of a chunk."""
+    if isinstance(data, (str, Mapping)) or not isinstance(data, Iterable):
+        raise TypeError(f"A chunk shape must be an iterable of chunk edge lengths, got {data!r}")
+    return tuple(parse_chunk_edge(size, axis) for axis, size in enumerate(data))
+
+
+def expand_rle(data: Sequence[Any], axis: int | None = None) -> list[int]:
+    """The lengths of chunks out of lengths and pairs of a length and a number of chunks."""
+    lengths: list[int] = []
+    for item in data:
+        if not isinstance(item, list):
+            lengths.append(parse_chunk_edge(item, axis))
+            continue
+        if len(item) != 2:
+            raise ValueError(f"{_subject('RLE entries', axis)} must be an integer or [size, count], got {item}")
+        count = _positive(item[1], "RLE repeat count", axis)
+        lengths += [parse_chunk_edge(item[0], axis)] * count
+    return lengths
+
+
+def compress_rle(sizes: Sequence[int]) -> list[int | list[int]]:
+    """The reverse of `expand_rle`."""
+    runs = [(size, len(list(run))) for size, run in groupby(sizes)]
+    return [size if count == 1 else [size, count] for size, count in runs]
+
+
+def validate_rectilinear_kind(kind: str | None) -> None:
+    """Raises for another kind than `inline`."""
+    if kind is None:
+        raise ValueError(
+            "Rectilinear chunk grid configuration requires a 'kind' field. Only 'inline' is currently supported."
+        )
+    if kind != "inline":
+        raise ValueError(f"Unsupported rectilinear chunk grid kind: {kind!r}. Only 'inline' is currently supported.")
+
+
+def validate_rectilinear_edges(chunk_shapes: Any, array_shape: Sequence[int]) -> None:
+    """Raises if chunks do not cover an array."""
+    for axis, (sizes, length) in enumerate(zip(chunk_shapes, array_shape, strict=True)):
+        if not isinstance(sizes, int) and sum(sizes) < length:
+            raise ValueError(
+                f"Rectilinear chunk edges for dimension {axis} sum to {sum(sizes)} "
+                f"but array shape extent is {length} (edge sum must be >= extent)"
+            )
 
 
 def _warn_write_empty_chunks_kwarg() -> None:

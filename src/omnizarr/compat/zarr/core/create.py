@@ -12,10 +12,17 @@ from omnizarr import errors as own
 from omnizarr.codecs import codec_of
 from omnizarr.compat.zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec
 from omnizarr.compat.zarr.codecs._classes import ShardingCodec, ZstdCodec, parse_codecs
-from omnizarr.compat.zarr.core.chunk_grids import normalize_chunks
+from omnizarr.compat.zarr.core.chunk_grids import (
+    SHARDED_INNER_CHUNK_MAX_BYTES,
+    guess_chunks,
+    normalize_chunks_nd,
+    resolve_outer_and_inner_chunks,
+)
 from omnizarr.compat.zarr.core.chunk_key_encodings import ChunkKeyEncoding
-from omnizarr.compat.zarr.core.common import parse_shapelike
+from omnizarr.compat.zarr.core.common import ZATTRS_JSON, parse_shapelike
 from omnizarr.compat.zarr.core.dtype import VariableLengthBytes, VariableLengthUTF8, parse_dtype
+from omnizarr.compat.zarr.core.grids.normalize import is_auto
+from omnizarr.compat.zarr.core.metadata.chunk_grid import check_rectilinear_chunks_enabled, create_chunk_grid_metadata
 from omnizarr.compat.zarr.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
@@ -27,6 +34,7 @@ from omnizarr.compat.zarr.storage._common import StorePath
 from omnizarr.compat.zarr.storage._engine import engine_store
 from omnizarr.nodes import Array as OwnArray
 from omnizarr.nodes import Group as OwnGroup
+from omnizarr.store.update import set_if_absent
 
 __all__ = ["DEFAULT_FILL_VALUE", "create_array_handle", "create_group_handle", "open_handle"]
 
@@ -71,7 +79,7 @@ def create_group_handle(
     """Creates a group."""
     place.store._check_writable()
     try:
-        return omnizarr.create_group(
+        handle = omnizarr.create_group(
             engine_store(place.store),
             path=place.path,
             zarr_format=zarr_format,
@@ -80,6 +88,21 @@ def create_group_handle(
         )
     except own.NodeExistsError as error:
         raise _exists(place, error) from error
+    except own.ArgumentError as error:
+        raise _argument(error) from error
+    _store_attributes(place, zarr_format)
+    return handle
+
+
+def _argument(error: own.ArgumentError) -> Exception:
+    """TypeError for attributes that JSON cannot represent; otherwise the error itself."""
+    return TypeError(str(error)) if str(error).startswith("`attributes") else error
+
+
+def _store_attributes(place: StorePath, zarr_format: Any) -> None:
+    """zarr-python stores the attributes of v2 nodes even if there are none, and programs look for the file."""
+    if zarr_format == 2:
+        set_if_absent(engine_store(place.store), (place / ZATTRS_JSON).path, b"{}")
 
 
 def _json_codecs(given: Any) -> Any:
@@ -183,7 +206,7 @@ def create_array_handle(
         if shards is not None:
             raise ValueError(
                 "Zarr format 2 arrays can only be created with `shard_shape` set to `None`. "
-                f"Got `shard_shape={shards!r}` instead."
+                f"Got `shard_shape={shards}` instead."
             )
     elif zarr_format == 3:
         _warn_unstable(kind)
@@ -191,50 +214,38 @@ def create_array_handle(
         compressors = (
             [{"id": "zstd", "level": 0}] if zarr_format == 2 else [ZstdCodec()] if zarr_format == 3 else "auto"
         )
-    if not isinstance(chunks, str):
-        chunks = normalize_chunks(chunks, lengths, native.itemsize)
-        if any(size < 1 and length > 0 for size, length in zip(chunks, lengths, strict=True)):
-            raise ValueError(f"Expected all chunk lengths to be positive. Got {chunks}.")
-        chunks = tuple(max(size, 1) for size in chunks)
+    inside, chunks, shards = _chunk_arguments(chunks, shards, lengths, kind, zarr_format)
     codecs = {
         "filters": _json_codecs(filters),
         "compressors": _json_codecs(compressors),
         "serializer": serializer if isinstance(serializer, str) else _json_codecs([serializer])[0],
     }
-    if isinstance(shards, dict):
+    if inside is not None:
         inner = [*_stage(codecs["filters"]), *_serializer(codecs["serializer"], kind), *_stage(codecs["compressors"])]
-        location = shards.get("index_location") or "end"
-        index = _json_codecs(shards.get("index_codecs") or ShardingCodec(chunk_shape=(1,)).index_codecs)
-        configuration = {"chunk_shape": list(chunks), "codecs": inner, "index_codecs": index}
-        configuration["index_location"] = getattr(location, "value", location)
-        codecs = {"filters": None, "compressors": None}
-        codecs["serializer"] = {"name": "sharding_indexed", "configuration": configuration}
-        chunks, shards = tuple(shards["shape"]), None
-    if shards is not None and not isinstance(shards, str):
-        shards = tuple(shards) if hasattr(shards, "__iter__") else (shards,) * len(lengths)
-        if not isinstance(chunks, str) and any(shard % size for shard, size in zip(shards, chunks, strict=False)):
-            raise ValueError(
-                "The array's `chunk_shape` needs to be divisible by the shard's inner `chunk_shape`. "
-                f"Got chunks={chunks} and shards={shards}."
-            )
+        given = shards if isinstance(shards, dict) else {}
+        sharding = ShardingCodec(
+            chunk_shape=inside, index_location=given.get("index_location", "end"), **_index_codecs(given)
+        )
+        document = _json_codec(sharding)
+        document["configuration"]["codecs"] = inner
+        codecs = {"filters": None, "compressors": None, "serializer": document}
     if not isinstance(fill_value, DefaultFillValue):
         if fill_value is None and zarr_format != 2:
             fill_value = kind.default_scalar()
         options["fill_value"] = fill_value if fill_value is None else kind.cast_scalar(fill_value)
     elif native.kind in "mM":
         options["fill_value"] = kind.default_scalar()
-    own_type: Any = native if not isinstance(kind, (VariableLengthBytes, VariableLengthUTF8)) else None
-    if own_type is None:
+    own_type: Any = native if zarr_format == 2 or native.kind in "VOT" else native.newbyteorder("=")
+    if isinstance(kind, (VariableLengthBytes, VariableLengthUTF8)):
         own_type = "string" if isinstance(kind, VariableLengthUTF8) else "bytes"
     place.store._check_writable()
     try:
-        return omnizarr.create_array(
+        handle = omnizarr.create_array(
             engine_store(place.store),
             name=place.path,
             shape=lengths,
             dtype=own_type,
             chunks=chunks,
-            shards=shards,
             order=(order or "C") if zarr_format == 2 else "C",
             zarr_format=zarr_format,
             attributes=attributes,
@@ -247,6 +258,44 @@ def create_array_handle(
         )
     except own.NodeExistsError as error:
         raise _exists(place, error) from error
+    except own.ArgumentError as error:
+        raise _argument(error) from error
+    _store_attributes(place, zarr_format)
+    return handle
+
+
+def _index_codecs(shards: dict[str, Any]) -> dict[str, Any]:
+    return {"index_codecs": shards["index_codecs"]} if shards.get("index_codecs") else {}
+
+
+def _chunk_arguments(chunks: Any, shards: Any, shape: tuple[int, ...], kind: Any, zarr_format: Any) -> Any:
+    """The shape of the chunks inside of shards (None without), the argument `chunks` of omnizarr, and `shards`."""
+    if chunks is None or chunks is True:
+        chunks = "auto"
+    size = kind.to_native_dtype().itemsize
+    if is_auto(chunks):
+        limit = None if shards is None else SHARDED_INNER_CHUNK_MAX_BYTES
+        grid = guess_chunks(shape, size, max_bytes=limit)
+    else:
+        grid = normalize_chunks_nd(chunks, shape)
+    if not grid.is_regular:
+        if zarr_format == 2:
+            raise ValueError("Zarr format 2 does not support rectilinear chunk grids.")
+        if shards is not None:
+            raise ValueError(
+                "Rectilinear chunks with sharding is not supported. Use rectilinear shards instead: "
+                "chunks=(inner_size, ...), shards=[[shard_sizes], ...]"
+            )
+    layout = resolve_outer_and_inner_chunks(array_shape=shape, chunks=grid, shard_shape=shards, item_size=size)
+    outer = layout.outer_chunks
+    if not outer.is_regular:
+        check_rectilinear_chunks_enabled()
+    stored = create_chunk_grid_metadata(outer)
+    inside = None if layout.inner is None else layout.inner.outer_chunks.chunk_shape
+    if inside is not None:
+        ShardingCodec(chunk_shape=inside).validate(shape=inside, dtype=kind, chunk_grid=stored)
+    lengths = stored.chunk_shape if outer.is_regular else stored.chunk_shapes
+    return inside, tuple(list(one) if isinstance(one, tuple) else one for one in lengths), shards
 
 
 def _stage(codecs: Any) -> list[Any]:

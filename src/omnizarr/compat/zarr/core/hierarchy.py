@@ -9,9 +9,10 @@ from typing import Any
 
 from omnizarr.compat.zarr.core import create
 from omnizarr.compat.zarr.core.array import Array, AsyncArray
-from omnizarr.compat.zarr.core.async_group import AsyncGroup
+from omnizarr.compat.zarr.core.handles.async_group import AsyncGroup
+from omnizarr.compat.zarr.core.handles.group import Group
 from omnizarr.compat.zarr.core.metadata import ArrayV3Metadata
-from omnizarr.compat.zarr.core.sync_group import Group, GroupMetadata
+from omnizarr.compat.zarr.core.metadata.group import GroupMetadata
 from omnizarr.compat.zarr.errors import MetadataValidationError, translated
 from omnizarr.compat.zarr.storage._common import StorePath
 from omnizarr.compat.zarr.storage._utils import normalize_path
@@ -63,14 +64,14 @@ def build_metadata_v3(zarr_json: dict[str, Any]) -> Any:
         raise MetadataValidationError("Required key 'node_type' is missing from the provided metadata document.")
     if zarr_json["node_type"] == "array":
         return ArrayV3Metadata.from_dict(zarr_json)
-    return GroupMetadata(attributes=zarr_json.get("attributes", {}), zarr_format=3)
+    return GroupMetadata.from_dict(zarr_json)
 
 
 def _open(place: StorePath, zarr_format: Any) -> Any:
     handle = create.open_handle(place, None, zarr_format)
     if isinstance(handle, OwnArray):
         return AsyncArray._of(Array._of(handle, place))
-    return AsyncGroup(Group._of(handle, place))
+    return AsyncGroup._of(Group._of(handle, place))
 
 
 async def get_node(store: Any, path: str, zarr_format: Any) -> Any:
@@ -85,7 +86,7 @@ async def create_nodes(*, store: Any, nodes: dict[str, Any]) -> AsyncIterator[tu
         if isinstance(metadata, GroupMetadata):
             arguments = (place, metadata.zarr_format, metadata.attributes)
             handle = await asyncio.to_thread(translated(create.create_group_handle), *arguments, True)
-            yield path, AsyncGroup(Group._of(handle, place))
+            yield path, AsyncGroup._of(Group._of(handle, place))
             continue
         for name, value in metadata.to_buffer_dict().items():
             await (place / name).set(value)

@@ -9,15 +9,59 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from omnizarr.compat.zarr.core.common import ceildiv
+from omnizarr.compat.zarr.core.grids.indexers import (
+    BasicIndexer,
+    BoolArrayDimIndexer,
+    ChunkDimProjection,
+    ChunkProjection,
+    CoordinateIndexer,
+    IntArrayDimIndexer,
+    IntDimIndexer,
+    MaskIndexer,
+    OrthogonalIndexer,
+    SliceDimIndexer,
+)
+from omnizarr.compat.zarr.core.grids.selections import (
+    is_bool_array,
+    is_bool_list,
+    is_int_or_bool_iterable,
+    is_integer,
+    is_integer_array,
+    is_integer_list,
+    normalize_integer_selection,
+    replace_ellipsis,
+)
 from omnizarr.compat.zarr.core.regions import iter_grid, iter_regions
 from omnizarr.compat.zarr.errors import (
     ArrayIndexError,
-    BoundsCheckError,
     NegativeStepError,
     VindexInvalidSelectionError,
 )
 
-__all__ = ["ceildiv", "is_plain", "pop_fields"]
+__all__ = [
+    "BasicIndexer",
+    "BoolArrayDimIndexer",
+    "ChunkDimProjection",
+    "ChunkProjection",
+    "CoordinateIndexer",
+    "IntArrayDimIndexer",
+    "IntDimIndexer",
+    "MaskIndexer",
+    "OrthogonalIndexer",
+    "SliceDimIndexer",
+    "ceildiv",
+    "check_basic",
+    "is_bool_array",
+    "is_bool_list",
+    "is_int_or_bool_iterable",
+    "is_integer",
+    "is_integer_array",
+    "is_integer_list",
+    "is_plain",
+    "normalize_integer_selection",
+    "pop_fields",
+    "replace_ellipsis",
+]
 
 Selection: TypeAlias = Any
 BasicSelection: TypeAlias = Any
@@ -32,42 +76,6 @@ _iter_grid = iter_grid
 _iter_regions = iter_regions
 
 STEP = "only slices with step >= 1 are supported."
-
-
-def is_integer(x: Any) -> bool:
-    """Whether it is an integer, and no truth value."""
-    return isinstance(x, numbers.Integral) and not isinstance(x, bool)
-
-
-def _list_of(x: Any, kind: Any) -> bool:
-    return isinstance(x, list) and len(x) > 0 and all(kind(item) for item in x)
-
-
-def is_integer_list(x: Any) -> bool:
-    """Whether it is a list of integers."""
-    return _list_of(x, is_integer)
-
-
-def is_bool_list(x: Any) -> bool:
-    """Whether it is a list of truth values."""
-    return _list_of(x, lambda item: isinstance(item, (bool, np.bool_)))
-
-
-def is_integer_array(x: Any, ndim: int | None = None) -> bool:
-    """Whether it is an array of integers."""
-    found = not np.isscalar(x) and hasattr(x, "shape") and hasattr(x, "dtype") and x.dtype.kind in "ui"
-    return found and (ndim is None or len(x.shape) == ndim)
-
-
-def is_bool_array(x: Any, ndim: int | None = None) -> bool:
-    """Whether it is an array of truth values."""
-    found = hasattr(x, "shape") and hasattr(x, "dtype") and x.dtype == bool
-    return found and (ndim is None or len(x.shape) == ndim)
-
-
-def is_int_or_bool_iterable(x: Any) -> bool:
-    """Whether it is a list or an array of integers or truth values."""
-    return is_integer_list(x) or is_integer_array(x) or is_bool_array(x) or is_bool_list(x)
 
 
 def is_plain(key: Any) -> bool:
@@ -88,6 +96,22 @@ def check_steps(key: Any) -> None:
     for item in key if isinstance(key, tuple) else (key,):
         if isinstance(item, slice) and item.step is not None and item.step < 1:
             raise NegativeStepError(STEP)
+
+
+def check_basic(key: Any, ndim: int) -> None:
+    """Raises IndexError unless a key has integers, slices with a positive step, and at most one `...`."""
+    items = key if isinstance(key, tuple) else (key,)
+    check_steps(key)
+    for item in items:
+        if item is not Ellipsis and not is_integer(item) and not isinstance(item, slice):
+            raise IndexError(
+                f"unsupported selection item for basic indexing; expected integer or slice, got {type(item)!r}"
+            )
+    count = sum(item is not Ellipsis for item in items)
+    if count < len(items) - 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if count > ndim:
+        raise IndexError(f"too many indices for array; expected {ndim}, got {count}")
 
 
 def is_pure_fancy_indexing(selection: Any, ndim: int) -> bool:
@@ -174,31 +198,6 @@ class AsyncVIndex(AsyncOIndex):
         return await super().getitem(selection)
 
 
-def normalize_integer_selection(dim_sel: int, dim_len: int) -> int:
-    """An index that counts from the start."""
-    index = int(dim_sel)
-    if index < 0:
-        index += dim_len
-    if not 0 <= index < dim_len:
-        raise BoundsCheckError(f"index out of bounds for dimension with length {dim_len}")
-    return index
-
-
-def replace_ellipsis(selection: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """A selection with one item for each dimension."""
-    items = selection if isinstance(selection, tuple) else (selection,)
-    places = [index for index, item in enumerate(items) if item is Ellipsis]
-    if len(places) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if places:
-        missing = len(shape) - len(items) + 1
-        items = (*items[: places[0]], *(slice(None),) * missing, *items[places[0] + 1 :])
-    items += (slice(None),) * (len(shape) - len(items))
-    if len(items) > len(shape):
-        raise IndexError(f"too many indices for array; expected {len(shape)}, got {len(items)}")
-    return items
-
-
 def _orthogonal(selection: Any, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     items = replace_ellipsis(selection, shape)
     indices = [
@@ -255,3 +254,18 @@ def morton_order_iter(chunk_shape: tuple[int, ...]) -> Any:
         coords = decode_morton(z, chunk_shape)
         if all(index < length for index, length in zip(coords, chunk_shape, strict=True)):
             yield coords
+
+
+def morton_order_coords(chunk_shape: tuple[int, ...]) -> Any:
+    """All coordinates in Morton order, as a tuple."""
+    return tuple(morton_order_iter(chunk_shape))
+
+
+def lexicographic_order_coords(chunk_shape: tuple[int, ...]) -> Any:
+    """All coordinates, the last axis fastest."""
+    return tuple(np.ndindex(*chunk_shape))
+
+
+def colexicographic_order_coords(chunk_shape: tuple[int, ...]) -> Any:
+    """All coordinates, the first axis fastest."""
+    return tuple(coords[::-1] for coords in np.ndindex(*chunk_shape[::-1]))

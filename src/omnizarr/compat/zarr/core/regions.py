@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from typing import Any
 
 from omnizarr.compat.zarr.core.common import ceildiv
@@ -108,3 +109,22 @@ async def shards_initialized(array: Any) -> tuple[str, ...]:
     prefix = f"{path}/" if path else ""
     stored = {key.removeprefix(prefix) async for key in store.list_prefix(prefix)}
     return tuple(key for key in iter_shard_keys(array) if key in stored)
+
+
+def iter_chunk_coords_to_delete(
+    old_grid_shape: tuple[int, ...], new_grid_shape: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    """The coordinates of a grid that are outside of another one, one after the other without a list of them."""
+    lengths = list(old_grid_shape)
+    for axis, (old, new) in enumerate(zip(old_grid_shape, new_grid_shape, strict=True)):
+        if new < old:  # what is outside along this axis, and inside along the axes before it
+            slab = [*lengths[:axis], old - new, *lengths[axis + 1 :]]
+            for index in range(prod(slab)):
+                coords = []
+                for length in reversed(slab):
+                    index, rest = divmod(index, length)
+                    coords.append(rest)
+                coords.reverse()
+                coords[axis] += new
+                yield tuple(coords)
+            lengths[axis] = new

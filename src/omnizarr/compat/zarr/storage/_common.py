@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 from omnizarr.compat.zarr.abc.store import Store
 from omnizarr.compat.zarr.core.buffer.core import Buffer, default_buffer_prototype
@@ -74,6 +74,18 @@ class StorePath:
         """Whether there is no value below this path."""
         return await self.store.is_empty(self.path)
 
+    def get_sync(self, prototype: Any = None, byte_range: Any = None) -> Buffer | None:
+        """The value at this path, without a coroutine."""
+        return cast(Any, self.store).get_sync(self.path, prototype=prototype, byte_range=byte_range)  # type: ignore[no-any-return]
+
+    def set_sync(self, value: Buffer) -> None:
+        """Sets the value at this path, without a coroutine."""
+        cast(Any, self.store).set_sync(self.path, value)
+
+    def delete_sync(self) -> None:
+        """Removes the value at this path, without a coroutine."""
+        cast(Any, self.store).delete_sync(self.path)
+
     def __truediv__(self, other: str) -> StorePath:
         return self.__class__(self.store, f"{self.path}/{other}")
 
@@ -116,75 +128,75 @@ def _is_url(text: str) -> bool:
     return "://" in text or ("::" in text and "://" not in text.partition("::")[0])
 
 
-def store_of(given: Any, mode: str | None = None, storage_options: dict[str, Any] | None = None) -> Store:
+def store_of(like: Any, mode: str | None = None, storage_options: dict[str, Any] | None = None) -> Store:
     """The store of what a user gives."""
-    is_url = isinstance(given, str) and _is_url(given) and not given.startswith("file://")
-    if storage_options is not None and not (isinstance(given, str) and _is_url(given)):
+    is_url = isinstance(like, str) and _is_url(like) and not like.startswith("file://")
+    if storage_options is not None and not (isinstance(like, str) and _is_url(like)):
         raise TypeError(
             "'storage_options' was provided but unused. "
             "'storage_options' is only used when the store is passed as an FSSpec URI string."
         )
     read_only = mode == "r"
-    if isinstance(given, StorePath):
-        return given.store
-    if isinstance(given, Store):
-        return given
-    if given is None:
+    if isinstance(like, StorePath):
+        return like.store
+    if isinstance(like, Store):
+        return like
+    if like is None:
         return MemoryStore(read_only=read_only)
-    if isinstance(given, dict):
-        return MemoryStore(given, read_only=read_only)
+    if isinstance(like, dict):
+        return MemoryStore(like, read_only=read_only)
     if is_url:
         from omnizarr.compat.zarr.storage._remote import FsspecStore  # lazy import: remote stores only
 
-        return FsspecStore.from_url(given, storage_options=storage_options, read_only=read_only)
-    if isinstance(given, str) and given.startswith("file://"):
+        return FsspecStore.from_url(like, storage_options=storage_options, read_only=read_only)
+    if isinstance(like, str) and like.startswith("file://"):
         from omnizarr import store as own
 
-        return LocalStore(Path(own.LocalStore.from_url(given).location), read_only=read_only)
-    if isinstance(given, (str, Path)):
-        path = Path(given)
+        return LocalStore(Path(own.LocalStore.from_url(like).location), read_only=read_only)
+    if isinstance(like, (str, Path)):
+        path = Path(like)
         if path.suffix == ".zip" and path.is_file():
             from omnizarr.compat.zarr.storage._zip import ZipStore  # lazy import: archives only
 
             return ZipStore(path, mode="r" if read_only else "a")
         return LocalStore(path, read_only=read_only)
-    if type(given).__module__ == "fsspec.mapping":
+    if type(like).__module__ == "fsspec.mapping":
         from omnizarr.compat.zarr.storage._remote import FsspecStore
 
-        return FsspecStore.from_mapper(given, read_only=read_only)
-    if hasattr(given, "fs") and hasattr(given, "path") and isinstance(given, os.PathLike):
+        return FsspecStore.from_mapper(like, read_only=read_only)
+    if hasattr(like, "fs") and hasattr(like, "path") and isinstance(like, os.PathLike):
         from omnizarr.compat.zarr.storage._remote import FsspecStore
 
-        return FsspecStore.from_upath(given, read_only=read_only)
-    if type(given).__module__.partition(".")[0] == "obstore":
+        return FsspecStore.from_upath(like, read_only=read_only)
+    if type(like).__module__.partition(".")[0] == "obstore":
         from omnizarr.compat.zarr.storage._remote import ObjectStore
 
-        return ObjectStore(given, read_only=read_only)
-    raise TypeError(f"Unsupported type for store_like: '{type(given).__name__}'")
+        return ObjectStore(like, read_only=read_only)
+    raise TypeError(f"Unsupported type for store_like: '{type(like).__name__}'")
 
 
 def store_path_of(
-    given: Any, path: str | None = "", mode: str | None = None, storage_options: dict[str, Any] | None = None
+    like: Any, path: str | None = "", mode: str | None = None, storage_options: dict[str, Any] | None = None
 ) -> StorePath:
     """The path in the store of what a user gives, with the rights that `mode` asks for."""
     if mode is not None and mode not in ANY_ACCESS_MODE:
         raise ValueError(f"Invalid mode: {mode}, expected one of {ANY_ACCESS_MODE}")
     below = normalize_path(path)
-    if type(given).__module__ == "fsspec.mapping":
+    if type(like).__module__ == "fsspec.mapping":
         if path:
             raise ValueError(
                 f"'path' was provided but is not used for FSMap store_like objects. Specify the path when creating the "
-                f"FSMap instance instead. Got {given!r} and {path!r}."
+                f"FSMap instance instead. Got {like!r} and {path!r}."
             )
         if storage_options:
             raise ValueError(
                 "'storage_options was provided but is not used for FSMap store_like objects. Specify the storage "
                 "options when creating the FSMap instance instead."
             )
-    store = store_for_mode(store_of(given, mode, storage_options), mode)
+    store = store_for_mode(store_of(like, mode, storage_options), mode)
     if not store._is_open:
         _open(store)
-    result = StorePath(store, given.path) if isinstance(given, StorePath) else StorePath(store)
+    result = StorePath(store, like.path) if isinstance(like, StorePath) else StorePath(store)
     return result / below if below else result
 
 

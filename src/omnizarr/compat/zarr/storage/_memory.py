@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, MutableMapping
-from functools import cached_property
 from typing import Any, Self
+from weakref import ref
 
 from omnizarr import store as own
+from omnizarr._cached_property import cached_property
 from omnizarr.compat.zarr.core.buffer.core import Buffer, CpuBuffer
 from omnizarr.compat.zarr.storage._base import EngineBackedStore, check_buffer
+from omnizarr.compat.zarr.storage._utils import normalize_path
 from omnizarr.store.memory import MemoryStore as OwnMemoryStore
 
-__all__ = ["GpuMemoryStore", "MemoryStore"]
+__all__ = ["GpuMemoryStore", "ManagedMemoryStore", "MemoryStore"]
 
 
 class _Values(MutableMapping[str, bytes]):
@@ -123,6 +126,103 @@ class MemoryStore(EngineBackedStore):
 
 
 MemoryStore._verbs_of = MemoryStore
+
+
+class _NamedDict(dict[str, Buffer]):
+    """A dict that weak references can name."""
+
+    __slots__ = ("__weakref__",)
+
+
+_named: dict[str, ref[_NamedDict]] = {}  # a WeakValueDictionary would run Python code when a dict is deleted
+_numbers = itertools.count()
+
+
+def _find_named(name: str) -> _NamedDict | None:
+    reference = _named.get(name)
+    return None if reference is None else reference()
+
+
+def _create_named(name: str) -> _NamedDict:
+    for other in [other for other, reference in _named.items() if reference() is None]:
+        _named.pop(other, None)
+    buffers = _NamedDict()
+    stored = _named.setdefault(name, ref(buffers))()  # another thread may have been first
+    return buffers if stored is None else stored
+
+
+class _Below(MutableMapping[str, Buffer]):
+    """The part of a dict whose keys begin with a prefix."""
+
+    def __init__(self, buffers: MutableMapping[str, Buffer], prefix: str) -> None:
+        self._buffers, self._prefix = buffers, prefix
+
+    def __getitem__(self, key: str) -> Buffer:
+        return self._buffers[self._prefix + key]
+
+    def __setitem__(self, key: str, value: Buffer) -> None:
+        self._buffers[self._prefix + key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._buffers[self._prefix + key]
+
+    def __iter__(self) -> Iterator[str]:
+        length = len(self._prefix)
+        return iter([key[length:] for key in list(self._buffers) if key.startswith(self._prefix)])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class ManagedMemoryStore(MemoryStore):
+    """Buffers in a dict with a name: all stores of one name share it, as long as one of them exists."""
+
+    def __init__(self, name: str | None = None, *, path: str = "", read_only: bool = False) -> None:
+        self._name = f"{next(_numbers)}" if name is None else name
+        if "/" in self._name:
+            raise ValueError(f"Store name {self._name!r} must not contain '/'.")
+        named = _find_named(self._name)
+        self._all = _create_named(self._name) if named is None else named
+        self.path = normalize_path(path)
+        super().__init__(_Below(self._all, f"{self.path}/") if self.path else self._all, read_only=read_only)
+
+    @property
+    def name(self) -> str:
+        """The name of the dict."""
+        return self._name
+
+    @classmethod
+    def from_url(cls, url: str, *, read_only: bool = False) -> Self:
+        """The store of a URL such as `memory://name/path`. ValueError if there is no dict of this name."""
+        scheme, _, rest = url.partition("://")
+        if scheme != "memory":
+            raise ValueError(f"Expected a 'memory://' URL, got scheme {scheme!r} in '{url}'.")
+        name, _, path = rest.partition("/")
+        if _find_named(name) is None:
+            raise ValueError(f"Memory store not found for URL '{url}'. The store may have been garbage collected.")
+        return cls(name, path=path, read_only=read_only)
+
+    def with_read_only(self, read_only: bool = False) -> Self:
+        return type(self)(self._name, path=self.path, read_only=read_only)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a ManagedMemoryStore belongs to its process, and cannot be pickled")
+
+    def __str__(self) -> str:
+        return f"memory://{self._name}" + (f"/{self.path}" if self.path else "")
+
+    def __repr__(self) -> str:
+        return f"ManagedMemoryStore('{self}')"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ManagedMemoryStore)
+            and self._all is other._all
+            and self.path == other.path
+            and self.read_only == other.read_only
+        )
+
+    __hash__ = None
 
 
 class GpuMemoryStore(MemoryStore):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, Self
 
 from omnizarr import store as own
+from omnizarr._cached_property import cached_property
 from omnizarr.compat.zarr.storage._base import EngineBackedStore
 
 __all__ = ["FsspecStore", "ObjectStore"]
@@ -65,7 +65,7 @@ class FsspecStore(EngineBackedStore):
         return {name: value for name, value in self.__dict__.items() if name != "inner"}
 
     def __str__(self) -> str:
-        return f"fsspec://{self.path}"
+        return repr(self)
 
     def __repr__(self) -> str:
         return f"<FsspecStore({type(self.fs).__name__}, {self.path})>"

@@ -1,15 +1,14 @@
-"""`WrapperStore`: forwards to another store; and `LoggingStore`, which also logs the calls."""
+"""`WrapperStore`: forwards to another store."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, Generic, Self, TypeVar, cast
 
 from omnizarr.compat.zarr.abc.store import Store
 from omnizarr.compat.zarr.core.buffer.core import Buffer
 
-__all__ = ["LoggingStore", "WrapperStore"]
+__all__ = ["WrapperStore"]
 
 S = TypeVar("S", bound=Store)
 
@@ -137,70 +136,20 @@ class WrapperStore(Store, Generic[S]):
     async def getsize(self, key: str) -> int:
         return await self._store.getsize(key)
 
+    def get_sync(self, key: str, *, prototype: Any = None, byte_range: Any = None) -> Buffer | None:
+        """`get`, without a coroutine."""
+        return self._without_coroutine("get_sync")(key, prototype=prototype, byte_range=byte_range)  # type: ignore[no-any-return]
 
-class LoggingStore(WrapperStore[S]):
-    """Counts the calls of each method in `counter`, and logs them."""
+    def set_sync(self, key: str, value: Buffer) -> None:
+        """`set`, without a coroutine."""
+        self._without_coroutine("set_sync")(key, value)
 
-    def __init__(self, store: S, log_level: str = "DEBUG", log_handler: logging.Handler | None = None) -> None:
-        super().__init__(store)
-        from collections import defaultdict
+    def delete_sync(self, key: str) -> None:
+        """`delete`, without a coroutine."""
+        self._without_coroutine("delete_sync")(key)
 
-        self.counter: dict[str, int] = defaultdict(int)
-        self.log_level = log_level
-        self.log_handler = log_handler
-        self.logger = logging.getLogger(f"LoggingStore({store})")
-        self.logger.setLevel(log_level)
-        if log_handler is not None and not self.logger.handlers:
-            self.logger.addHandler(log_handler)
-
-    def _with_store(self, store: S) -> Self:
-        return type(self)(store=store, log_level=self.log_level, log_handler=self.log_handler)
-
-    def _log(self, method: str, *arguments: object) -> None:
-        self.counter[method] += 1
-        self.logger.info("%s.%s(%s)", type(self._store).__name__, method, ", ".join(map(str, arguments)))
-
-    def __str__(self) -> str:
-        return f"logging-{self._store}"
-
-    def __repr__(self) -> str:
-        return f"LoggingStore({self._store.__class__.__name__}, '{self._store}')"
-
-    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Buffer | None:
-        self._log("get", key)
-        return await self._store.get(key, prototype, byte_range)
-
-    async def exists(self, key: str) -> bool:
-        self._log("exists", key)
-        return await self._store.exists(key)
-
-    async def set(self, key: str, value: Buffer) -> None:
-        self._log("set", key)
-        await self._store.set(key, value)
-
-    async def delete(self, key: str) -> None:
-        self._log("delete", key)
-        await self._store.delete(key)
-
-    async def delete_dir(self, prefix: str) -> None:
-        self._log("delete_dir", prefix)
-        await self._store.delete_dir(prefix)
-
-    async def clear(self) -> None:
-        self._log("clear")
-        await self._store.clear()
-
-    async def list(self) -> AsyncIterator[str]:
-        self._log("list")
-        async for key in self._store.list():
-            yield key
-
-    async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        self._log("list_prefix", prefix)
-        async for key in self._store.list_prefix(prefix):
-            yield key
-
-    async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        self._log("list_dir", prefix)
-        async for key in self._store.list_dir(prefix):
-            yield key
+    def _without_coroutine(self, method: str) -> Any:
+        call = getattr(self._store, method, None)
+        if call is None:
+            raise TypeError(f"{type(self._store).__name__} has no method `{method}`")
+        return call

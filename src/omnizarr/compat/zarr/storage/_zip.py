@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from omnizarr import store as own
+from omnizarr._cached_property import cached_property
 from omnizarr.compat.zarr.storage._base import EngineBackedStore
 
 __all__ = ["ZipStore"]

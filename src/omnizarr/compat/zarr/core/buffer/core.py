@@ -56,7 +56,7 @@ class NDArrayLike(Protocol):
     def all(self) -> Any: ...
 
 
-NDArrayLikeOrScalar: TypeAlias = Any
+NDArrayLikeOrScalar: TypeAlias = np.generic | bytes | str | NDArrayLike
 ScalarType: TypeAlias = Any
 
 

@@ -23,6 +23,7 @@ from omnizarr.compat.zarr.core.dtype.types import (
     Int64,
     NullTerminatedBytes,
     RawBytes,
+    Struct,
     Structured,
     TimeDelta64,
     UInt8,
@@ -52,6 +53,7 @@ __all__ = [
     "Int64",
     "NullTerminatedBytes",
     "RawBytes",
+    "Struct",
     "Structured",
     "TBaseDType",
     "TBaseScalar",
@@ -73,12 +75,20 @@ __all__ = [
 
 ZDTypeLike: TypeAlias = Any
 
+# The types of documents, for annotations.
+DTypeSpec_V2: TypeAlias = Any
+DateTime64JSON_V2 = DateTime64JSON_V3 = TimeDelta64JSON_V2 = TimeDelta64JSON_V3 = Any
+FixedLengthUTF32JSON_V2 = FixedLengthUTF32JSON_V3 = Any
+NullTerminatedBytesJSON_V3 = NullterminatedBytesJSON_V2 = RawBytesJSON_V2 = RawBytesJSON_V3 = Any
+StructJSON_V3 = StructuredJSON_V2 = StructuredJSON_V3 = Any
+VariableLengthBytesJSON_V2 = VariableLengthUTF8JSON_V2 = Any
+
 
 class DataTypeRegistry:
     """The data types by name."""
 
     def __init__(self) -> None:
-        self.contents: dict[str, Any] = {kind._zarr_v3_name: kind for kind in CLASSES}
+        self.contents: dict[str, Any] = {kind._zarr_v3_name: kind for kind in CLASSES if kind is not Structured}
 
     def register(self, key: str, cls: Any) -> None:
         """Adds a data type."""

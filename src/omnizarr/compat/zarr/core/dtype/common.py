@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from omnizarr.compat.zarr.errors import UnstableSpecificationWarning
+from omnizarr.compat.zarr.errors import DataTypeValidationError, UnstableSpecificationWarning
 
 __all__ = [
     "DataTypeValidationError",
@@ -17,10 +17,6 @@ __all__ = [
 
 EndiannessStr: TypeAlias = Literal["little", "big"]
 ENDIANNESS_STR = ("little", "big")
-
-
-class DataTypeValidationError(ValueError):
-    """A NumPy dtype or a JSON value is not of this data type."""
 
 
 class HasLength:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -74,10 +75,20 @@ class _Number(_Sized, HasEndianness, ZDType):
         return np.dtype(self._zarr_v3_name).newbyteorder(_ORDERS[self.endianness])  # type: ignore[arg-type]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Complex(_Number):
+    def to_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return tuple(super().to_json_scalar(data, zarr_format=zarr_format))
+
+    def from_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        data = list(data) if isinstance(data, tuple) else data
+        return super().from_json_scalar(data, zarr_format=zarr_format)
+
+
 def _number(name: str, zarr_name: str) -> Any:
     number = np.dtype(zarr_name)
     members = {"dtype_cls": type(number), "_zarr_v3_name": zarr_name, "__module__": __name__, "__qualname__": name}
-    return dataclass(frozen=True, kw_only=True)(type(name, (_Number,), members))
+    return dataclass(frozen=True, kw_only=True)(type(name, (_Complex if number.kind == "c" else _Number,), members))
 
 
 Int16: Any = _number("Int16", "int16")
@@ -112,6 +123,9 @@ class _Time(_Sized, HasEndianness, ZDType):
     def default_scalar(self) -> Any:
         return np.array("NaT", self.to_native_dtype())[()]
 
+    def to_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return int(np.asarray(data, self.to_native_dtype()).astype(np.int64))
+
     def to_json(self, zarr_format: Any) -> Any:
         if zarr_format == 2:
             return super().to_json(2)
@@ -139,6 +153,19 @@ class TimeDelta64(_Time):
     dtype_cls: ClassVar[Any] = np.dtypes.TimeDelta64DType
     _zarr_v3_name: ClassVar[str] = "numpy.timedelta64"
     _kind: ClassVar[str] = "m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Base64(ZDType):
+    """Elements that documents hold as their bytes in base 64."""
+
+    def to_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return base64.b64encode(np.asarray(data, self.to_native_dtype()).tobytes()).decode()
+
+    def from_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        if not isinstance(data, str):  # a list of numbers for raw bytes, or of the values of the fields
+            return super().from_json_scalar(data, zarr_format=zarr_format)
+        return np.frombuffer(base64.b64decode(data), self.to_native_dtype())[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +208,7 @@ class NullTerminatedBytes(_Fixed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RawBytes(_Fixed):
+class RawBytes(_Base64, _Fixed):
     dtype_cls: ClassVar[Any] = np.dtypes.VoidDType
     _zarr_v3_name: ClassVar[str] = "raw_bytes"
     _kind: ClassVar[str] = "V"
@@ -250,9 +277,15 @@ class VariableLengthBytes(HasObjectCodec, ZDType):
     def cast_scalar(self, data: Any) -> Any:
         return bytes(data, "utf-8") if isinstance(data, str) else bytes(data)
 
+    def to_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return base64.b64encode(data).decode()
+
+    def from_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        return base64.b64decode(data) if isinstance(data, str) else bytes(data)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Structured(_Sized, ZDType):
+class Structured(_Sized, _Base64):
     fields: tuple[tuple[str, Any], ...]
     dtype_cls: ClassVar[Any] = np.dtypes.VoidDType
     _zarr_v3_name: ClassVar[str] = "structured"
@@ -270,6 +303,11 @@ class Structured(_Sized, ZDType):
 
     def _name_v2(self) -> Any:
         return [[name, kind.to_json(2)["name"]] for name, kind in self.fields]
+
+    def to_json_scalar(self, data: Any, *, zarr_format: Any) -> Any:
+        if zarr_format == 2:
+            return super().to_json_scalar(data, zarr_format=2)
+        return ZDType.to_json_scalar(self, data, zarr_format=3)  # the values of the fields by name
 
     def to_json(self, zarr_format: Any) -> Any:
         if zarr_format == 2:
@@ -295,6 +333,34 @@ class Structured(_Sized, ZDType):
         return np.array(data, native)[()] if not isinstance(data, int) else np.zeros((), native)[()]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Struct(Structured):
+    """A structured type in the form of the registered extension: each field is an object."""
+
+    _zarr_v3_name: ClassVar[str] = "struct"
+
+    def has_multi_byte_fields(self) -> bool:
+        """Whether the byte order matters for a field."""
+        return any(
+            kind.has_multi_byte_fields() if isinstance(kind, Struct) else isinstance(kind, HasEndianness)
+            for _, kind in self.fields
+        )
+
+    def to_json(self, zarr_format: Any) -> Any:
+        if zarr_format == 2:
+            return super().to_json(2)
+        fields = [{"name": name, "data_type": kind.to_json(3)} for name, kind in self.fields]
+        return {"name": "struct", "configuration": {"fields": fields}}
+
+    @classmethod
+    def _from_json_v3(cls, data: Any) -> Self:
+        if isinstance(data, dict) and data.get("name") == "struct":
+            fields = data["configuration"]["fields"]
+            pairs = [(item["name"], item["data_type"]) if isinstance(item, dict) else item for item in fields]
+            return cls(fields=tuple((name, of_json(kind, 3)) for name, kind in pairs))
+        raise DataTypeValidationError(f"Invalid JSON representation of {cls.__name__}. Got {data!r}")
+
+
 CLASSES: tuple[Any, ...] = (
     Bool,
     Int8,
@@ -315,6 +381,7 @@ CLASSES: tuple[Any, ...] = (
     FixedLengthUTF32,
     NullTerminatedBytes,
     RawBytes,
+    Struct,
     Structured,
     VariableLengthUTF8,
     VariableLengthBytes,
@@ -347,7 +414,4 @@ def of_json(data: Any, zarr_format: Any) -> Any:
         return VariableLengthBytes()
     if isinstance(data, str) and data[:1] == "r" and data[1:].isdigit():
         return RawBytes(length=int(data[1:]) // 8)
-    if isinstance(data, dict) and data.get("name") == "struct":
-        fields = data["configuration"]["fields"]
-        return Structured(fields=tuple((item["name"], of_json(item["data_type"], 3)) for item in fields))
     raise ValueError(f"No Zarr data type found that matches {data!r}")

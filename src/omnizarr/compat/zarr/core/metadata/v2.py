@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal, Self
 
+from omnizarr._cached_property import cached_property
 from omnizarr.compat.zarr.abc.metadata import Metadata
 from omnizarr.compat.zarr.core.array_spec import ArraySpec
 from omnizarr.compat.zarr.core.buffer.core import default_buffer_prototype
-from omnizarr.compat.zarr.core.chunk_grids import RegularChunkGrid
 from omnizarr.compat.zarr.core.common import ZARRAY_JSON, ZATTRS_JSON, parse_order, parse_shapelike
 from omnizarr.compat.zarr.core.config import config
 from omnizarr.compat.zarr.core.dtype import ZDType, of_json
+from omnizarr.compat.zarr.core.metadata.chunk_grid import RegularChunkGridMetadata
 
 __all__ = ["ArrayV2Metadata", "parse_zarr_format"]
 
@@ -107,9 +107,9 @@ class ArrayV2Metadata(Metadata):
         return len(self.shape)
 
     @cached_property
-    def chunk_grid(self) -> RegularChunkGrid:
+    def chunk_grid(self) -> RegularChunkGridMetadata:
         """The grid."""
-        return RegularChunkGrid(chunk_shape=self.chunks)
+        return RegularChunkGridMetadata(chunk_shape=self.chunks)
 
     @property
     def shards(self) -> None:
@@ -125,7 +125,7 @@ class ArrayV2Metadata(Metadata):
         return ArraySpec(self.chunks, self.dtype, self.fill_value, array_config, prototype)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: dict[str, Any], *, path: str | None = None) -> Self:
         document = dict(data)
         parse_zarr_format(document.pop("zarr_format"))
         filters = document.get("filters")
@@ -150,7 +150,7 @@ class ArrayV2Metadata(Metadata):
             "dtype": self.dtype.to_json(2)["name"],
             "fill_value": None if fill is None else self.dtype.to_json_scalar(fill, zarr_format=2),
             "order": self.order,
-            "filters": None if self.filters is None else tuple(item.get_config() for item in self.filters),
+            "filters": None if self.filters is None else [item.get_config() for item in self.filters],
             "dimension_separator": self.dimension_separator,
             "compressor": None if self.compressor is None else self.compressor.get_config(),
             "attributes": self.attributes,

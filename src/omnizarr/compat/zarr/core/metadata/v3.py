@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -13,14 +13,36 @@ from omnizarr.compat.zarr.abc.metadata import Metadata
 from omnizarr.compat.zarr.codecs._classes import ShardingCodec, parse_codecs
 from omnizarr.compat.zarr.core.array_spec import ArrayConfig, ArraySpec
 from omnizarr.compat.zarr.core.buffer.core import default_buffer_prototype
-from omnizarr.compat.zarr.core.chunk_grids import ChunkGrid, RegularChunkGrid
 from omnizarr.compat.zarr.core.chunk_key_encodings import ChunkKeyEncoding
 from omnizarr.compat.zarr.core.common import ZARR_JSON, parse_shapelike
 from omnizarr.compat.zarr.core.config import config
 from omnizarr.compat.zarr.core.dtype import ZDType, of_json
+from omnizarr.compat.zarr.core.grids.grid import ChunkGrid
+from omnizarr.compat.zarr.core.metadata.chunk_grid import (
+    RectilinearChunkGridMetadata,
+    RectilinearChunksDisabledError,
+    RegularChunkGridMetadata,
+    create_chunk_grid_metadata,
+    parse_chunk_grid,
+)
 from omnizarr.compat.zarr.errors import MetadataValidationError, NodeTypeValidationError
 
-__all__ = ["ArrayV3Metadata", "parse_codecs", "parse_dimension_names", "parse_node_type_array", "parse_zarr_format"]
+__all__ = [
+    "ArrayV3Metadata",
+    "RectilinearChunkGridMetadata",
+    "RectilinearChunksDisabledError",
+    "RegularChunkGridMetadata",
+    "create_chunk_grid_metadata",
+    "parse_chunk_grid",
+    "parse_codecs",
+    "parse_dimension_names",
+    "parse_node_type_array",
+    "parse_zarr_format",
+]
+
+RectilinearChunkGridMetadataJSON: TypeAlias = Mapping[str, Any]
+RegularChunkGridMetadataJSON: TypeAlias = Mapping[str, Any]
+ArrayMetadataJSON_V3: TypeAlias = Mapping[str, Any]
 
 
 def parse_zarr_format(data: object) -> Literal[3]:
@@ -94,7 +116,7 @@ class ArrayV3Metadata(Metadata):
         values = {
             "shape": spec_shape,
             "data_type": kind,
-            "chunk_grid": ChunkGrid.from_dict(chunk_grid),
+            "chunk_grid": parse_chunk_grid(chunk_grid, known_only=False),
             "chunk_key_encoding": ChunkKeyEncoding.from_dict(chunk_key_encoding),
             "fill_value": fill,
             "codecs": tuple(codec.evolve_from_array_spec(spec) for codec in parse_codecs(codecs)),
@@ -123,14 +145,22 @@ class ArrayV3Metadata(Metadata):
         """The shape of the (inner) chunks."""
         if len(self.codecs) == 1 and isinstance(self.codecs[0], ShardingCodec):
             return self.codecs[0].chunk_shape
-        return self.chunk_grid.chunk_shape  # type: ignore[no-any-return]
+        return self._regular("chunks", "read_chunk_sizes")
 
     @property
     def shards(self) -> tuple[int, ...] | None:
         """The shape of the shards, or None."""
         if len(self.codecs) == 1 and isinstance(self.codecs[0], ShardingCodec):
-            return self.chunk_grid.chunk_shape  # type: ignore[no-any-return]
+            return self._regular("shards", "write_chunk_sizes")
         return None
+
+    def _regular(self, name: str, instead: str) -> tuple[int, ...]:
+        if isinstance(self.chunk_grid, RegularChunkGridMetadata):
+            return self.chunk_grid.chunk_shape
+        raise NotImplementedError(
+            f"The `{name}` attribute is only defined for arrays using regular chunk grids. "
+            f"This array has a rectilinear chunk grid. Use `{instead}` for general access."
+        )
 
     @property
     def inner_codecs(self) -> tuple[Any, ...]:
@@ -145,10 +175,11 @@ class ArrayV3Metadata(Metadata):
 
     def get_chunk_spec(self, _chunk_coords: Any, array_config: Any, prototype: Any) -> ArraySpec:
         """What codecs know about a chunk."""
-        return ArraySpec(self.chunk_grid.chunk_shape, self.dtype, self.fill_value, array_config, prototype)
+        shape = ChunkGrid.from_metadata(self)[_chunk_coords]
+        return ArraySpec(shape.codec_shape if shape else (), self.dtype, self.fill_value, array_config, prototype)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
+    def from_dict(cls, data: dict[str, Any], *, path: str | None = None) -> Self:
         document = dict(data)
         parse_zarr_format(document.pop("zarr_format"))
         parse_node_type_array(document.pop("node_type"))
@@ -213,6 +244,3 @@ class ArrayV3Metadata(Metadata):
 
 def _plain(document: Any) -> Any:
     return json.dumps(document, sort_keys=True, default=lambda value: np.asarray(value).tolist())
-
-
-RegularChunkGridMetadata = RegularChunkGrid

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from omnizarr.compat.zarr.core.dtype.types import Structured
+from omnizarr.compat.zarr.core.dtype.types import Struct, Structured
 
-__all__ = ["Structured"]
+__all__ = ["Struct", "Structured"]

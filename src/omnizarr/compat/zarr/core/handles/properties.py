@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
-from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from omnizarr._cached_property import cached_property
 from omnizarr.codecs import ArrayCodec, BytesCodec, Serializer
 from omnizarr.compat.zarr.core import create
+from omnizarr.compat.zarr.core._info import ArrayInfo
 from omnizarr.compat.zarr.core.array_spec import ArrayConfig
 from omnizarr.compat.zarr.core.attributes import Attributes
+from omnizarr.compat.zarr.core.chunk_grids import ChunkGrid
 from omnizarr.compat.zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
+from omnizarr.compat.zarr.core.metadata.chunk_grid import RectilinearChunkGridMetadata
+from omnizarr.compat.zarr.core.regions import (
+    iter_chunk_coords,
+    iter_chunk_regions,
+    iter_shard_coords,
+    iter_shard_keys,
+    iter_shard_regions,
+    shards_initialized,
+)
+from omnizarr.compat.zarr.core.sync import sync
 from omnizarr.compat.zarr.errors import translated
 from omnizarr.compat.zarr.storage._common import StorePath
 from omnizarr.formats import dialect_for
@@ -28,9 +41,20 @@ class ArrayProperties:
     _async_class: ClassVar[Any]
     """`AsyncArray`, which a module above this one sets."""
 
+    _iter_chunk_coords = iter_chunk_coords
+    _iter_chunk_regions = iter_chunk_regions
+    _iter_shard_coords = iter_shard_coords
+    _iter_shard_keys = iter_shard_keys
+    _iter_shard_regions = iter_shard_regions
+
+    def __class_getitem__(cls, _: Any) -> Any:
+        return cls  # `Array[ArrayV3Metadata]` in annotations
+
     _handle: OwnArray
     store_path: StorePath
     _config: ArrayConfig
+    _as_is: bool
+    """Whether results of omnizarr with dimensions are those of zarr-python."""
 
     def resize(self, new_shape: Any) -> None:
         """Changes the shape."""
@@ -71,23 +95,31 @@ class ArrayProperties:
 
     @property
     def chunks(self) -> Any:
-        """The shape of the (inner) chunks."""
-        return self._handle.chunks
+        """The shape of the (inner) chunks; NotImplementedError if chunks differ in length."""
+        shape = self._handle.chunks
+        return self.metadata.chunks if any(isinstance(length, tuple) for length in shape) else shape
 
     @property
     def shards(self) -> Any:
-        """The shape of the shards, or None."""
-        return self._handle.shards
+        """The shape of the shards, or None; NotImplementedError if shards differ in length."""
+        shape = self._handle.shards
+        return self.metadata.shards if any(isinstance(length, tuple) for length in shape or ()) else shape
+
+    @property
+    def _chunk_grid(self) -> ChunkGrid:
+        return ChunkGrid.from_metadata(self.metadata)
 
     @property
     def read_chunk_sizes(self) -> Any:
         """The lengths of the (inner) chunks of each dimension."""
-        return _lengths(self.shape, self.chunks)
+        if self._handle.shards is not None:
+            return ChunkGrid.from_sizes(self.shape, self.chunks).chunk_sizes
+        return self._chunk_grid.chunk_sizes
 
     @property
     def write_chunk_sizes(self) -> Any:
         """The lengths of the shards, or chunks, of each dimension."""
-        return _lengths(self.shape, self.shards or self.chunks)
+        return self._chunk_grid.chunk_sizes
 
     @property
     def size(self) -> int:
@@ -96,8 +128,17 @@ class ArrayProperties:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The NumPy type of the elements."""
-        return self._handle.dtype
+        """The NumPy type of the elements; in v2 with the byte order of the stored ones."""
+        return self._handle.dtype if self._stored_dtype is None else self._stored_dtype
+
+    @cached_property
+    def _stored_dtype(self) -> np.dtype[Any] | None:
+        """The type of stored v2 elements whose byte order is not that of the machine; otherwise None."""
+        codecs = self._handle._model.codecs
+        if self._handle.zarr_format != 2 or (getattr(codecs[0], "endian", None) in (None, sys.byteorder)):
+            return None
+        stored = np.dtype(self._zdtype.to_native_dtype())
+        return None if stored.isnative or stored.kind in "VOT" else stored
 
     @property
     def itemsize(self) -> int:
@@ -208,8 +249,7 @@ class ArrayProperties:
 
     @property
     def _shard_grid_shape(self) -> tuple[int, ...]:
-        sizes = self.shards or self.chunks
-        return tuple(-(-length // size) for length, size in zip(self.shape, sizes, strict=True))
+        return self._chunk_grid.grid_shape
 
     @property
     def nchunks(self) -> int:
@@ -225,31 +265,49 @@ class ArrayProperties:
         """The number of stored chunks."""
         return self._handle.nchunks_initialized
 
+    @property
+    def _nshards_initialized(self) -> int:
+        return len(sync(shards_initialized(self)))
+
     @translated
     def nbytes_stored(self) -> int:
         """The number of stored bytes."""
         return self._handle.nbytes_stored()
 
     @property
-    def info(self) -> Any:
+    def info(self) -> ArrayInfo:
         """A printable summary."""
-        return self._handle.info
+        return self._info()
 
-    def info_complete(self) -> Any:
-        """A printable summary with the stored size."""
-        return self._handle.info_complete()
+    def info_complete(self) -> ArrayInfo:
+        """A printable summary with the number of stored chunks and bytes."""
+        count = self._nshards_initialized if self._handle.shards is not None else self.nchunks_initialized
+        return self._info(_count_chunks_initialized=count, _count_bytes_stored=self.nbytes_stored())
+
+    def _info(self, **counts: Any) -> ArrayInfo:
+        metadata = self.metadata
+        regular = not isinstance(getattr(metadata, "chunk_grid", None), RectilinearChunkGridMetadata)
+        sharded = self._handle.shards is not None
+        return ArrayInfo(
+            _zarr_format=metadata.zarr_format,
+            _data_type=self._zdtype,
+            _fill_value=metadata.fill_value,
+            _shape=self.shape,
+            _shard_shape=None if not sharded else self.shards if regular else "<variable>",
+            _chunk_shape=self.chunks if regular or sharded else None,
+            _order=self.order,
+            _read_only=self.read_only,
+            _store_type=type(self.store).__name__,
+            _filters=self.filters,
+            _serializer=self.serializer,
+            _compressors=self.compressors,
+            _count_bytes=self.nbytes,
+            **counts,
+        )
 
     @cached_property
     def _meta(self) -> Any:  # dask asks for it
         return np.empty((0,) * self.ndim, self.dtype)
-
-
-def _lengths(shape: Any, sizes: Any) -> Any:
-    pairs = zip(shape, sizes, strict=True)
-    return tuple(
-        tuple(size) if isinstance(size, tuple) else tuple(min(size, length - start) for start in range(0, length, size))
-        for length, size in pairs
-    )
 
 
 def _metadata(handle: OwnArray) -> Any:

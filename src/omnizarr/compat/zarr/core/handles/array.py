@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.compat.zarr.core import create
-from omnizarr.compat.zarr.core.array_properties import ArrayProperties
-from omnizarr.compat.zarr.core.array_spec import parse_array_config
+from omnizarr.compat.zarr.core.array_spec import ArrayConfig, parse_array_config
 from omnizarr.compat.zarr.core.buffer.core import NDBuffer
+from omnizarr.compat.zarr.core.handles.properties import ArrayProperties
 from omnizarr.compat.zarr.core.indexing import (
+    check_basic,
     check_fields,
     check_steps,
     check_vindex,
@@ -23,7 +24,7 @@ from omnizarr.compat.zarr.core.indexing import (
 from omnizarr.compat.zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from omnizarr.compat.zarr.errors import translated
 from omnizarr.compat.zarr.storage._common import StorePath, store_path_of
-from omnizarr.errors import OmnizarrError, OutOfBoundsError
+from omnizarr.errors import OmnizarrError, SelectionError
 from omnizarr.nodes import Array as OwnArray
 
 __all__ = ["Array", "SelectionBrackets"]
@@ -58,6 +59,7 @@ class Array(ArrayProperties):
         self._handle = array._handle
         self.store_path = array.store_path
         self._config = array._config
+        self._as_is = array._as_is
 
     @classmethod
     def _of(cls, handle: OwnArray, store_path: StorePath, config: Any = None) -> Self:
@@ -67,6 +69,7 @@ class Array(ArrayProperties):
         array._config = parse_array_config(config)
         if array._config.write_empty_chunks:
             handle._write_empty_chunks = True
+        array._as_is = array._config.order == "C" and bool(handle.shape) and array._stored_dtype is None
         return array
 
     @classmethod
@@ -94,19 +97,28 @@ class Array(ArrayProperties):
         try:
             if is_plain(selection):
                 result = self._handle[selection]
-                return result if self._config.order == "C" and self._handle.shape else self._finish(result)
+                if self._as_is and type(result) is np.ndarray and result.ndim:
+                    return result
+                # zarr-python returns an array without dimensions for integers alone, and a scalar if `...` is among
+                # them or the array itself has no dimensions.
+                scalar = not self._handle.shape or not _all_integers(selection)
+                return self._finish(result if scalar else np.asarray(result, self._handle.dtype), scalar=scalar)
             fields, key = pop_fields(selection)
             if is_pure_fancy_indexing(key, self.ndim):
                 return self.vindex[selection]
             if is_pure_orthogonal_indexing(key, self.ndim):
                 return self.get_orthogonal_selection(key, fields=fields)
             return self.get_basic_selection(key, fields=fields)
-        except OutOfBoundsError as error:
+        except SelectionError as error:
+            if is_plain(selection):
+                check_basic(selection, self.ndim)  # raises the same error with the text of zarr-python
             return translated(_raise)(error)
 
     def _finish(self, result: Any, out: Any = None, scalar: bool = True) -> Any:
         if out is not None:
             return out
+        if self._stored_dtype is not None and np.dtype(getattr(result, "dtype", object)) == self._handle.dtype:
+            result = np.asarray(result).astype(self._stored_dtype)
         if isinstance(result, np.ndarray):
             if result.ndim == 0 and scalar:
                 return result[()]
@@ -120,11 +132,7 @@ class Array(ArrayProperties):
     ) -> Any:
         """The elements that integers and slices select."""
         check_fields(fields, self.dtype)
-        check_steps(selection)
-        if any(item is None for item in (selection if isinstance(selection, tuple) else (selection,))):
-            raise IndexError(
-                "unsupported selection item for basic indexing; expected integer or slice, got <class 'NoneType'>"
-            )
+        check_basic(selection, self.ndim)
         target = _target(out)
         return self._finish(self._handle.get_basic_selection(selection, out=target, fields=fields), target)
 
@@ -136,7 +144,10 @@ class Array(ArrayProperties):
         check_fields(fields, self.dtype)
         check_steps(selection)
         target = _target(out)
-        return self._finish(self._handle.get_orthogonal_selection(selection, out=target, fields=fields), target)
+        result = self._handle.get_orthogonal_selection(selection, out=target, fields=fields)
+        if not isinstance(result, np.ndarray):
+            result = np.asarray(result, check_fields(fields, self._handle.dtype))
+        return self._finish(result, target, scalar=False)
 
     @translated
     def get_mask_selection(self, mask: Any, *, out: Any = None, fields: Any = None, prototype: Any = None) -> Any:
@@ -153,7 +164,7 @@ class Array(ArrayProperties):
         check_fields(fields, self.dtype)
         target = _target(out)
         result = self._handle.get_coordinate_selection(selection, out=target, fields=fields)
-        return self._finish(np.asarray(result) if target is None else result, target, scalar=False)
+        return self._finish(np.atleast_1d(result) if target is None else result, target, scalar=False)
 
     @translated
     def get_block_selection(self, selection: Any, *, out: Any = None, fields: Any = None, prototype: Any = None) -> Any:
@@ -180,7 +191,7 @@ class Array(ArrayProperties):
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None, prototype: Any = None) -> None:
         """Writes the elements that integers and slices select."""
         check_fields(fields, self.dtype)
-        check_steps(selection)
+        check_basic(selection, self.ndim)
         self._handle.set_basic_selection(selection, value, fields=fields)
 
     @translated
@@ -241,7 +252,10 @@ class Array(ArrayProperties):
         """Changes the shape."""
         shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
         if len(shape) != self.ndim:
-            raise AssertionError(f"expected {self.ndim} lengths, found {len(shape)}")
+            raise ValueError(
+                "The new shape must have the same number of dimensions as the array. "
+                f"Got {len(shape)} dimension(s), expected {self.ndim}."
+            )
         self._handle.resize(shape)
 
     @translated
@@ -257,7 +271,11 @@ class Array(ArrayProperties):
 
     def with_config(self, config: Any) -> Self:
         """Another handle with other options."""
-        return type(self)._of(self._handle, self.store_path, {**self._config.to_dict(), **dict(config)})
+        return type(self)._of(
+            self._handle,
+            self.store_path,
+            {**self._config.to_dict(), **(config.to_dict() if isinstance(config, ArrayConfig) else config)},
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Array):
@@ -274,6 +292,11 @@ class Array(ArrayProperties):
 
     def __repr__(self) -> str:
         return f"<Array {self.store_path} shape={self.shape} dtype={self.dtype}>"
+
+
+def _all_integers(selection: Any) -> bool:
+    items = selection if isinstance(selection, tuple) else (selection,)
+    return all(isinstance(item, int) for item in items)
 
 
 def _raise(error: OmnizarrError) -> Any:

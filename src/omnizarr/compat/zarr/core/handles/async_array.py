@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from omnizarr.compat.zarr.codecs._classes import codec_from_json
 from omnizarr.compat.zarr.core import create
+from omnizarr.compat.zarr.core.handles.array import Array
 from omnizarr.compat.zarr.core.indexing import AsyncOIndex, AsyncVIndex
 from omnizarr.compat.zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
-from omnizarr.compat.zarr.core.sync_array import Array
 from omnizarr.compat.zarr.errors import translated
 from omnizarr.compat.zarr.storage._common import StorePath, store_path_of
 from omnizarr.compat.zarr.storage._engine import engine_store
@@ -24,6 +24,9 @@ __all__ = ["AsyncArray"]
 
 class AsyncArray:
     """An array whose methods are coroutines. They run the engine in worker threads."""
+
+    def __class_getitem__(cls, _: Any) -> Any:
+        return cls  # `AsyncArray[ArrayV3Metadata]` in annotations
 
     def __init__(self, metadata: Any, store_path: StorePath, config: Any = None) -> None:
         if isinstance(metadata, dict):
@@ -56,6 +59,20 @@ class AsyncArray:
             return Array._of(create.open_handle(place, "array", zarr_format), place)
 
         return cls._of(await asyncio.to_thread(translated(run)))
+
+    @classmethod
+    def from_dict(cls, store_path: StorePath, data: dict[str, Any]) -> Self:
+        """The handle of an array whose document is `data`."""
+        return cls(data, store_path)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes; `update_attributes` changes them."""
+        return self._array.attrs.asdict()
+
+    def with_config(self, config: Any) -> Self:
+        """Another handle with other options."""
+        return self._of(self._array.with_config(config))
 
     @property
     def codec_pipeline(self) -> Any:

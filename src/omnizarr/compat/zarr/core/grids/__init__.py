@@ -1,0 +1,1 @@
+"""Chunk grids bound to the shape of an array."""

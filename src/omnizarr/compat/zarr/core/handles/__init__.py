@@ -1,0 +1,1 @@
+"""`Array`, `Group` and their asynchronous counterparts."""
