@@ -1,0 +1,1 @@
+"""`/api`: the questions of the viewer about nodes, and windows of elements."""

@@ -1,0 +1,1 @@
+declare module "d3-scale-chromatic";
