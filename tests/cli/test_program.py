@@ -12,9 +12,10 @@ import pytest
 from click.testing import Result
 
 import omnizarr
-from omnizarr.cli.program import _COMMANDS
+from omnizarr.cli.program import COMMANDS
 
 Run = Callable[..., Result]
+NAMES = [name for section in COMMANDS.values() for name in section]
 
 
 def python(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -37,8 +38,7 @@ def test_help_and_version_load_nothing_but_click() -> None:
     calls += "    try: omnizarr.cli.main([option])\n    except SystemExit: pass"
     extra = loaded_by(calls) - loaded_by("import omnizarr, click.shell_completion")
     own = {name.removeprefix("omnizarr.") for name in extra if name.startswith("omnizarr.")}
-    shown = {"display", "display.terminal", "display.texts"}
-    assert own <= {"errors", "cli", "cli.program", "cli.terminal", *shown, *(f"cli.{name}" for name in _COMMANDS)}
+    assert own <= {"errors", "cli", "cli.program", "cli.exit_codes", "display", "display.terminal", "display.texts"}
     assert not {name for name in extra if name.partition(".")[0] in ("rich", "numpy", "json", "numcodecs")}
 
 
@@ -62,22 +62,27 @@ def test_the_version(run: Run) -> None:
 def test_help_names_every_command(run: Run) -> None:
     result = run("--help")
     assert result.exit_code == 0
-    for name in _COMMANDS:
-        assert f"\n  {name}  " in result.output
-        assert run(name, "--help").output.startswith(f"Usage: omnizarr {name} [OPTIONS] LOCATION")
+    for title, commands in COMMANDS.items():
+        assert f"\n{title}:\n" in result.output
+        for name, summary in commands.items():
+            assert f"\n  {name}" in result.output
+            assert summary in result.output
+            shown = run(name, "--help").output
+            assert shown.startswith(f"Usage: omnizarr {name} ")
+            assert "Examples:\n" in shown
 
 
-def test_a_library_error_is_one_message_and_exit_code_1(run: Run, tmp_path: Path) -> None:
+def test_an_absent_node_is_one_message_and_exit_code_1(run: Run, tmp_path: Path) -> None:
     result = run("info", tmp_path / "absent")
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert result.stderr.startswith("error: there is no Zarr array or group at `/` in ")
+    assert result.stderr.startswith(f"error: there is no Zarr array or group at `{tmp_path / 'absent'}`")
     assert "Traceback" not in result.stderr
 
 
 def test_every_problem_of_a_document_is_in_the_message(run: Run, location: Path) -> None:
-    result = run("info", location, "--path", "inner/broken")
-    assert result.exit_code == 1
+    result = run("info", location / "inner/broken")
+    assert result.exit_code == 3
     assert "$.chunk_grid.name: unknown chunk grid `reguler` (did you mean `regular`?)" in result.stderr
     assert "unknown codec `zstt` (did you mean `zstd`?)" in result.stderr
 
@@ -101,7 +106,7 @@ def test_a_library_warning_is_one_line_and_exit_code_0(run: Run, tmp_path: Path)
 
 
 def test_control_characters_in_messages_are_escaped(run: Run, tmp_path: Path) -> None:
-    result = run("info", tmp_path, "--path", "a\x1b[2Jb")
+    result = run("info", f"{tmp_path}/a\x1b[2Jb")
     assert result.exit_code == 1
     assert "\x1b" not in result.stderr
     assert "a\\x1b[2Jb" in result.stderr

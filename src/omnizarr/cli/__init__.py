@@ -1,6 +1,6 @@
-"""The command line program `omnizarr`: one module per subcommand, imported when the command runs.
+"""The command line program `omnizarr`: one module per subcommand, in `commands`, imported when the command runs.
 
-The commands call the library and print its results. No other package of omnizarr imports this one.
+The commands call the library, mostly `omnizarr.tools`, and print its results. No other package imports this one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the program with these arguments, or with those of the process, and exits with its exit code."""
-    from omnizarr.cli.program import program  # lazy import: `import omnizarr` must not load click
+    try:
+        from omnizarr.cli.program import program  # lazy import: `import omnizarr` must not load click
 
-    program(arguments, prog_name="omnizarr")
+        program(arguments, prog_name="omnizarr")
+    except KeyboardInterrupt:  # during the import
+        raise SystemExit(130) from None
