@@ -28,14 +28,15 @@ SIDE = 2000
 CHUNK = 100
 
 
-def _keys(count: int, length: int) -> list[tuple[slice, slice]]:
+def keys_at_random(count: int, length: int) -> list[tuple[slice, slice]]:
     """Windows at random places."""
     generator = random.Random(0)
     places = [(generator.randrange(SIDE - length), generator.randrange(SIDE - length)) for _ in range(count)]
     return [np.s_[row : row + length, column : column + length] for row, column in places]
 
 
-async def _watch(late: list[float]) -> None:
+async def watch(late: list[float]) -> None:
+    """Notes for how long the loop is late, until it is cancelled."""
     while True:
         before = time.perf_counter()
         await asyncio.sleep(0.001)
@@ -53,7 +54,7 @@ async def _measure(z: aio.AsyncArray, keys: list[tuple[slice, slice]]) -> tuple[
             await z[key]
             times.append(time.perf_counter() - before)
 
-    watcher = asyncio.create_task(_watch(late))
+    watcher = asyncio.create_task(watch(late))
     await asyncio.sleep(0.01)
     late.clear()
     before = time.perf_counter()
@@ -65,17 +66,19 @@ async def _measure(z: aio.AsyncArray, keys: list[tuple[slice, slice]]) -> tuple[
 
 async def _idle() -> list[float]:
     late: list[float] = []
-    watcher = asyncio.create_task(_watch(late))
+    watcher = asyncio.create_task(watch(late))
     await asyncio.sleep(2)
     watcher.cancel()
     return late
 
 
-def _lateness(late: list[float]) -> str:
+def lateness(late: list[float]) -> str:
+    """Two cells of a table."""
     return f"{np.percentile(late, 99) * 1e3:.1f} ms | {max(late) * 1e3:.1f} ms"
 
 
-def _run(main: Coroutine[Any, Any, Any], uvloop: bool) -> Any:
+def run_on_loop(main: Coroutine[Any, Any, Any], uvloop: bool) -> Any:
+    """Runs a coroutine on a loop of asyncio or of uvloop."""
     if not uvloop:
         return asyncio.run(main)
     import uvloop as library
@@ -90,7 +93,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| store | window | reads/s, one by one | reads/s | read, median | read, 99 % | loop late, 99 % | most |")
     print("|---|---|---|---|---|---|---|---|")
-    print(f"| none | | | | | | {_lateness(_run(_idle(), options.uvloop))} |")
+    print(f"| none | | | | | | {lateness(run_on_loop(_idle(), options.uvloop))} |")
     with tempfile.TemporaryDirectory(prefix="omnizarr-bench-") as folder:
         data = np.random.default_rng(0).integers(0, 100, (SIDE, SIDE), "i4")
         local = omnizarr.create_array(Path(folder, "a.zarr"), data=data, chunks=(CHUNK, CHUNK))
@@ -99,16 +102,16 @@ def main() -> None:
         cases = [("local files", local, 10), ("local files", local, 300), ("memory", memory, 10), ("20 ms", remote, 10)]
         for name, array, length in cases:
             count = options.reads if not array.store.remote and length < CHUNK else options.reads // 10
-            keys = _keys(count, length)
+            keys = keys_at_random(count, length)
             before = time.perf_counter()
             for key in keys[: count if not array.store.remote else 20]:
                 array[key]
             alone = (count if not array.store.remote else 20) / (time.perf_counter() - before)
-            total, times, late = _run(_measure(aio.AsyncArray(array), keys), options.uvloop)
+            total, times, late = run_on_loop(_measure(aio.AsyncArray(array), keys), options.uvloop)
             median, slow = np.percentile(times, [50, 99]) * 1e3
             print(
                 f"| {name} | {length} × {length} | {alone:,.0f} | {count / total:,.0f} | {median:.1f} ms "
-                f"| {slow:.1f} ms | {_lateness(late)} |"
+                f"| {slow:.1f} ms | {lateness(late)} |"
             )
 
 

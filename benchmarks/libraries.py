@@ -148,6 +148,16 @@ class Omnizarr(NumPyLike):
         return self.library.open_array(self.library.MemoryStore(values))
 
 
+class Compat(NumPyLike):
+    """The module that programs for zarr-python use, over omnizarr's engine."""
+
+    module = "omnizarr.compat.zarr"
+    packages = ("numpy", "numcodecs")
+
+    def versions(self) -> dict[str, str]:
+        return {"omnizarr": importlib.import_module("omnizarr").__version__, **super().versions()}
+
+
 class Zarr(NumPyLike):
     """zarr-python with its default pipeline."""
 
@@ -184,6 +194,12 @@ class Zarrs(Zarr):
 
     def in_memory(self, values: dict[str, bytes]) -> Any:
         raise NotImplementedError("zarrs reads files and HTTP; for other stores zarr-python's pipeline takes over")
+
+
+class Pipeline(Zarr):
+    """zarr-python with omnizarr's codec pipeline."""
+
+    pipeline = "omnizarr.compat.OmnizarrCodecPipeline"
 
 
 class TensorStore(Adapter):
@@ -291,6 +307,8 @@ class Zarrista(Adapter):
 
 ADAPTERS: dict[str, type[Adapter]] = {
     "omnizarr": Omnizarr,
+    "compat": Compat,
+    "pipeline": Pipeline,
     "tensorstore": TensorStore,
     "zarrs": Zarrs,
     "fused": Fused,

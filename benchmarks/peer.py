@@ -23,11 +23,18 @@ class PeerError(Exception):
 class Peer:
     """A library, and the interpreter that has it."""
 
-    def __init__(self, library: str, python: str, variables: Mapping[str, str] | None = None) -> None:
-        """`variables` are added to the environment variables of the process."""
+    def __init__(
+        self,
+        library: str,
+        python: str,
+        variables: Mapping[str, str] | None = None,
+        module: str = "benchmarks.peer_process",
+    ) -> None:
+        """`variables` are added to the environment variables of the process, which runs `module`."""
         self.library = library
         self.python = python
         self.variables = {**THREAD_VARIABLES, **(variables or {})}
+        self._module = module
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, action: str, **arguments: Any) -> Any:
@@ -55,11 +62,11 @@ class Peer:
 
     def fresh(self) -> Peer:
         """A handle on a new process of the same library."""
-        return Peer(self.library, self.python, self.variables)
+        return Peer(self.library, self.python, self.variables, self._module)
 
     def _start(self) -> subprocess.Popen[str]:
         # -s: packages of the user site must not replace those of the environment
-        command = [self.python, "-s", "-m", "benchmarks.peer_process", self.library]
+        command = [self.python, "-s", "-m", self._module, self.library]
         self._process = subprocess.Popen(
             command,
             cwd=ROOT,

@@ -72,13 +72,19 @@ def table(name: str, cells: Cells) -> str:
             ratios.append((f"{REFERENCE} / omnizarr", [REFERENCE], [OWN]))
         ratios += [(f"omnizarr / {bound}", [OWN], [bound]) for bound in (LIMIT, PROMISE) if bound in libraries]
     header = ["", *columns, *(heading for heading, _, _ in ratios)]
-    lines = [f"### {title.text} ({title.unit})", ""]
-    lines += ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
+    rows = []
     for row, times in cells.items():
         values = [_number(times.get(column), title.factor) for column in columns]
         values += [_ratio(times, above, below) for _, above, below in ratios]
-        lines.append("| " + " | ".join([row, *values]) + " |")
-    return "\n".join(lines)
+        rows.append([row, *values])
+    return f"### {title.text} ({title.unit})\n\n" + markdown_table(header, rows)
+
+
+def markdown_table(header: list[str], rows: list[list[str]]) -> str:
+    """A table whose first column is text, and whose other columns are numbers."""
+    lines = [header, *rows]
+    text = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([text[0], "|---|" + "---:|" * (len(header) - 1), *text[1:]])
 
 
 def _ratio(times: dict[str, float | None], above: list[str], below: list[str]) -> str:

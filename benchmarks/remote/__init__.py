@@ -1,0 +1,1 @@
+"""Reads and writes over a network: `python -m benchmarks.remote`, or `make bench-remote`."""
