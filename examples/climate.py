@@ -54,7 +54,7 @@ print(opened.sizes, opened.time.values[-1])
 
 # %%
 corrected = opened[["rain"]].isel(time=slice(100, 130)).load().clip(max=20)
-corrected.drop_vars(["lat", "lon"]).omnizarr.to_zarr(location, region="auto")
+corrected.omnizarr.to_zarr(location, region="auto")
 again = xr.open_dataset(location, engine="omnizarr")
 assert float(again.rain.isel(time=slice(100, 130)).max()) <= 20
 assert np.array_equal(again.rain.values[130:], opened.rain.values[130:])

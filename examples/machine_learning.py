@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Machine learning: random crops in forked workers
 #
-# A loader reads random crops of a large volume in several processes, as `torch.utils.data.DataLoader` does on Linux:
-# it forks. The handle that the parent opened works in every child.
+# `omnizarr.loader` gives random crops of a large volume in several processes, as `torch.utils.data.DataLoader` starts
+# them on Linux: by forking. The handle that the parent opened works in every child.
 
 # %%
 import multiprocessing
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,58 +30,56 @@ volume.preview()
 
 
 # %% [markdown]
-# The dataset: an index gives a crop. Decoded chunks stay in a cache, because crops overlap. The generator of random
-# numbers belongs to the crop, so that the order of the workers does not matter.
-
+# The loader: random crops of both arrays at the same places, in batches of 8. Crops that begin in the same chunks are
+# read together. Decoded chunks stay in memory that all workers share, because crops of the next epoch need them again.
 
 # %%
-class Crops:
-    """Random crops of the volume and its labels."""
-
-    def __init__(self, location: Path, count: int) -> None:
-        self.group = omnizarr.open_group(location, mode="r", cache=2**26)
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        shape = self.group["volume"].shape
-        corner = np.random.default_rng(number).integers(0, np.array(shape) - SIDE)
-        window = tuple(slice(start, start + SIDE) for start in corner.tolist())
-        return self.group["volume"][window], self.group["labels"][window]
+group = omnizarr.open_group(folder / "train.zarr", mode="r", cache=omnizarr.SharedChunkCache("64 MiB"))
+arrays = {"image": group["volume"], "mask": group["labels"]}
+window = dict.fromkeys(range(3), SIDE)
 
 
-crops = Crops(folder / "train.zarr", 64)
-image, label = crops[0]
-print("crop", image.shape, image.dtype, "labelled", f"{label.mean():.1%}")
+def make_loader(rank: int = 0, world_size: int = 1) -> Any:
+    return omnizarr.loader(arrays, 8, window=window, crops=64, shuffle=True, seed=1, rank=rank, world_size=world_size)
+
+
+batch = next(iter(make_loader()))
+print("crops", batch["image"].shape, batch["image"].dtype, "labelled", f"{batch['mask'].mean():.1%}")
 
 # %% [markdown]
-# Four workers. With PyTorch this is `DataLoader(crops, batch_size=8, num_workers=4)`.
+# Four workers, each with its share of the epoch. With PyTorch this is
+# `DataLoader(make_loader(), batch_size=None, num_workers=4)`; with several devices, torchrun says the rank.
 
 
 # %%
-def load(numbers: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    images, masks = zip(*(crops[number] for number in numbers), strict=True)
-    return np.stack(images), np.stack(masks)
+def work(rank: int) -> tuple[int, float]:
+    means = []
+    for batch in make_loader(rank, 4):
+        assert ((batch["image"] > 1) == batch["mask"]).all()
+        means += batch["mask"].mean(axis=(1, 2, 3)).tolist()
+    return len(means), float(np.mean(means))
 
 
-def batches(size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    order = np.random.default_rng(0).permutation(len(crops))
-    with multiprocessing.get_context("fork").Pool(4) as pool:
-        yield from pool.imap(load, np.split(order, len(crops) // size))
+with multiprocessing.get_context("fork").Pool(4) as pool:
+    counts, means = zip(*pool.map(work, range(4)), strict=True)
+print(sum(counts), "crops with", f"{np.mean(means):.1%}", "labelled")
 
+# %% [markdown]
+# A training that stops goes on where it was: the state is stored with the checkpoint of the model.
 
-means = []
-for images, masks in batches(8):
-    assert ((images > 1) == masks).all()
-    means.append(float(masks.mean()))
-print(len(means), "batches of", images.shape, "with", f"{np.mean(means):.1%}", "labelled")
+# %%
+loader = make_loader()
+batches = iter(loader)
+seen = [next(batches) for _ in range(3)]
+state = loader.state_dict()
+again = make_loader()
+again.load_state_dict(state)
+print("after 3 of", len(loader), "batches:", len(list(again)), "remain")
 
 # %% [markdown]
 # A checkpoint while the loader runs is safe, too: writers and readers never see half of a chunk.
 
 # %%
 predictions = root.create_array("predictions", shape=volume.shape, dtype="f2", **options)
-predictions[40:88, 100:148, 100:148] = images[0]
+predictions[40:88, 100:148, 100:148] = seen[0]["image"][0]
 print("predictions:", dict(predictions.info_complete().items)["Chunks stored"])

@@ -1,17 +1,21 @@
 """Finds and runs the examples of a page of documentation.
 
 The output of a `python` block is the `text` block after it. The output of an `omnizarr` command is the text after it in
-its `console` block.
+its `console` block. A `python` block whose title is a key of `PEERS` runs in the environment of that library.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
 import shlex
+import subprocess
 import sys
+import tempfile
+import tomllib
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,20 +24,27 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from omnizarr.cli.program import program
+from tests.peers.environments import find
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PEERS = {"TensorStore": "zarr3", "zarr-python": "together", "zarr-python and Icechunk": "together"}
+"""The environments of `.peers` in which blocks with these titles run."""
+OPTIONAL = {"PyTorch": "torch"}
+"""Blocks with these titles go on with the page, if the library is installed: `make test-torch` runs them."""
+
+_FENCE = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Block:
-    """One fenced block: its language, its text, its first line, and the text between it and the previous block."""
+    """One fenced block: language, text, first line, the text between it and the previous block, and title."""
 
     kind: str
     text: str
     line: int
     between: str
+    title: str = ""
 
 
 def read(page: str) -> str:
@@ -46,8 +57,8 @@ def blocks(page: str) -> list[Block]:
     text = read(page)
     fenced, end = [], 0
     for match in _FENCE.finditer(text):
-        line = text.count("\n", 0, match.start(2)) + 1
-        fenced.append(Block(match[1], match[2], line, text[end : match.start()]))
+        line = text.count("\n", 0, match.start(3)) + 1
+        fenced.append(Block(match[1], match[3], line, text[end : match.start()], match[2] or ""))
         end = match.end()
     return fenced
 
@@ -67,11 +78,36 @@ def run_python(page: str) -> Iterator[tuple[int, str, str]]:
     for block, after in zip(fenced, [*fenced[1:], None], strict=True):
         if block.kind != "python":
             continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compiled(block, page), names)
         shown = after.text if after is not None and after.kind == "text" and not after.between.strip() else ""
-        yield block.line, shown, here_as_data(printed.getvalue())
+        if block.title in PEERS:
+            printed = run_in_peer(block)
+            yield block.line, shown, shown if printed is None else here_as_data(printed)
+            continue
+        if block.title in OPTIONAL and importlib.util.find_spec(OPTIONAL[block.title]) is None:
+            yield block.line, shown, shown
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            exec(compiled(block, page), names)
+        yield block.line, shown, here_as_data(output.getvalue())
+
+
+def run_in_peer(block: Block) -> str | None:
+    """The output of a block in the environment of another library; None if it is not installed."""
+    environment = find(PEERS[block.title])
+    if environment is None:
+        return None
+    command = [environment.python, "-W", "ignore", "-c", block.text]
+    with tempfile.TemporaryDirectory() as folder:
+        points = tomllib.loads(read("pyproject.toml"))["project"]["entry-points"]
+        lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in points.items()]
+        installed = Path(folder, "omnizarr-0.dist-info")  # as if omnizarr was installed there
+        installed.mkdir()
+        (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: omnizarr\nVersion: 0\n")
+        (installed / "entry_points.txt").write_text("".join(lines))
+        variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), folder])}
+        result = subprocess.run(command, capture_output=True, text=True, env=variables)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def classes(page: str) -> types.ModuleType:

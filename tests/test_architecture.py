@@ -1,4 +1,5 @@
-"""The structure of the package: import cycles, sizes, generation words, names with two meanings, and public names.
+"""The structure of the package: import cycles, sizes, generation words, names with two meanings or none, prose, and
+public names.
 
 Each rule has a list of its exceptions with their reasons. An exception that is no longer needed fails the test, too, so
 that the lists stay current.
@@ -57,6 +58,7 @@ def imports(name: str) -> set[str]:
 
 def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
     """The groups of nodes that reach each other (strongly connected components of at least two nodes)."""
+    graph = without_ends(graph)
     reached = {name: reachable(graph, name) for name in graph}
     groups = {
         tuple(sorted(other for other in reached[name] if name in reached[other]))
@@ -64,6 +66,14 @@ def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
         if name in reached[name]
     }
     return [list(group) for group in sorted(groups)]
+
+
+def without_ends(graph: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """The graph without nodes that lead to none, again and again: they are in no cycle."""
+    left = {name: set(targets) for name, targets in graph.items()}
+    while ends := {name for name, targets in left.items() if not targets}:
+        left = {name: targets - ends for name, targets in left.items() if name not in ends}
+    return left
 
 
 def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
@@ -136,9 +146,45 @@ GENERATION_TEXT = re.compile(r"zarr_(?:format|version)|v[123]|draft|3-draft-\d{4
 
 GENERATION_WORDS: dict[str, set[str]] = {
     # The format of a node is shown to users.
-    "cli/info.py": {"zarr_format"},
-    "cli/info_json.py": {"zarr_format"},
+    "tools/describe.py": {"zarr_format"},
+    # The generation of a copy, or of a new node, is an argument.
+    "cli/commands/change/consolidate.py": {"zarr_format"},
+    "cli/commands/change/create.py": {"zarr_format"},
+    "cli/commands/change/import_.py": {"zarr_format"},
+    "tools/files/importing.py": {"zarr_format"},
+    "tools/plans/copy.py": {"zarr_format"},
+    "tools/plans/rechunk.py": {"zarr_format"},
+    "cli/commands/change/copy.py": {"zarr_format"},
+    # The generation to repair is an argument.
+    "tools/repairs/run.py": {"_zarr_format", "zarr_format"},
+    "tools/repairs/fix.py": {"zarr_format"},
+    "cli/commands/change/repair.py": {"zarr_format"},
+    # Each version of OME-Zarr is defined for one generation.
+    "tools/pyramids/images.py": {"zarr_format"},
+    "tools/pyramids/plan.py": {"v2", "zarr_format"},
+    "cli/plans.py": {"3-draft-2020", "3-draft-2022", "n5"},
+    # A migration is from one generation to another. Documents and headers of some exclude those of others in one store.
+    "tools/migration/beside.py": {"zarr_format"},
+    "tools/migration/forms.py": {"N5Block", "n5_block", "zarr_format"},
+    "tools/migration/in_place.py": {"3-draft-2020", "3-draft-2022", "_DRAFTS", "n5", "zarr_format"},
+    "tools/migration/migrate.py": {"zarr_format"},
+    "tools/migration/old_keys.py": {"zarr_format"},
+    "tools/migration/switch.py": {"3-draft-2020", "3-draft-2022", "n5", "zarr_format"},
+    "tools/migration/work.py": {"n5"},
+    # A hierarchy has one generation: nodes above of another one do not enclose a node.
+    "tools/locations.py": {"zarr_format"},
+    # The generation to check is an argument; the table of readers and OME-Zarr depend on it.
+    "tools/validation/run.py": {"zarr_format"},
+    "tools/validation/nodes.py": {"zarr_format"},
+    "tools/validation/readers.py": {"N5Block", "n5", "n5_block", "zarr_format"},
+    "tools/validation/conventions/hierarchy_view.py": {"zarr_format"},
+    "tools/validation/conventions/ome.py": {"zarr_format"},
+    "cli/commands/validate.py": {"zarr_format"},
     "display/html.py": {"zarr_format"},
+    # Addresses name the generation in which a hierarchy is shown.
+    "serve/plain/responses.py": {"v2", "v3"},
+    "serve/plain/conversion.py": {"zarr_format"},
+    "serve/plain/documents.py": {"zarr_format"},
     "display/info.py": {"zarr_format"},
     # The model says which generation a document has.
     "model/array.py": {"3-draft-2020", "3-draft-2022", "n5", "zarr_format"},
@@ -170,6 +216,8 @@ GENERATION_WORDS: dict[str, set[str]] = {
     # The suite tests a transformer in every generation that has transformers, and with the keys `v2` of v3.
     "testing/transformer_suite.py": {"3-draft-2020", "3-draft-2022", "zarr_format"},
     "testing/transformer_suite_stores.py": {"V2Keys"},
+    # An array of the first generation, written by hand as old programs did.
+    "cli/commands/demo.py": {"zarr_format"},
     # A document of a node is recognized, to say that it has no references.
     "store/references/json_.py": {"zarr_format"},
     # A ZIP archive that is being written, not a generation.
@@ -255,6 +303,54 @@ def test_a_name_has_one_meaning() -> None:
     shared = {name for name, count in counts.items() if count > 1}
     assert shared - SHARED_NAMES.keys() == set()
     assert SHARED_NAMES.keys() - shared == set(), "remove them from the list"
+
+
+# -- names and prose in plain English
+
+EMPTY_NAMES = {"found", "taken", "wanted", "needed", "asked", "settled", "gone", "held", "how", "aside", "alone"}
+"""Names that say nothing about the content: most are bare participles."""
+
+USED_EMPTY_NAMES: dict[str, str] = {
+    "_json.py": "`found` is an argument of the public method `Problems.expected`",
+}
+"""Modules with such a name, and why."""
+
+QUAINT = re.compile(r"\b(?:somebody|anybody|nobody|whoever|whomever|lest)\b", re.IGNORECASE)
+"""Words for actors without a name. Say which process, thread, caller or store it is."""
+
+
+def variables(path: Path) -> Iterator[str]:
+    """The names of functions, their arguments and the variables that a module assigns to."""
+    for node in ast.walk(tree(path)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+
+
+def test_empty_names_are_found(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text("def f(taken, *, key): _held = 1; a.found = 2; return found\n")
+    assert sorted(variables(module)) == ["_held", "f", "key", "taken"]
+
+
+def test_names_tell_the_content() -> None:
+    used = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in modules().values()
+        if not EMPTY_NAMES.isdisjoint(name.strip("_") for name in variables(path))
+    }
+    assert used - USED_EMPTY_NAMES.keys() == set()
+    assert USED_EMPTY_NAMES.keys() - used == set(), "remove them from the list"
+
+
+def test_prose_names_the_actor() -> None:
+    root = SOURCE.parent
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.c"), *(root / "docs").glob("*.md"), *root.glob("*.md")]
+    assert len(files) > 100
+    quaint = {path.name: QUAINT.findall(path.read_text(encoding="utf-8")) for path in files}
+    assert {name: words for name, words in quaint.items() if words} == {}
 
 
 # -- public names

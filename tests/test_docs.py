@@ -1,8 +1,11 @@
-"""Tests of the documentation: examples and commands print the shown output, links and file names are valid."""
+"""Tests of the documentation: examples and commands print the shown output, links and file names are valid, and every
+page and every public name is listed."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import re
 import sqlite3
 import subprocess
@@ -16,11 +19,15 @@ import numcodecs
 import pytest
 
 import omnizarr.engine.route
+from omnizarr.cli.program import COMMANDS
 from omnizarr.extending import register_data_type, register_storage_transformer
 from tests.pages import ROOT, blocks, classes, read, run_console, run_python
 from tests.registries import restoring_all
 
-PAGES = sorted(str(path.relative_to(ROOT).as_posix()) for path in ROOT.glob("docs/*.md"))
+# `make tables` makes the pages in docs/cli and runs their commands.
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/**/*.md") if path.parent.name not in ("cli", "quick")
+)
 PROSE = [*sorted(path.name for path in ROOT.glob("*.md")), *PAGES]
 
 
@@ -55,10 +62,119 @@ def test_the_table_of_extensions_is_up_to_date() -> None:
     assert result.returncode == 0, f"{result.stderr}\nrun `make tables`"
 
 
+def test_the_pages_of_commands_are_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "make_cli.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, f"{result.stderr}\nrun `make tables`"
+
+
+SITE = sorted(path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md"))
+SITE = [page for page in SITE if not page.startswith("quick/")]
+
+PUBLIC = ("", "aio", "codecs", "compat", "config", "errors", "extending", "integrations.xarray", "serve", "store")
+PUBLIC = (*PUBLIC, "testing", "tools")
+"""The modules whose names docs/reference describes."""
+
+
+def configuration() -> dict[str, Any]:
+    """The content of mkdocs.yml, with the tags of Python objects ignored."""
+    yaml = pytest.importorskip("yaml")
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc, name-defined]
+        pass
+
+    Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: None)
+    loaded: dict[str, Any] = yaml.load(read("mkdocs.yml"), Loader)
+    return loaded
+
+
+def listed(entries: list[Any]) -> Iterator[str]:
+    """The pages of a navigation."""
+    for entry in entries:
+        if isinstance(entry, str):
+            yield entry
+            continue
+        for content in entry.values():
+            yield from listed(content) if isinstance(content, list) else [content]
+
+
+def test_the_navigation_lists_every_page_once() -> None:
+    pages = list(listed(configuration()["nav"]))
+    assert pages.count("cli/*") == 1, "all pages of commands"
+    assert sorted(page for page in pages if not page.endswith("/*")) == [
+        page for page in SITE if not page.startswith("cli/")
+    ], "list a new page in `nav` of mkdocs.yml"
+
+
+def test_every_command_has_a_page() -> None:
+    assert sorted(page for page in SITE if page.startswith("cli/")) == sorted(
+        f"cli/{name}.md" for section in COMMANDS.values() for name in section
+    )
+
+
+def names_of(module: str) -> list[str]:
+    """The public names of a module of omnizarr, with their modules."""
+    full = f"omnizarr.{module}".rstrip(".")
+    names = [name for name in importlib.import_module(full).__all__ if not name.startswith("__")]
+    return [f"{full}.{name}" for name in names]
+
+
+def value_of(name: str) -> Any:
+    """The value of a name with its module."""
+    owner, _, short = name.rpartition(".")
+    return getattr(importlib.import_module(owner), short)
+
+
+def test_the_reference_names_everything_public() -> None:
+    """A directive `::: omnizarr.errors` stands for all names of the module."""
+    pytest.importorskip("xarray")
+    text = "\n".join(read(f"docs/{page}") for page in SITE if page.startswith("reference/"))
+    directives = set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+    anchors = set(re.findall(r'<a id="(\S+)"></a>', text))
+    modules = {f"omnizarr.{module}" for module in PUBLIC if module}
+    described = {id(value_of(name)) for module in modules & directives for name in names_of(module[9:])}
+    missing = [
+        name
+        for module in PUBLIC
+        for name in names_of(module)
+        if name not in directives | modules | anchors and id(value_of(name)) not in described
+    ]
+    assert missing == [], "add it to a page of docs/reference"
+    for directive in directives:
+        assert directive in modules or value_of(directive) is not None
+    named = re.findall(r"`([\w.]+)`", read("docs/reference/index.md").partition("## What is public")[2])
+    assert set(PUBLIC) - {""} <= set(named)
+
+
+def undocumented(owner: str, value: Any) -> Iterator[str]:
+    """The name of a value, and those of its public members, that have no docstring, not even an inherited one."""
+    if not (inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value)):
+        return
+    text = inspect.getdoc(value) or ""
+    if not text or (inspect.isclass(value) and text.startswith(f"{value.__name__}(")):  # made by `dataclass`
+        yield owner
+    if inspect.isclass(value) and not owner.startswith("omnizarr.testing."):  # tests of suites: their names say it
+        for name, member in inspect.getmembers(value):
+            if name.startswith("_") or name in getattr(value, "__dataclass_fields__", ()):
+                continue
+            if not str(getattr(member, "__module__", "omnizarr")).startswith("omnizarr"):
+                continue
+            if (inspect.isroutine(member) or isinstance(member, property)) and not inspect.getdoc(member):
+                yield f"{owner}.{name}"
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_has_a_docstring(module: str) -> None:
+    if module == "integrations.xarray":
+        pytest.importorskip("xarray")
+    assert [missing for name in names_of(module) for missing in undocumented(name, value_of(name))] == []
+
+
 def anchors(page: str) -> set[str]:
-    """The link targets of the headings of a page."""
+    """The link targets of a page: its headings, and the names that the reference describes."""
+    described = set(re.findall(r"^::: (\S+)$", read(page), re.MULTILINE))
     titles = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", read(page), flags=re.DOTALL), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
+    return described | {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PROSE)
@@ -71,11 +187,6 @@ def test_links_lead_somewhere(page: str) -> None:
         assert there.exists(), f"{page} links to {target}"
         if anchor:
             assert anchor in anchors(str(there.resolve().relative_to(ROOT))), f"{page} links to {target}"
-
-
-def test_the_index_names_every_page() -> None:
-    index = read("docs/index.md")
-    assert [page for page in PAGES if page != "docs/index.md" and f"]({Path(page).name})" not in index] == []
 
 
 class TestTheStoreOfTheDocs(classes("docs/stores.md").TestMappingStore):  # type: ignore[misc]

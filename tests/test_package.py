@@ -44,12 +44,13 @@ def test_the_public_names_are_these() -> None:
     """Pinned, so that this test notices a missing name before users do."""
     names = """
         Array Attributes CacheStore ChunkCache FsspecStore Group LazyView LocalStore MemoryStore ObjectStore
-        OmnizarrError OmnizarrWarning ReferenceStore SQLiteStore Store UnreadableNode ZipStore __version__ aio
-        array as_zarr_store codecs collect_garbage concat config consolidate_metadata create create_array create_group
-        empty empty_like errors from_array from_dask full full_like group load ones ones_like open open_array
-        open_group register_chunk_grid register_chunk_key_encoding register_chunk_memory_layout register_codec
-        register_data_type register_extension register_metadata_encoding register_storage_transformer register_store
-        save save_array save_group stack tree write_chunk_manifest zeros zeros_like
+        OmnizarrError OmnizarrWarning ReferenceStore SQLiteStore SharedChunkCache Store UnreadableNode ZipStore
+        __version__ aio array as_zarr_store codecs collect_garbage concat config consolidate_metadata create
+        create_array create_group empty empty_like errors from_array from_dask full full_like group load loader ones
+        ones_like open open_array open_group register_chunk_grid register_chunk_key_encoding
+        register_chunk_memory_layout register_codec register_data_type register_extension register_metadata_encoding
+        register_storage_transformer register_store save save_array save_group stack take timeout tree
+        write_chunk_manifest zeros zeros_like
     """
     assert sorted(omnizarr.__all__) == sorted(names.split())
     assert dir(omnizarr) == sorted(names.split())
@@ -89,8 +90,9 @@ def test_first_use_imports_few_modules(imported: set[str]) -> None:
     """Bounds, so that a heavy import is noticed when it is added. Raise them only with a reason."""
     own = {name for name in imported if name.partition(".")[0] == "omnizarr"}
     others = imported - own
-    # Packages count, too; `indexing` has one module per kind of key. Every read looks for a token (`engine.cancel`).
-    assert len(own) <= 135, sorted(own)
+    # Packages count, too; `indexing` has one module per kind of key. Every read looks for a token (`engine.cancel`)
+    # and for a time limit (`store.deadline`). Every dialect has a `formats.rule_table`, every array `_cached_property`.
+    assert len(own) <= 138, sorted(own)
     assert len(others) <= 25, sorted(others)  # includes `logging` and `concurrent.futures` for `_fork`
     slow = {"argparse", "asyncio", "email", "http", "importlib.metadata"}
     assert others.isdisjoint(
@@ -146,7 +148,7 @@ def test_no_file_contains_a_path_of_one_machine() -> None:
 def test_the_makefile_defines_every_variable_it_uses() -> None:
     """`make soak` without `SECONDS=` once passed an empty number of seconds, which is an error."""
     text = (ROOT / "Makefile").read_text()
-    used = set(re.findall(r"(?<!\$)\$\(([A-Z_]+)\)", text)) - {"MAKEFILE_LIST"}  # set by make
+    used = set(re.findall(r"(?<!\$)\$\(([A-Z_]+)\)", text)) - {"MAKE", "MAKEFILE_LIST"}  # set by make
     assert used - set(re.findall(r"^([A-Z_]+) [?:]?=", text, re.MULTILINE)) == set()
 
 

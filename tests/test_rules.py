@@ -68,8 +68,10 @@ def test_every_cited_rule_is_explained(explained: set[str]) -> None:
     assert len(PROGRAMS) > 100
     cited = rules_of_tests()
     for name, text in PROGRAMS.items():
-        anywhere = {rule for rule in rules_in(text) if rule[0] in "RA"}
-        cited.update(dict.fromkeys(anywhere | rules_in(comments(text)), name))
+        anywhere = rules_in(text)
+        if not anywhere <= explained:  # parsing all files takes seconds
+            anywhere = {rule for rule in anywhere if rule[0] in "RA"} | rules_in(comments(text))
+        cited.update(dict.fromkeys(anywhere, name))
     assert {rule[0] for rule in cited} == set("RSTUVZAK")
     assert {rule: name for rule, name in cited.items() if rule not in explained} == {}
 

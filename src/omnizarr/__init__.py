@@ -5,6 +5,18 @@
     z[:100] = 1.5
     omnizarr.open("data.zarr", mode="r")[99, :3]
 
+Where to look, with `help`:
+
+    omnizarr.open, open_array, open_group          open what exists, of every generation
+    omnizarr.create_array, create_group            create, with chunks, shards and codecs
+    omnizarr.save, load                            whole NumPy arrays
+    omnizarr.Array, Group                          what these return; `z[...]` reads and writes as in NumPy
+    omnizarr.LocalStore, ObjectStore, ZipStore     stores, for more options than a path or a URL has
+    omnizarr.codecs, config, errors                compressors and filters, settings, errors
+    omnizarr.tools, aio, extending                 copy, check and convert; coroutines; your own extensions
+
+`omnizarr demo` in a terminal shows the library at work. The documentation is at https://omnizarr.github.io/omnizarr/.
+
 All names are imported on first use, so that `omnizarr --help` does not wait for NumPy.
 """
 
@@ -37,6 +49,7 @@ if TYPE_CHECKING:
         full_like,
         group,
         load,
+        loader,
         ones,
         ones_like,
         open,
@@ -46,12 +59,14 @@ if TYPE_CHECKING:
         save_array,
         save_group,
         stack,
+        take,
         tree,
         write_chunk_manifest,
         zeros,
         zeros_like,
     )
     from omnizarr.engine import ChunkCache
+    from omnizarr.engine.shared_cache import SharedChunkCache
     from omnizarr.extending import (
         register_chunk_grid,
         register_chunk_key_encoding,
@@ -77,6 +92,7 @@ if TYPE_CHECKING:
         ZipStore,
         as_zarr_store,
     )
+    from omnizarr.store.deadline import timeout
 
 __version__ = "0.1.0"
 
@@ -95,6 +111,7 @@ __all__ = [
     "OmnizarrWarning",
     "ReferenceStore",
     "SQLiteStore",
+    "SharedChunkCache",
     "Store",
     "UnreadableNode",
     "ZipStore",
@@ -119,6 +136,7 @@ __all__ = [
     "full_like",
     "group",
     "load",
+    "loader",
     "ones",
     "ones_like",
     "open",
@@ -137,6 +155,8 @@ __all__ = [
     "save_array",
     "save_group",
     "stack",
+    "take",
+    "timeout",
     "tree",
     "write_chunk_manifest",
     "zeros",
@@ -156,6 +176,7 @@ _MODULES = {
         "register_store",
     ),
     "engine": ("ChunkCache",),
+    "engine.shared_cache": ("SharedChunkCache",),
     "nodes": ("Array", "Attributes", "Group", "UnreadableNode"),
     "nodes.views": ("LazyView",),
     "store": (
@@ -170,6 +191,7 @@ _MODULES = {
         "ZipStore",
         "as_zarr_store",
     ),
+    "store.deadline": ("timeout",),
 }
 
 

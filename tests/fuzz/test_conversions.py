@@ -9,30 +9,20 @@ from typing import Any
 
 import pytest
 
-import omnizarr
 from tests.fuzz.array_options import CONVENTIONS, GENERATIONS, Case, random_case
 from tests.fuzz.conversions import check_random_case, create, same_elements
 from tests.peers import Peer, PeerError, Unsupported
 
 PARTS = 8
-CASES = 2000
+CASES = 2000  # arrays; `make fuzz` creates any number
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_documents_describe_the_stored_elements(part: int) -> None:
-    """An array is rejected, or everything that is stored can be read again, also after a change and a conversion."""
-    created = sum(check_random_case(f"{part}/{number}") for number in range(CASES // PARTS))
-    assert created > CASES // PARTS // 5  # most cases would not test anything otherwise
-
-
-def test_random_cases_cover_all_generations() -> None:
-    created: Counter[Any] = Counter()
-    for number in range(300):
-        case = random_case(Random(number))
-        array = create(omnizarr.MemoryStore(), case)
-        created[case.options["zarr_format"]] += array is not None
+    """Options are rejected, or everything that is stored can be read again, also after a change and a conversion."""
+    created = Counter(check_random_case(f"{part}/{number}") for number in range(CASES // PARTS))
     assert set(created) == set(GENERATIONS)
-    assert min(created.values()) >= 3
+    assert created.total() == CASES // PARTS
 
 
 @pytest.mark.parametrize("generation", [2, "3-draft-2020"])

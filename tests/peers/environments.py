@@ -18,10 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-__all__ = ["RECIPES", "ROOT", "Environment", "Recipe", "find", "make"]
+__all__ = ["RECIPES", "ROOT", "Environment", "Recipe", "find", "make", "pythons"]
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = Path(os.environ.get("OMNIZARR_PEERS", ROOT / ".peers"))
+INSTALL = ROOT / "packaging" / "install.py"
 
 # Building these packages from source takes minutes and a compiler: install a wheel or nothing.
 _ONLY_WHEELS = "--only-binary=" + ",".join(
@@ -65,6 +66,10 @@ RECIPES = (
     # MessagePack is for the object codec of that name. zarr-python 2 needs pytest, because it imports one of its own
     # tests when it opens an array with shards.
     Recipe("zarr2", {"zarr2": ("zarr==2.18.7", "numcodecs<0.16", "msgpack", "pytest")}, ("3.11", "3.12", "3.13")),
+    # Its planner is compared with ours. It does not work with zarr-python 3.
+    Recipe("rechunker", {"rechunker": ("rechunker==0.5.4", "zarr==2.18.7", "numcodecs<0.16")}, ("3.11", "3.12")),
+    # GDAL's reader, as rasterio's wheels contain it.
+    Recipe("gdal", {"gdal": ("rasterio",)}, ("3.13", "3.12", "3.14", "3.11")),
     # omnizarr and zarr-python in one process: the requirements of omnizarr and of the tests are installed as well.
     Recipe(
         "together",
@@ -125,13 +130,13 @@ def make(recipe: Recipe) -> Environment:
     possible."""
     place = PLACE / recipe.name
     everything = sorted({package for packages in recipe.libraries.values() for package in packages})
-    pythons = list(_pythons(recipe.pythons))
+    found = list(pythons(recipe.pythons))
     missing: dict[str, str] = {}
-    for python in pythons:
+    for python in found:
         if _create(python, place) is None and _install(place, everything, recipe.source) is None:
             break
     else:
-        problem = _create(pythons[0], place) if pythons else f"none of Python {', '.join(recipe.pythons)} was found"
+        problem = _create(found[0], place) if found else f"none of Python {', '.join(recipe.pythons)} was found"
         for library, packages in recipe.libraries.items():
             reason = problem or _install(place, packages, recipe.source)
             if reason is not None:
@@ -167,11 +172,11 @@ def _run(*command: str | Path) -> str | None:
 
 def _create(python: str, place: Path) -> str | None:
     shutil.rmtree(place, ignore_errors=True)
-    return _run(python, "-m", "venv", place)
+    return _run(python, "-m", "venv", "--without-pip", place)
 
 
 def _install(place: Path, packages: Sequence[str], source: str = "") -> str | None:
-    problem = _run(_executable(place), "-m", "pip", "install", "--prefer-binary", _ONLY_WHEELS, *packages)
+    problem = _run(sys.executable, INSTALL, _executable(place), _ONLY_WHEELS, *packages)
     return problem or (_take_source(place, source) if source else None)
 
 
@@ -180,7 +185,7 @@ def _take_source(place: Path, release: str) -> str | None:
     requirements, which needs no compiler; nothing is built."""
     downloads = place / "downloads"
     options = ("--no-deps", "--no-binary", ":all:", "--dest", downloads)
-    problem = _run(_executable(place), "-m", "pip", "download", *options, release)
+    problem = _run(sys.executable, "-m", "pip", "--python", _executable(place), "download", *options, release)
     if problem is not None:
         return problem
     name, _, version = release.partition("==")
@@ -198,13 +203,13 @@ def _take_source(place: Path, release: str) -> str | None:
 
 
 def _versions(place: Path, source: str) -> dict[str, str]:
-    command = [str(_executable(place)), "-m", "pip", "list", "--format=json"]
+    command = [sys.executable, "-m", "pip", "--python", str(_executable(place)), "list", "--format=json"]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     versions = {package["name"]: package["version"] for package in listed}
     return versions | dict([source.split("==")] if source else [])
 
 
-def _pythons(versions: Sequence[str]) -> Iterator[str]:
+def pythons(versions: Sequence[str]) -> Iterator[str]:
     """The interpreters of these versions that exist, in this order."""
     for version in versions:
         for candidate in _candidates(version):

@@ -23,7 +23,7 @@ from random import Random
 
 import omnizarr
 from omnizarr.store import LocalStore
-from omnizarr.store.local import staged
+from omnizarr.store.local import file_writer
 from tests.safety import test_failing_calls as failing
 from tests.safety import test_leftovers as leaving
 from tests.safety import test_reentrance as entering
@@ -49,7 +49,7 @@ def kill(random: Random, place: Path) -> str:
         killed = kill_at(lambda: act(z), random.randint(0, 1200))
         left = len(leaving.leftovers(place / "x"))
         assert left <= killed, f"{left} files are left"
-        staged._swept.clear()  # as in a new process
+        file_writer._swept.clear()  # as in a new process
         act(omnizarr.open_array(place / "x"))
         assert not leaving.leftovers(place / "x"), "the next writer left a file"
     return "kills that left a file" if left else "kills that left nothing" if killed else "kills too late"

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,8 +32,9 @@ from typing import Any
 import numpy as np
 
 import omnizarr
+from omnizarr.codecs import Sharding
 from omnizarr.errors import ConflictError, OmnizarrError, StoreError
-from omnizarr.store import PrefixStore, Store
+from omnizarr.store import MappingStore, PrefixStore, Store, WrapperStore
 from omnizarr.store.wrappers import as_read_only
 from omnizarr.testing import Fault, FaultyStore
 from omnizarr.transformers import ContentAddressed, HashedDirectories, ShardingTransformer, Versions
@@ -45,6 +47,8 @@ LENGTH = 96
 OWNED = 64  # elements before this index have one writer each; the others are written by all
 SCALE = 10**6
 PREFIX = "in/side"
+ACTIONS = ("one", "some", "some", "range", "range", "fill", "attribute", "append", "read")
+FAULTY_ACTIONS = (*ACTIONS, *["append"] * 6)  # a lost answer matters most where rows are reserved
 
 LAYOUTS: dict[str, dict[str, Any]] = {
     "chunks": {"chunks": 16},
@@ -61,6 +65,15 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "content-addressed": {"chunks": 16, "storage_transformers": [ContentAddressed()]},
     "versions": {"chunks": 16, "storage_transformers": [Versions()]},
     "content-addressed shards": {"chunks": 8, "shards": 32, "storage_transformers": [ContentAddressed()]},
+    "shards in shards": {"chunks": 32, "serializer": Sharding((16,), codecs=[Sharding((4,))])},
+    "chunks of different lengths": {"chunks": [[10, 20, 30, 36]]},
+    "2020 draft": {"chunks": 16, "zarr_format": "3-draft-2020"},
+    "draft shards of zarr-python 2": {
+        "chunks": 8,
+        "shards": 32,
+        "zarr_format": "3-draft-2020",
+        "conventions": "zarr-python-2",
+    },
 }
 
 STORES: dict[str, Callable[[Any], Store]] = {
@@ -71,8 +84,20 @@ STORES: dict[str, Callable[[Any], Store]] = {
     "ZIP in SQLite": lambda place: omnizarr.ZipStore.inside(omnizarr.SQLiteStore(f"{place}.sqlite"), "x.zip"),
     "ZIP in a folder": lambda place: omnizarr.ZipStore.inside(omnizarr.LocalStore(place), "x.zip"),
     "S3": lambda place: omnizarr.ObjectStore.from_url(place[0], **place[1]),
+    "folder without locks": lambda place: omnizarr.LocalStore(place, locking=False),
+    "mapping": lambda place: MappingStore(_MEMORY.setdefault(place, {}), name=place),
+    "fsspec": lambda place: omnizarr.FsspecStore(import_module("fsspec").filesystem("memory"), place),
 }
+ONE_PROCESS = ("memory", "folder without locks", "mapping", "fsspec")
+"""Stores that only the threads of a process can share."""
+WITHOUT_UPDATES = ("folder without locks", "mapping", "fsspec", "ZIP", "ZIP in SQLite", "ZIP in a folder")
+"""Stores without compare-and-set, which versions need."""
 _MEMORY: dict[Any, dict[str, bytes]] = {}
+
+
+def _direct(kind: str, place: Any) -> Any:
+    """The place without faults. A bucket is its URL and options; a third item holds those that avoid a faulty proxy."""
+    return (place[0], place[2]) if kind == "S3" and len(place) == 3 else place
 
 
 def _cache(store: Store) -> Store:
@@ -91,9 +116,20 @@ WRAPPERS: dict[str, Callable[[Store, int], Store]] = {
     "cache": lambda store, seed: _cache(store),
     "old cache": lambda store, seed: omnizarr.CacheStore(store, max_age=3600),
     "prefix": lambda store, seed: PrefixStore(store, PREFIX),
+    "below": lambda store, seed: PrefixStore(store, PREFIX),  # `_open` makes a store of its own where it can
+    "no capabilities": lambda store, seed: WrapperStore(store) if store.locking or store.updates is None else store,
     "lossy": _lossy,
     "cache, lossy": lambda store, seed: _cache(_lossy(store, seed)),
 }
+
+
+def _open(kind: str, place: Any, wrapper: str, seed: int) -> tuple[Store, str]:
+    """The store of a writer, and the path of its group in it."""
+    if wrapper == "below" and kind in ("folder", "folder without locks", "fsspec", "S3"):
+        inner = (f"{place[0]}/{PREFIX}", *place[1:]) if kind == "S3" else f"{place}/{PREFIX}"
+        return STORES[kind](inner), ""
+    store = WRAPPERS[wrapper](STORES[kind](place), seed)
+    return store, "" if isinstance(store, PrefixStore) else PREFIX
 
 
 @dataclass
@@ -145,12 +181,13 @@ class _Writer:
         self._kind, self._place, self._wrapper, self._seed = kind, place, wrapper, seed
         self._random = Random(f"{seed}-{number}")
         self.history = History(number, place=diary)
-        self._lossy = "lossy" in wrapper
+        faulty = _direct(kind, place) != place
+        self._lossy = "lossy" in wrapper or faulty
+        self._actions = FAULTY_ACTIONS if faulty else ACTIONS
 
     @contextmanager
     def _group(self) -> Iterator[omnizarr.Group]:
-        store = WRAPPERS[self._wrapper](STORES[self._kind](self._place), self._seed * 31 + self.history.number)
-        path = "" if isinstance(store, PrefixStore) else PREFIX
+        store, path = _open(self._kind, self._place, self._wrapper, self._seed * 31 + self.history.number)
         with store:
             yield omnizarr.open_group(store, path=path, mode="r+")
 
@@ -193,7 +230,7 @@ class _Writer:
 
         mine = list(range(number, OWNED, WRITERS))
         history.steps += 1
-        match random.choice(("one", "some", "some", "range", "range", "fill", "attribute", "append", "read")):
+        match random.choice(self._actions):
             case "one":
                 index = random.choice(mine)
                 history.write([index], value, stored(lambda: z.__setitem__(index, value)))
@@ -284,8 +321,10 @@ def run(
 ) -> list[str]:
     """Let the writers work, one with each wrapper, and return what is wrong."""
     if "draft" in layout or layout == "N5":  # these are only recognised from the root of the hierarchy
-        wrappers = ["plain" if wrapper == "prefix" else wrapper for wrapper in wrappers]
-    store = STORES[kind](place)
+        wrappers = ["plain" if wrapper in ("prefix", "below") else wrapper for wrapper in wrappers]
+    if layout == "versions":  # they need compare-and-set
+        wrappers = ["plain" if wrapper == "no capabilities" else wrapper for wrapper in wrappers]
+    store = STORES[kind](_direct(kind, place))
     with store:
         group = omnizarr.create_group(store, path=PREFIX, zarr_format=LAYOUTS[layout].get("zarr_format", 3))
         group.create_array("x", shape=LENGTH, dtype="i8", **_without_format(LAYOUTS[layout]))
@@ -293,7 +332,7 @@ def run(
     arguments = [
         (str(folder), kind, place, wrapper, number, seed, steps) for number, wrapper in enumerate(wrappers, start=0)
     ]
-    if kind == "memory":  # only the threads of a process share it
+    if kind in ONE_PROCESS:
         failed: list[BaseException] = []
         threads = [threading.Thread(target=_caught, args=(failed, given)) for given in arguments]
         for thread in threads:
@@ -308,7 +347,7 @@ def run(
     diaries = [Path(folder, f"history-{number}") for number in range(len(wrappers))]
     # A process may be killed before it has done anything.
     histories = [_restored(json.loads(diary.read_text(encoding="utf-8"))) for diary in diaries if diary.exists()]
-    with STORES[kind](place) as store:
+    with STORES[kind](_direct(kind, place)) as store:
         return _check_all(omnizarr.open_group(store, path=PREFIX, mode="r"), histories)
 
 
@@ -347,12 +386,14 @@ def _check_all(group: omnizarr.Group, histories: list[History]) -> list[str]:
 
 def main() -> int:
     from tests.servers.install import PYTHON_SERVERS, reason
+    from tests.servers.proxy import Faults, proxy
     from tests.servers.running import moto
 
     parser = argparse.ArgumentParser(prog="python -m tests.safety.histories", description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6)
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--stores", nargs="+", choices=list(STORES), default=list(STORES))
     arguments = parser.parse_args()
     end, seed, place = time.monotonic() + arguments.seconds, arguments.seed, Path(tempfile.mkdtemp(prefix="histories-"))
     counts: Counter[str] = Counter()
@@ -360,9 +401,8 @@ def main() -> int:
         server = stack.enter_context(moto(place)) if reason(PYTHON_SERVERS) is None else None
         while time.monotonic() < end:
             random, folder = Random(seed), place / str(seed)
-            kind = random.choice([kind for kind in STORES if kind != "S3" or server is not None])
-            # Versions need a store with compare-and-set, which an archive does not have.
-            layout = random.choice([name for name in LAYOUTS if name != "versions" or "ZIP" not in kind])
+            kind = random.choice([kind for kind in arguments.stores if kind != "S3" or server is not None])
+            layout = random.choice([name for name in LAYOUTS if name != "versions" or kind not in WITHOUT_UPDATES])
             lossy = not ("ZIP" in kind or kind == "S3")
             wrappers = random.choices([name for name in WRAPPERS if lossy or "lossy" not in name], k=WRITERS)
             target: Any = str(folder / "data")
@@ -370,12 +410,19 @@ def main() -> int:
                 target = (server.new(), server.options)
             folder.mkdir()
             kills = kind in ("folder", "SQLite", "S3") and random.random() < 0.4
-            wrong = run(folder, kind, target, layout, wrappers, seed, arguments.steps if lossy else 12, kills=kills)
+            with ExitStack() as faults:
+                if kind == "S3" and server is not None and random.random() < 0.7:
+                    between = faults.enter_context(proxy(server.endpoint, seed=seed))
+                    between.faults = Faults(lose=0.25, lost_as=random.choice((0, 500, 502, 503)), reset=0.05, fail=0.03)
+                    target = (target[0], server.through(between.endpoint), target[1])
+                steps = arguments.steps if lossy else 12
+                wrong = run(folder, kind, target, layout, wrappers, seed, steps, kills=kills)
             if wrong:
                 what = f"{kind}, {layout}, {wrappers}{', killed' if kills else ''}"
                 print(f"--seed {seed}: {what}, in {folder}", *wrong[:20], sep="\n  ")
                 return 1
-            counts[f"{kind}, killed" if kills else kind] += 1
+            name = "S3, lost answers" if kind == "S3" and len(target) == 3 else kind
+            counts[f"{name}, killed" if kills else name] += 1
             shutil.rmtree(folder)
             seed += 1
     print(f"{seed - arguments.seed} histories, from --seed {arguments.seed} on, 0 wrong: {dict(counts)}")

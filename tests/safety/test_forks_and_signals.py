@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 import omnizarr
 from omnizarr import _fork
+from omnizarr._cached_property import cached_property
 from omnizarr.store.local import temp_names
 from tests.safety.processes import forked, program, run_all, wait_for
 
@@ -149,7 +151,40 @@ def test_forking_during_the_first_use_of_omnizarr(tmp_path: Path, kind: str) -> 
             (folder / name).hardlink_to(tmp_path / name)
         command = [sys.executable, "-c", FIRST_USE, folder, kind, str(turn * 0.012)]
         finished = subprocess.run(command, capture_output=True, text=True, timeout=200)
-        assert (finished.returncode, finished.stderr) == (0, ""), f"forked after {turn * 12} ms"
+        assert (finished.returncode, finished.stderr) == (0, ""), f"forked after {turn * 12} ms:\n{finished.stderr}"
+
+
+def test_cached_properties_have_no_lock() -> None:
+    """A child would wait forever for the lock of a property that another thread of its parent was computing."""
+    package = Path(omnizarr.__file__).parent
+    users = [
+        path.name
+        for path in package.rglob("*.py")
+        if re.search(r"functools import .*cached_property", path.read_text())
+    ]
+    assert users == ["_cached_property.py"]
+    computing, forked = threading.Event(), threading.Event()
+
+    class Slow:
+        wait = True
+
+        @cached_property
+        def value(self) -> int:
+            if self.wait:
+                computing.set()
+                forked.wait(60)
+            return 7
+
+    first, second = Slow(), Slow()
+    second.wait = False
+    thread = threading.Thread(target=lambda: first.value)
+    thread.start()
+    assert computing.wait(60)
+    assert second.value == 7  # the lock of functools would keep this thread waiting, too
+    forked.set()
+    thread.join()
+    assert first.__dict__["value"] == 7
+    assert Slow.value.__doc__ is None
 
 
 def held() -> list[bool]:

@@ -105,7 +105,7 @@ if EVERY:
 def test_a_handler_during_the_first_use(tmp_path: Path, name: str, operation: str) -> None:
     places = [str(tmp_path / name), str(tmp_path / f"other-{name}")]
     subprocess.run([sys.executable, "-c", MADE, *places], check=True)
-    command = [sys.executable, "-c", PROGRAM, *places, operation, "1000" if EVERY else "5"]
+    command = [sys.executable, "-c", PROGRAM, *places, operation, "1000" if EVERY else "3"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert (result.returncode, result.stderr) == (0, "")
     assert int(result.stdout.split()[1]) > 1000, "few modules are imported then"

@@ -33,6 +33,18 @@ def test_writers_lose_no_write_in_a_database_and_in_memory(tmp_path: Path, kind:
     assert run(tmp_path, kind, str(tmp_path / "data"), layout, wrappers(seed), seed, STEPS) == []
 
 
+@pytest.mark.parametrize("layout", ["chunks", "shards", "draft shards", "shards in shards"])
+@pytest.mark.parametrize("kind", ["fsspec", "mapping", "folder without locks"])
+def test_threads_lose_no_write_in_stores_without_compare_and_set(tmp_path: Path, kind: str, layout: str) -> None:
+    seed = list(LAYOUTS).index(layout)
+    assert run(tmp_path, kind, str(tmp_path / "data"), layout, ["plain", "below", "cache"], seed, STEPS) == []
+
+
+def test_locks_and_compare_and_set_agree_in_a_folder(tmp_path: Path) -> None:
+    names = ["no capabilities", "plain", "no capabilities"]
+    assert run(tmp_path, "folder", str(tmp_path / "data"), "shards", names, 2, STEPS) == []
+
+
 @pytest.mark.parametrize("kind", [kind for kind in STORES if "ZIP" in kind])
 def test_processes_that_take_turns_lose_no_write_in_an_archive(tmp_path: Path, kind: str) -> None:
     names = ["plain", "cache", "prefix"]
@@ -58,9 +70,12 @@ def test_processes_lose_no_write_in_a_bucket(tmp_path: Path, server: RunningServ
     assert run(tmp_path, "S3", place, layout, ["plain", "cache", "prefix"], 3, 12) == []
 
 
-def test_processes_lose_no_write_if_answers_of_a_bucket_are_lost(tmp_path: Path, server: RunningServer) -> None:
+@pytest.mark.parametrize("status", [0, 503])
+def test_processes_lose_no_write_if_answers_of_a_bucket_are_lost(
+    tmp_path: Path, server: RunningServer, status: int
+) -> None:
     with proxy(server.endpoint, seed=5) as between:
-        between.faults.lose, between.faults.only = 0.2, b"/x/c/"
-        place: Any = (server.new(), server.through(between.endpoint))
-        assert run(tmp_path, "S3", place, "shards", ["lossy", "cache, lossy", "lossy"], 4, 8) == []
+        between.faults.lose, between.faults.lost_as = 0.25, status
+        place: Any = (server.new(), server.through(between.endpoint), server.options)
+        assert run(tmp_path, "S3", place, "shards", ["plain", "cache", "prefix"], 4, 6) == []
         assert between.lost

@@ -81,7 +81,7 @@ def test_a_handler_that_uses_the_same_array(tmp_path: Path, kind: str, act: str,
         with omnizarr.config(threads=1):
             if not signal_at(lambda: prepared(tmp_path / NAMES[kind], ACTS[act], ACTS[other]), stop, signal.SIGUSR1):
                 break
-        stop += 1 if EVERY else random.randint(5, 60)
+        stop += 1 if EVERY else random.randint(10, 120)
 
 
 def import_modules(place: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_handler_that_uses_the_same_archive_does_not_hang(tmp_path: Path, act:
             z = omnizarr.open_array(store)
             assert z.shape[0] in (16, 19, 22)
             assert z[...].min() >= 0
-        stop += 1 if EVERY else random.randint(3, 40)
+        stop += 1 if EVERY else random.randint(6, 80)
 
 
 def archived(
@@ -176,7 +176,7 @@ def test_a_handler_that_forks(tmp_path: Path, name: str) -> None:
     made(tmp_path / name)
     stop = 0
     while signal_at(lambda: forking(tmp_path / name), stop, signal.SIGUSR1):
-        stop += 1 if EVERY else 7
+        stop += 1 if EVERY else 15
 
 
 def forking(place: Path) -> tuple[Callable[[], None], Callable[[], None]]:

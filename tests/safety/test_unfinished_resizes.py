@@ -53,7 +53,7 @@ class OtherProcess(Unlocked):
     """A store with task locks of its own, as in another process."""
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
-        return thread_task_lock(f"{id(self)}\0{key}")
+        return thread_task_lock(f"{id(self)}", key)
 
 
 @pytest.fixture

@@ -198,6 +198,6 @@ def test_a_process_that_is_killed_at_any_system_call(act: str, tmp_path: Path) -
         if not alive:
             break
         killed += 1
-        stop += 1 if EVERY else random.randint(1, 30)
+        stop += 1 if EVERY else random.randint(1, 90)
     assert killed > 1
     assert numbers == ({(2, 0), (3, 0)} if act == "commit" else {(2, 0), (2, 2)})
