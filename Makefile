@@ -115,7 +115,7 @@ soak: $(VENV)/.tools ## run many writers, kill and check them, for SECONDS (600)
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
 	@$(BIN)/python -m tests.safety.histories --seconds $(SECONDS)
 	@$(BIN)/python -m tests.safety.faults --seconds $(SECONDS)
-	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) --timeout=1800 tests/safety/test_kills.py tests/safety/test_leftovers.py tests/safety/test_reentrance.py tests/safety/test_half_imports.py tests/safety/test_descriptors.py tests/integrations/xarray/test_killed_appends.py tests/tools/migration/test_kills.py
+	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) --timeout=1800 tests/safety/crashes/test_kills.py tests/safety/crashes/test_leftovers.py tests/safety/signals/test_reentrance.py tests/safety/signals/test_half_imports.py tests/safety/test_descriptors.py tests/integrations/xarray/test_killed_appends.py tests/tools/migration/test_kills.py
 	@MIGRATE_EVERYTHING=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/tools/migration/test_corpora.py
 
 warnings: $(VENV)/.made ## compile the kernel with each of gcc and clang that is installed, with warnings as errors
@@ -154,7 +154,7 @@ tables: $(VENV)/.tools ## rewrite the generated parts of the documentation: tabl
 	@$(BIN)/python docs/make_cli.py
 
 reading: $(VENV)/.tools peers ## measure how many arrays of other writers each library reads; REPOSITORIES="name=git …"
-	@$(BIN)/python -m tests.interop.reading_table $(addprefix --repository ,$(REPOSITORIES))
+	@$(BIN)/python -m tests.interop.corpora.reading_table $(addprefix --repository ,$(REPOSITORIES))
 	@$(BIN)/python docs/make_reading.py
 
 bench: $(VENV)/.runtime peers ## measure this library and its peers; writes the tables and the chart of docs/benchmarks.*

@@ -1,7 +1,7 @@
 """Writes the table in `generations.md` that says how many arrays of other writers each library reads.
 
-`python docs/make_reading.py` writes the table from `reading.json`, which `python -m tests.interop.reading_table`
-measures. With `--check` it only reports whether the page is up to date.
+`python docs/make_reading.py` writes the table from `reading.json`, which
+`python -m tests.interop.corpora.reading_table` measures. With `--check` it only reports whether the page is up to date.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ from random import Random
 import omnizarr
 from omnizarr.store import LocalStore
 from omnizarr.store.local import file_writer
-from tests.safety import test_failing_calls as failing
-from tests.safety import test_leftovers as leaving
-from tests.safety import test_reentrance as entering
+from tests.safety.crashes import test_failing_calls as failing
+from tests.safety.crashes import test_leftovers as leaving
 from tests.safety.ptrace import kill_at, signal_at
+from tests.safety.signals import test_reentrance as entering
 
 _CODES = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EACCES)
 
