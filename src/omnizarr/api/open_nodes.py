@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from omnizarr.api.location import Location, StoreLike, file_hint, hierarchy_above, new_location, resolve
 from omnizarr.engine import ChunkCache, OnCorrupt, check_on_corrupt
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError
-from omnizarr.formats import ReadOptions, dialect_for
+from omnizarr.formats import DEFAULT_READ_OPTIONS, ReadOptions, dialect_for
 from omnizarr.model import ZarrFormat, normal_path
 from omnizarr.nodes import Array, ArrayOptions, Group, check_flag, check_names, new_group, open_node
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
@@ -134,6 +134,8 @@ def _arguments() -> tuple[str, ...]:
 
 def _pop_read_options(options: dict[str, Any]) -> ReadOptions:
     """Removes the read options from `options`."""
+    if not options:
+        return DEFAULT_READ_OPTIONS
     return ReadOptions(**{name: options.pop(name) for name in ReadOptions.names() if name in options})
 
 
@@ -161,7 +163,8 @@ def _open(
     read_options = _pop_read_options(options)
     cache, on_corrupt, version = _pop_handle_options(options)
     known = _GROUP_OPTIONS if kind == "group" else ArrayOptions.__annotations__
-    check_names(options, known, arguments=_arguments())
+    if options:
+        check_names(options, known, arguments=_arguments())
     if mode is not None and not (isinstance(mode, str) and mode in ("r", "r+", "a", "w", "w-")):
         raise ArgumentError(f"`mode`: expected one of r, r+, a, w and w-, found {mode!r}", argument="mode")
     if zarr_format is not None:

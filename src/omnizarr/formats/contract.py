@@ -125,6 +125,10 @@ class Dialect(ABC):
         """The subset of `keys(path)` that proves that a node exists, in order of precedence."""
         return self.keys(path)
 
+    def ignores_path(self, path: str) -> bool:
+        """Whether `parse` gives the same for documents at `path` as for these documents elsewhere."""
+        return False
+
     @abstractmethod
     def parse(self, path: str, documents: Documents, problems: Problems) -> NodeModel | None:
         """The node that the documents describe. If they are invalid, adds all problems and returns None."""

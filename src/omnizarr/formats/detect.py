@@ -5,12 +5,15 @@ A dialect is imported when its generation is detected, because most programs nee
 
 from __future__ import annotations
 
+import marshal
 from importlib import import_module
 from typing import NamedTuple, TypeAlias
 
 from omnizarr._json import Json, Problems, is_integer
+from omnizarr._registry import Registry
 from omnizarr.errors import ArgumentError, MetadataError, warn
 from omnizarr.formats.contract import Dialect, Documents
+from omnizarr.formats.document_encoding import JSON, LENIENT_JSON
 from omnizarr.formats.document_keys import (
     is_entry_point,
     is_n5_array,
@@ -22,7 +25,7 @@ from omnizarr.formats.document_keys import (
     v2_keys,
     v3_key,
 )
-from omnizarr.formats.read_options import ReadOptions
+from omnizarr.formats.read_options import DEFAULT_READ_OPTIONS, ReadOptions
 
 __all__ = [
     "DetectedNode",
@@ -51,6 +54,12 @@ _DIALECTS: dict[object, tuple[str, str]] = {
     "n5": ("n5.dialect", "N5Dialect"),
 }
 """The module and the constructor of each dialect, by `zarr_format`."""
+_made: dict[object, Dialect] = {}
+"""The dialects with the default read options, which never change."""
+_entry_points: dict[tuple[bytes, int], Dialect] = {}
+"""Dialects of the drafts by the entry point, as `marshal` writes it, and the number of registrations."""
+_MOST_ENTRY_POINTS = 64
+_LONGEST = 1000  # bytes of an entry point; real ones have about 300
 _DRAFTS = ("3-draft-2020", "3-draft-2022")
 _HINT_V2 = "`zarr_format=2` reads the other"
 
@@ -63,9 +72,14 @@ def dialect_for(zarr_format: object, read_options: ReadOptions | None = None) ->
     if entry is None:
         names = ", ".join(repr(name) for name in _DIALECTS)
         raise ArgumentError(f"`zarr_format`: expected one of {names}, found {zarr_format!r}", argument="zarr_format")
-    module, constructor = entry
-    dialect: Dialect = getattr(import_module(f"omnizarr.formats.{module}"), constructor)()
-    return dialect if read_options is None else dialect.with_read_options(read_options)
+    dialect = _made.get(zarr_format)
+    if dialect is None:
+        module, constructor = entry
+        made: Dialect = getattr(import_module(f"omnizarr.formats.{module}"), constructor)()
+        dialect = _made.setdefault(zarr_format, made)
+    if read_options is None or read_options is dialect.read_options:
+        return dialect
+    return dialect.with_read_options(read_options)
 
 
 def lowercase_dialect(zarr_format: object, read_options: ReadOptions) -> Dialect | None:
@@ -228,7 +242,18 @@ def _draft_dialect(entry_point: Json, read_options: ReadOptions, problems: Probl
     from omnizarr.formats.draft.hierarchy import parse_entry_point
     from omnizarr.formats.draft.rules import rules_of_entry_point
 
+    key = None
+    if read_options is DEFAULT_READ_OPTIONS:  # the entry point is parsed whenever a node of the hierarchy is opened
+        key = marshal.dumps(entry_point, 2), Registry.changes
+        known = _entry_points.get(key)
+        if known is not None:
+            return known
     dialect = parse_entry_point(entry_point, read_options, problems)
+    plain = dialect is not None and dialect.encoding in (JSON, LENIENT_JSON) and not entry_point.get("extensions")
+    if dialect is not None and plain and key is not None and not problems.warnings and len(key[0]) <= _LONGEST:
+        if len(_entry_points) >= _MOST_ENTRY_POINTS:
+            _entry_points.clear()
+        _entry_points[key] = dialect
     if dialect is None:
         rules = rules_of_entry_point(entry_point)
         ruled = [problem._replace(rule=rules.of(problem)) for problem in problems.found]

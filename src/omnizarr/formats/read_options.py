@@ -46,7 +46,8 @@ class ReadOptions:
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """The names of the options."""
-        return tuple(field.name for field in fields(cls))
+        return _NAMES
 
 
+_NAMES = tuple(field.name for field in fields(ReadOptions))
 DEFAULT_READ_OPTIONS = ReadOptions()

@@ -159,6 +159,9 @@ class V1Dialect(Dialect):
         check_codecs(model, encoding.places, problems)
         return model if len(problems.found) == before else None
 
+    def ignores_path(self, path: str) -> bool:
+        return True
+
     def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
         from omnizarr.formats.strictness.v1_v2 import check_v1_array  # lazy import: only to validate
 

@@ -166,6 +166,9 @@ class V2Dialect(Dialect):
         check_codecs(model, encoding.places, problems)
         return model
 
+    def ignores_path(self, path: str) -> bool:
+        return True
+
     def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
         from omnizarr.formats.strictness.v1_v2 import check_v2_array, check_v2_group  # lazy import: only to validate
 

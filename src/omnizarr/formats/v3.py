@@ -127,6 +127,9 @@ class V3Dialect(Dialect):
             problems.add("$.node_type", f'expected "array" or "group", found {describe(kind)}', hint=hint, rule="R10")
         return node if len(problems.found) == before else None
 
+    def ignores_path(self, path: str) -> bool:
+        return "." not in path or all(_forbidden(name) is None for name in path.split("/"))
+
     def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
         from omnizarr.formats.strictness.v3 import check_v3_array, check_v3_group, check_v3_name  # only to validate
 

@@ -31,7 +31,7 @@ __all__ = [
     "kernel",
 ]
 
-_INTERFACE = 5  # that of `kernel.c`; an editable installation may still have an older kernel
+_INTERFACE = 6  # that of `kernel.c`; an editable installation may still have an older kernel
 _LIBRARIES = {"blosc": "numcodecs.blosc", "zstd": "numcodecs.zstd", "gzip": "deflate._deflate"}
 _COMPRESS = {"blosc": ("compress", b"lz4", 5), "zstd": ("compress", 1), "gzip": ("gzip_compress", 1)}
 _SAMPLE = bytes(range(256)) * 16

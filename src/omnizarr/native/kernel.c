@@ -14,6 +14,7 @@
  *   locate.c     finds the chunks, chunk keys and offsets that a key of integers and slices selects
  *   publish.c    writes files and renames them under the lock of their directory, as the local store does; fork handlers
  *   write.c      encodes chunks and writes them
+ *   values.c     reads many small files, such as metadata documents
  *   descriptor.c the owner of an open file
  *
  * Rules:
@@ -46,7 +47,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INTERFACE 5 /* increase with each change of the entries; Python does not use a kernel with another number */
+#define INTERFACE 6 /* increase with each change of the entries; Python does not use a kernel with another number */
 
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
@@ -74,6 +75,7 @@ enum status {
 #include "locate.c"
 #include "publish.c"
 #include "write.c"
+#include "values.c"
 #include "descriptor.c"
 
 static PyMethodDef methods[] = {
@@ -84,6 +86,7 @@ static PyMethodDef methods[] = {
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
     {"write", py_write, METH_VARARGS, write_doc},
     {"write_files", py_write_files, METH_VARARGS, write_files_doc},
+    {"read_values", (PyCFunction)(void (*)(void))py_read_values, METH_FASTCALL, read_values_doc},
     {"take", py_take, METH_VARARGS, take_doc},
     {"use", py_use, METH_VARARGS, use_doc},
     {NULL, NULL, 0, NULL},

@@ -201,6 +201,9 @@ class DraftDialect(Dialect):
                 node = replace(node, chunk_keys=V2Keys("."), guessed_keys=False)
         return node if len(problems.found) == before else None
 
+    def ignores_path(self, path: str) -> bool:
+        return not path or all(_NAME.fullmatch(name) for name in path.split("/"))
+
     def check_strictly(self, path: str, documents: Documents, node: NodeModel | None, problems: Problems) -> None:
         from omnizarr.formats.strictness import drafts_n5 as strictness  # lazy import: only to validate
 

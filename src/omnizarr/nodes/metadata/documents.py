@@ -103,12 +103,21 @@ def _parse_document(store: Store, key: str, value: Buffer | OmnizarrError, encod
 # -- models
 
 
-def parse_node(dialect: Dialect, store: Store, path: str, documents: Documents, *, quiet: bool = False) -> NodeModel:
+def parse_node(
+    dialect: Dialect,
+    store: Store,
+    path: str,
+    documents: Documents,
+    *,
+    quiet: bool = False,
+    problems: Problems | None = None,
+) -> NodeModel:
     """The model that documents describe. Raises MetadataError with all problems.
 
-    Warns once about all deviations that it accepts. `quiet` suppresses the warning for a node that is already open.
+    Warns once about all deviations that it accepts, which are added to `problems`. `quiet` suppresses the warning for a
+    node that is already open.
     """
-    problems = Problems()
+    problems = Problems() if problems is None else problems
     try:
         model = dialect.parse(path, documents, problems)
     except (ExtensionError, MissingDependencyError) as error:

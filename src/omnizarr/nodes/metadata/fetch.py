@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from omnizarr._json import Json
+from omnizarr._json import Json, Problems
 from omnizarr.errors import MetadataError, NodeNotFoundError, OmnizarrError, warn
 from omnizarr.formats import (
+    DEFAULT_READ_OPTIONS,
     Child,
     DetectedNode,
     Dialect,
@@ -25,6 +26,7 @@ from omnizarr.formats import (
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
+from omnizarr.nodes.metadata.model_cache import cache_key, cached_node, keep_model
 from omnizarr.store import Buffer, ByteRange, Request, Store
 
 if TYPE_CHECKING:
@@ -57,6 +59,11 @@ def fetch_node(
     keys = candidate_keys(path, zarr_format)
     request = _consolidated_request(consolidated_candidate_key(path, zarr_format), consolidated)
     values = document_values(store, keys, request)
+    # Other read options may give another model, and few callers set any.
+    cached_as = cache_key(zarr_format, [values[key] for key in keys]) if read_options is DEFAULT_READ_OPTIONS else None
+    cached = None if cached_as is None else cached_node(cached_as, path)
+    if cached is not None:
+        return FetchedNode(*cached, _value(values, cached.dialect.consolidated_key(path)))
     documents, damaged = _parse_each(store, {key: values[key] for key in keys})
     hint: str | None = None
     try:
@@ -79,7 +86,10 @@ def fetch_node(
             raise not_found(store, path, zarr_format, hint=hint)
     if detection.note is not None:
         warn(f"{describe_location(store, path)}: {detection.note}")
-    node = parse_node(detection.dialect, store, path, detection.documents)
+    problems = Problems()
+    node = parse_node(detection.dialect, store, path, detection.documents, problems=problems)
+    if cached_as is not None and detection.note is None and not problems.warnings and not damaged:
+        keep_model(cached_as, path, detection.dialect, node)
     return FetchedNode(detection.dialect, node, _value(values, detection.dialect.consolidated_key(path)))
 
 
@@ -118,6 +128,10 @@ def _fetch_in_dialect(
     dialect = possible.dialect
     consolidated_key = dialect.consolidated_key(path)
     values = document_values(store, possible.keys, _consolidated_request(consolidated_key, consolidated))
+    cached_as = cache_key(dialect, [values[key] for key in possible.keys])
+    cached = None if cached_as is None else cached_node(cached_as, path)
+    if cached is not None:
+        return FetchedNode(*cached, _value(values, consolidated_key))
     documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
     detection = confirm_node(possible, path, documents)
     # A damaged file under a common name, such as `meta`, may belong to another program.
@@ -129,7 +143,11 @@ def _fetch_in_dialect(
     dialect = dialect if detection is None else detection.dialect
     consolidated_value = _value(values, dialect.consolidated_key(path))
     if isinstance(detection, DetectedNode):
-        return FetchedNode(dialect, parse_node(dialect, store, path, detection.documents), consolidated_value)
+        problems = Problems()
+        node = parse_node(dialect, store, path, detection.documents, problems=problems)
+        if cached_as is not None and dialect is possible.dialect and not problems.warnings and not damaged:
+            keep_model(cached_as, path, dialect, node)
+        return FetchedNode(dialect, node, consolidated_value)
     implicit = _implicit_group(store, path, dialect) if dialect.implicit_groups else None
     return None if implicit is None else FetchedNode(*implicit, consolidated_value)
 

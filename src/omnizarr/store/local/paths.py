@@ -10,6 +10,7 @@ import os
 from stat import S_ISDIR
 from typing import Any, NoReturn
 
+from omnizarr._cached_property import cached_property
 from omnizarr.errors import InvalidKeyError, LocationError, StoreError
 from omnizarr.store.address.file_urls import check_native
 from omnizarr.store.contract import check_key, is_text
@@ -49,8 +50,6 @@ class NativePaths:
 
     def __init__(self, root: str, *, follow_links: bool, label: str) -> None:
         self.root = root
-        self.real_root = os.path.realpath(root)
-        """The same for all paths that lead to the root."""
         self.top = root if root.endswith(os.sep) else root + os.sep
         self.follow_links = follow_links
         self.label = label
@@ -64,6 +63,11 @@ class NativePaths:
         self.folders = {"": self.top}
         """Prefixes whose every part was a directory and no link when it was checked, and their native paths. If a
         directory is removed, opening a file in it fails."""
+
+    @cached_property
+    def real_root(self) -> str:
+        """The same for all paths that lead to the root."""
+        return os.path.realpath(self.root)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "folders": {"": self.top}}

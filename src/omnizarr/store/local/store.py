@@ -20,6 +20,7 @@ from omnizarr.store.local.file_writer import FileWriter
 from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, absolute
+from omnizarr.store.local.small_values import read_small_values
 from omnizarr.store.thread_locks import TaskLock
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class LocalStore(Store):
         self._listing = Listing(paths, locks)
         self._writer = FileWriter(paths, locks, self._listing, durable=durable)
         self._read_only = read_only
+
+    def __copy__(self) -> Self:
+        twin = self.__class__.__new__(self.__class__)  # as `copy.copy` does, but faster
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     @classmethod
     def from_url(
@@ -180,6 +186,14 @@ class LocalStore(Store):
             os.close(file)
 
     def get_each(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
+        values = read_small_values(self._paths, requests)
+        if values is None:
+            yield from self._get_parts(requests)
+            return
+        for index, value in enumerate(values):
+            yield index, self.get(*requests[index]) if isinstance(value, int) else value
+
+    def _get_parts(self, requests: Sequence[Request]) -> Iterator[tuple[int, Buffer | None]]:
         # Requests for one key that follow each other are read from one open file, and so from one state of it.
         for key, group in groupby(enumerate(requests), key=lambda item: item[1][0]):
             ranges = [(index, range) for index, (_, range) in group]

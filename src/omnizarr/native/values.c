@@ -1,0 +1,204 @@
+/* Reads many small values, such as metadata documents, each from a file below one directory.
+ *
+ * A file is read only if no part of its key is a link, unless links are followed. Keys that follow each other and lie in
+ * the same directory are one work item: the directory is opened once, and its files relative to it. */
+
+#define MAX_VALUE_BYTES ((size_t)1 << 16) /* larger values are UNUSUAL: Python reads them one by one */
+
+#ifdef O_PATH
+#define OPEN_DIRECTORY (O_PATH | O_DIRECTORY | O_CLOEXEC)
+#else
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#endif
+
+struct value {
+    const char *key; /* NUL-terminated UTF-8 */
+    size_t folder;   /* the length of the part of the key before its last `/`; 0 if there is none */
+    size_t limit;    /* bytes to read at most */
+    size_t first;    /* of a work item: its first value; the item ends where the next one starts */
+    char *data;      /* allocated by the worker; NULL unless the status is DONE */
+    size_t length;
+    enum status status;
+};
+
+/* The first member is that of all plans. */
+struct value_plan {
+    struct work work;
+    const char *top; /* the path of the directory, with a separator at its end */
+    int flags;       /* for opening files */
+    int follow;
+    struct value *values;
+    size_t count;
+};
+
+/* Whether a key consists of names that lead downwards and that the store does not reserve. A name that begins with a dot
+ * must begin with `.z`, as those of documents do: Python decides about all others. */
+static int is_usual_key(const char *key) {
+    for (;;) {
+        const char *end = strchr(key, '/');
+        size_t length = end == NULL ? strlen(key) : (size_t)(end - key);
+        if (length == 0 || (key[0] == '.' && (length < 2 || key[1] != 'z'))) return 0;
+        if (end == NULL) return 1;
+        key = end + 1;
+    }
+}
+
+static int open_retrying(int directory, const char *path, int flags) {
+    int file;
+    do {
+        file = openat(directory, path, flags);
+    } while (file < 0 && errno == EINTR);
+    return file;
+}
+
+/* Opens the directory with the first `length` bytes of `key` below `plan->top`, part by part; -1 with errno. */
+static int open_folder(const struct value_plan *plan, const char *key, size_t length) {
+    int flags = OPEN_DIRECTORY | (plan->follow ? 0 : O_NOFOLLOW);
+    size_t top = strlen(plan->top);
+    char *path = malloc(top + length + 1);
+    if (path == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    memcpy(path, plan->top, top);
+    memcpy(path + top, key, length);
+    path[top + length] = 0;
+    int directory = AT_FDCWD;
+    char *part = path, *end = memchr(path + top, '/', length);
+    do {
+        if (end != NULL) *end = 0;
+        int inner = open_retrying(directory, part, flags), reason = errno;
+        if (directory != AT_FDCWD) close(directory);
+        errno = reason;
+        directory = inner;
+        if (end == NULL) break;
+        part = end + 1;
+        end = strchr(part, '/');
+    } while (directory >= 0);
+    int reason = errno;
+    free(path);
+    errno = reason;
+    return directory;
+}
+
+/* Reads a regular file; the memory of an earlier attempt is freed first. */
+static enum status read_value(struct value *value, int directory, const char *path, int flags) {
+    free(value->data);
+    value->data = NULL;
+    int file = open_retrying(directory, path, flags);
+    if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
+    struct stat info;
+    enum status status = UNUSUAL;
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_size >= 0) {
+        size_t length = (size_t)info.st_size < value->limit ? (size_t)info.st_size : value->limit;
+        char *data = length > MAX_VALUE_BYTES ? NULL : malloc(length + 1);
+        if (data != NULL && (length == 0 || read(file, data, length) == (ssize_t)length)) {
+            value->data = data;
+            value->length = length;
+            status = DONE;
+        } else
+            free(data);
+    }
+    close(file);
+    return status;
+}
+
+/* Reads the values of one directory. */
+static enum status read_folder(struct scratch *scratch, const struct work *work, size_t item) {
+    (void)scratch;
+    const struct value_plan *plan = (const struct value_plan *)work;
+    size_t first = plan->values[item].first;
+    size_t end = item + 1 < work->count ? plan->values[item + 1].first : plan->count;
+    const char *key = plan->values[first].key;
+    size_t folder = plan->values[first].folder, skip = folder > 0 ? folder + 1 : 0;
+    int directory = skip > 0 ? open_folder(plan, key, folder) : open_retrying(AT_FDCWD, plan->top, OPEN_DIRECTORY);
+    enum status missing = errno == ENOENT ? ABSENT : UNUSUAL;
+    for (size_t i = first; i < end; i++) {
+        struct value *value = &plan->values[i];
+        if (value->status == TO_DO)
+            value->status = directory < 0 ? missing : read_value(value, directory, value->key + skip, plan->flags);
+    }
+    if (directory >= 0) close(directory);
+    return DONE;
+}
+
+/* Parses the keys and their limits into `plan`, and groups them into work items; 0 with an exception. */
+static int parse_values(PyObject *keys, PyObject *limits, struct value_plan *plan) {
+    size_t top = strlen(plan->top);
+    for (size_t i = 0; i < plan->count; i++) {
+        struct value *value = &plan->values[i];
+        PyObject *key = PyTuple_GetItem(keys, (Py_ssize_t)i);
+        Py_ssize_t length, limit = PyLong_AsSsize_t(PyTuple_GetItem(limits, (Py_ssize_t)i));
+        if (limit == -1 && PyErr_Occurred()) return 0;
+        value->limit = limit < 0 ? SIZE_MAX : (size_t)limit;
+        value->key = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
+        value->status = TO_DO;
+        if (value->key == NULL || strlen(value->key) != (size_t)length || !is_usual_key(value->key) ||
+            (size_t)length + top >= PATH_MAX) {
+            PyErr_Clear(); /* of a key that is no text, or has an unpaired surrogate: Python rejects it */
+            value->key = "";
+            value->status = UNUSUAL;
+        }
+        const char *last = strrchr(value->key, '/');
+        value->folder = last == NULL ? 0 : (size_t)(last - value->key);
+        const struct value *before = i > 0 ? &plan->values[i - 1] : NULL;
+        if (before == NULL || before->folder != value->folder || memcmp(before->key, value->key, value->folder) != 0)
+            plan->values[plan->work.count++].first = i;
+    }
+    return 1;
+}
+
+/* A list with the bytes of each value that was read, and None or UNUSUAL for the others; NULL with an exception. */
+static PyObject *collect_values(const struct value_plan *plan) {
+    PyObject *result = PyList_New((Py_ssize_t)plan->count);
+    for (size_t i = 0; result != NULL && i < plan->count; i++) {
+        const struct value *value = &plan->values[i];
+        PyObject *item = value->status == DONE     ? PyBytes_FromStringAndSize(value->data, (Py_ssize_t)value->length)
+                         : value->status == ABSENT ? Py_NewRef(Py_None)
+                                                   : PyLong_FromLong(UNUSUAL);
+        if (item == NULL || PyList_SetItem(result, (Py_ssize_t)i, item) != 0) Py_CLEAR(result);
+    }
+    return result;
+}
+
+PyDoc_STRVAR(read_values_doc,
+             "read_values(top, keys, limits, flags, follow, threads)\n"
+             "The beginnings of files, up to `limits` bytes each, or all of a file if its limit is negative. `keys`\n"
+             "and `limits` are tuples. `top` is the path of the directory, with a separator at its end, `flags` are\n"
+             "for opening files. An item of the result is bytes; None if there is no such file; or UNUSUAL if the\n"
+             "kernel leaves it to Python. Keys in one directory should follow each other.");
+
+static PyObject *py_read_values(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (count != 6 || !PyTuple_Check(arguments[1]) || !PyTuple_Check(arguments[2]) ||
+        PyTuple_Size(arguments[1]) != PyTuple_Size(arguments[2])) {
+        PyErr_SetString(PyExc_TypeError, "read_values takes a path, two tuples of one length, and three integers");
+        return NULL;
+    }
+    const char *top = parse_path(arguments[0]);
+    long flags = PyLong_AsLong(arguments[3]), follow = PyLong_AsLong(arguments[4]), threads = PyLong_AsLong(arguments[5]);
+    if (top == NULL || PyErr_Occurred()) return NULL;
+    size_t keys = (size_t)PyTuple_Size(arguments[1]);
+    struct value_plan *plan = calloc(1, sizeof(struct value_plan)); /* on the heap: see `run` */
+    if (plan == NULL || (plan->values = calloc(keys + 1, sizeof(struct value))) == NULL ||
+        (plan->work.status = malloc(keys + 1)) == NULL) {
+        if (plan != NULL) free(plan->values);
+        free(plan);
+        return PyErr_NoMemory();
+    }
+    plan->top = top;
+    plan->flags = (int)flags;
+    plan->follow = follow != 0;
+    plan->count = keys;
+    plan->work.act = read_folder;
+    PyObject *result = NULL;
+    if (parse_values(arguments[1], arguments[2], plan)) {
+        memset(plan->work.status, TO_DO, keys + 1);
+        if (run(&plan->work, (int)threads)) result = collect_values(plan);
+    }
+    for (size_t i = 0; i < keys; i++) free(plan->values[i].data);
+    free(plan->values);
+    free(plan->work.status);
+    free(plan);
+    return result;
+}

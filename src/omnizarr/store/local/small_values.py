@@ -1,0 +1,49 @@
+"""Small values, such as metadata documents, read by the kernel: many files in one call, without Python in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from omnizarr.config import config
+from omnizarr.native import kernel
+from omnizarr.store.contract import Buffer, Request
+from omnizarr.store.local.paths import NativePaths
+
+__all__ = ["read_small_values"]
+
+_BATCH = 256  # requests of one call; the kernel keeps at most 64 KiB for each
+_LARGEST = 2**31  # bytes; a longer request is no small value
+_PER_THREAD = 32  # requests for which waking a thread of the kernel pays off
+
+
+def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterator[Buffer | int | None] | None:
+    """The answers to the requests, in their order; an integer stands for one that Python has to answer, such as one for
+    a long value. None if the kernel cannot read these files, or if a request is not for the beginning of a value."""
+    settings = config.current
+    module = kernel() if settings.native and paths.for_kernel else None
+    if module is None:
+        return None
+    limits: list[int] = []
+    last = None
+    for key, part in requests:
+        if key == last:  # requests for one key that follow each other are answered from one state of its value
+            return None
+        last = key
+        if part is None:
+            limits.append(-1)
+        elif part[0] == 0 and part[1] is not None and 0 <= part[1] <= _LARGEST:
+            limits.append(part[1])
+        else:
+            return None
+    keys = tuple([key for key, _ in requests])
+    top, flags, follow = paths.top, paths.flags, paths.follow_links
+    if len(keys) < 2 * _PER_THREAD:
+        return iter(module.read_values(top, keys, tuple(limits), flags, follow, 1))
+    threads = min(settings.workers, _BATCH // _PER_THREAD)
+    return chain.from_iterable(
+        module.read_values(
+            top, keys[start : start + _BATCH], tuple(limits[start : start + _BATCH]), flags, follow, threads
+        )
+        for start in range(0, len(keys), _BATCH)
+    )
