@@ -165,3 +165,34 @@ def test_the_cache_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for number in range(20):
         assert omnizarr.open_array(tmp_path / "g", path=f"n{number}", mode="r").shape == (number + 1,)
     assert len(model_cache._entries) <= 5
+
+
+@pytest.mark.parametrize("zarr_format", FORMATS[1:])  # v1 has no groups
+@pytest.mark.parametrize("copied", [False, True])
+def test_names_and_kinds_of_many_members(zarr_format: ZarrFormat, copied: bool) -> None:
+    class Copying(omnizarr.MemoryStore):
+        """Its values are not hashable."""
+
+        def get(self, key: str, range: Any = None) -> Any:
+            value = super().get(key, range)
+            return None if value is None else bytearray(value)
+
+    values: dict[str, bytes] = {}
+    group = omnizarr.create_group(omnizarr.MemoryStore(values), zarr_format=zarr_format)
+    kinds = {f"n{number}": ("array", "group", "broken")[number % 3] for number in range(30)}
+    for name, kind in kinds.items():
+        if kind == "group":
+            group.create_group(name)
+        else:
+            group.create_array(name, shape=(2,), dtype="i4")
+    for name in (name for name, kind in kinds.items() if kind == "broken"):
+        key = next(key for key in group._context.dialect.keys(name) if key in values)
+        values[key] = b"{"
+    store = Copying(values) if copied else omnizarr.MemoryStore(values)
+    reader = omnizarr.open_group(store, mode="r")
+    assert sorted(reader.keys()) == sorted(kinds)
+    shown = {name: "array" if name in {*reader.array_keys()} else "group" for name in kinds if kinds[name] != "broken"}
+    assert shown == {name: kind for name, kind in kinds.items() if kind != "broken"}
+    assert {name for name, node in reader.items() if hasattr(node, "error")} == {
+        name for name, kind in kinds.items() if kind == "broken"
+    }

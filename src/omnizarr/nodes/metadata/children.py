@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from omnizarr.errors import OmnizarrError, StoreError
-from omnizarr.formats import Child, Dialect
+from omnizarr.formats import Child, Dialect, Kind
 from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents
 from omnizarr.nodes.node import NodeContext
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from omnizarr.nodes.metadata.whole_listing import WholeListing
 
 __all__ = ["NameIterator", "list_all_below", "list_children", "list_members", "node_exists"]
+
+
+_COMPARABLE = frozenset((bytes, type(None)))  # other buffers have no hash
 
 
 def node_exists(store: Store, dialect: Dialect, path: str) -> bool:
@@ -74,23 +77,33 @@ def list_members(context: NodeContext) -> list[Child]:
     trusted = consolidated is not None and consolidated.trusted
     values = None if trusted else document_values(store, keys, each=True)
     members: list[Child] = []
+    kinds: dict[tuple[object, ...], Kind | None] = {}  # by stored values, because many members have equal documents
     for child in children:
         if child.kind is not None:
             members.append(child)
             continue
-        own_keys = dialect.identifying_keys(paths[child.name])
+        path = paths[child.name]
+        own_keys = dialect.identifying_keys(path)
         try:
             if values is None:
                 assert consolidated is not None
                 documents = {key: consolidated.documents[key] for key in own_keys if key in consolidated.documents}
+                members.append(Child(child.name, dialect.node_type(path, documents)))
+                continue
+            stored = tuple([values[key] for key in own_keys])
+            if not any(value is not None for value in stored):
+                if dialect.implicit_groups:
+                    members.append(Child(child.name, "group"))
+                continue
+            comparable = _COMPARABLE.issuperset(map(type, stored))
+            if not comparable or stored not in kinds:
+                documents = parse_documents(store, dict(zip(own_keys, stored, strict=True)), dialect.encoding)
+                kind = dialect.node_type(path, documents)
+                if comparable:
+                    kinds[stored] = kind
             else:
-                own_values = {key: values[key] for key in own_keys}
-                if all(value is None for value in own_values.values()):
-                    if dialect.implicit_groups:
-                        members.append(Child(child.name, "group"))
-                    continue
-                documents = parse_documents(store, own_values, dialect.encoding)
-            members.append(Child(child.name, dialect.node_type(paths[child.name], documents)))
+                kind = kinds[stored]
+            members.append(Child(child.name, kind))
         except OmnizarrError:
             members.append(Child(child.name))
     return members

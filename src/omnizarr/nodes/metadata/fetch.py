@@ -26,7 +26,7 @@ from omnizarr.formats import (
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
-from omnizarr.nodes.metadata.model_cache import cache_key, cached_node, keep_model
+from omnizarr.nodes.metadata.model_cache import cache_key, cache_scope, cached_node, keep_model
 from omnizarr.store import Buffer, ByteRange, Request, Store
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def fetch_node(
     request = _consolidated_request(consolidated_candidate_key(path, zarr_format), consolidated)
     values = document_values(store, keys, request)
     # Other read options may give another model, and few callers set any.
-    cached_as = cache_key(zarr_format, [values[key] for key in keys]) if read_options is DEFAULT_READ_OPTIONS else None
+    scope = cache_scope(zarr_format) if read_options is DEFAULT_READ_OPTIONS else None
+    cached_as = None if scope is None else cache_key(scope, [values[key] for key in keys])
     cached = None if cached_as is None else cached_node(cached_as, path)
     if cached is not None:
         return FetchedNode(*cached, _value(values, cached.dialect.consolidated_key(path)))
@@ -128,7 +129,7 @@ def _fetch_in_dialect(
     dialect = possible.dialect
     consolidated_key = dialect.consolidated_key(path)
     values = document_values(store, possible.keys, _consolidated_request(consolidated_key, consolidated))
-    cached_as = cache_key(dialect, [values[key] for key in possible.keys])
+    cached_as = cache_key(cache_scope(dialect), [values[key] for key in possible.keys])
     cached = None if cached_as is None else cached_node(cached_as, path)
     if cached is not None:
         return FetchedNode(*cached, _value(values, consolidated_key))
@@ -208,23 +209,33 @@ def fetch_children(
 
     Children that turn out not to be nodes are left out. `whole` has fetched the documents already.
     """
-    children = list(children)
-    keys = {
-        child: dialect.keys(join_path(path, child.name)) if child.keys is None else child.keys for child in children
-    }
-    all_keys = [key for node_keys in keys.values() for key in node_keys]
-    values = document_values(store, all_keys, each=True) if whole is None else whole.take(all_keys)
+    rows = []
     for child in children:
-        name = child.name
-        present = {key: values[key] for key in keys[child] if values[key] is not None}
+        child_path = join_path(path, child.name)
+        rows.append((child, child_path, dialect.keys(child_path) if child.keys is None else child.keys))
+    all_keys = [key for _, _, keys in rows for key in keys]
+    values = document_values(store, all_keys, each=True) if whole is None else whole.take(all_keys)
+    scope = cache_scope(dialect)
+    for child, child_path, keys in rows:
+        stored = [values[key] for key in keys]
+        cached_as = cache_key(scope, stored)
+        cached = None if cached_as is None else cached_node(cached_as, child_path)
+        if cached is not None:
+            yield child.name, cached.model
+            continue
+        present = {key: value for key, value in zip(keys, stored, strict=True) if value is not None}
         try:
             documents = parse_documents(store, present, dialect.encoding)
-            if any(key in documents for key in dialect.identifying_keys(join_path(path, name))):
-                yield name, parse_node(dialect, store, join_path(path, name), documents)
+            if any(key in documents for key in dialect.identifying_keys(child_path)):
+                problems = Problems()
+                node = parse_node(dialect, store, child_path, documents, problems=problems)
+                if cached_as is not None and not problems.warnings:
+                    keep_model(cached_as, child_path, dialect, node)
+                yield child.name, node
             elif dialect.implicit_groups and not child.keys:  # else it was erased after the listing
-                yield name, dialect.new_group(implicit=True)
+                yield child.name, dialect.new_group(implicit=True)
         except OmnizarrError as error:
-            yield name, error
+            yield child.name, error
 
 
 def _parse_each(

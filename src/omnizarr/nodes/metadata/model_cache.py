@@ -18,7 +18,7 @@ from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, every_codec
 from omnizarr.store import Buffer
 
-__all__ = ["CachedNode", "DocumentsKey", "cache_key", "cached_node", "keep_model"]
+__all__ = ["CachedNode", "DocumentsKey", "cache_key", "cache_scope", "cached_node", "keep_model"]
 
 DocumentsKey: TypeAlias = tuple[object, ...]
 
@@ -47,9 +47,14 @@ class _Entry(NamedTuple):
 _entries: dict[DocumentsKey, _Entry] = {}
 
 
-def cache_key(owner: object, values: Iterable[Buffer | Exception | None]) -> DocumentsKey | None:
-    """The key for the stored values of documents; None if they are too long. `owner` is a dialect, or the generation
-    that the caller wants: then the dialect follows from the documents."""
+def cache_scope(owner: object) -> DocumentsKey:
+    """The part of keys that is the same for many nodes. `owner` is a dialect, or the generation that the caller wants:
+    then the dialect follows from the documents."""
+    return id(owner) if isinstance(owner, Dialect) else ("any", owner), id(config.current), Registry.changes
+
+
+def cache_key(scope: DocumentsKey, values: Iterable[Buffer | Exception | None]) -> DocumentsKey | None:
+    """The key for the stored values of documents; None if they are too long, or not all could be fetched."""
     stored = tuple(values)
     length = 0
     for value in stored:
@@ -57,11 +62,7 @@ def cache_key(owner: object, values: Iterable[Buffer | Exception | None]) -> Doc
             if type(value) is not bytes:
                 return None
             length += len(value)
-    if not 0 < length <= _LONGEST:
-        return None
-    if isinstance(owner, Dialect):
-        owner = id(owner), None
-    return owner, id(config.current), Registry.changes, stored
+    return (*scope, stored) if 0 < length <= _LONGEST else None
 
 
 def cached_node(key: DocumentsKey, path: str) -> CachedNode | None:
@@ -77,7 +78,8 @@ def cached_node(key: DocumentsKey, path: str) -> CachedNode | None:
 
 def keep_model(key: DocumentsKey, path: str, dialect: Dialect, model: NodeModel) -> None:
     """Keep a model that was parsed without problems and warnings, if it may be shared."""
-    if not dialect.ignores_path(path) or not _is_shareable(model):
+    settings = config.current
+    if id(settings) != key[1] or not dialect.ignores_path(path) or not _is_shareable(model):
         return
     members = vars(model)
     try:
@@ -86,7 +88,7 @@ def keep_model(key: DocumentsKey, path: str, dialect: Dialect, model: NodeModel)
         return
     if len(_entries) >= _MOST_ENTRIES:
         _entries.clear()
-    _entries[key] = _Entry(dialect, config.current, model, json)
+    _entries[key] = _Entry(dialect, settings, model, json)
 
 
 def _is_shareable(model: NodeModel) -> bool:
