@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -62,30 +62,40 @@ class Layout:
         self.path = path
         self.prefix = prefix
         self.model = model
-        self.dtype: np.dtype[Any] = model.dtype
-        self.fill: npt.NDArray[Any] = model.filler
-        self.axes: tuple[Axis, ...] = model.grid.axes(model.shape)
+        self.dtype: np.dtype[Any]
+        self.fill: npt.NDArray[Any]
+        self.axes: tuple[Axis, ...]
+        self._join: Callable[[tuple[str, ...]], str]
+        self.separator: str | None
+        """The separator between the coordinates in a key, if the key ends with them; otherwise None."""
+        self.uniform: Chain | None
+        """The codec chain, if all chunks have the same shape."""
+        self.sharding: Sharding | None
+        parts = model.shared.get("layout") or model.shared.setdefault("layout", self._parts_of_model())
+        self.dtype, self.fill, self.axes, self._join, self.separator, self.uniform, self.sharding = parts
         self.decoding: Decoding | None = None
         """What determines the elements of decoded chunks; None without a cache."""
         if cache is not None:
             self.decoding = Decoding(model.data_type, model.codecs, repr(self.fill.tolist()), self.dtype)
-        self._join = model.chunk_keys.join
-        keys = model.chunk_keys
-        # Not for subclasses, which may join the coordinates differently.
-        self.separator: str | None = None
-        if vars(type(keys)).get("ends_with_coordinates"):
-            self.separator = keys.separator  # type: ignore[attr-defined]
-        """The separator between the coordinates in a key, if the key ends with them; otherwise None."""
-        sizes = [axis.size for axis in self.axes]
-        uniform = tuple(size for size in sizes if size is not None)
-        self.uniform: Chain | None = self._bound(uniform) if len(uniform) == len(sizes) else None
-        """The codec chain, if all chunks have the same shape."""
         self._largest = self.uniform
-        self.sharding: Sharding | None = model.sharding
         self.indexes = ShardIndexes()
         self.native_reader: Any = None
         """Kept here by `engine/route`: a `NativeReader`; False if the kernel cannot read this array; None if
         `engine/route` has not decided yet."""
+
+    def _parts_of_model(self) -> tuple[Any, ...]:
+        """The attributes that depend on the model only."""
+        model = self.model
+        axes: tuple[Axis, ...] = model.grid.axes(model.shape)
+        keys = model.chunk_keys
+        separator = None
+        # Not for subclasses, which may join the coordinates differently.
+        if vars(type(keys)).get("ends_with_coordinates"):
+            separator = keys.separator  # type: ignore[attr-defined]
+        sizes = [axis.size for axis in axes]
+        uniform = tuple(size for size in sizes if size is not None)
+        chain = self._bound(uniform) if len(uniform) == len(sizes) else None
+        return model.dtype, model.filler, axes, keys.join, separator, chain, model.sharding
 
     @property
     def largest(self) -> Chain | None:

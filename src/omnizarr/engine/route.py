@@ -233,6 +233,14 @@ def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
     chain = layout.uniform
     if chain is None or layout.local_files is None or layout.store.remote:
         return False
+    # A key must not skip the search for guessed chunk keys, or the cache.
+    usual = layout.cache is None and not layout.model.guessed_keys
+    name = "native reader" if usual else "native reader, not by key"
+    known = layout.model.shared.get(name)
+    if known is not None:
+        like, members = known
+        reader: NativeReader = like(members, layout)
+        return reader
     if max(chain.spec.nbytes, chain.encoded.limit) > MAX_CHUNK_BYTES:
         return False
     sharding = None if layout.sharding is None else sharding_of(chain)
@@ -241,10 +249,10 @@ def _new_native_reader(layout: Layout) -> NativeReader | Literal[False]:
         return False
     from omnizarr.engine.read.native import NativeReader  # lazy import: local files only
 
-    # A key must not skip the search for guessed chunk keys, the cache, or route E.
-    usual = layout.cache is None and not layout.model.guessed_keys
-    by_key = usual and (sharding is not None or not _prefers_parts(chain))
-    return NativeReader(layout, chain, sharding, number, by_key=by_key)
+    by_key = usual and (sharding is not None or not _prefers_parts(chain))  # nor route E
+    reader = NativeReader(layout, chain, sharding, number, by_key=by_key)
+    layout.model.shared[name] = NativeReader.like, reader.shared_members()
+    return reader
 
 
 def _write_codec(layout: Layout) -> int | None:

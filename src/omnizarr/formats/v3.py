@@ -255,7 +255,7 @@ def _parse_array(document: dict[str, Json], problems: Problems) -> ArrayModel | 
         extra=extra,
         verbatim={name: document.get(name) for name in _VERBATIM} if has_old_type else {},
     )
-    model.share_chains(shared.chains)
+    model.share(shared.chains, shared.derived_for(shape, grid))
     # Check the codecs even if another member is invalid, so that one report has all problems.
     for chunk_shape in grid.chunk_shapes(shape):
         if model.chain(chunk_shape, "$.codecs", problems) is None:

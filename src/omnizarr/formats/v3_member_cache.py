@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import marshal
 from dataclasses import dataclass, field
+from typing import Any
 
 from omnizarr._extension import call_extension
 from omnizarr._json import Json, Problems
@@ -34,6 +35,16 @@ class SharedMembers:
     codecs: tuple[Codec, ...] | None
     chains: dict[tuple[int, ...], Chain] = field(default_factory=dict)
     """The bound codecs, by chunk shape."""
+    derived: dict[tuple[tuple[int, ...], Grid], dict[str, Any]] = field(default_factory=dict)
+    """`ArrayModel.shared`, by shape and grid."""
+
+    def derived_for(self, shape: tuple[int, ...], grid: Grid) -> dict[str, Any]:
+        """`ArrayModel.shared` of the arrays with these members and this shape and grid."""
+        if not self.shareable or not isinstance(grid, Regular):
+            return {}
+        if len(self.derived) >= _MOST_ENTRIES:
+            self.derived.clear()
+        return self.derived.setdefault((shape, grid), {})
 
     @property
     def shareable(self) -> bool:

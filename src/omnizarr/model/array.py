@@ -67,6 +67,12 @@ class ArrayModel:
     """Whether the document does not name the chunk key separator, so that stored keys must show it (V28)."""
 
     _chains: dict[tuple[int, ...], Chain] = field(default_factory=dict, init=False, repr=False)
+    shared: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What other modules derive from shape, grid, data type, fill value, codecs and chunk keys, by names of their own.
+    Models in which these are equal share it, so it refers to no store."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "shared": {}}
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -103,9 +109,11 @@ class ArrayModel:
             return "its metadata does not say how the index of a shard is encoded; it can only be read"
         return None
 
-    def share_chains(self, chains: dict[tuple[int, ...], Chain]) -> None:
-        """Use and extend `chains`, the chains of arrays with the same codecs, data type and fill value."""
+    def share(self, chains: dict[tuple[int, ...], Chain], shared: dict[str, Any]) -> None:
+        """Use and extend `chains`, the chains of arrays with the same codecs, data type and fill value, and `shared`,
+        for those that also have the same shape, grid and chunk keys."""
         object.__setattr__(self, "_chains", chains)
+        object.__setattr__(self, "shared", shared)
 
     def chain(self, chunk_shape: tuple[int, ...], path: str, problems: Problems) -> Chain | None:
         """The codecs bound to chunks of that shape. Cached."""
@@ -143,7 +151,7 @@ class ArrayModel:
             return False
         if not same([getattr(self, name) for name in _JSON], [getattr(other, name) for name in _JSON]):
             return False
-        names = [name for name in self.__dataclass_fields__ if name not in (*_JSON, "fill", "_chains")]
+        names = [name for name in self.__dataclass_fields__ if name not in (*_JSON, "fill", "_chains", "shared")]
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
     __hash__ = None  # type: ignore[assignment]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from omnizarr.errors import ArgumentError
 
 __all__ = ["join_path", "normal_path", "parent_path"]
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+").fullmatch  # most paths: one name that needs no further check
 
 
 def normal_path(path: str | None, argument: str = "path") -> str:
@@ -13,6 +18,8 @@ def normal_path(path: str | None, argument: str = "path") -> str:
         return ""
     if not isinstance(path, str):
         raise ArgumentError(f"`{argument}`: expected a string, found {type(path).__name__}", argument=argument)
+    if _PLAIN(path):
+        return path
     segments = [segment for segment in path.split("/") if segment]
     if any(segment in (".", "..") for segment in segments) or "\0" in path or not _is_text(path):
         raise ArgumentError(f"`{argument}`: {path!r} is not a path inside a hierarchy", argument=argument)

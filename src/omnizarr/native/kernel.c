@@ -81,6 +81,7 @@ enum status {
 static PyMethodDef methods[] = {
     {"decode", py_decode, METH_VARARGS, decode_doc},
     {"find", py_find, METH_VARARGS, find_doc},
+    {"is_folder", (PyCFunction)(void (*)(void))py_is_folder, METH_FASTCALL, is_folder_doc},
     {"locate", (PyCFunction)(void (*)(void))py_locate, METH_FASTCALL, locate_doc},
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},

@@ -161,6 +161,38 @@ static PyObject *collect_values(const struct value_plan *plan) {
     return result;
 }
 
+PyDoc_STRVAR(is_folder_doc,
+             "is_folder(top, folder, follow)\n"
+             "Whether each part of `folder`, which ends with a separator, is a directory below the directory `top`, and\n"
+             "no link, unless links are followed. False also if Python has to find out.");
+
+static PyObject *py_is_folder(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    const char *top = count == 3 ? parse_path(arguments[0]) : NULL, *folder = top ? parse_path(arguments[1]) : NULL;
+    int follow = folder == NULL ? -1 : PyObject_IsTrue(arguments[2]);
+    if (follow < 0) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "is_folder takes two paths and a flag");
+        return NULL;
+    }
+    char path[PATH_MAX];
+    size_t start = strlen(top), length = strlen(folder);
+    if (length < 2 || folder[length - 1] != '/' || start + length >= PATH_MAX) Py_RETURN_FALSE;
+    memcpy(path, top, start);
+    memcpy(path + start, folder, length);
+    path[start + length - 1] = 0;
+    if (!is_usual_key(path + start)) Py_RETURN_FALSE;
+    int fine = 1;
+    Py_BEGIN_ALLOW_THREADS
+    for (char *end = path + start; fine && end != NULL;) {
+        struct stat info;
+        if ((end = strchr(end, '/')) != NULL) *end = 0;
+        fine = fstatat(AT_FDCWD, path, &info, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+        if (end != NULL) *end++ = '/';
+    }
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(fine);
+}
+
 PyDoc_STRVAR(read_values_doc,
              "read_values(top, keys, limits, flags, follow, threads)\n"
              "The beginnings of files, up to `limits` bytes each, or all of a file if its limit is negative. `keys`\n"

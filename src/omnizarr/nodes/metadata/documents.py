@@ -48,11 +48,13 @@ def document_values(
     than show that a document exceeds the size limit.
     """
     whole: ByteRange = (0, config.current.max_document_bytes + 1)
-    requests: list[Request] = [*((key, whole) for key in keys), *((key, part or whole) for key, part in partial)]
+    requests: list[Request] = [(key, whole) for key in keys]
+    if partial:
+        requests += [(key, part or whole) for key, part in partial]
     if not requests:
         return {}
     try:
-        return {key: value for (key, _), value in zip(requests, store.get_partial_values(requests), strict=True)}
+        return dict(zip([key for key, _ in requests], store.get_partial_values(requests), strict=True))
     except StoreError:
         if not each:
             raise

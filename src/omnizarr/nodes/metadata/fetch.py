@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from omnizarr._json import Json, Problems
@@ -94,9 +94,9 @@ def fetch_node(
     return FetchedNode(detection.dialect, node, _value(values, detection.dialect.consolidated_key(path)))
 
 
-def _consolidated_request(key: str | None, consolidated: ByteRange | Literal[False] | None) -> list[Request]:
+def _consolidated_request(key: str | None, consolidated: ByteRange | Literal[False] | None) -> Sequence[Request]:
     """The request for consolidated metadata that is sent together with those for the documents, if there is one."""
-    return [] if key is None or consolidated is False else [(key, consolidated)]
+    return () if key is None or consolidated is False else [(key, consolidated)]
 
 
 def _detect_from_consolidated(
@@ -127,12 +127,12 @@ def _fetch_in_dialect(
     store: Store, path: str, possible: PossibleNode, consolidated: ByteRange | Literal[False] | None
 ) -> FetchedNode | NoNode | None:
     dialect = possible.dialect
-    consolidated_key = dialect.consolidated_key(path)
-    values = document_values(store, possible.keys, _consolidated_request(consolidated_key, consolidated))
+    request = () if consolidated is False else _consolidated_request(dialect.consolidated_key(path), consolidated)
+    values = document_values(store, possible.keys, request)
     cached_as = cache_key(cache_scope(dialect), [values[key] for key in possible.keys])
     cached = None if cached_as is None else cached_node(cached_as, path)
     if cached is not None:
-        return FetchedNode(*cached, _value(values, consolidated_key))
+        return FetchedNode(*cached, _value(values, dialect.consolidated_key(path)) if request else None)
     documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
     detection = confirm_node(possible, path, documents)
     # A damaged file under a common name, such as `meta`, may belong to another program.

@@ -95,8 +95,15 @@ def _is_shareable(model: NodeModel) -> bool:
     """Whether all parts but the members `_JSON` are values that never change and come from omnizarr."""
     if not isinstance(model, ArrayModel):
         return model.consolidated is None and not model.implicit
-    if model.dtype.kind not in "biufc" or type(model.grid) is not Regular:
-        return False
+    shareable: bool | None = model.shared.get("shareable")
     if model.storage_transformers or model.ignored_transformers or model.extensions or model.fallback is not None:
+        return False
+    if shareable is None:
+        shareable = model.shared["shareable"] = _has_shareable_parts(model)
+    return shareable
+
+
+def _has_shareable_parts(model: ArrayModel) -> bool:
+    if model.dtype.kind not in "biufc" or type(model.grid) is not Regular:
         return False
     return all(vars(type(codec)).get("shares_bound") or type(codec) is Sharding for codec in every_codec(model.codecs))

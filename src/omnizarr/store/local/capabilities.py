@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from stat import S_ISREG
 
 from omnizarr.errors import StoreError
+from omnizarr.native import kernel
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned, WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import files
@@ -110,6 +111,9 @@ class KernelFiles(LocalFiles):
         paths = self._paths
         cut = key.rfind("/") + 1
         folder = paths.folders.get(key[:cut])
+        module = kernel()
+        if folder is None and module is not None and module.is_folder(paths.top, key[:cut], paths.follow_links):
+            folder = paths.remember(key[:cut])
         if folder is None or not is_plain(key[cut:]):
             return self._find(key), paths.flags
         return folder + key[cut:], paths.flags

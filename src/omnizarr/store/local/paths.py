@@ -144,10 +144,14 @@ class NativePaths:
                     self.reject_link(directory, path)
                 if not S_ISDIR(status.st_mode):
                     raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-            folder = path + os.sep
-            if len(self.folders) >= _REMEMBERED:
-                self.forget_all()
-            self.folders[directory[:end]] = folder
+            folder = self.remember(directory[:end])
+        return folder
+
+    def remember(self, directory: str) -> str:
+        """Note that every part of a prefix is a directory and no link, and return its native path."""
+        if len(self.folders) >= _REMEMBERED:
+            self.forget_all()
+        folder = self.folders[directory] = self.top + directory.replace("/", os.sep)
         return folder
 
     def enter_or_create(self, key: str, created: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from omnizarr.config import config
@@ -17,7 +17,7 @@ _LARGEST = 2**31  # bytes; a longer request is no small value
 _PER_THREAD = 32  # requests for which waking a thread of the kernel pays off
 
 
-def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterator[Buffer | int | None] | None:
+def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterable[Buffer | int | None] | None:
     """The answers to the requests, in their order; an integer stands for one that Python has to answer, such as one for
     a long value. None if the kernel cannot read these files, or if a request is not for the beginning of a value."""
     settings = config.current
@@ -39,7 +39,8 @@ def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterat
     keys = tuple([key for key, _ in requests])
     top, flags, follow = paths.top, paths.flags, paths.follow_links
     if len(keys) < 2 * _PER_THREAD:
-        return iter(module.read_values(top, keys, tuple(limits), flags, follow, 1))
+        values: list[Buffer | int | None] = module.read_values(top, keys, tuple(limits), flags, follow, 1)
+        return values
     threads = min(settings.workers, _BATCH // _PER_THREAD)
     return chain.from_iterable(
         module.read_values(

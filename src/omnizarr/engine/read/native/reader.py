@@ -49,13 +49,33 @@ class NativeReader(KernelCalls):
         super().__init__(layout, chain, sharding, codec)
         assert layout.local_files is not None
         self._files = layout.local_files
+        self._separator = self._stem = ""
         self._all_strides = self.chain.strides
         self._dtype = layout.dtype
         self.nbytes = max(chain.spec.nbytes, 0 if sharding is None else sharding.index_size)
         """The largest allocation for a chunk or index, which `max_chunk_bytes` limits (see `Layout.check_size`)."""
         self._axes = self._packed_axes(chain) if by_key else None
+        self._prefix = layout.prefix + self._stem
         # A shard with one inner chunk has the shape of a chunk, so that `locate` would take its file for a chunk.
         self._several = sharding is None
+
+    @classmethod
+    def like(cls, members: dict[str, Any], layout: Layout) -> NativeReader:
+        """A reader with the `shared_members` of a reader for another layout of the same model."""
+        assert layout.local_files is not None
+        assert layout.snapshots is not None
+        reader = cls.__new__(cls)
+        vars(reader).update(members)
+        reader.layout = layout
+        reader.snapshots = layout.snapshots
+        reader._files = layout.local_files
+        reader._prefix = layout.prefix + reader._stem
+        return reader
+
+    def shared_members(self) -> dict[str, Any]:
+        """The attributes that depend on the model only."""
+        own = ("layout", "snapshots", "_files", "_prefix")
+        return {name: value for name, value in vars(self).items() if name not in own}
 
     def _packed_axes(self, chain: Chain) -> bytes | None:
         """The dimensions of the array as `kernel.locate` takes them; None if it cannot spell the keys or the result."""
@@ -63,7 +83,8 @@ class NativeReader(KernelCalls):
         if layout.separator is None or layout.dtype.kind not in "biufc" or rank > MAX_DIMENSIONS:
             return None
         self._separator = layout.separator
-        self._prefix = layout.key(("0",) * rank).removesuffix(layout.separator.join(["0"] * rank))
+        self._stem = layout.key(("0",) * rank).removeprefix(layout.prefix)
+        self._stem = self._stem.removesuffix(layout.separator.join(["0"] * rank))
         shares = [1]
         for count in reversed(self.grid[1:]):
             shares.append(shares[-1] * count)
