@@ -32,6 +32,7 @@ TITLES = {
     "write": Title("Write everything into a fresh folder", "ms", 1e3),
     "windows": Title("60 random windows of 32³", "ms", 1e3),
     "plane": Title("One plane", "ms", 1e3),
+    "middle-plane": Title("One plane across the middle axis", "ms", 1e3),
     "points": Title("60 single elements", "ms", 1e3),
     "lines": Title("Out of one dimension in chunks of 1 MiB", "ms", 1e3),
     "many": Title("Many small arrays in a group", "ms", 1e3, reference=True),

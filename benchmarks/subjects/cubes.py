@@ -1,4 +1,4 @@
-"""A cube in nine layouts: reading and writing all of it, and reading windows, a plane and single elements."""
+"""A cube in nine layouts: reading and writing all of it, and reading windows, planes and single elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from benchmarks.report import LIMIT
 from benchmarks.runner import Runner, log
 from benchmarks.subjects.actions import Actions, shape_of, timed
 
-CUBE_TABLES = ("read", "write", "windows", "plane", "points")
+CUBE_TABLES = ("read", "write", "windows", "plane", "middle-plane", "points")
+PLANES = {"plane": 0, "middle-plane": 1}  # the axis along which a plane has one element
 COUNT = 60  # windows and single elements per call
 WINDOW = 32  # elements along each side
 
@@ -27,8 +28,11 @@ def boxes(table: str, shape: tuple[int, ...]) -> list[Selection]:
     random = np.random.default_rng(7)
     if table == "read":
         return [tuple(slice(0, length) for length in shape)]
-    if table == "plane":
-        return [(slice(shape[0] // 3, shape[0] // 3 + 1), *(slice(0, length) for length in shape[1:]))]
+    if table in PLANES:
+        box = [slice(0, length) for length in shape]
+        middle = shape[PLANES[table]] // 3
+        box[PLANES[table]] = slice(middle, middle + 1)
+        return [tuple(box)]
     extent = WINDOW if table == "windows" else 1
     corners = random.integers(0, min(shape) - extent, (COUNT, len(shape))).tolist()
     return [tuple(slice(start, start + extent) for start in corner) for corner in corners]

@@ -41,6 +41,7 @@ _SHARE_US = 250  # microseconds of decoding that are worth handing to another th
 _NATIVE_WAKE_US = 100  # microseconds of work that are worth waking a kernel thread, which takes a fifth of that
 _SLOW = 200e-6  # seconds for a chunk or shard, above which several threads should wait for the store
 _SLOW_BYTE = 2e-9  # seconds per byte of a chunk or shard in addition
+_READ_US = 0.4  # microseconds for a read of some hundred bytes from a file that is open
 _NATIVE_CHUNK_US = 5  # microseconds that the kernel needs for a chunk in addition to its decoding
 
 
@@ -84,10 +85,10 @@ def max_workers(chain: Chain | None, nbytes: int) -> int:
     return max(1, (_EXTRA_BYTES + nbytes // 8) // max(1, 8 * chain.spec.nbytes // 5))
 
 
-def native_threads(chain: Chain, count: int, nbytes: int) -> int:
-    """How many threads the kernel uses for `count` chunks that give `nbytes`."""
+def native_threads(chain: Chain, count: int, nbytes: int, reads: int = 1) -> int:
+    """How many threads the kernel uses for `count` chunks that give `nbytes`, with so many reads per chunk."""
     share = 1.0 if chain.compressed else min(1.0, nbytes / (count * chain.spec.nbytes))
-    work = count * (_NATIVE_CHUNK_US + chain.microseconds * share)
+    work = count * (_NATIVE_CHUNK_US + (reads - 1) * _READ_US + chain.microseconds * share)
     threads: int = min(1 + int(work / _NATIVE_WAKE_US), config.workers, count)
     return threads if threads < 2 else min(threads, max_workers(chain, nbytes))
 

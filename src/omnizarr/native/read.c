@@ -71,8 +71,8 @@ static int read_all(int file, char *target, int64_t length, int64_t start) {
 static enum status read_raw(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
                             char *target, const int64_t *shape) {
     size_t run;
-    if (split_box(plan->target_strides, plan->source_strides, shape, plan->rank, plan->itemsize, &run) == 0)
-        return read_all(file, target, (int64_t)run, start) ? DONE : UNUSUAL;
+    int rest = split_box(plan->target_strides, plan->source_strides, shape, plan->rank, plan->itemsize, &run);
+    if (rest == 0) return read_all(file, target, (int64_t)run, start) ? DONE : UNUSUAL;
     /* Slab by slab along the first dimension: each is still in the CPU cache when it is copied, and gaps between
      * distant slabs are not read. */
     int64_t stride = plan->source_strides[0], count = shape[0];
@@ -80,6 +80,11 @@ static enum status read_raw(struct scratch *scratch, const struct read_plan *pla
     int64_t together = 1;
     if (stride > 0 && stride - slab <= MAX_GAP && SLAB_BYTES > slab) together += (SLAB_BYTES - slab) / stride;
     if (together > count) together = count;
+    if (together == 1 && rest == 1) { /* each slab is contiguous, and also in the target */
+        for (int64_t i = 0; i < count; i++)
+            if (!read_all(file, target + i * plan->target_strides[0], (int64_t)run, start + i * stride)) return UNUSUAL;
+        return DONE;
+    }
     char *memory = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)((together - 1) * stride + slab));
     if (memory == NULL) return UNUSUAL;
     int64_t part[MAX_DIMENSIONS];

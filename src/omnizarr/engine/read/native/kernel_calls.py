@@ -27,6 +27,9 @@ ChunkGroup: TypeAlias = tuple[list[str] | int, int, Dimensions, Any]
 """Chunks for the kernel: paths, or an open file with the positions of its inner chunks."""
 
 
+_MAX_GAP = 8192  # bytes
+
+
 class Gather:
     """What indices take along one dimension of several chunks, as the kernel takes it: the offset of each element in
     its chunk and in the block."""
@@ -121,7 +124,15 @@ class KernelCalls:
                 *offsets,
             )
 
-        run_native(native_threads(self.chain, len(status), block.nbytes) - 1, read)
+        reads = 1 if self.chain.compressed else self._reads_per_chunk(strides, block.shape)
+        run_native(native_threads(self.chain, len(status), block.nbytes, reads) - 1, read)
+
+    def _reads_per_chunk(self, strides: tuple[int, ...], shape: tuple[int, ...]) -> int:
+        """About how many reads the kernel needs for the part `shape` of an uncompressed chunk: one per element of the
+        first dimension, if the bytes between them are too many to read as well (MAX_GAP in `read.c`)."""
+        counts = [min(pair) for pair in zip(shape, self.chain.spec.shape, strict=True)]
+        slab = sum([(count - 1) * stride for count, stride in zip(counts[1:], strides[1:], strict=True)])
+        return counts[0] if counts and strides[0] - slab > _MAX_GAP else 1
 
     def fill_absent(self, status: bytes | bytearray, places: Sequence[Sequence[Any]], block: npt.NDArray[Any]) -> None:
         """Write the fill value where a chunk is ABSENT; `places` has the slices of the block for each dimension."""
