@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr import config
 from omnizarr.codecs import Blosc, Transpose, Zstd
 from omnizarr.model import ZarrFormat
 
@@ -28,9 +27,8 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("native", [0, 1])
 @pytest.mark.parametrize("form", FORMS)
-def test_arrays_of_equal_metadata_have_their_own_elements(tmp_path: Path, form: str, native: int) -> None:
+def test_arrays_of_equal_metadata_have_their_own_elements(tmp_path: Path, form: str) -> None:
     options = {"shape": (10, 9), "chunks": (4, 3), "dtype": "i2"} | FORMS[form]
     dtype = np.dtype(options["dtype"])
     values = {number: np.arange(90).reshape(10, 9) * (number + 1) for number in range(4)}
@@ -40,18 +38,17 @@ def test_arrays_of_equal_metadata_have_their_own_elements(tmp_path: Path, form: 
         z[:7] = values[number][:7].astype(dtype)  # rows of chunks are absent
         z.store.close()
     fill = np.zeros((), dtype)
-    with config(native=native):
-        for _ in range(2):
-            for number, place in places.items():
-                expected = values[number].astype(dtype)
-                expected[7:] = fill
-                z = omnizarr.open_array(place, mode="r")
-                assert z.attrs["n"] == number % 2
-                assert np.array_equal(z[2:5, 1:7], expected[2:5, 1:7])
-                assert np.array_equal(z[8], expected[8])
-                assert z[1, 1] == expected[1, 1]
-                assert np.array_equal(z[...], expected)
-                z.store.close()
+    for _ in range(2):
+        for number, place in places.items():
+            expected = values[number].astype(dtype)
+            expected[7:] = fill
+            z = omnizarr.open_array(place, mode="r")
+            assert z.attrs["n"] == number % 2
+            assert np.array_equal(z[2:5, 1:7], expected[2:5, 1:7])
+            assert np.array_equal(z[8], expected[8])
+            assert z[1, 1] == expected[1, 1]
+            assert np.array_equal(z[...], expected)
+            z.store.close()
 
 
 @pytest.mark.parametrize("zarr_format", [1, 2, 3, "3-draft-2020", "3-draft-2022"])

@@ -103,12 +103,48 @@ static enum status read_value(struct value *value, int directory, const char *pa
     return status;
 }
 
+/* Whether each part of `path` after its first `top` bytes is a directory, and no link unless links are followed. ENOENT
+ * says that one is absent. `path` is as before afterwards. */
+static int are_directories(char *path, size_t top, int follow) {
+    int fine = 1;
+    for (char *end = path + top; fine && end != NULL;) {
+        struct stat info;
+        if ((end = strchr(end, '/')) != NULL) *end = 0;
+        fine = fstatat(AT_FDCWD, path, &info, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+        if (fine && !S_ISDIR(info.st_mode)) {
+            fine = 0;
+            errno = ENOTDIR;
+        }
+        if (end != NULL) *end++ = '/';
+    }
+    return fine;
+}
+
+/* Reads the only value of a directory, without opening the directory. */
+static enum status read_single(const struct value_plan *plan, struct value *value) {
+    char path[PATH_MAX];
+    size_t top = strlen(plan->top);
+    memcpy(path, plan->top, top);
+    memcpy(path + top, value->key, strlen(value->key) + 1); /* `parse_values` checked the length */
+    if (value->folder > 0) {
+        path[top + value->folder] = 0;
+        if (!are_directories(path, top, plan->follow)) return errno == ENOENT ? ABSENT : UNUSUAL;
+        path[top + value->folder] = '/';
+    }
+    return read_value(value, AT_FDCWD, path, plan->flags);
+}
+
 /* Reads the values of one directory. */
 static enum status read_folder(struct scratch *scratch, const struct work *work, size_t item) {
     (void)scratch;
     const struct value_plan *plan = (const struct value_plan *)work;
     size_t first = plan->values[item].first;
     size_t end = item + 1 < work->count ? plan->values[item + 1].first : plan->count;
+    if (end == first + 1) {
+        struct value *value = &plan->values[first];
+        if (value->status == TO_DO) value->status = read_single(plan, value);
+        return DONE;
+    }
     const char *key = plan->values[first].key;
     size_t folder = plan->values[first].folder, skip = folder > 0 ? folder + 1 : 0;
     int directory = skip > 0 ? open_folder(plan, key, folder) : open_retrying(AT_FDCWD, plan->top, OPEN_DIRECTORY);
@@ -122,15 +158,31 @@ static enum status read_folder(struct scratch *scratch, const struct work *work,
     return DONE;
 }
 
-/* Parses the keys and their limits into `plan`, and groups them into work items; 0 with an exception. */
-static int parse_values(PyObject *keys, PyObject *limits, struct value_plan *plan) {
+/* The number of bytes to read at most for the part `(start, length)` of a value, or for all of it if that is None; -1 if
+ * the part is not the beginning of the value. */
+static Py_ssize_t parse_limit(PyObject *part) {
+    if (part == Py_None) return PY_SSIZE_T_MAX;
+    if (!PyTuple_Check(part) || PyTuple_Size(part) != 2) return -1;
+    PyObject *length = PyTuple_GetItem(part, 1);
+    Py_ssize_t start = PyNumber_AsSsize_t(PyTuple_GetItem(part, 0), NULL);
+    Py_ssize_t limit = length == Py_None ? PY_SSIZE_T_MAX : PyNumber_AsSsize_t(length, NULL);
+    if (PyErr_Occurred()) PyErr_Clear();
+    else if (start == 0 && limit >= 0) return limit;
+    return -1;
+}
+
+/* Parses requests into `plan`, and groups them into work items. 0 if a request is not for the beginning of a value, or
+ * for the same key as the one before it: both must then be answered from one open file. */
+static int parse_values(PyObject *requests, struct value_plan *plan) {
     size_t top = strlen(plan->top);
     for (size_t i = 0; i < plan->count; i++) {
         struct value *value = &plan->values[i];
-        PyObject *key = PyTuple_GetItem(keys, (Py_ssize_t)i);
-        Py_ssize_t length, limit = PyLong_AsSsize_t(PyTuple_GetItem(limits, (Py_ssize_t)i));
-        if (limit == -1 && PyErr_Occurred()) return 0;
-        value->limit = limit < 0 ? SIZE_MAX : (size_t)limit;
+        PyObject *request = PyTuple_GetItem(requests, (Py_ssize_t)i);
+        if (!PyTuple_Check(request) || PyTuple_Size(request) != 2) return 0;
+        PyObject *key = PyTuple_GetItem(request, 0);
+        Py_ssize_t length, limit = parse_limit(PyTuple_GetItem(request, 1));
+        if (limit < 0) return 0;
+        value->limit = (size_t)limit;
         value->key = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
         value->status = TO_DO;
         if (value->key == NULL || strlen(value->key) != (size_t)length || !is_usual_key(value->key) ||
@@ -142,6 +194,7 @@ static int parse_values(PyObject *keys, PyObject *limits, struct value_plan *pla
         const char *last = strrchr(value->key, '/');
         value->folder = last == NULL ? 0 : (size_t)(last - value->key);
         const struct value *before = i > 0 ? &plan->values[i - 1] : NULL;
+        if (before != NULL && value->status == TO_DO && strcmp(before->key, value->key) == 0) return 0;
         if (before == NULL || before->folder != value->folder || memcmp(before->key, value->key, value->folder) != 0)
             plan->values[plan->work.count++].first = i;
     }
@@ -181,39 +234,35 @@ static PyObject *py_is_folder(PyObject *module, PyObject *const *arguments, Py_s
     memcpy(path + start, folder, length);
     path[start + length - 1] = 0;
     if (!is_usual_key(path + start)) Py_RETURN_FALSE;
-    int fine = 1;
+    int fine;
     Py_BEGIN_ALLOW_THREADS
-    for (char *end = path + start; fine && end != NULL;) {
-        struct stat info;
-        if ((end = strchr(end, '/')) != NULL) *end = 0;
-        fine = fstatat(AT_FDCWD, path, &info, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
-        if (end != NULL) *end++ = '/';
-    }
+    fine = are_directories(path, start, follow);
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(fine);
 }
 
 PyDoc_STRVAR(read_values_doc,
-             "read_values(top, keys, limits, flags, follow, threads)\n"
-             "The beginnings of files, up to `limits` bytes each, or all of a file if its limit is negative. `keys`\n"
-             "and `limits` are tuples. `top` is the path of the directory, with a separator at its end, `flags` are\n"
-             "for opening files. An item of the result is bytes; None if there is no such file; or UNUSUAL if the\n"
-             "kernel leaves it to Python. Keys in one directory should follow each other.");
+             "read_values(top, requests, flags, follow, threads)\n"
+             "The beginnings of the files that the tuple `requests` names, each by a key and a range or None. `top` is\n"
+             "the path of the directory, with a separator at its end, `flags` are for opening files. An item of the\n"
+             "result is bytes; None if there is no such file; or UNUSUAL if the kernel leaves it to Python. None\n"
+             "instead of a list if a request is not for the beginning of a value, or repeats the key before it.\n"
+             "Keys in one directory should follow each other.");
 
 static PyObject *py_read_values(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (count != 6 || !PyTuple_Check(arguments[1]) || !PyTuple_Check(arguments[2]) ||
-        PyTuple_Size(arguments[1]) != PyTuple_Size(arguments[2])) {
-        PyErr_SetString(PyExc_TypeError, "read_values takes a path, two tuples of one length, and three integers");
+    if (count != 5 || !PyTuple_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "read_values takes a path, a tuple and three integers");
         return NULL;
     }
     const char *top = parse_path(arguments[0]);
-    long flags = PyLong_AsLong(arguments[3]), follow = PyLong_AsLong(arguments[4]), threads = PyLong_AsLong(arguments[5]);
-    if (top == NULL || PyErr_Occurred()) return NULL;
-    size_t keys = (size_t)PyTuple_Size(arguments[1]);
+    if (top == NULL) return NULL;
+    long flags = PyLong_AsLong(arguments[2]), follow = PyLong_AsLong(arguments[3]), threads = PyLong_AsLong(arguments[4]);
+    if (PyErr_Occurred()) return NULL;
+    size_t requests = (size_t)PyTuple_Size(arguments[1]);
     struct value_plan *plan = calloc(1, sizeof(struct value_plan)); /* on the heap: see `run` */
-    if (plan == NULL || (plan->values = calloc(keys + 1, sizeof(struct value))) == NULL ||
-        (plan->work.status = malloc(keys + 1)) == NULL) {
+    if (plan == NULL || (plan->values = calloc(requests + 1, sizeof(struct value))) == NULL ||
+        (plan->work.status = malloc(requests + 1)) == NULL) {
         if (plan != NULL) free(plan->values);
         free(plan);
         return PyErr_NoMemory();
@@ -221,14 +270,15 @@ static PyObject *py_read_values(PyObject *module, PyObject *const *arguments, Py
     plan->top = top;
     plan->flags = (int)flags;
     plan->follow = follow != 0;
-    plan->count = keys;
+    plan->count = requests;
     plan->work.act = read_folder;
+    memset(plan->work.status, TO_DO, requests + 1);
     PyObject *result = NULL;
-    if (parse_values(arguments[1], arguments[2], plan)) {
-        memset(plan->work.status, TO_DO, keys + 1);
-        if (run(&plan->work, (int)threads)) result = collect_values(plan);
-    }
-    for (size_t i = 0; i < keys; i++) free(plan->values[i].data);
+    if (!parse_values(arguments[1], plan))
+        result = Py_NewRef(Py_None);
+    else if (run(&plan->work, (int)threads))
+        result = collect_values(plan);
+    for (size_t i = 0; i < requests; i++) free(plan->values[i].data);
     free(plan->values);
     free(plan->work.status);
     free(plan);

@@ -155,16 +155,24 @@ def test_a_subclass_with_its_own_get_is_asked_for_each_value(root: Path) -> None
 
 @pytest.mark.skipif(kernel() is None, reason="there is no kernel")
 def test_wrong_arguments_of_the_kernel_are_rejected(root: Path) -> None:
-    read_values = kernel().read_values
-    for arguments in (
-        (),
-        ("x/", ["a"], (1,), 0, 0, 1),
-        ("x/", ("a",), (), 0, 0, 1),
-        ("x/", ("a",), (None,), 0, 0, 1),
-        (None, ("a",), (1,), 0, 0, 1),
-        ("x/", ("a",), (2**70,), 0, 0, 1),
-    ):
-        with pytest.raises((TypeError, OverflowError)):
+    read_values, is_folder = kernel().read_values, kernel().is_folder
+    for arguments in ((), ("x/", ["a"], 0, 0, 1), (None, (), 0, 0, 1), ("x/", (), None, 0, 1), ("x\0/", (), 0, 0, 1)):
+        with pytest.raises((TypeError, ValueError)):
             read_values(*arguments)
-    assert read_values(f"{root}/", (), (), 0, 0, 1) == []
-    assert read_values(f"{root}/", ("zarr.json", 7), (-1, -1), os.O_RDONLY, 0, 1)[0] == b"top"
+    for odd in (None, (), ("a",), ("a", 1), ("a", (1,)), ("a", (1, None)), ("a", (0, -1)), ("a", ("b", 1))):
+        assert read_values(f"{root}/", (odd,), os.O_RDONLY, 0, 1) is None
+    assert read_values(f"{root}/", (), 0, 0, 1) == []
+    whole = (0, 2**70)
+    assert read_values(f"{root}/", (("zarr.json", whole), (7, None)), os.O_RDONLY, 0, 1)[0] == b"top"
+    for arguments in ((), ("x/", None, 0), ("x/", "a\0/", 0)):
+        with pytest.raises((TypeError, ValueError)):
+            is_folder(*arguments)
+    folders = ("a/", "a/b/", "a/b/c/", "a/zarr.json/", "zarr.json/", "x/", "../root/", "a/../a/", "a//", "/", "", "a")
+    assert [folder for folder in folders if is_folder(f"{root}/", folder, False)] == ["a/", "a/b/", "a/b/c/"]
+    (root / "link").symlink_to(root / "a")
+    assert [is_folder(f"{root}/", folder, follow) for follow in (False, True) for folder in ("link/", "link/b/")] == [
+        False,
+        False,
+        True,
+        True,
+    ]

@@ -26,7 +26,14 @@ from omnizarr.formats import (
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.model import join_path
 from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
-from omnizarr.nodes.metadata.model_cache import cache_key, cache_scope, cached_node, keep_model
+from omnizarr.nodes.metadata.model_cache import (
+    DocumentsKey,
+    cache_key,
+    cached_node,
+    keep_model,
+    scope_of_detection,
+    scope_of_dialect,
+)
 from omnizarr.store import Buffer, ByteRange, Request, Store
 
 if TYPE_CHECKING:
@@ -60,7 +67,7 @@ def fetch_node(
     request = _consolidated_request(consolidated_candidate_key(path, zarr_format), consolidated)
     values = document_values(store, keys, request)
     # Other read options may give another model, and few callers set any.
-    scope = cache_scope(zarr_format) if read_options is DEFAULT_READ_OPTIONS else None
+    scope = scope_of_detection(zarr_format) if read_options is DEFAULT_READ_OPTIONS else None
     cached_as = None if scope is None else cache_key(scope, [values[key] for key in keys])
     cached = None if cached_as is None else cached_node(cached_as, path)
     if cached is not None:
@@ -119,7 +126,13 @@ def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None)
 
 def fetch_model(store: Store, path: str, dialect: Dialect) -> NodeModel | None:
     """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
-    fetched = _fetch_in_dialect(store, path, PossibleNode(dialect, dialect.keys(path)), False)
+    keys = dialect.keys(path)
+    values = document_values(store, keys)
+    cached_as = cache_key(scope_of_dialect(dialect), values.values())
+    cached = None if cached_as is None else cached_node(cached_as, path)
+    if cached is not None:
+        return cached.model
+    fetched = _parse_in_dialect(store, path, PossibleNode(dialect, keys), values, cached_as)
     return fetched.node if isinstance(fetched, FetchedNode) else None
 
 
@@ -129,10 +142,23 @@ def _fetch_in_dialect(
     dialect = possible.dialect
     request = () if consolidated is False else _consolidated_request(dialect.consolidated_key(path), consolidated)
     values = document_values(store, possible.keys, request)
-    cached_as = cache_key(cache_scope(dialect), [values[key] for key in possible.keys])
+    cached_as = cache_key(scope_of_dialect(dialect), [values[key] for key in possible.keys])
     cached = None if cached_as is None else cached_node(cached_as, path)
     if cached is not None:
         return FetchedNode(*cached, _value(values, dialect.consolidated_key(path)) if request else None)
+    return _parse_in_dialect(store, path, possible, values, cached_as)
+
+
+def _parse_in_dialect(
+    store: Store,
+    path: str,
+    possible: PossibleNode,
+    values: Mapping[str, Buffer | OmnizarrError | None],
+    cached_as: DocumentsKey | None,
+) -> FetchedNode | NoNode | None:
+    """The node of a dialect from the stored values of its documents and, if they were fetched, of its consolidated
+    metadata."""
+    dialect = possible.dialect
     documents, damaged = _parse_each(store, {key: values[key] for key in possible.keys}, dialect.encoding)
     detection = confirm_node(possible, path, documents)
     # A damaged file under a common name, such as `meta`, may belong to another program.
@@ -215,7 +241,7 @@ def fetch_children(
         rows.append((child, child_path, dialect.keys(child_path) if child.keys is None else child.keys))
     all_keys = [key for _, _, keys in rows for key in keys]
     values = document_values(store, all_keys, each=True) if whole is None else whole.take(all_keys)
-    scope = cache_scope(dialect)
+    scope = scope_of_dialect(dialect)
     for child, child_path, keys in rows:
         stored = [values[key] for key in keys]
         cached_as = cache_key(scope, stored)

@@ -18,7 +18,15 @@ from omnizarr.grids import Regular
 from omnizarr.model import ArrayModel, every_codec
 from omnizarr.store import Buffer
 
-__all__ = ["CachedNode", "DocumentsKey", "cache_key", "cache_scope", "cached_node", "keep_model"]
+__all__ = [
+    "CachedNode",
+    "DocumentsKey",
+    "cache_key",
+    "cached_node",
+    "keep_model",
+    "scope_of_detection",
+    "scope_of_dialect",
+]
 
 DocumentsKey: TypeAlias = tuple[object, ...]
 
@@ -47,10 +55,14 @@ class _Entry(NamedTuple):
 _entries: dict[DocumentsKey, _Entry] = {}
 
 
-def cache_scope(owner: object) -> DocumentsKey:
-    """The part of keys that is the same for many nodes. `owner` is a dialect, or the generation that the caller wants:
-    then the dialect follows from the documents."""
-    return id(owner) if isinstance(owner, Dialect) else ("any", owner), id(config.current), Registry.changes
+def scope_of_dialect(dialect: Dialect) -> DocumentsKey:
+    """The part of keys that is the same for all nodes of one dialect."""
+    return id(dialect), id(config.current), Registry.changes
+
+
+def scope_of_detection(zarr_format: object) -> DocumentsKey:
+    """The part of keys of nodes whose dialect follows from their documents; `zarr_format` is what the caller wants."""
+    return ("any", zarr_format), id(config.current), Registry.changes
 
 
 def cache_key(scope: DocumentsKey, values: Iterable[Buffer | Exception | None]) -> DocumentsKey | None:
@@ -70,9 +82,10 @@ def cached_node(key: DocumentsKey, path: str) -> CachedNode | None:
     entry = _entries.get(key)
     if entry is None or not entry.dialect.ignores_path(path):
         return None
-    model: Any = object.__new__(type(entry.model))
-    vars(model).update(vars(entry.model))
-    vars(model).update(marshal.loads(entry.json))
+    model: Any = object.__new__(entry.model.__class__)
+    members = model.__dict__
+    members.update(entry.model.__dict__)
+    members.update(marshal.loads(entry.json))
     return CachedNode(entry.dialect, model)
 
 

@@ -13,7 +13,6 @@ from omnizarr.store.local.paths import NativePaths
 __all__ = ["read_small_values"]
 
 _BATCH = 256  # requests of one call; the kernel keeps at most 64 KiB for each
-_LARGEST = 2**31  # bytes; a longer request is no small value
 _PER_THREAD = 32  # requests for which waking a thread of the kernel pays off
 
 
@@ -24,27 +23,18 @@ def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterab
     module = kernel() if settings.native and paths.for_kernel else None
     if module is None:
         return None
-    limits: list[int] = []
+    if len(requests) < 2 * _PER_THREAD:
+        values: list[Buffer | int | None] | None
+        values = module.read_values(paths.top, tuple(requests), paths.flags, paths.follow_links, 1)
+        return values
     last = None
     for key, part in requests:
-        if key == last:  # requests for one key that follow each other are answered from one state of its value
+        # Requests for one key that follow each other are answered from one state of its value.
+        if key == last or (part is not None and (part[0] != 0 or (part[1] is not None and part[1] < 0))):
             return None
         last = key
-        if part is None:
-            limits.append(-1)
-        elif part[0] == 0 and part[1] is not None and 0 <= part[1] <= _LARGEST:
-            limits.append(part[1])
-        else:
-            return None
-    keys = tuple([key for key, _ in requests])
-    top, flags, follow = paths.top, paths.flags, paths.follow_links
-    if len(keys) < 2 * _PER_THREAD:
-        values: list[Buffer | int | None] = module.read_values(top, keys, tuple(limits), flags, follow, 1)
-        return values
     threads = min(settings.workers, _BATCH // _PER_THREAD)
     return chain.from_iterable(
-        module.read_values(
-            top, keys[start : start + _BATCH], tuple(limits[start : start + _BATCH]), flags, follow, threads
-        )
-        for start in range(0, len(keys), _BATCH)
+        module.read_values(paths.top, tuple(requests[start : start + _BATCH]), paths.flags, paths.follow_links, threads)
+        for start in range(0, len(requests), _BATCH)
     )
