@@ -134,9 +134,8 @@ def _arguments() -> tuple[str, ...]:
 
 def _pop_read_options(options: dict[str, Any]) -> ReadOptions:
     """Removes the read options from `options`."""
-    if not options:
-        return DEFAULT_READ_OPTIONS
-    return ReadOptions(**{name: options.pop(name) for name in ReadOptions.names() if name in options})
+    values = {name: options.pop(name) for name in ReadOptions.names() if name in options} if options else {}
+    return ReadOptions(**values) if values else DEFAULT_READ_OPTIONS
 
 
 _HandleOptions: TypeAlias = tuple[ChunkCache | None, OnCorrupt, int | None]

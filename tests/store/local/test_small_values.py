@@ -136,6 +136,15 @@ def test_many_values_are_read_in_batches(root: Path) -> None:
     }
 
 
+def test_odd_requests_among_many_are_answered_by_python(root: Path) -> None:
+    requests: list[Any] = [(f"none{number}", None) for number in range(300)]
+    requests[7], requests[280] = ["zarr.json", None], ("a/zarr.json", [0, 2])
+    values = LocalStore(root).get_partial_values(requests)
+    assert values[7] == b"top"
+    assert values[280] == b"in"
+    assert values.count(None) == 298
+
+
 def test_the_kernel_reads_no_parts_and_no_key_twice_in_a_row(root: Path) -> None:
     paths = LocalStore(root)._paths
     assert read_small_values(paths, [("a", (1, 2))]) is None

@@ -17,7 +17,7 @@ from omnizarr.errors import (
     warn,
 )
 from omnizarr.formats import Dialect, Documents, NodeModel
-from omnizarr.formats.document_encoding import JSON, Encoding
+from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.store import Buffer, ByteRange, ReadOnlyStore, Request, Store
 
 __all__ = [
@@ -93,7 +93,13 @@ def parse_documents(
 def _parse_document(store: Store, key: str, value: Buffer | OmnizarrError, encoding: Encoding) -> Json:
     if isinstance(value, OmnizarrError):
         raise value
-    what, limit = f"the document `{key}` in {store!r}", config.current.max_document_bytes
+    limit = config.current.max_document_bytes
+    if encoding is JSON or encoding is LENIENT_JSON:
+        try:
+            return encoding.parse(value, "", limit=limit)
+        except MetadataError:
+            pass  # the description of the document takes time, and only errors need it
+    what = f"the document `{key}` in {store!r}"
     if len(value) > limit:
         raise MetadataError(
             f"{what} is longer than the limit of {limit} bytes",

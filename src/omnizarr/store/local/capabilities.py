@@ -111,8 +111,7 @@ class KernelFiles(LocalFiles):
         paths = self._paths
         cut = key.rfind("/") + 1
         folder = paths.folders.get(key[:cut])
-        module = kernel()
-        if folder is None and module is not None and module.is_folder(paths.top, key[:cut], paths.follow_links):
+        if folder is None and (module := kernel()) and module.is_folder(paths.top, key[:cut], paths.follow_links):
             folder = paths.remember(key[:cut])
         if folder is None or not is_plain(key[cut:]):
             return self._find(key), paths.flags
@@ -121,11 +120,13 @@ class KernelFiles(LocalFiles):
     def paths(self, rows: Iterable[tuple[str, Sequence[str]]]) -> tuple[list[str], int]:
         paths = self._paths
         native: list[str] = []
+        known: Sequence[str] = ()  # endings of digits; usually all rows have the same
         for start, ends in rows:
             cut = start.rfind("/") + 1
             folder = paths.folders.get(start[:cut])
             # Endings of digits, as chunk keys have them, do not lead to another directory.
-            if folder is not None and _are_digits(ends) and is_plain(start[cut:] + ends[0]):
+            if folder is not None and (ends is known or _are_digits(ends)) and is_plain(start[cut:] + ends[0]):
+                known = ends
                 beginning = folder + start[cut:]
                 native += [beginning + end for end in ends]
             else:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from omnizarr.config import config
-from omnizarr.native import kernel
+from omnizarr.native import UNUSUAL, kernel
 from omnizarr.store.contract import Buffer, Request
 from omnizarr.store.local.paths import NativePaths
 
@@ -34,7 +34,11 @@ def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterab
             return None
         last = key
     threads = min(settings.workers, _BATCH // _PER_THREAD)
-    return chain.from_iterable(
-        module.read_values(paths.top, tuple(requests[start : start + _BATCH]), paths.flags, paths.follow_links, threads)
-        for start in range(0, len(requests), _BATCH)
-    )
+
+    def read(start: int) -> list[Buffer | int | None]:
+        batch = tuple(requests[start : start + _BATCH])
+        values: list[Buffer | int | None] | None
+        values = module.read_values(paths.top, batch, paths.flags, paths.follow_links, threads)
+        return [UNUSUAL] * len(batch) if values is None else values
+
+    return chain.from_iterable(map(read, range(0, len(requests), _BATCH)))

@@ -4,7 +4,7 @@ fills in absent chunks."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -36,23 +36,31 @@ class Gather:
 
     def __init__(self, axis: int) -> None:
         self.axis = axis
-        self._sources: list[npt.NDArray[np.int64]] = []
-        self._targets: list[npt.NDArray[np.int64]] = []
+        self._sources: list[Any] = []
+        self._targets: list[Any] = []
+        self._strides = (0, 0)
         self._count = 0
 
-    def add(self, piece: Piece, inside: int, outside: int) -> tuple[int, int]:
-        """Add the indices of a piece, whose strides are `inside` in the chunk and `outside` in the block. Returns the
-        number of the first one, and how many there are."""
-        first, outer = self._count, piece[3]
-        places = np.arange(outer.start, outer.stop) if isinstance(outer, slice) else outer
-        self._sources.append(np.multiply(np.asarray(piece[2]), inside, dtype=np.int64))
-        self._targets.append(np.multiply(places, outside, dtype=np.int64))
-        self._count += len(places)
-        return first, len(places)
+    def add(self, pieces: Sequence[Piece], inside: int, outside: int) -> Iterator[tuple[int, int, int]]:
+        """Add the indices of the pieces of the dimension, whose strides are `inside` in the chunk and `outside` in the
+        block. Yields for each piece the number of its first index, how many there are, and the number of its chunk."""
+        self._strides = inside, outside
+        count = self._count
+        for _, index, inner, outer, _, _ in pieces:
+            self._sources.append(inner)
+            self._targets.append(np.arange(outer.start, outer.stop) if isinstance(outer, slice) else outer)
+            length = len(self._targets[-1])
+            yield count, length, index
+            count += length
+        self._count = count
 
     def offsets(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The offsets in the chunks and in the block."""
-        return np.concatenate(self._sources), np.concatenate(self._targets)
+        inside, outside = self._strides
+        return (
+            np.multiply(np.concatenate(self._sources), inside, dtype=np.int64),
+            np.multiply(np.concatenate(self._targets), outside, dtype=np.int64),
+        )
 
 
 class KernelCalls:
@@ -79,9 +87,8 @@ class KernelCalls:
             inside, outside = self.chain.strides[dimension], block.strides[dimension]
             numbers: list[int] = []
             if gather is not None and dimension == gather.axis:
-                for piece in pieces[dimension]:
-                    first, count = gather.add(piece, inside, outside)
-                    numbers += (first, 0, count, piece[1] * share)
+                for first, count, index in gather.add(pieces[dimension], inside, outside):
+                    numbers += (first, 0, count, index * share)
                 dimensions.append(numbers)
                 share *= self.grid[dimension]
                 continue
