@@ -145,6 +145,13 @@ def test_no_file_contains_a_path_of_one_machine() -> None:
     assert [name for name, text in texts(*CODE, *PROSE) if pattern.search(text)] == []
 
 
+def test_workflows_name_actions_by_their_commit() -> None:
+    """A tag can be moved to other code; `.github/dependabot.yml` brings the new commits."""
+    actions = [action for _, text in texts(".github/workflows/*.yml") for action in re.findall(r"uses: (.*)", text)]
+    assert len(actions) > 10
+    assert [action for action in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", action)] == []
+
+
 def test_the_makefile_defines_every_variable_it_uses() -> None:
     """`make soak` without `SECONDS=` once passed an empty number of seconds, which is an error."""
     text = (ROOT / "Makefile").read_text()
