@@ -75,6 +75,12 @@ def test_delta_of_timedeltas_rejects_NaT() -> None:
         bind_array({"id": "delta", "dtype": "<m8[s]"}, spans).encode(spans)
 
 
+def test_delta_of_timedeltas_wraps_around() -> None:
+    """NumPy 2.5 raises an error for such a difference and such a sum of spans."""
+    spans = np.array([-(2**63) + 9, 2**63 - 1, 0, 2**62], "i8").view("m8[ns]")
+    assert compare({"id": "delta", "dtype": "<m8[ns]"}, spans).tobytes() == spans.tobytes()
+
+
 @given(
     draw=st.data(), scale=st.sampled_from([1, 10, 0.5, -3, 1e300, 2**40]), offset=st.sampled_from([0, 7, -1.5, 1000])
 )

@@ -38,10 +38,17 @@ class Delta(TypedFilter):
             )
         encoded = np.empty(array.shape, native(self.astype or self.dtype))
         encoded[:1] = cast(array[:1], encoded.dtype)
-        encoded[1:] = cast(np.diff(array), encoded.dtype)
+        # As integers, which wrap around: NumPy 2.5 rejects spans that do.
+        steps = np.diff(array.view("i8")).view(array.dtype) if array.dtype.kind == "m" else np.diff(array)
+        encoded[1:] = cast(steps, encoded.dtype)
         return encoded
 
     def decode_flat(self, array: Elements) -> Elements:
         decoded = np.empty(array.shape, native(self.dtype))
+        if decoded.dtype.kind == "m":
+            steps = cast(array, decoded.dtype)
+            if not np.isnat(steps).any():  # a sum of integers does not know NaT
+                np.cumsum(steps.view("i8"), out=decoded.view("i8"))
+                return decoded
         np.cumsum(array, out=decoded)
         return decoded
