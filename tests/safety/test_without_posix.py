@@ -22,7 +22,7 @@ _WORK = """
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import omnizarr
-from omnizarr.errors import StoreError
+from omnizarr.errors import ArgumentError, StoreError
 
 store = omnizarr.LocalStore("data.zarr")
 assert not store.locking and store.updates is None  # nothing that promises more than threads
@@ -53,6 +53,19 @@ with omnizarr.ZipStore("data.zip") as archive:
 with omnizarr.SQLiteStore("data.sqlite") as database:
     omnizarr.create_array(database, data=[1, 2, 3])
 assert omnizarr.open("data.zip")[1] == omnizarr.open("data.sqlite")[1] == 2
+from omnizarr.tools.doctor import examine
+[locks] = [one for one in examine() if one.area == "locks"]
+assert locks.state == "missing", locks
+try:
+    omnizarr.SharedChunkCache("1 MiB")
+except ArgumentError as error:
+    assert "preadv" in str(error)
+from omnizarr.cli import main
+for command in ("info data.zarr", "tree data.zarr", "copy data.zarr/shared copy.zarr", "validate copy.zarr"):
+    try:
+        main(command.split())
+    except SystemExit as end:
+        assert end.code in (0, None), (command, end.code)
 try:
     omnizarr.LocalStore("data.zarr", locking=True)
 except StoreError as error:

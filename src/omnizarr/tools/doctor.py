@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class Examination:
     area: Literal["versions", "kernel", "codecs", "stores", "packages", "locks"]
     name: str
     state: Literal["ok", "missing", "problem"]
-    """`missing`: an optional part is not installed. `problem`: something does not work."""
+    """`missing`: an optional part is not installed, or this system has none. `problem`: something does not work."""
     text: str
     remedy: str | None = None
     """What to do, usually a command."""
@@ -69,6 +70,9 @@ def _kernel() -> Examination:
     from omnizarr.native import codec, kernel
 
     if kernel() is None:
+        if os.name != "posix" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+            text = "not made for Windows and for free-threaded Python; Python reads and writes local files"
+            return Examination("kernel", "compiled kernel", "missing", text)
         return Examination(
             "kernel",
             "compiled kernel",
@@ -160,6 +164,10 @@ def _locks(directory: str) -> Iterator[Examination]:
     if not config.locking:
         yield Examination("locks", place, "problem", "turned off", "unset OMNIZARR_LOCKING")
         return
+    if not flock.AVAILABLE:  # Windows
+        text, remedy = "this system has no locks that processes share", _WITHOUT_LOCKS.partition(",")[0]
+        yield Examination("locks", place, "missing", text, remedy)
+        return
     try:
         works = _lock_is_exclusive(place)
     except PermissionError:
@@ -181,10 +189,8 @@ _WITHOUT_LOCKS = "let one process at a time write parts of the same chunk, and s
 
 
 def _lock_is_exclusive(directory: str) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows locks in another way, which always works on its own file systems
-        return True
+    import fcntl  # lazy import: absent on Windows
+
     with tempfile.NamedTemporaryFile(dir=directory, prefix=".omnizarr-doctor-") as file, open(file.name, "rb") as other:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
