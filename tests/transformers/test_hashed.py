@@ -19,6 +19,7 @@ import omnizarr
 from omnizarr._json import Problems
 from omnizarr.chunk_keys import ChunkKeys, DefaultKeys
 from omnizarr.errors import ArgumentError
+from omnizarr.native import kernel
 from omnizarr.store import LocalStore, MemoryStore, Store, as_read_only
 from omnizarr.testing import RecordingStore, StoreSuite
 from omnizarr.transformers import (
@@ -186,6 +187,7 @@ def test_Z12_an_array_of_each_generation(stored: Any, kind: str, tmp_path: Path)
     assert np.array_equal(z[...], data[:4, :4])
 
 
+@pytest.mark.skipif(kernel() is None, reason="the kernel is not compiled")
 def test_the_kernel_reads_and_writes_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = np.arange(4096, dtype="u4").reshape(64, 64)
     z = omnizarr.create_array(

@@ -31,8 +31,11 @@ TYPES = ["u1", "i2", "f4", "f8", "c16", "M8[s]", "S3", "V5"]
 
 
 @pytest.mark.skipif(
-    os.name != "posix" or shutil.which("cc") is None or not Path(sysconfig.get_path("include"), "Python.h").exists(),
-    reason="needs a C compiler and the headers of Python",
+    os.name != "posix"
+    or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    or shutil.which("cc") is None
+    or not Path(sysconfig.get_path("include"), "Python.h").exists(),
+    reason="needs a C compiler, the headers of Python, and an interpreter with the global lock",
 )
 def test_the_kernel_exists_if_there_is_a_compiler() -> None:
     assert native.kernel() is not None

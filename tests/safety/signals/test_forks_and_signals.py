@@ -23,6 +23,8 @@ from omnizarr.store.local import temp_names
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
+PYTHON = (sys.executable, "-W", "ignore:This process")  # is multi-threaded: Python 3.12 warns about its forks
+
 LAYOUTS: dict[str, dict[str, Any]] = {
     "chunks": {"chunks": (16, 16)},
     "shards": {"chunks": (8, 8), "shards": (32, 32)},
@@ -149,7 +151,7 @@ def test_forking_during_the_first_use_of_omnizarr(tmp_path: Path, kind: str) -> 
         folder.mkdir()
         for name in ("x.zarr.zip", "x.sqlite"):
             (folder / name).hardlink_to(tmp_path / name)
-        command = [sys.executable, "-c", FIRST_USE, folder, kind, str(turn * 0.012)]
+        command = [*PYTHON, "-c", FIRST_USE, folder, kind, str(turn * 0.012)]
         finished = subprocess.run(command, capture_output=True, text=True, timeout=200)
         assert (finished.returncode, finished.stderr) == (0, ""), f"forked after {turn * 12} ms:\n{finished.stderr}"
 
@@ -265,9 +267,7 @@ os._exit(0)
 
 
 def test_interrupts_during_a_fork_leave_no_lock_held(tmp_path: Path) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED, tmp_path], capture_output=True, text=True, timeout=120
-    )
+    finished = subprocess.run([*PYTHON, "-c", INTERRUPTED, tmp_path], capture_output=True, text=True, timeout=120)
     assert finished.returncode == 0, finished.stderr
 
 
@@ -302,9 +302,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in chi
 
 
 def test_a_signal_handler_can_fork_during_a_read(tmp_path: Path) -> None:
-    finished = subprocess.run(
-        [sys.executable, "-c", FORKING_HANDLER, tmp_path], capture_output=True, text=True, timeout=120
-    )
+    finished = subprocess.run([*PYTHON, "-c", FORKING_HANDLER, tmp_path], capture_output=True, text=True, timeout=120)
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
@@ -334,7 +332,7 @@ ready = True
 
 def test_a_child_imports_again_what_another_thread_was_importing(tmp_path: Path) -> None:
     (tmp_path / "never_ready.py").write_text(NEVER_READY)
-    finished = subprocess.run([sys.executable, "-c", HALF, tmp_path], capture_output=True, text=True, timeout=60)
+    finished = subprocess.run([*PYTHON, "-c", HALF, tmp_path], capture_output=True, text=True, timeout=60)
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
