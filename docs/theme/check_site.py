@@ -29,10 +29,12 @@ class Page(HTMLParser):
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.asks_for_stars = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
+        self.asks_for_stars |= values.get("data-md-component") == "source"
         self.anchors.update(values[name] for name in ("id", "name") if values.get(name))
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
@@ -47,6 +49,8 @@ def problems(site: Path) -> Iterator[str]:
     """What is wrong with the site, one line each."""
     pages = {path.relative_to(site).as_posix(): Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     for name, page in pages.items():
+        if page.asks_for_stars:
+            yield f"{name}: the script of the theme asks api.github.com for the stars of the repository"
         if name == "404.html":  # its links are absolute, for a page of any depth
             continue
         for address in page.loaded:

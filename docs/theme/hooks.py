@@ -104,6 +104,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return with_links_of_the_site(markdown, page.file.src_uri, config["repo_url"])
 
 
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Leave out the mark that makes the script of the theme ask api.github.com for the stars of the repository."""
+    return output.replace(' data-md-component="source"', "")
+
+
 def on_post_build(config: Any) -> None:
     """Write `llms.txt`, a table of contents for language models, and `llms-full.txt`, the text of all pages."""
     titles = dict(pages_of(config["nav"]))
