@@ -118,14 +118,19 @@ soak: $(VENV)/.tools ## run many writers, kill and check them, for SECONDS (600)
 	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) --timeout=1800 tests/safety/crashes/test_kills.py tests/safety/crashes/test_leftovers.py tests/safety/signals/test_reentrance.py tests/safety/signals/test_half_imports.py tests/safety/test_descriptors.py tests/integrations/xarray/test_killed_appends.py tests/tools/migration/test_kills.py
 	@MIGRATE_EVERYTHING=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/tools/migration/test_corpora.py
 
-warnings: $(VENV)/.made ## compile the kernel with each of gcc and clang that is installed, with warnings as errors
-	@include=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))'); \
+warnings: $(VENV)/.made ## compile the kernel with gcc and clang, and with zig for macOS, as far as they are installed; warnings are errors
+	@mkdir -p build; include=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))'); \
 	for compiler in gcc clang; do \
 		command -v $$compiler >/dev/null || { echo "== $$compiler: not found, not tried"; continue; }; \
 		for level in 0 1 2 3; do \
 			echo "== $$compiler -O$$level"; \
 			$$compiler -std=c11 -D_GNU_SOURCE -O$$level -Wall -Wextra -Werror -fPIC -c -o /dev/null -I$$include src/omnizarr/native/kernel.c; \
 		done; \
+	done; \
+	$(BIN)/python -c 'import ziglang' 2>/dev/null || { echo "== zig: not found, not tried for macOS (pip install ziglang)"; exit 0; }; \
+	for target in x86_64-macos aarch64-macos; do \
+		echo "== zig $$target"; \
+		$(BIN)/python -m ziglang cc -target $$target -std=c11 -O3 -Wall -Wextra -Werror -fPIC -c -o build/kernel-$$target.o -I$$include src/omnizarr/native/kernel.c; \
 	done
 
 sanitize: $(VENV)/.tools ## test the kernel under the sanitizers of gcc
