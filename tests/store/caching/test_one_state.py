@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -41,6 +42,22 @@ def test_parts_of_two_states_of_a_shard_are_never_combined(
         for start in random.sample(range(0, 64, 8), 2):
             part = reader[start : start + 8].tolist()
             assert any(part == state[start : start + 8] for state in history), (step, start)
+
+
+@pytest.mark.parametrize("on_disk", [False, True], ids=["in memory", "on disk"])
+def test_a_shard_that_was_replaced_a_moment_ago_can_be_read(on_disk: bool, tmp_path: Path) -> None:
+    """A file has no version for 0.1 s after it was written, so that its parts are not cached; those of the file before
+    are. Here the second chunk lies where the first one was."""
+    store = LocalStore(tmp_path / "x")
+    group = omnizarr.create_group(store, zarr_format="3-draft-2022")
+    writer = group.create_array("x", shape=24, dtype="i8", chunks=8, shards=24, compressors=None)
+    writer[...] = np.arange(1, 25)
+    time.sleep(0.15)
+    cached = CacheStore(store, max_age=3600, folder=tmp_path / "cache" if on_disk else None)
+    reader = omnizarr.open_array(cached, path="x", mode="r")
+    assert reader[8:16].tolist() == list(range(9, 17))
+    writer[:8] = 0  # erases the chunk, and moves the others
+    assert reader[16:].tolist() == list(range(17, 25))
 
 
 def test_cached_parts_of_two_states_are_requested_again() -> None:

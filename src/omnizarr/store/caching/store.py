@@ -169,7 +169,10 @@ class CacheStore(WrapperStore):
         if self._tells and version is None and not self.max_age:
             return answer.value  # it could not be checked, and so never used
         if range is not None and answer.value is not None and version is None and self.max_age is not None:
-            return answer.value  # it could be combined with a part of another state
+            # It could be combined with a part of another state. The cached parts may be of one: a reader that got
+            # the old index and the new one in turn would never find the chunks of a shard.
+            self._forget([key])
+            return answer.value
         prepared = self._storage.prepare(key, range, answer)
         if prepared is not None:
             with _CHANGING:
