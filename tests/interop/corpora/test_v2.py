@@ -11,6 +11,7 @@ import pytest
 from tests.corpora.reading import Stored, all_stored
 
 import omnizarr
+from omnizarr._json import same
 from omnizarr.errors import MetadataError
 
 ARRAYS = list(all_stored("v2"))
@@ -116,5 +117,5 @@ def test_we_find_the_members(stored: Stored, use_consolidated: bool | None) -> N
     expected = stored.expected
     group = omnizarr.open_group(stored.location, path=expected.path, mode="r", use_consolidated=use_consolidated)
     assert group.zarr_format == 2
-    assert group.attrs.asdict() == expected.attributes
+    assert same(group.attrs.asdict(), expected.attributes)  # some attributes are NaN, which equals nothing
     assert sorted(name for name, _ in group.members(max_depth=None)) == sorted(expected.members)

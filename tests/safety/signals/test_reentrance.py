@@ -302,17 +302,30 @@ def act():
 
 act()
 
+inside = False
+
 def interrupt(*_):
-    raise KeyboardInterrupt
+    if inside:
+        raise KeyboardInterrupt
+
+def act_until_interrupted():
+    global inside
+    try:
+        inside = True
+        # The second alarm is for an exception that was lost; on a busy machine it may come just after the first.
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 1)
+        while True:
+            act()
+    finally:
+        inside = False
 
 signal.signal(signal.SIGALRM, interrupt)
 caught = 0
 while caught + len(lost) < 300:
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.1)
-        while True:
-            act()
+        act_until_interrupted()
     except KeyboardInterrupt:
+        inside = False
         caught += 1
     except omnizarr.errors.StoreError:
         if kind != "zip":  # Ctrl-C in the middle of a change of an archive
