@@ -111,12 +111,11 @@ format: $(VENV)/.tools ## format the code
 fuzz: $(VENV)/.tools ## feed hostile bytes to every parser, and convert random arrays, for SECONDS (600)
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 
-soak: $(VENV)/.tools ## run many writers, kill and check them, for SECONDS (600); then random histories; then random faults; then kill at every system call; then migrate all corpora
+soak: $(VENV)/.tools peers servers ## run and kill many writers for SECONDS (600); then random histories; then kills and faults at random system calls; then migrate the corpora
 	@$(BIN)/python -m tests.safety.soak --seconds $(SECONDS)
 	@$(BIN)/python -m tests.safety.histories --seconds $(SECONDS)
 	@$(BIN)/python -m tests.safety.faults --seconds $(SECONDS)
-	@OMNIZARR_EVERY_CALL=1 $(BIN)/python -m pytest -q -n $(JOBS) --timeout=1800 tests/safety/crashes/test_kills.py tests/safety/crashes/test_leftovers.py tests/safety/signals/test_reentrance.py tests/safety/signals/test_half_imports.py tests/safety/test_descriptors.py tests/integrations/xarray/test_killed_appends.py tests/tools/migration/test_kills.py
-	@MIGRATE_EVERYTHING=1 $(BIN)/python -m pytest -q -n $(JOBS) tests/tools/migration/test_corpora.py
+	@$(BIN)/python -m tests.safety.migrations --seconds $(SECONDS)
 
 warnings: $(VENV)/.made ## compile the kernel with gcc and clang, and with zig for macOS, as far as they are installed; warnings are errors
 	@mkdir -p build; include=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))'); \

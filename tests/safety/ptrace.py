@@ -57,24 +57,27 @@ def _next_stop(child: int) -> int | None:
     return None
 
 
-def kill_at(work: Callable[[], object], stop: int) -> bool:
-    """Lets a child work until its system call number `stop // 2` begins, or ends if `stop` is odd, and kills it. False
-    if the child finished before. Counting begins with the first call after `work` is called."""
+def kill_at(work: Callable[[], object], stop: int) -> int | None:
+    """Lets a child work until its system call number `stop // 2` begins, or ends if `stop` is odd, and kills it: None.
+    If the child finished before, the number of its stops. Counting begins with the first call after `work` is
+    called."""
     libc = _libc()
     child = _traced(libc, work)
-    for _ in range(stop + 1):
+    for count in range(stop + 1):
         if _next_stop(child) is None:
-            return False
+            return count
         libc.ptrace(_SYSCALL, child, None, None)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return True
+    return None
 
 
-def signal_at(prepare: Callable[[], tuple[Callable[[], object], Callable[[], object]]], stop: int, number: int) -> bool:
-    """Sends a child a signal at a stop, as `kill_at` counts them, and lets it finish. False if it finished before.
-    `prepare` runs in the child and returns the work to interrupt and a check of the result. A child that hangs is to
-    end itself, by an alarm."""
+def signal_at(
+    prepare: Callable[[], tuple[Callable[[], object], Callable[[], object]]], stop: int, number: int
+) -> int | None:
+    """Sends a child a signal at a stop, as `kill_at` counts them, and lets it finish: None. If it finished before, the
+    number of its stops. `prepare` runs in the child and returns the work to interrupt and a check of the result. A
+    child that hangs is to end itself, by an alarm."""
     libc = _libc()
 
     def traced() -> None:
@@ -105,12 +108,12 @@ def signal_at(prepare: Callable[[], tuple[Callable[[], object], Callable[[], obj
         os.kill(child, signal.SIGCONT)  # it stopped itself after the work
     assert pid == child
     assert status == 0, f"the child failed, or was ended by a signal: {os.waitstatus_to_exitcode(status)}"
-    return reason == number
+    return None if reason == number else count
 
 
-def fail_at(work: Callable[[], object], place: int, error: int) -> bool:
-    """Lets the call number `place` that needs space on the disk, and all later ones, fail with `error`. False if the
-    child makes fewer of them. Writes to standard output and standard error do not count."""
+def fail_at(work: Callable[[], object], place: int, error: int) -> int | None:
+    """Lets the call number `place` that needs space on the disk, and all later ones, fail with `error`: None. If the
+    child makes fewer of them, their number. Writes to standard output and standard error do not count."""
     libc = _libc()
     child = _traced(libc, work)
     _next_stop(child)  # SIGSTOP
@@ -134,7 +137,7 @@ def fail_at(work: Callable[[], object], place: int, error: int) -> bool:
             libc.ptrace(_SETREGS, child, None, ctypes.addressof(registers))
         entering = not entering
         libc.ptrace(_SYSCALL, child, None, None)
-    return count > place
+    return None if count > place else count
 
 
 def _needs_space(registers: ctypes.Array[ctypes.c_ulonglong]) -> bool:
@@ -149,6 +152,6 @@ def reason_not_to() -> str | None:
     if not hasattr(os, "fork") or os.uname().sysname != "Linux":
         return "only Linux stops a process at its system calls"
     try:
-        return None if kill_at(lambda: os.getcwd(), 2) else "children cannot be stopped here"
+        return "children cannot be stopped here" if kill_at(lambda: os.getcwd(), 2) else None
     except (AssertionError, OSError, AttributeError):
         return "children may not be traced here"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from random import Random
@@ -21,7 +20,7 @@ from omnizarr.nodes.append_journal import JOURNAL  # noqa: E402
 from omnizarr.store.local import temp_names  # noqa: E402
 
 REASON = reason_not_to()
-EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the test takes a sample
+CASES: list[tuple[Any, bool]] = [(2, True), (2, False), (3, True), (3, False), ("3-draft-2022", False)]
 
 
 def days(begin: int, end: int) -> Any:
@@ -39,40 +38,47 @@ def read(place: Any, **options: Any) -> Any:
 
 
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))
-@pytest.mark.parametrize(
-    ("zarr_format", "consolidated"), [(2, True), (2, False), (3, True), (3, False), ("3-draft-2022", False)]
-)
+@pytest.mark.parametrize(("zarr_format", "consolidated"), CASES)
 def test_an_append_that_is_killed_at_any_system_call(tmp_path: Path, zarr_format: Any, consolidated: bool) -> None:
-    before, place = tmp_path / "before", tmp_path / "x"
-    encoding = {"t": {"chunks": (3, 2)}, "rain": {"chunks": (4,)}, "time": {"chunks": (5,)}}
-    days(0, 5).omnizarr.to_zarr(before, zarr_format=zarr_format, encoding=encoding, consolidated=consolidated)
-    more = days(5, 8)
+    made_before(tmp_path, zarr_format, consolidated)
     random = Random(f"{zarr_format} {consolidated}")
-    stop, killed, lengths = 0, 0, set()
-    while True:
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(before, place)
-        with omnizarr.config(threads=1):
-            alive = kill_at(lambda: more.omnizarr.to_zarr(place, append_dim="time", consolidated=consolidated), stop)
-        seen = {read(place, consolidated=use).sizes["time"] for use in (None, False)}
-        for use in (None, False):
-            found = read(place, consolidated=use)
-            xr.testing.assert_identical(found, days(0, found.sizes["time"]))
-        assert seen <= {5, 8}
-        assert len(seen) == 1 or consolidated  # the copies change first
-        lengths |= seen
-        # The next append completes or takes back this one, and nothing is left of it.
-        length = max(seen)
-        days(length, 10).omnizarr.to_zarr(place, append_dim="time", consolidated=consolidated)
-        for use in (None, False):
-            xr.testing.assert_identical(read(place, consolidated=use), days(0, 10))
-        assert JOURNAL not in omnizarr.open_group(place, mode="r", use_consolidated=False)._model.attributes
-        list(omnizarr.open_group(place, mode="r+").store.list())  # listing removes leftovers
-        assert [path.name for path in place.rglob("*") if temp_names.is_temporary(path.name)] == []
-        if not alive:
-            break
+    stop, killed = 0, 0
+    lengths: set[int] = set()
+    while kill_once(tmp_path, consolidated, lengths, stop) is None:
         killed += 1
-        stop += 1 if EVERY else random.randint(1, 160)
-    print(f"{zarr_format}: killed at {killed} of {stop} moments")
+        stop += random.randint(1, 160)
     assert killed > 1
     assert lengths == {5, 8}
+
+
+def made_before(folder: Path, zarr_format: Any, consolidated: bool) -> None:
+    encoding = {"t": {"chunks": (3, 2)}, "rain": {"chunks": (4,)}, "time": {"chunks": (5,)}}
+    place = folder / "before"
+    days(0, 5).omnizarr.to_zarr(place, zarr_format=zarr_format, encoding=encoding, consolidated=consolidated)
+
+
+def kill_once(folder: Path, consolidated: bool, lengths: set[int], stop: int) -> int | None:
+    """Kills an append at a stop, and adds the lengths that readers see. The number of its stops if it finished
+    before."""
+    place = folder / "x"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder / "before", place)
+    more = days(5, 8)
+    with omnizarr.config(threads=1):
+        stops = kill_at(lambda: more.omnizarr.to_zarr(place, append_dim="time", consolidated=consolidated), stop)
+    seen = {read(place, consolidated=use).sizes["time"] for use in (None, False)}
+    for use in (None, False):
+        found = read(place, consolidated=use)
+        xr.testing.assert_identical(found, days(0, found.sizes["time"]))
+    assert seen <= {5, 8}
+    assert len(seen) == 1 or consolidated  # the copies change first
+    lengths |= seen
+    # The next append completes or takes back this one, and nothing is left of it.
+    length = max(seen)
+    days(length, 10).omnizarr.to_zarr(place, append_dim="time", consolidated=consolidated)
+    for use in (None, False):
+        xr.testing.assert_identical(read(place, consolidated=use), days(0, 10))
+    assert JOURNAL not in omnizarr.open_group(place, mode="r", use_consolidated=False)._model.attributes
+    list(omnizarr.open_group(place, mode="r+").store.list())  # listing removes leftovers
+    assert [path.name for path in place.rglob("*") if temp_names.is_temporary(path.name)] == []
+    return stops

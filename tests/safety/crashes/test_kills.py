@@ -3,7 +3,6 @@ invisible, block no other writer, and are removed."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,6 @@ from omnizarr.store.local import temp_names
 
 GENERATIONS: tuple[Any, ...] = (1, 2, "3-draft-2020", "3-draft-2022", 3, "n5")
 REASON = reason_not_to()
-EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the test takes a sample
 SHAPE, CHUNKS = (6, 8), (3, 4)
 OLD = np.arange(48, dtype="i4").reshape(SHAPE) + 1
 
@@ -104,28 +102,33 @@ def check(place: Path, zarr_format: Any, act: str) -> None:
 @pytest.mark.parametrize("zarr_format", GENERATIONS)
 @pytest.mark.parametrize("act", ACTS)
 def test_a_writer_that_is_killed_at_any_system_call(tmp_path: Path, zarr_format: Any, act: str) -> None:
-    before = tmp_path / "before"
+    made_before(tmp_path, zarr_format, act)
+    random = Random(f"{zarr_format} {act}")
+    stop = killed = 0
+    while kill_once(tmp_path, zarr_format, act, stop) is None:
+        killed += 1
+        stop += random.randint(1, 40)  # another sample for each generation and act
+    assert killed > 1
+
+
+def made_before(folder: Path, zarr_format: Any, act: str) -> None:
     sharded = zarr_format not in (1, 2, "3-draft-2020", "n5") and act in ("part", "whole", "appended")
     options: dict[str, Any] = {"chunks": (3, 2), "shards": CHUNKS} if sharded else {"chunks": CHUNKS}
     if sharded and zarr_format == "3-draft-2020":
         options["conventions"] = "zarr-python-2"
-    made(before, zarr_format, **options)
-    place = tmp_path / "x"
-    random = Random(f"{zarr_format} {act}")
-    stop, killed = 0, 0
-    while True:
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(before, place)
-        with omnizarr.config(threads=1):
-            z = opened(place, zarr_format)
-            alive = kill_at(lambda z=z: ACTS[act](z), stop)  # type: ignore[misc]
-        check(place, zarr_format, act)
-        if not alive:
-            break
-        killed += 1
-        stop += 1 if EVERY else random.randint(1, 40)  # another sample for each generation and act
-    print(f"{zarr_format} {act}: killed at {killed} of {stop} moments")
-    assert killed > 1
+    made(folder / "before", zarr_format, **options)
+
+
+def kill_once(folder: Path, zarr_format: Any, act: str, stop: int) -> int | None:
+    """Kills a writer at a stop, and checks what it left. The number of its stops if it finished before."""
+    place = folder / "x"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder / "before", place)
+    with omnizarr.config(threads=1):
+        z = opened(place, zarr_format)
+        stops = kill_at(lambda: ACTS[act](z), stop)
+    check(place, zarr_format, act)
+    return stops
 
 
 def scribble(place: Path, seed: int) -> None:
@@ -148,13 +151,18 @@ def scribble(place: Path, seed: int) -> None:
             z.append(np.full(int(random.integers(20)), 1))
 
 
-@pytest.mark.parametrize("options", [{"chunks": 8}, {"chunks": 4, "shards": 16}, {"chunks": 8, "zarr_format": 2}])
+LAYOUTS: tuple[dict[str, Any], ...] = ({"chunks": 8}, {"chunks": 4, "shards": 16}, {"chunks": 8, "zarr_format": 2})
+
+
+@pytest.mark.parametrize("options", LAYOUTS)
 def test_writers_that_are_killed_at_random(tmp_path: Path, options: dict[str, Any]) -> None:
-    place = tmp_path / "x.zarr"
+    kill_writers(tmp_path / "x.zarr", options, Random(str(options)), 60)
+
+
+def kill_writers(place: Path, options: dict[str, Any], random: Random, count: int) -> None:
     z = omnizarr.create_array(place, data=np.ones(32, "i8"), attributes={"n": [1] * 500}, **options)
-    random = Random(str(options))
     with omnizarr.config(threads=2):
-        for number in range(1000 if EVERY else 60):
+        for number in range(count):
             killed_after(lambda number=number: scribble(place, number), random.uniform(0, 0.03))  # type: ignore[misc]
             z.refresh()
             values = z[...]

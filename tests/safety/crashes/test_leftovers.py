@@ -19,7 +19,6 @@ from omnizarr.store import LocalStore
 from omnizarr.store.local import file_writer, files, flock, temp_names
 
 REASON = reason_not_to()
-EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it, for a sample that is 45 times as large
 LAYOUTS: dict[str, dict[str, Any]] = {
     "raw": {"chunks": (8, 8), "compressors": None},
     "zstd": {"chunks": (8, 8), "compressors": ["zstd"]},
@@ -54,9 +53,8 @@ def leftovers(place: Path) -> list[Path]:
     return [path for path in place.rglob("*") if temp_names.is_temporary(path.name)]
 
 
-CASES = [(layout, act, native) for layout in LAYOUTS for act in ACTS for native in (1, 0)]
-if not EVERY:
-    CASES = [case for place, case in enumerate(CASES) if place % 3 == 0 or case[:2] == ("raw", "whole")]
+ALL_CASES = [(layout, act, native) for layout in LAYOUTS for act in ACTS for native in (1, 0)]
+CASES = [case for place, case in enumerate(ALL_CASES) if place % 3 == 0 or case[:2] == ("raw", "whole")]
 
 
 @pytest.mark.parametrize(("layout", "act", "native"), CASES)
@@ -64,23 +62,25 @@ def test_a_killed_writer_leaves_one_file_that_the_next_writer_removes(
     tmp_path: Path, layout: str, act: str, native: int
 ) -> None:
     made(tmp_path / "before", LAYOUTS[layout])
-    place = tmp_path / "x"
     random = Random(f"{layout} {act} {native}")
-    stop, counts = 0, [0, 0]
+    stop = 0
+    while kill_once(tmp_path, layout, act, native, stop) is None:
+        stop += random.randint(1, 900)
+
+
+def kill_once(folder: Path, layout: str, act: str, native: int, stop: int) -> int | None:
+    """Kills a writer at a stop. The number of its stops if it finished before."""
+    place = folder / "x"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder / "before", place)
     with omnizarr.config(threads=1, native=native):
-        while True:
-            shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(tmp_path / "before", place)
-            z = omnizarr.open_array(place)
-            if not kill_at(lambda z=z: ACTS[act](z), stop):  # type: ignore[misc]
-                break
-            found = leftovers(place)
-            counts[len(found)] += 1
-            file_writer._swept.clear()  # as in a new process
-            ACTS[act](omnizarr.open_array(place))
-            assert leftovers(place) == []
-            stop += random.randint(1, 20 if EVERY else 900)
-    print(f"{layout} {act}: {counts[1]} of {sum(counts)} kills left a file")
+        z = omnizarr.open_array(place)
+        stops = kill_at(lambda: ACTS[act](z), stop)
+        assert len(leftovers(place)) <= (stops is None)
+        file_writer._swept.clear()  # as in a new process
+        ACTS[act](omnizarr.open_array(place))
+    assert leftovers(place) == []
+    return stops
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -89,27 +89,33 @@ def test_a_killed_durable_writer_leaves_one_file_that_the_next_writer_removes(
     tmp_path: Path, layout: str, new: bool
 ) -> None:
     """It syncs up to 64 files together."""
-    made(tmp_path / "before", LAYOUTS[layout])
-    if new:
-        omnizarr.open_array(tmp_path / "before")[...] = 0  # erases the chunks
-    place = tmp_path / "x"
+    made_before_durable(tmp_path, layout, new)
     random = Random(f"{layout} {new}")
-    stop, counts = 0, [0, 0]
+    stop = 0
+    while kill_durable_once(tmp_path, new, stop) is None:
+        stop += random.randint(1, 600)
+
+
+def made_before_durable(folder: Path, layout: str, new: bool) -> None:
+    made(folder / "before", LAYOUTS[layout])
+    if new:
+        omnizarr.open_array(folder / "before")[...] = 0  # erases the chunks
+
+
+def kill_durable_once(folder: Path, new: bool, stop: int) -> int | None:
+    place = folder / "x"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder / "before", place)
     with omnizarr.config(threads=1):
-        while True:
-            shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(tmp_path / "before", place)
-            z = omnizarr.open_array(LocalStore(place, durable=True))
-            if not kill_at(lambda z=z: whole(z), stop):  # type: ignore[misc]
-                break
-            counts[len(leftovers(place))] += 1
-            found = omnizarr.open_array(place)[...]
-            assert ((found == 7) | (found == (0 if new else np.arange(1, 4097).reshape(64, 64)))).all()
-            file_writer._swept.clear()  # as in a new process
-            whole(z)
-            assert leftovers(place) == []
-            stop += random.randint(1, 14 if EVERY else 600)
-    print(f"{layout}: {counts[1]} of {sum(counts)} kills left a file")
+        z = omnizarr.open_array(LocalStore(place, durable=True))
+        stops = kill_at(lambda: whole(z), stop)
+        assert len(leftovers(place)) <= (stops is None)
+        found = omnizarr.open_array(place)[...]
+        assert ((found == 7) | (found == (0 if new else np.arange(1, 4097).reshape(64, 64)))).all()
+        file_writer._swept.clear()  # as in a new process
+        whole(z)
+    assert leftovers(place) == []
+    return stops
 
 
 @pytest.mark.skipif(not CAN_FAIL_CALLS, reason="unknown registers")
@@ -119,32 +125,36 @@ def test_a_full_disk_leaves_no_file_and_old_or_new_values(
     tmp_path: Path, layout: str, act: str, native: int, durable: bool
 ) -> None:
     made(tmp_path / "before", LAYOUTS[layout])
-    old = omnizarr.open_array(tmp_path / "before")[...]
-    place = tmp_path / "x"
     random = Random(f"{layout} {act} {native} {durable}")
     call = 0
-    new = old.copy()
-    if act != "attributes":
-        new[np.s_[3:60, 3:60] if act == "part" else ...] = 7
+    while fill_disk_once(tmp_path, act, native, durable, call) is None:
+        call += random.randint(1, 300)
+
+
+def fill_disk_once(folder: Path, act: str, native: int, durable: bool, call: int) -> int | None:
+    """The disk is full at a call that needs space. The number of these calls if there are fewer."""
+    place = folder / "x"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder / "before", place)
     with omnizarr.config(threads=1, native=native):
-        while True:
-            shutil.rmtree(place, ignore_errors=True)
-            shutil.copytree(tmp_path / "before", place)
-            z = omnizarr.open_array(LocalStore(place, durable=durable))
+        old = omnizarr.open_array(place)[...]
+        new = old.copy()
+        if act != "attributes":
+            new[np.s_[3:60, 3:60] if act == "part" else ...] = 7
+        z = omnizarr.open_array(LocalStore(place, durable=durable))
 
-            def work(z: omnizarr.Array = z) -> None:
-                try:
-                    ACTS[act](z)
-                except omnizarr.errors.StoreError as error:
-                    if error.errno != errno.ENOSPC or "disk is full" not in str(error):
-                        raise
+        def work() -> None:
+            try:
+                ACTS[act](z)
+            except omnizarr.errors.StoreError as error:
+                if error.errno != errno.ENOSPC or "disk is full" not in str(error):
+                    raise
 
-            if not fail_at(work, call, errno.ENOSPC):
-                break
-            assert leftovers(place) == []
-            found = omnizarr.open_array(place)[...]
-            assert ((found == old) | (found == new)).all()
-            call += 1 if EVERY else random.randint(1, 300)
+        calls = fail_at(work, call, errno.ENOSPC)
+        assert leftovers(place) == []
+        found = omnizarr.open_array(place)[...]
+        assert ((found == old) | (found == new)).all()
+    return calls
 
 
 def leave(folder: Path, *, guarded: bool = True) -> Path:

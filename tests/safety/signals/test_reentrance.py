@@ -25,7 +25,6 @@ from omnizarr.native import kernel
 from omnizarr.store.sqlite import connections
 
 REASON = reason_not_to()
-EVERY = "OMNIZARR_EVERY_CALL" in os.environ  # `make soak` sets it; otherwise the tests take a sample
 TIMEOUT = 20  # seconds; the work of a child takes milliseconds
 
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -53,9 +52,7 @@ def append(z: omnizarr.Array) -> None:
 
 ACTS = {act.__name__: act for act in (read, part, whole, attributes, append)}
 NAMES = {"folder": "x.zarr", "sqlite": "x.sqlite"}
-CASES = [(kind, act, other) for kind in NAMES for act in ACTS for other in ACTS if act != "read"]
-if not EVERY:
-    CASES = [case for place, case in enumerate(CASES) if place % 3 == 0]
+ALL_CASES = [(kind, act, other) for kind in NAMES for act in ACTS for other in ACTS if act != "read"]
 
 
 def made(place: Path) -> None:
@@ -63,25 +60,28 @@ def made(place: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(("kind", "act", "other"), CASES)
+@pytest.mark.parametrize(("kind", "act", "other"), ALL_CASES[::3])
 def test_a_handler_that_uses_the_same_array(tmp_path: Path, kind: str, act: str, other: str) -> None:
     import_modules(tmp_path / "warm" / NAMES[kind])
-    shutil.rmtree(tmp_path / "warm")
-    made(tmp_path / NAMES[kind])
-    for name in tmp_path.iterdir():  # the files of SQLite, too
-        (shutil.copytree if name.is_dir() else shutil.copy)(name, tmp_path / f"before {name.name}")
+    made_before(tmp_path, NAMES[kind])
     random = Random(f"{kind} {act} {other}")
     stop = 0
-    while True:
-        for name in list(tmp_path.glob("before *")):
-            place = tmp_path / name.name.removeprefix("before ")
-            shutil.rmtree(place, ignore_errors=True)
-            place.unlink(missing_ok=True)
-            (shutil.copytree if name.is_dir() else shutil.copy)(name, place)
-        with omnizarr.config(threads=1):
-            if not signal_at(lambda: prepared(tmp_path / NAMES[kind], ACTS[act], ACTS[other]), stop, signal.SIGUSR1):
-                break
-        stop += 1 if EVERY else random.randint(10, 120)
+    while interrupt_once(tmp_path, kind, act, other, stop) is None:
+        stop += random.randint(10, 120)
+
+
+def made_before(folder: Path, name: str) -> None:
+    (folder / "before").mkdir()
+    made(folder / "before" / name)
+
+
+def interrupt_once(folder: Path, kind: str, act: str, other: str, stop: int) -> int | None:
+    """A handler runs at a stop of an operation. The number of its stops if it finished before."""
+    shutil.rmtree(folder / "x", ignore_errors=True)
+    shutil.copytree(folder / "before", folder / "x")  # the files of SQLite, too
+    place = folder / "x" / NAMES[kind]
+    with omnizarr.config(threads=1):
+        return signal_at(lambda: prepared(place, ACTS[act], ACTS[other]), stop, signal.SIGUSR1)
 
 
 def import_modules(place: Path) -> None:
@@ -126,27 +126,29 @@ def prepared(
 
 
 ZIP_CASES = [(act, other) for act in ("read", "part", "append") for other in ACTS]
-if not EVERY:
-    ZIP_CASES = ZIP_CASES[::4]
 
 
-@pytest.mark.parametrize(("act", "other"), ZIP_CASES)
+@pytest.mark.parametrize(("act", "other"), ZIP_CASES[::4])
 def test_a_handler_that_uses_the_same_archive_does_not_hang(tmp_path: Path, act: str, other: str) -> None:
     """Either operation may fail with our error; the archive is the old one or the new one."""
     import_modules(tmp_path / "warm" / "x.zip")
-    made(tmp_path / "before.zip")
-    place = tmp_path / "x.zip"
+    made_before(tmp_path, "x.zip")
     random = Random(f"{act} {other}")
     stop = 0
-    while True:
-        shutil.copy(tmp_path / "before.zip", place)
-        if not signal_at(lambda: archived(place, ACTS[act], ACTS[other]), stop, signal.SIGUSR1):
-            break
-        with omnizarr.open_array(place, mode="r").store as store:
-            z = omnizarr.open_array(store)
-            assert z.shape[0] in (16, 19, 22)
-            assert z[...].min() >= 0
-        stop += 1 if EVERY else random.randint(6, 80)
+    while interrupt_archive_once(tmp_path, act, other, stop) is None:
+        stop += random.randint(6, 80)
+
+
+def interrupt_archive_once(folder: Path, act: str, other: str, stop: int) -> int | None:
+    shutil.rmtree(folder / "x", ignore_errors=True)
+    shutil.copytree(folder / "before", folder / "x")
+    place = folder / "x" / "x.zip"
+    stops = signal_at(lambda: archived(place, ACTS[act], ACTS[other]), stop, signal.SIGUSR1)
+    with omnizarr.open_array(place, mode="r").store as store:
+        z = omnizarr.open_array(store)
+        assert z.shape[0] in (16, 19, 22)
+        assert z[...].min() >= 0
+    return stops
 
 
 def archived(
@@ -170,13 +172,20 @@ def archived(
     return lambda: (attempt(act), close()), lambda: None  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize("name", [*NAMES.values(), "x.zarr.zip"])
+FORKING = [*NAMES.values(), "x.zarr.zip"]
+
+
+@pytest.mark.parametrize("name", FORKING)
 def test_a_handler_that_forks(tmp_path: Path, name: str) -> None:
     import_modules(tmp_path / "warm" / name)
     made(tmp_path / name)
     stop = 0
-    while signal_at(lambda: forking(tmp_path / name), stop, signal.SIGUSR1):
-        stop += 1 if EVERY else 15
+    while fork_once(tmp_path / name, stop) is None:
+        stop += 15
+
+
+def fork_once(place: Path, stop: int) -> int | None:
+    return signal_at(lambda: forking(place), stop, signal.SIGUSR1)
 
 
 def forking(place: Path) -> tuple[Callable[[], None], Callable[[], None]]:

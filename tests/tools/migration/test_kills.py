@@ -1,9 +1,8 @@
 """A migration in place that is killed at any system call leaves the old hierarchy or the new one, and another run
-completes it. `OMNIZARR_EVERY_CALL=1` kills at every call instead of a sample."""
+completes it."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import warnings
 from pathlib import Path
@@ -19,7 +18,6 @@ from omnizarr.tools import migrate
 from tests.safety.ptrace import kill_at, reason_not_to
 
 REASON = reason_not_to()
-EVERY = "OMNIZARR_EVERY_CALL" in os.environ
 DATA = np.arange(24, dtype="i4").reshape(4, 6) + 1
 PAIRS: list[tuple[Any, Any]] = [
     (2, 3),
@@ -65,27 +63,34 @@ def run(place: Path, to: Any) -> None:
 @pytest.mark.skipif(REASON is not None, reason=str(REASON))
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_killed_at_any_system_call(tmp_path: Path, old: Any, new: Any) -> None:
-    before, place, whole = tmp_path / "before", tmp_path / "x", tmp_path / "whole"
-    expected = made(before, old)
-    shutil.copytree(before, whole)
-    run(whole, new)
-    assert content(whole) == expected
+    expected = made_before(tmp_path, old, new)
     random = Random(f"{old} {new}")
     stop = random.randint(1, 400)
     kills = 0
-    while True:
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.copytree(before, place)
-        with omnizarr.config(threads=1):
-            alive = kill_at(lambda: run(place, new), stop)
-        assert content(place) == expected
-        check_resumed(place, new, expected, whole)
-        if not alive:
-            break
+    while kill_once(tmp_path, new, expected, stop) is None:
         kills += 1
-        stop += 1 if EVERY else random.randint(200, 700)
-    print(f"{old} to {new}: killed {kills} times")
+        stop += random.randint(200, 700)
     assert kills
+
+
+def made_before(folder: Path, old: Any, new: Any) -> dict[str, Any]:
+    expected = made(folder / "before", old)
+    shutil.copytree(folder / "before", folder / "whole")
+    run(folder / "whole", new)
+    assert content(folder / "whole") == expected
+    return expected
+
+
+def kill_once(folder: Path, new: Any, expected: dict[str, Any], stop: int) -> int | None:
+    """Kills a migration at a stop. The number of its stops if it finished before."""
+    place = folder / "x"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(folder / "before", place)
+    with omnizarr.config(threads=1):
+        stops = kill_at(lambda: run(place, new), stop)
+    assert content(place) == expected
+    check_resumed(place, new, expected, folder / "whole")
+    return stops
 
 
 def check_resumed(place: Path, new: Any, expected: dict[str, Any], whole: Path) -> None:
