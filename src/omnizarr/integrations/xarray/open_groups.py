@@ -42,6 +42,9 @@ def open_groups(
             groups[path], members[path] = node, []
         else:
             members[parent].append((name, node))
+    for path in _consolidated_groups(top):
+        if path in groups and not members[path] and not groups[path].attrs:
+            del groups[path], members[path]
     read_ahead = ReadAhead()  # one for the whole tree
     names = _names(drop)
     variables = {}
@@ -51,6 +54,12 @@ def open_groups(
     datasets = {path: _decoded(group, decoders) for path, group in variables.items()}
     datasets["/"].set_close(opened.close)
     return datasets
+
+
+def _consolidated_groups(top: Group | Array) -> Iterable[str]:
+    """The groups that hold nothing but the consolidated metadata of `top`; the draft of 2020 has one."""
+    dialect = top._context.dialect
+    return dialect.consolidated_groups(top.path) if dialect.consolidated_key(top.path) is not None else ()
 
 
 def _only(opened: OpenedLocation) -> list[tuple[str, Any]]:
