@@ -90,10 +90,10 @@ class BlockingStore(MemoryStore):
     def get(self, key: str, range: Any = None) -> Any:
         if key.startswith("c/"):
             if threading.current_thread() is threading.main_thread():
-                self.waits.wait(10)
+                self.waits.wait(60)
             else:
                 self.waits.set()
-                self.go_on.wait(10)
+                self.go_on.wait(60)
         return super().get(key, range)
 
 
@@ -109,7 +109,7 @@ def test_a_buffer_that_a_thread_still_uses_is_not_kept(monkeypatch: pytest.Monke
     assert main is not None
 
     def interrupt() -> None:
-        if store.waits.wait(5):
+        if store.waits.wait(60):
             time.sleep(0.2)
             signal.pthread_kill(main, signal.SIGINT)
 

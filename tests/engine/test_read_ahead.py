@@ -29,7 +29,7 @@ def _chunks_read(store: RecordingStore) -> int:
 
 
 def _wait_for(condition: Any) -> bool:
-    for _ in range(500):
+    for _ in range(3000):
         if condition():
             return True
         time.sleep(0.01)

@@ -161,8 +161,9 @@ def test_killed_writers_leave_it_unlocked_and_right(tmp_path: Path) -> None:
         writers = [context.Process(target=_write_forever, args=(path, 2 * turn + number)) for number in range(2)]
         for writer in writers:
             writer.start()
-        end = time.monotonic() + 0.05
-        while time.monotonic() < end:
+        begin, before = time.monotonic(), right
+        # At least until a writer has begun, which takes a while on a busy machine.
+        while (passed := time.monotonic() - begin) < 0.05 or (right == before and passed < 30):
             for number in range(40):
                 for state in range(2):
                     data = stored(file, number, state)

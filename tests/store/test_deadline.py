@@ -50,7 +50,7 @@ class _SilentServer:
         self._listener.close()
 
     def all_closed(self) -> bool:
-        for _ in range(500):
+        for _ in range(3000):
             if self.accepted and not self.open:
                 return True
             time.sleep(0.01)
@@ -75,7 +75,9 @@ def test_a_read_ends_at_the_limit_and_leaves_no_request(server: _SilentServer, c
     document = z.store.get("zarr.json")
     assert document is not None
     remote = _with_document(store, bytes(document))
-    for _ in range(2):
+    reads = 0
+    while reads < 2 or not server.accepted:  # a busy machine may not even connect within the limit
+        reads += 1
         with pytest.raises(TimedOutError, match=r"time limit of 0\.2 s is over") as caught:
             remote.read(timeout=0.2)
         assert isinstance(caught.value, TimeoutError)

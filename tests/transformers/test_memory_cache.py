@@ -126,14 +126,14 @@ def test_a_value_read_during_a_write_is_not_cached() -> None:
         def get(self, key: str, range: Any = None) -> Any:
             value = self.inner.get(key, range)
             asked.set()
-            assert go_on.wait(10)
+            assert go_on.wait(60)
             return value
 
     store = MemoryCache().wrap(Slow(MemoryStore({"k": b"old"})))
     found = []
     reader = threading.Thread(target=lambda: found.append(store.get("k")))
     reader.start()
-    assert asked.wait(10)
+    assert asked.wait(60)
     store.set("k", b"new")
     go_on.set()
     reader.join()
