@@ -63,9 +63,9 @@ def import_library(name: str) -> Any:
         return import_module(name)
     if not _is_importing(sys._getframe()):
         _wait_for_forks()
-    if not _runs_handlers():
+    if not _runs_handlers(ctrl_c=True):
         return import_module(name)
-    from omnizarr._signals import run_uninterrupted  # lazy import: only for programs with signal handlers
+    from omnizarr._signals import run_uninterrupted  # lazy import: only for the first import of a library
 
     return run_uninterrupted(import_module, name)
 
@@ -84,10 +84,11 @@ class _ImportHook:
         return find_module(cls, name, path, target)
 
 
-def _runs_handlers() -> bool:
-    """Whether Python runs signal handlers of the program in this thread. Takes 2 µs."""
+def _runs_handlers(*, ctrl_c: bool = False) -> bool:
+    """Whether Python runs signal handlers of the program in this thread. Takes 2 µs. With `ctrl_c` its own handler of
+    Ctrl-C counts, too: Python drops what that raises while it deletes the lock of a module, after each import."""
     return get_ident() == main_thread().ident and any(
-        callable(handler) and handler is not _signal.default_int_handler
+        callable(handler) and (ctrl_c or handler is not _signal.default_int_handler)
         for handler in map(_signal.getsignal, range(1, _signal.NSIG))
     )
 

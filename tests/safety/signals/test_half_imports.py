@@ -97,6 +97,41 @@ CASES = [("x.zarr", "write"), ("x.sqlite", "read"), ("x.zarr.zip", "read")]
 MORE_CASES = [("x.zarr", "read"), ("x.sqlite", "write")]
 
 
+CTRL_C = """
+import os, signal, sys
+import omnizarr._signals  # the import of a module of omnizarr may lose it
+from omnizarr._fork import import_library
+
+count = 0
+
+def profile(frame, event, argument):
+    global count
+    if frame.f_code.co_name == "cb" and "importlib" in frame.f_code.co_filename:
+        count += 1
+        if count == int(sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.unraisablehook = lambda lost: print("lost")
+sys.setprofile(profile)
+try:
+    import_library("wsgiref.simple_server")
+    sys.setprofile(None)
+    print("not raised")
+except KeyboardInterrupt:
+    sys.setprofile(None)
+    print("raised", "wsgiref.simple_server" in sys.modules, count)
+"""
+
+
+@pytest.mark.parametrize("moment", [1, 5, 20])
+def test_ctrl_c_at_the_end_of_an_import_is_not_lost(moment: int) -> None:
+    """Python drops what a handler raises in the callback that deletes the lock of a module."""
+    result = subprocess.run([sys.executable, "-c", CTRL_C, str(moment)], capture_output=True, text=True, check=True)
+    raised, imported, count = result.stdout.split()
+    assert (raised, imported) == ("raised", "True")
+    assert int(count) > 20
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize(("name", "operation"), CASES)
 def test_a_handler_during_the_first_use(tmp_path: Path, name: str, operation: str) -> None:
