@@ -93,8 +93,8 @@ def test_first_use_imports_few_modules(imported: set[str]) -> None:
     # Packages count, too; `indexing` has one module per kind of key. Every read looks for a token (`engine.cancel`)
     # and for a time limit (`store.deadline`). Every dialect has a `formats.rule_table`, every array `_cached_property`.
     # Opening reads small values in one call (`store.local.small_values`) and parses equal documents once
-    # (`nodes.metadata.model_cache`).
-    assert len(own) <= 140, sorted(own)
+    # (`nodes.metadata.model_cache`). The first import of a library postpones Ctrl-C (`_signals`).
+    assert len(own) <= 141, sorted(own)
     assert len(others) <= 25, sorted(others)  # includes `logging` and `concurrent.futures` for `_fork`
     slow = {"argparse", "asyncio", "email", "http", "importlib.metadata"}
     assert others.isdisjoint(
