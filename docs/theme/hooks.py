@@ -109,6 +109,11 @@ def on_post_page(output: str, page: Any, config: Any) -> str:
     return output.replace(' data-md-component="source"', "")
 
 
+def on_post_template(output_content: str, template_name: str, config: Any) -> str:
+    """The same in `404.html`, which is a template."""
+    return output_content.replace(' data-md-component="source"', "")
+
+
 def on_post_build(config: Any) -> None:
     """Write `llms.txt`, a table of contents for language models, and `llms-full.txt`, the text of all pages."""
     titles = dict(pages_of(config["nav"]))

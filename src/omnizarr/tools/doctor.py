@@ -164,7 +164,7 @@ def _locks(directory: str) -> Iterator[Examination]:
     if not config.locking:
         yield Examination("locks", place, "problem", "turned off", "unset OMNIZARR_LOCKING")
         return
-    if not flock.AVAILABLE:  # Windows
+    if not flock.AVAILABLE:
         text, remedy = "this system has no locks that processes share", _WITHOUT_LOCKS.partition(",")[0]
         yield Examination("locks", place, "missing", text, remedy)
         return
@@ -189,12 +189,13 @@ _WITHOUT_LOCKS = "let one process at a time write parts of the same chunk, and s
 
 
 def _lock_is_exclusive(directory: str) -> bool:
-    import fcntl  # lazy import: absent on Windows
+    from omnizarr.store.local import flock
 
-    with tempfile.NamedTemporaryFile(dir=directory, prefix=".omnizarr-doctor-") as file, open(file.name, "rb") as other:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        try:
-            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    first, path = tempfile.mkstemp(dir=directory, prefix=".omnizarr-doctor-")
+    second = os.open(path, os.O_RDWR)
+    try:
+        return flock.lock_if_free(first) and not flock.lock_if_free(second)
+    finally:
+        os.close(second)
+        os.close(first)
+        os.unlink(path)

@@ -44,7 +44,7 @@ class TestWithoutModernCalls(StoreSuite):
     def platform(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(files, "_pread", files._seek_and_read)
         monkeypatch.setattr(files, "_preadv", None)
-        monkeypatch.setattr(files, "_WINDOWS", os.name == "nt")
+        monkeypatch.setattr(files, "WINDOWS", os.name == "nt")
         monkeypatch.setattr(paths, "_WINDOWS", True)
         monkeypatch.setattr(paths, "_NOFOLLOW", 0)
 

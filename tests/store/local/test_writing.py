@@ -193,7 +193,7 @@ def test_replacing_is_retried_on_windows_while_a_reader_has_the_file_open(
             raise errors.pop()
         real(source, target)
 
-    monkeypatch.setattr(files, "_WINDOWS", True)
+    monkeypatch.setattr(files, "WINDOWS", True)
     monkeypatch.setattr(os, "replace", replace)
     store.set("k", b"x")
     assert store.get("k") == b"x"

@@ -65,6 +65,8 @@ class LocalUpdates(Updates):
             if limit is not None and status.st_size > limit:
                 return None
             value = files.read(file, status.st_size, None)
+            if files.WINDOWS:  # it replaces no open file, and gives the number of a file to no other one
+                return value, FileVersion(-1, status)
             descriptor, file = file, None
             return value, FileVersion(descriptor, status)
         except OSError as error:

@@ -271,6 +271,8 @@ class FileWriter:
         if self.durable:  # written first and synced then, so that they get to the disk together
             for file in batch.descriptors:
                 os.fsync(file)
+        if files.WINDOWS:  # it renames no open file
+            batch.close()
         folder = batch.folder
         locks = self._locks
         with locks.directory(folder, shared=True) if expected is None else locks.comparison(folder, key):

@@ -7,13 +7,14 @@ import os
 import time
 from collections.abc import Callable
 from stat import S_ISLNK
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from omnizarr.store.contract import ByteRange, span
 from omnizarr.store.local import flock, temp_names
 from omnizarr.store.local.flock import close_last, open_into
 
 __all__ = [
+    "WINDOWS",
     "FileContent",
     "close_last",
     "create_temporary",
@@ -29,10 +30,12 @@ __all__ = [
     "read_into",
     "remove",
     "replace",
+    "retried",
     "write_all",
 ]
 
-_WINDOWS = os.name == "nt"
+_T = TypeVar("_T")
+WINDOWS = os.name == "nt"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _UNNAMED = os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC if hasattr(os, "O_TMPFILE") else None
 _OPEN_FILES = "/proc/self/fd"
@@ -53,7 +56,7 @@ def is_link(status: os.stat_result) -> bool:
 
 def is_linked(entry: os.DirEntry[str]) -> bool:
     """Whether a directory entry is a symbolic link or a Windows junction."""
-    return entry.is_symlink() or (_WINDOWS and _is_junction(entry.stat(follow_symlinks=False)))
+    return entry.is_symlink() or (WINDOWS and _is_junction(entry.stat(follow_symlinks=False)))
 
 
 def _is_junction(status: os.stat_result) -> bool:
@@ -178,7 +181,7 @@ def write_all(file: int, data: bytes | memoryview) -> None:
 def _write_new(file: int, data: bytes | memoryview) -> None:
     """Write all of `data` to a new file. At fixed positions: if a signal handler forks meanwhile, the child writes the
     same bytes to the same file."""
-    if _WINDOWS:
+    if WINDOWS:
         write_all(file, data)
         return
     written = os.pwrite(file, data, 0)
@@ -200,7 +203,7 @@ def discard(temporary: str, process: int) -> None:
 def remove(path: str) -> bool:
     """Remove a file or a link; False if there is none."""
     try:
-        _retried(os.unlink, path)
+        retried(os.unlink, path)
     except FileNotFoundError:
         return False
     return True
@@ -208,12 +211,12 @@ def remove(path: str) -> bool:
 
 def replace(old: str, new: str) -> None:
     """Rename a file, replacing a file that has the new name."""
-    _retried(os.replace, old, new)
+    retried(os.replace, old, new)
 
 
 def flush_folder(path: str) -> None:
     """Flush the names in a directory to the disk, where the system can do that."""
-    if not _WINDOWS:
+    if not WINDOWS:
         folder = os.open(path, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -221,12 +224,13 @@ def flush_folder(path: str) -> None:
             os.close(folder)
 
 
-def _retried(operation: Callable[..., None], *paths: str) -> None:
-    """Repeat the operation on Windows, where a program that reads a file keeps others from replacing it."""
-    if _WINDOWS:
+def retried(operation: Callable[..., _T], *arguments: Any) -> _T:
+    """Repeat the operation on Windows, where a program that reads a file keeps others from replacing it, and one that
+    replaces or removes a file or a directory keeps others from opening it."""
+    if WINDOWS:
         for _ in range(_RETRIES):
             try:
-                return operation(*paths)
+                return operation(*arguments)
             except PermissionError:
                 time.sleep(0.01)
-    return operation(*paths)
+    return operation(*arguments)

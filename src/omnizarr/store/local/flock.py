@@ -1,10 +1,10 @@
 """Locks on directories that hold between all processes of a machine.
 
-They are the operating system's (`flock`), so that a lock ends with its process, even if that crashes, and leaves
-nothing in the data. The locked directory is the one that holds the file of a key. Processes with different roots, users
-or containers that see the same directory therefore agree, whatever path leads there. A process removes a directory only
-while it holds the exclusive lock; a lock may therefore be granted on a directory that is gone, which `still_there`
-detects.
+They are the operating system's (`flock`, and on Windows `LockFileEx`), so that a lock ends with its process, even if
+that crashes, and leaves nothing in the data. The locked directory is the one that holds the file of a key. Processes
+with different roots, users or containers that see the same directory therefore agree, whatever path leads there. A
+process removes a directory only while it holds the exclusive lock; a lock may therefore be granted on a directory that
+is gone, which `still_there` detects.
 """
 
 from __future__ import annotations
@@ -16,18 +16,26 @@ import time
 from contextlib import suppress
 from functools import lru_cache
 from itertools import repeat
-from types import TracebackType
+from stat import S_ISDIR
+from types import ModuleType, TracebackType
 from typing import Self
 
 from omnizarr._fork import forks_seen
 from omnizarr.config import config
 
+windows_locks: ModuleType | None = None
+"""The locks of Windows, where there is no `fcntl`."""
 try:
     import fcntl
-except ImportError:  # Windows cannot lock directories, nor files in a way that a killed process leaves no trace
-    AVAILABLE = False
-else:
+
     AVAILABLE = True
+except ImportError:
+    try:
+        from omnizarr.store.local import windows_locks
+
+        AVAILABLE = True
+    except (ImportError, AttributeError, OSError):  # neither POSIX nor Windows
+        AVAILABLE = False
 
 __all__ = [
     "AVAILABLE",
@@ -94,7 +102,10 @@ def holds_any_lock() -> bool:
 def lock_if_free(file: int) -> bool:
     """Lock an open file until it is closed; False if another process has locked it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if windows_locks is not None:
+            windows_locks.lock(file, windows_locks.BEYOND, shared=False)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
@@ -111,7 +122,7 @@ class DirectoryLock:
     `lock_timeout`; OSError with EDEADLK in a signal handler, if the thread that it interrupted holds the lock.
     """
 
-    __slots__ = ("__weakref__", "_busy", "_descriptors", "_generation", "_shared", "path")
+    __slots__ = ("__weakref__", "_busy", "_descriptors", "_directory", "_generation", "_shared", "path")
 
     def __init__(
         self,
@@ -130,6 +141,8 @@ class DirectoryLock:
         self._generation = _generation
         self._descriptors: list[int] = []
         """The open file."""
+        self._directory: Identity | None = None
+        """The directory, if the open file is the lock file of Windows."""
         self._busy: list[tuple[Identity, bool]] = []
         """The own entry in the list of this thread's locks."""
         self._shared: list[Identity] = []
@@ -154,7 +167,7 @@ class DirectoryLock:
                 if held_shared and not shared:  # waiting for one's own lock would never end
                     number = errno.EDEADLK if wait else errno.EAGAIN
                     raise OSError(number, "this thread holds the shared side of the lock", path)
-                self._close()
+                self.close()
                 return
             busy = _thread_locks.busy
             if any(other == own and not (shared and other_shared) for other, other_shared in busy):
@@ -164,13 +177,13 @@ class DirectoryLock:
             busy.append((own, shared))
             if timeout is None:
                 timeout = config.current.lock_timeout
-            self._lock(fcntl.LOCK_SH if shared else fcntl.LOCK_EX, timeout if wait else -1, flags)
+            self._lock(shared, timeout if wait else -1, flags)
             if known:
                 self._shared.append(own)
                 locks[own] = shared
                 self._leave()
         except BaseException:
-            self._close()
+            self.close()
             raise
 
     @property
@@ -187,6 +200,13 @@ class DirectoryLock:
         If another thread forks in between, the child has a copy that it does not know of and never closes. A lock on
         the copied descriptor would outlive this process, so the file is opened again.
         """
+        if windows_locks is not None and flags == _DIRECTORY:  # there are no forks
+            status = os.stat(path)
+            if not S_ISDIR(status.st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+            self._directory = identity(status)
+            self._descriptors.append(windows_locks.open_lock_file())
+            return
         for _ in range(_MAX_OPENS):
             before = forks_seen()
             self._generation = _generation
@@ -201,16 +221,16 @@ class DirectoryLock:
         open_into(self._descriptors, path, flags)
 
     def _identify(self, flags: int) -> Identity:
-        """The identity of the open file."""
+        """The identity of the open file, or of the directory that it stands for."""
         while True:
             try:
-                return identity(os.fstat(self.file))
+                return self._directory or identity(os.fstat(self.file))
             except OSError:
                 if self._generation == _generation:
                     raise
                 self._open(self.path, flags)  # a signal handler forked, and this is the child, which closed the file
 
-    def _lock(self, operation: int, timeout: float, flags: int) -> None:
+    def _lock(self, shared: bool, timeout: float, flags: int) -> None:
         """Lock the file; TimeoutError if it is not free in time; BlockingIOError at once if `timeout` is negative.
 
         It tries again and again, because the system has no wait with a timeout. The system grants a shared lock while
@@ -221,7 +241,10 @@ class DirectoryLock:
             if self._generation != _generation:
                 self._open(self.path, flags)  # a signal handler forked, and this is the child, which closed the file
             try:
-                fcntl.flock(self.file, operation | fcntl.LOCK_NB)
+                if windows_locks is not None:
+                    windows_locks.lock(self.file, self._position(), shared=shared)
+                else:
+                    fcntl.flock(self.file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 if self._generation == _generation:
                     return
                 continue
@@ -239,6 +262,11 @@ class DirectoryLock:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
+    def _position(self) -> int:
+        """The byte that Windows locks in the open file."""
+        assert windows_locks is not None
+        return windows_locks.BEYOND if self._directory is None else self._directory[1]
+
     def _leave(self) -> None:
         with suppress(ValueError, IndexError):  # of another thread, or of the parent of this process; or none
             next(map(_thread_locks.busy.remove, map(list.pop, (self._busy,))))
@@ -248,7 +276,7 @@ class DirectoryLock:
         if self.file == -1:
             return True  # this thread holds it by another lock object
         try:
-            return identity(os.stat(self.path)) == identity(os.fstat(self.file))
+            return identity(os.stat(self.path)) == (self._directory or identity(os.fstat(self.file)))
         except OSError as error:
             # In a child that a signal handler forked, the file is closed, and the lock belongs to its parent.
             if isinstance(error, FileNotFoundError) or self._generation != _generation:
@@ -261,9 +289,10 @@ class DirectoryLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close()
+        self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Release the lock, if this has not been done."""
         self._leave()
         with suppress(IndexError):
             next(map(_thread_locks.shared.pop, map(list.pop, (self._shared,)), (None,)))
@@ -271,7 +300,10 @@ class DirectoryLock:
         # stays registered until it is unlocked: a child that is forked in between closes it, or it would keep the lock
         # of a parent that is killed before it can unlock.
         with suppress(OSError, IndexError):  # closing does it
-            fcntl.flock(self._descriptors[-1], fcntl.LOCK_UN)
+            if windows_locks is not None:
+                windows_locks.unlock(self._descriptors[-1], self._position())
+            else:
+                fcntl.flock(self._descriptors[-1], fcntl.LOCK_UN)
         # No file: it was closed before, or in a child that a signal handler forked. If the disk is full, the mark of a
         # task lock may be lost, but the lock is released.
         with suppress(OSError, IndexError):
@@ -306,6 +338,8 @@ def is_network(kind: str) -> bool:
 
 def file_system(path: str) -> str:
     """The kind of file system that a directory is on, in the words of the system; empty if unknown."""
+    if windows_locks is not None:
+        return "smbfs" if windows_locks.is_remote(path) else ""
     try:
         return _kind(os.stat(path).st_dev)
     except OSError:

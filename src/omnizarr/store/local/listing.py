@@ -80,7 +80,7 @@ class Listing:
     def entries(self, folder: str, *, sweeper: Sweeper | None) -> list[os.DirEntry[str]]:
         """The entries of a directory without temporary files; none if it is gone."""
         try:
-            with os.scandir(self._paths.without_separator(folder)) as scan:
+            with files.retried(os.scandir, self._paths.without_separator(folder)) as scan:
                 entries = list(scan)
         except OSError as error:
             if error.errno in ABSENT:  # also a path that is too long, which `get` treats as absent, too

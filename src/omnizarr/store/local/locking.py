@@ -189,8 +189,10 @@ class DirectoryLocks:
     def guards_files(self) -> bool:
         """Whether locks of files hold between all processes that see them, on this machine and on others. Call it when
         the root exists."""
-        if self._holds_for_all is None:
-            self._holds_for_all = not flock.is_network(flock.file_system(self._paths.root))
+        if self._holds_for_all is None:  # Windows renames no open file
+            self._holds_for_all = flock.windows_locks is None and not flock.is_network(
+                flock.file_system(self._paths.root)
+            )
         return self.enabled and self._holds_for_all
 
     def guard_no_files(self) -> None:

@@ -117,13 +117,21 @@ class NativePaths:
             path = self.find(key)
             if not self.rejects_links and os.path.islink(path):
                 self.reject_link(key, path)
-            return os.open(path, self.flags)
+            return self._open_file(path)
         except OSError as error:
             if error.errno in ABSENT or os.path.isdir(path):
                 return None
             if error.errno in _LINK and not self.follow_links:
                 self.reject_link(key, path)
             self.fail("read", key, error)
+
+    def _open_file(self, path: str) -> int:
+        try:
+            return os.open(path, self.flags)
+        except PermissionError:
+            if not files.WINDOWS or os.path.isdir(path):
+                raise
+            return files.retried(os.open, path, self.flags)
 
     def enter(self, directory: str, created: list[str] | None = None) -> str:
         """The native path of a valid prefix, after a check of each part that is not known.

@@ -42,7 +42,8 @@ class LocalStore(Store):
     updates = provides(
         lambda store: LocalUpdates(store._paths, store._writer, store.check_writable) if store.locking else None
     )
-    splicing = provides(lambda store: LocalSplicing(store._writer, store.check_writable))
+    # Windows replaces no file that is open, as the old value is while parts of it are copied.
+    splicing = provides(lambda store: None if files.WINDOWS else LocalSplicing(store._writer, store.check_writable))
     local_files = provides(
         lambda store: (
             KernelFiles(store._paths, store._writer, store.check_writable) if store._paths.for_kernel else None

@@ -2,7 +2,8 @@
 
 The file is removed when the task ends, and no listing shows it. A non-empty file means that the previous holder crashed
 midway. A process removes the file only while it holds the file's lock: otherwise it could remove the file of a holder,
-and the next process would lock a new file while that holder still works.
+and the next process would lock a new file while that holder still works. Windows removes no file that any process has
+open, so that a process there empties the file, closes it and tries to remove it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from omnizarr.store.thread_locks import TaskLock
 
 __all__ = ["remove_abandoned", "task_lock_file"]
 
-_OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OPEN = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _TaskLockFile(TaskLock):
@@ -50,7 +51,11 @@ class _TaskLockFile(TaskLock):
 
     def remove(self) -> None:
         with suppress(OSError):  # the task is complete; the next holder takes the file for that of a crashed one
-            if self._lock.still_there():
+            if flock.windows_locks is not None:
+                os.ftruncate(self._lock.file, 0)
+                self._lock.close()
+                os.unlink(self._lock.path)  # fails if another process has opened it, which then removes it
+            elif self._lock.still_there():
                 files.remove(self._lock.path)
 
 
@@ -80,6 +85,10 @@ def remove_abandoned(path: str, about: str) -> None:
     process holds its lock.
     """
     if not flock.AVAILABLE or os.path.lexists(about):
+        return
+    if flock.windows_locks is not None:
+        with suppress(OSError):  # a process has opened it
+            os.unlink(path)
         return
     with (
         suppress(OSError),  # another process holds the lock or removed the file, or only its owner may

@@ -108,8 +108,8 @@ class Sweeper:
 
 
 def _is_alive(process: int) -> bool:
-    if os.name == "nt":
-        return True  # `os.kill` is not harmless there, so that age alone decides
+    if flock.windows_locks is not None:
+        return bool(flock.windows_locks.is_alive(process))  # `os.kill` would end it
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -154,7 +154,7 @@ class FileSource(ByteSource):
 
         The lock has a descriptor of its own, because a forked child reads from this one: it would keep the lock of a
         parent that is killed."""
-        if not flock.AVAILABLE:
+        if not flock.AVAILABLE or flock.windows_locks is not None:
             return True  # Windows does not remove open files, which has the same effect
         try:
             self._lock = flock.DirectoryLock(path, shared=False, wait=False, flags=_READ_WRITE)
