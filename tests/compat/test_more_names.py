@@ -13,7 +13,7 @@ import omnizarr
 from omnizarr.compat import zarr
 from omnizarr.compat.zarr.abc.store import RangeByteRequest, SupportsSyncStore, SyncByteSetter
 from omnizarr.compat.zarr.core.buffer import default_buffer_prototype
-from omnizarr.compat.zarr.core.codec_pipeline import BatchedCodecPipeline
+from omnizarr.compat.zarr.core.codec_pipeline import BatchedCodecPipeline, FusedCodecPipeline
 from omnizarr.compat.zarr.core.group import ConsolidatedMetadata, GroupMetadata
 from omnizarr.compat.zarr.experimental.cache_store import CacheStore
 from omnizarr.compat.zarr.metadata.migrate_v3 import migrate_v2_to_v3, remove_metadata
@@ -181,6 +181,14 @@ def test_metadata_of_each_type_survives_json(dtype: object, zarr_format: int) ->
         assert array[:].dtype == array[0].dtype == array.dtype == np.dtype(dtype)  # type: ignore[call-overload]
 
 
+# -- buffers
+
+
+def test_a_function_of_arrays_takes_and_returns_buffers() -> None:
+    wrapped = zarr.buffer.cpu.as_numpy_array_wrapper(lambda array: bytes(array + 1), buffer(b"ab"), PROTOTYPE)
+    assert wrapped.to_bytes() == b"bc"
+
+
 # -- pipelines
 
 
@@ -203,3 +211,12 @@ def test_a_pipeline_encodes_chunks() -> None:
         BatchedCodecPipeline.from_codecs([zarr.codecs.GzipCodec()])
     with pytest.raises(TypeError, match="order"):
         BatchedCodecPipeline.from_codecs([zarr.codecs.GzipCodec(), zarr.codecs.BytesCodec()])
+
+
+def test_the_pipeline_has_the_configured_name() -> None:
+    array = zarr.create_array({}, shape=(4, 6), dtype="i4")
+    assert str(array._async_array.codec_pipeline).startswith("BatchedCodecPipeline(")
+    with zarr.config.set({"codec_pipeline.path": "zarr.core.codec_pipeline.FusedCodecPipeline"}):
+        assert zarr.registry.get_pipeline_class() is FusedCodecPipeline
+        assert list(array._async_array.codec_pipeline) == list(array.metadata.codecs)
+        assert "Fused" in str(array._async_array.codec_pipeline)

@@ -15,7 +15,8 @@ from omnizarr.compat.zarr.core.chunk_key_encodings import (
     get_chunk_key_encoding_class,
     register_chunk_key_encoding,
 )
-from omnizarr.compat.zarr.core.codec_pipeline import BatchedCodecPipeline
+from omnizarr.compat.zarr.core.codec_pipeline import BatchedCodecPipeline, FusedCodecPipeline
+from omnizarr.compat.zarr.core.config import config
 from omnizarr.compat.zarr.errors import UnknownCodecError
 
 __all__ = [
@@ -88,8 +89,10 @@ def register_pipeline(pipe_cls: type) -> None:
 
 
 def get_pipeline_class(reload_config: bool = False) -> Any:
-    """The class of codec pipelines."""
-    return BatchedCodecPipeline
+    """The class of codec pipelines that the setting `codec_pipeline.path` names."""
+    path = config.get("codec_pipeline.path")
+    own = {cls.__name__: cls for cls in (BatchedCodecPipeline, FusedCodecPipeline)}
+    return _pipelines.get(path) or own.get(path.rpartition(".")[2], BatchedCodecPipeline)
 
 
 def register_buffer(cls: type, qualname: str | None = None) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from omnizarr.compat.zarr.core.buffer.core import ArrayLike, Buffer, NDArrayLike, NDBuffer
+from omnizarr.compat.zarr.core.buffer.core import ArrayLike, Buffer, BufferPrototype, NDArrayLike, NDBuffer
 
-__all__ = ["ArrayLike", "Buffer", "NDArrayLike", "NDBuffer"]
+__all__ = ["ArrayLike", "Buffer", "BufferPrototype", "NDArrayLike", "NDBuffer"]

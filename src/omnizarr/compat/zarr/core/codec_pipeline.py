@@ -1,4 +1,4 @@
-"""`BatchedCodecPipeline`: a list of codecs that encodes and decodes chunks, outside of an array.
+"""`BatchedCodecPipeline`, `FusedCodecPipeline`: lists of codecs that encode and decode chunks, outside of an array.
 
 Arrays do not use it: the engine of omnizarr reads and writes their chunks.
 """
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from omnizarr.compat.zarr.abc.codec import ArrayArrayCodec, ArrayBytesCodec, BytesBytesCodec, CodecPipeline
 
-__all__ = ["BatchedCodecPipeline", "codecs_from_list"]
+__all__ = ["BatchedCodecPipeline", "FusedCodecPipeline", "codecs_from_list"]
 
 
 def codecs_from_list(codecs: Iterable[Any]) -> tuple[tuple[Any, ...], Any, tuple[Any, ...]]:
@@ -91,3 +91,7 @@ class BatchedCodecPipeline(CodecPipeline):
     def validate(self, *, shape: Any, dtype: Any, chunk_grid: Any) -> None:
         for codec in self:
             codec.validate(shape=shape, dtype=dtype, chunk_grid=chunk_grid)
+
+
+class FusedCodecPipeline(BatchedCodecPipeline):
+    """The same under another name, because programs compare the name with the setting `codec_pipeline.path`."""

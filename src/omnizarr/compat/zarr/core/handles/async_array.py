@@ -12,6 +12,7 @@ from omnizarr.compat.zarr.core.handles.array import Array
 from omnizarr.compat.zarr.core.indexing import AsyncOIndex, AsyncVIndex
 from omnizarr.compat.zarr.core.metadata import ArrayV2Metadata, ArrayV3Metadata
 from omnizarr.compat.zarr.errors import translated
+from omnizarr.compat.zarr.registry import get_pipeline_class
 from omnizarr.compat.zarr.storage._common import StorePath, store_path_of
 from omnizarr.compat.zarr.storage._engine import engine_store
 from omnizarr.formats import dialect_for
@@ -76,8 +77,9 @@ class AsyncArray:
 
     @property
     def codec_pipeline(self) -> Any:
-        """The codecs."""
-        return tuple(codec_from_json(codec) for codec in getattr(self.metadata, "codecs", ()))
+        """The codecs of a chunk; none for v2."""
+        codecs = [codec_from_json(codec) for codec in getattr(self.metadata, "codecs", ())]
+        return get_pipeline_class().from_codecs(codecs) if codecs else ()
 
     async def getitem(self, selection: Any, *, prototype: Any = None) -> Any:
         """`z[selection]`."""
