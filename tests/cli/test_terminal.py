@@ -69,7 +69,7 @@ def test_colours_only_if_wanted(wide: Path) -> None:
 
 
 def test_names_and_values_cannot_control_the_terminal(tmp_path: Path) -> None:
-    evil = "\x1b]0;owned\x07\x1b[2Jx\u202e\r\n[bold]"
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b2Jx\u202e\r\n[bold]"
     group = omnizarr.create_group(tmp_path / "g", attributes={evil: evil})
     group.create_array("plain", data=np.array([evil]), attributes={evil: [evil]})
     documents = {f"{evil.replace('/', '')}/zarr.json": json.loads((tmp_path / "g/plain/zarr.json").read_text())}
@@ -77,10 +77,13 @@ def test_names_and_values_cannot_control_the_terminal(tmp_path: Path) -> None:
     inner = {"kind": "inline", "must_understand": False, "metadata": {}}
     inner["metadata"] = {key.removesuffix("/zarr.json"): document for key, document in documents.items()}
     (tmp_path / "g/zarr.json").write_text(json.dumps(root | {"consolidated_metadata": inner}))
-    for arguments in (("info",), ("tree",), ("ls",), ("ls", "-l"), ("attrs", "get"), ("find",), ("info", "--full")):
+    omnizarr.create_group(tmp_path / "empty")
+    commands = [("info",), ("tree",), ("ls",), ("ls", "-l"), ("attrs", "get"), ("find",), ("info", "--full")]
+    commands += [("info", "--json"), ("diff", str(tmp_path / "empty")), ("diff", "--json", str(tmp_path / "empty"))]
+    for arguments in commands:
         shown = run_in_terminal(*arguments, tmp_path / "g")
-        assert shown.code == 0, shown.text
-        for control in ("\x1b]", "\x07", "\x1b[2J", "\u202e"):
+        assert shown.code == int(arguments[0] == "diff"), shown.text
+        for control in ("\x1b]", "\x07", "\x1b[2J", "\x9b", "\u202e"):
             assert control not in shown.raw, arguments
     for arguments in (("head",), ("cat",)):
         shown = run_in_terminal(*arguments, tmp_path / "g/plain")

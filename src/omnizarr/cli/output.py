@@ -6,6 +6,7 @@ nothing cut. Neither gets control characters from names and values, which could 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from shutil import get_terminal_size
@@ -17,6 +18,7 @@ from omnizarr.display.texts import printable
 __all__ = ["Column", "Form", "Output", "Style", "shortened", "write"]
 
 _ASCII = str.maketrans("│├└─→×…", "||`->x.")
+_CONTROLS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # beyond ASCII: C1, separators, directions of text
 _MOST_ROWS = 100  # of a table on a terminal
 _MOST_FIELDS = 40  # of one mapping on a terminal
 _MOST_LINES = 3  # of one value on a terminal
@@ -58,7 +60,7 @@ class Output:
 
     def paragraph(self, title: str, text: str, style: Style = "plain") -> None:
         """Prints a title and a text. On a terminal, the text is wrapped beside the title."""
-        text = printable(text)
+        title, text = printable(title), printable(text)
         if self.cuts and len(title) + len(text) > self.width:
             from omnizarr.cli.wrapping import wrapped
 
@@ -162,4 +164,5 @@ def _dump(result: Any, *, indent: int | None) -> str:
 
     from omnizarr.tools import as_json
 
-    return json.dumps(as_json(result), indent=indent, ensure_ascii=False)
+    text = json.dumps(as_json(result), indent=indent, ensure_ascii=False)  # escapes the control characters of ASCII
+    return _CONTROLS.sub(lambda match: json.dumps(match[0])[1:-1], text)

@@ -122,8 +122,8 @@ def _print(name: str, text: str, output: Output, indent: str, *, bad: bool = Fal
     line = printable(text)
     if output.cuts:
         line = shortened(line, output.width - len(indent))
-    shown = line[: len(name)]
-    write(f"{styled(indent, 'dim')}{styled(shown, 'bad' if bad else 'name')}{line[len(name) :]}")
+    shown = line[: len(printable(name))]
+    write(f"{styled(indent, 'dim')}{styled(shown, 'bad' if bad else 'name')}{line[len(shown) :]}")
 
 
 def _page(node: Any, level: int | None) -> str:
