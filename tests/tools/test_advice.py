@@ -52,6 +52,16 @@ def test_many_chunks_get_shards_and_the_proposal_can_be_created() -> None:
     assert serializer["name"] == "bytes"
 
 
+def test_the_sample_is_taken_where_chunks_are_stored() -> None:
+    z = omnizarr.create_array({}, shape=(1000, 200, 300), dtype="u2", chunks=(10, 100, 100))
+    z[:100] = np.random.default_rng(0).integers(0, 2**16, (100, 200, 300), "u2")  # random bytes do not compress
+    advice = advise(z, ["0"])
+    assert advice.present.ratio == pytest.approx(1, abs=0.1)
+    assert advice.sample_bytes == 100 * 200 * 300 * 2
+    assert advice.proposals[0].chunks[0] == 1000  # more than the sample has
+    assert all(proposal.ratio < 1.1 for proposal in advice.proposals)
+
+
 def test_text_and_arrays_without_elements() -> None:
     z = omnizarr.create_array({}, data=np.array(["a", "bb"] * 100, "T"), chunks=10)
     assert advise(z, ["0"]).proposals[0].codecs[0] == {"name": "vlen-utf8"}

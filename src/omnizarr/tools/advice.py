@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from math import prod
 from typing import Any
 
@@ -18,6 +18,7 @@ from omnizarr.codecs import Blosc, Bytes, Chain, ChunkSpec, Codec, Gzip, Zstd, p
 from omnizarr.dtypes import DataType, VariableBytes
 from omnizarr.errors import ArgumentError
 from omnizarr.nodes import Array
+from omnizarr.nodes.stored_chunks import stored_chunks
 from omnizarr.tools.results import Progress
 
 __all__ = ["Advice", "Proposal", "advise", "parse_access"]
@@ -28,6 +29,7 @@ _SHARD = 2**26  # bytes of a proposed shard
 _MANY_FILES = 10_000  # above which shards are proposed
 _LATENCY = 0.002  # seconds per request, of a disk or a nearby object store
 _BANDWIDTH = 2**28  # bytes per second of such a store
+_MOST_LISTED = 10_000  # stored chunks that are listed to find a sample
 _MEASURE = 0.05  # seconds to measure a codec at least
 
 
@@ -122,13 +124,38 @@ def _lengths(chunks: Any) -> tuple[int, ...]:
 
 
 def _sample(array: Array) -> npt.NDArray[Any]:
-    """Elements from the middle of the array."""
-    lengths = list(array.shape)
+    """Elements from the middle of the array; if chunks are absent there, from the middle of what is stored."""
+    region = _middle(array, [(0, length) for length in array.shape])
+    if array.explain[region].absent:
+        stored = _stored_bounds(array)
+        region = region if stored is None else _middle(array, stored)
+    return array.read(region)
+
+
+def _middle(array: Array, bounds: Sequence[tuple[int, int]]) -> tuple[slice, ...]:
+    """The middle of a region, at most 16 MiB."""
+    lengths = [stop - start for start, stop in bounds]
     while prod(lengths) * max(1, array.dtype.itemsize) > _SAMPLE:
         axis = lengths.index(max(lengths))
         lengths[axis] = -(-lengths[axis] // 2)
-    starts = [(length - part) // 2 for length, part in zip(array.shape, lengths, strict=True)]
-    return array.read(tuple(slice(start, start + part) for start, part in zip(starts, lengths, strict=True)))
+    starts = [start + (stop - start - part) // 2 for (start, stop), part in zip(bounds, lengths, strict=True)]
+    return tuple(slice(start, start + part) for start, part in zip(starts, lengths, strict=True))
+
+
+def _stored_bounds(array: Array) -> list[tuple[int, int]] | None:
+    """Where the stored chunks begin and end in each dimension; None if there are none, or the store cannot list."""
+    layout = array._layout
+    if not layout.store.listable:
+        return None
+    chunks = [chunk for _, chunk in islice(stored_chunks(layout), _MOST_LISTED)]
+    inside = [chunk for chunk in chunks if all(i < axis.count for i, axis in zip(chunk, layout.axes, strict=True))]
+    if not inside:
+        return None
+    bounds = []
+    for axis, indexes in zip(layout.axes, zip(*inside, strict=True), strict=True):
+        start, size = axis.bounds(max(indexes))
+        bounds.append((axis.bounds(min(indexes))[0], min(start + size, axis.length)))
+    return bounds
 
 
 def _chunk_shape(array: Array, patterns: Sequence[tuple[int, ...]], size: int) -> tuple[int, ...]:
@@ -189,12 +216,16 @@ def _measure(
     *,
     present: bool = False,
 ) -> Proposal:
-    problems = Problems()
-    spec = ChunkSpec(chunks, array.dtype, array._model.filler)
-    chain = Chain.bind(codecs, spec, "$", problems)
-    if chain is None:
+    # A sample shorter than a chunk is encoded as a smaller chunk, because repeated elements would compress too well.
+    # Codecs with a fixed shape, such as `reshape`, need the whole chunk.
+    for shape in (tuple(map(min, chunks, sample.shape)), chunks):
+        problems = Problems()
+        chain = Chain.bind(codecs, ChunkSpec(shape, array.dtype, array._model.filler), "$", problems)
+        if chain is not None:
+            break
+    else:
         raise ArgumentError(f"{codecs}: {problems.found[0].message}", argument="array")
-    pieces = _pieces(sample, chunks)
+    pieces = _pieces(sample, shape)
     # Copies, because a write and a read copy, too: without them, a chunk without a codec would take no time.
     target = np.empty_like(pieces[0])
     encoded, encode_time = _timed(lambda: [bytes(chain.encode(piece)) for piece in pieces])
