@@ -42,6 +42,15 @@ def test_help_and_version_load_nothing_but_click() -> None:
     assert not {name for name in extra if name.partition(".")[0] in ("rich", "numpy", "json", "numcodecs")}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_info_of_an_array_starts_no_thread(tmp_path: Path) -> None:
+    """NumPy's pool for linear algebra takes 50 ms of the start."""
+    omnizarr.create_array(tmp_path / "a.zarr", shape=3, dtype="i1")
+    calls = f"import omnizarr.cli, os\ntry: omnizarr.cli.main(['info', {str(tmp_path / 'a.zarr')!r}])\n"
+    shown = python("-c", f"{calls}except SystemExit: print(len(os.listdir('/proc/self/task')))")
+    assert shown.stdout.splitlines()[-1] == "1", shown.stderr
+
+
 @pytest.mark.smoke
 def test_python_m_runs_the_same_program(tmp_path: Path) -> None:
     """A failure prints no traceback."""
