@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import importlib.util
 import io
 import multiprocessing
@@ -45,6 +46,8 @@ async def _serve(folder: str, pipe: Connection) -> None:
 
     runner = web.AppRunner(await _example().application(folder), access_log=None, handler_cancellation=True)
     await runner.setup()
+    gc.collect()
+    gc.freeze()  # as the example does when it is run as a program
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     late: list[float] = []

@@ -68,9 +68,6 @@ async def application(address: Any) -> web.Application:
     app = web.Application()
     app[GROUP] = await aio.open_group(address, mode="r", cache="256 MiB")
     app.add_routes([web.get("/{name:[^/]+}", describe), web.get("/{name:[^/]+}/{key}", read)])
-    # A collection of garbage stops the event loop for 20 to 40 ms if it visits all objects of the imported modules.
-    gc.collect()
-    gc.freeze()
     return app
 
 
@@ -79,5 +76,8 @@ if __name__ == "__main__":
     parser.add_argument("address", help="the path or URL of a group")
     parser.add_argument("--port", type=int, default=8080)
     options = parser.parse_args()
+    # A collection of garbage stops the event loop for 20 to 40 ms if it visits all objects of the imported modules.
+    gc.collect()
+    gc.freeze()
     # `handler_cancellation` cancels the handler of a request whose client has disconnected.
     web.run_app(application(options.address), port=options.port, handler_cancellation=True)
