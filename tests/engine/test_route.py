@@ -17,6 +17,7 @@ from omnizarr.engine.read import cached, native, python, remote, salvage, shards
 from omnizarr.engine.write import native as native_write
 from omnizarr.engine.write import splice, writer
 from omnizarr.store import LocalStore, MemoryStore, Store, TransparentStore
+from omnizarr.store.local.capabilities import KernelFiles
 
 SHAPE = (48, 40)
 SMALL = {"chunks": (16, 8)}
@@ -59,7 +60,8 @@ def routes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(owner, name, recorded)
 
-    record(native.NativeReader, "_read_one", "A")
+    record(KernelFiles, "path", "A")
+    record(native.NativeReader, "_read_inner", "A")
     read_groups = native.NativeReader.read_groups
 
     def recorded_groups(*arguments: Any) -> None:

@@ -42,7 +42,7 @@ def stored(file: CacheFile, number: int, state: int) -> bytes | None:
     if place is None:
         return None
     data = bytearray(place.length)
-    return bytes(data) if file.read_into(place, memoryview(data)) else None
+    return bytes(data) if file.read_into(place, [memoryview(data)]) else None
 
 
 def put(file: CacheFile, number: int, state: int, size: int) -> None:
@@ -117,7 +117,28 @@ def test_an_overwritten_value_is_not_given() -> None:
     assert place is not None
     for number in range(1, 80):
         put(file, number, 0, 200_000)
-    assert not file.read_into(place, memoryview(bytearray(place.length)))
+    assert not file.read_into(place, [memoryview(bytearray(place.length))])
+
+
+def test_a_value_is_read_into_several_places_even_if_the_system_reads_little_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = open_cache_file(None, MEBIBYTE)
+    put(file, 0, 0, 1000)
+    place = file.find(key(0), key(0))
+    assert place is not None
+    preadv = os.preadv
+
+    def read_few(descriptor: int, targets: list[memoryview], start: int) -> int:
+        return preadv(descriptor, [targets[0][:70]], start)
+
+    for read in (preadv, read_few):
+        monkeypatch.setattr(os, "preadv", read)
+        data = bytearray(1000)
+        assert file.read_into(place, [memoryview(data)[start : start + 100] for start in range(0, 1000, 100)])
+        assert data == value(0, 0, 1000)
+    monkeypatch.setattr(os, "preadv", lambda *_: 0)  # the file was cut
+    assert not file.read_into(place, [memoryview(data)])
 
 
 def test_a_file_of_another_start_of_the_system_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +266,34 @@ def test_handles_that_decode_differently_do_not_share(tmp_path: Path) -> None:
         results.append(z[:].dtype.name)
         assert z[:].tobytes() == np.arange(10, dtype="i2").tobytes()
     assert results == ["int16", "uint16", "float16"]
+
+
+@pytest.mark.parametrize("shards", [None, (40, 160)])
+@pytest.mark.parametrize("chunks", [(10, 160), (10, 80), (1500, 160), (64, 160)])
+def test_rows_come_from_the_cache_as_from_the_array(tmp_path: Path, chunks: Any, shards: Any) -> None:
+    """Whole chunks in any order, parts, repeats, edges and transposed blocks; all of them when read a second time."""
+    a = np.random.default_rng(0).random((200, 160), "f4")
+    shards = None if shards is None or shards[0] % chunks[0] else shards
+    z = omnizarr.create_array(tmp_path / "z", data=a, chunks=chunks, shards=shards, compressors="zstd")
+    del z
+    old(tmp_path / "z")
+    cache = omnizarr.SharedChunkCache("4 MiB")
+    z = omnizarr.open_array(tmp_path / "z", mode="r", cache=cache)
+    rng = np.random.default_rng(1)
+    rows: list[Any] = [
+        *(rng.permutation(200), rng.permutation(200)[:150], rng.permutation(20), rng.integers(0, 200, 300)),
+        *(np.arange(200)[::-1], np.arange(30), np.arange(3, 37), rng.permutation(10), np.repeat(np.arange(10), 2)),
+    ]
+    keys: list[Any] = [row.tolist() for row in rows] + [slice(None), slice(7, 133), slice(0, 200, 3), slice(10, 20)]
+    for _ in range(2):
+        for chosen in keys:
+            for columns in (slice(None), slice(0, 80), slice(3, 160), [5, 3]):
+                np.testing.assert_array_equal(z.oindex[chosen, columns], a[chosen][:, columns])
+            out = np.empty((160, len(a[chosen])), "f4").T
+            np.testing.assert_array_equal(z.read(chosen, out=out), a[chosen])
+    misses = cache.misses
+    np.testing.assert_array_equal(z[:], a)
+    assert cache.misses == misses
 
 
 def test_what_cannot_be_shared_is_read() -> None:

@@ -29,7 +29,7 @@ from omnizarr._fork import import_library
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.store.finalizers import close_on_deletion, closing
 
-__all__ = ["CacheFile", "open_cache_file"]
+__all__ = ["CacheFile", "Place", "open_cache_file"]
 
 _MAGIC = b"omnizarr-cache\x01\n"  # with the version of the form
 _DIVISION = struct.Struct("<16s16s16sQQ")  # magic, start of the system, identity, bytes of the ring, buckets
@@ -187,16 +187,20 @@ class CacheFile:
             offset = page.find(key, offset + 1)
         return None
 
-    def read_into(self, place: Place, target: memoryview) -> bool:
-        """Fill `target` with the value at a place; False if it was overwritten."""
+    def read_into(self, place: Place, targets: list[memoryview]) -> bool:
+        """Fill `targets`, one after the other, with the value at a place; False if it was overwritten."""
         division = place.division
         start = division.data + place.position % division.ring
-        view = target
-        while view:
-            count = os.preadv(self._file, [view], start)
-            if not count:
-                return False
-            view, start = view[count:], start + count
+        missing = place.length
+        while count := os.preadv(self._file, targets, start):
+            start, missing = start + count, missing - count
+            if not missing:
+                break
+            while count >= len(targets[0]):
+                count -= len(targets.pop(0))
+            targets[0] = targets[0][count:]  # the system reads at most 2 GiB at once
+        if missing:
+            return False
         state = self._state()
         if state is None or state[1] != division.identity:  # another process emptied the file
             self._current = self._division() or self._current

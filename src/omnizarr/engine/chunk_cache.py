@@ -51,6 +51,9 @@ class ChunkCache:
     because a state may be the value itself. One cache may serve many arrays. A pickle of it holds no chunks.
     """
 
+    reads_into_memory = False
+    """Whether chunks are not objects of this process, so that `read_into` saves a copy."""
+
     def __init__(self, max_bytes: int | str) -> None:
         self.max_bytes = as_byte_count(max_bytes, "cache")
         self._lock = threading.RLock()
@@ -77,6 +80,11 @@ class ChunkCache:
             self._chunks.move_to_end(entry)
             self.hits += 1
             return self._chunks[entry][0]
+
+    def read_into(self, value: Any, number: int, state: Any, targets: list[memoryview]) -> bool:
+        """Fill memory of together the size of chunk `number` with it; False if it is not cached for this state. The
+        memory may then hold anything. Only if `reads_into_memory`."""
+        raise NotImplementedError
 
     def keep(self, value: Any, number: int, state: Any, chunk: npt.NDArray[Any], size: int) -> None:
         """Add a chunk that takes `size` bytes, and drop the least recently used ones. Nothing may change it later."""

@@ -29,6 +29,7 @@ class Layout:
     """Where the chunks of one array are stored, and how they are decoded."""
 
     __slots__ = (
+        "__weakref__",
         "_join",
         "_largest",
         "axes",

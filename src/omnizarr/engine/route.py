@@ -79,7 +79,9 @@ _DEFAULT_REQUESTS = 32  # writes in flight, if a remote store does not name a li
 def read_key(layout: Layout, key: Any) -> Any:
     """`array[key]` by route A or B, for a key of integers and slices with step 1; None if another route is needed. It
     makes neither a selection nor a projection, which take longer than reading one small chunk."""
-    reader = _native_reader(layout)
+    reader = layout.native_reader
+    if reader is None:
+        reader = _native_reader(layout)
     return reader.read_key(key if type(key) is tuple else (key,)) if reader else None
 
 

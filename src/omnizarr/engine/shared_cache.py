@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from omnizarr.engine.cache_file import CacheFile, open_cache_file
+from omnizarr.engine.cache_file import CacheFile, Place, open_cache_file
 from omnizarr.engine.chunk_cache import CachedState, CacheKey, ChunkCache
 from omnizarr.errors import StoreError
 
@@ -40,6 +40,8 @@ class SharedChunkCache(ChunkCache):
         self._local = threading.local()
         self._digests: dict[int, tuple[Any, bytes]] = {}
 
+    reads_into_memory = True
+
     def _empty(self) -> None:
         """A child keeps what it shares with its parent."""
 
@@ -54,16 +56,29 @@ class SharedChunkCache(ChunkCache):
     def get(self, value: CacheKey, number: int, state: CachedState | None) -> npt.NDArray[Any] | None:
         """Chunk `number` of a value, if it is cached for this state; valid until the next call in this thread."""
         keys = self._keys(value, number, state)
-        if keys is not None and state is not None:
-            place = self._file.find(*keys)
-            dtype = state.decoding.dtype
-            if place is not None and place.length == prod(state.shape) * dtype.itemsize:
-                chunk = self._scratch(place.length).view(dtype).reshape(state.shape)
-                if self._file.read_into(place, _bytes_of(chunk)):
-                    self.hits += 1
-                    return chunk
+        place = None if keys is None or state is None else self._find(keys, state)
+        if place is not None and state is not None:
+            chunk = self._scratch(place.length).view(state.decoding.dtype).reshape(state.shape)
+            if self._file.read_into(place, [_bytes_of(chunk)]):
+                self.hits += 1
+                return chunk
         self.misses += 1
         return None
+
+    def read_into(self, value: CacheKey, number: int, state: CachedState | None, targets: list[memoryview]) -> bool:
+        keys = self._keys(value, number, state)
+        place = None if keys is None or state is None else self._find(keys, state)
+        if place is not None and self._file.read_into(place, targets):
+            self.hits += 1
+            return True
+        self.misses += 1
+        return False
+
+    def _find(self, keys: tuple[bytes, bytes], state: CachedState) -> Place | None:
+        place = self._file.find(*keys)
+        return (
+            place if place is not None and place.length == prod(state.shape) * state.decoding.dtype.itemsize else None
+        )
 
     def _scratch(self, size: int) -> npt.NDArray[np.uint8]:
         """Memory of this thread, valid until its next call: new memory for each chunk would take longer than to copy

@@ -67,18 +67,18 @@ class Rows(SampleSource):
             if self._small[number]:
                 parts.append(self._whole_array(number)[numbers])
             else:
-                parts.append(read_part(array, (numbers,)))
+                parts.append(read_part(array, (numbers,), self.memory))
         return parts
 
     def _slice(self, number: int, start: int, stop: int) -> npt.NDArray[Any]:
         if self._small[number]:
             return self._whole_array(number)[start:stop].copy()
-        return read_part(self.arrays[number], (slice(start, stop),))
+        return read_part(self.arrays[number], (slice(start, stop),), self.memory)
 
     def _whole_array(self, number: int) -> npt.NDArray[Any]:
         with self._lock:
             if number not in self._whole:
-                self._whole[number] = read_part(self.arrays[number], ())
+                self._whole[number] = read_part(self.arrays[number], (), self.memory)
             return self._whole[number]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr.errors import ArgumentError
 from omnizarr.indexing import numpy_selection
-from omnizarr.loaders.memory import new_array
+from omnizarr.loaders.memory import GroupMemory
 
 __all__ = ["BlockRuns", "SampleSource", "check_arrays", "chunk_length", "is_remote", "read_part"]
 
@@ -35,6 +35,7 @@ class SampleSource(ABC):
         self.sample_bytes = sum(
             max(1, prod(shape) * array.dtype.itemsize) for array, shape in zip(arrays, shapes, strict=True)
         )
+        self.memory = GroupMemory()
         self.remote = any(is_remote(array) for array in arrays)
 
     @abstractmethod
@@ -81,10 +82,12 @@ def chunk_length(array: Any, axis: int) -> int:
     return max(1, max(size, default=1) if isinstance(size, tuple) else size)
 
 
-def read_part(array: Any, key: tuple[Any, ...], out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
+def read_part(
+    array: Any, key: tuple[Any, ...], memory: GroupMemory, out: npt.NDArray[Any] | None = None
+) -> npt.NDArray[Any]:
     """`array[key]` of an array or a lazy view, read into `out` if given."""
     selection = numpy_selection(key, array.shape)
     if out is None and not hasattr(array, "_source"):  # a view would read into memory of its own and copy
-        out = new_array(selection.shape, array.dtype)
+        out = memory.new_array(selection.shape, array.dtype)
     elements: npt.NDArray[Any] = array._read(selection, out)
     return elements

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.errors import ArgumentError
-from omnizarr.loaders.memory import new_array
 from omnizarr.loaders.random_numbers import random_state
 from omnizarr.loaders.sources import BlockRuns, SampleSource, chunk_length, read_part
 
@@ -131,6 +130,7 @@ class Windows(SampleSource):
         return outputs
 
     def _outputs(self, count: int) -> list[npt.NDArray[Any]]:
+        new_array = self.memory.new_array
         return [new_array((count, *shape), array.dtype) for array, shape in zip(self.arrays, self.shapes, strict=True)]
 
     def read_numbers(self, numbers: npt.NDArray[np.int64], epoch: tuple[int, int]) -> list[Any]:
@@ -174,9 +174,9 @@ class Windows(SampleSource):
             for axis, begin, span in zip(self._axes, low.tolist(), spans, strict=True):
                 key[axis.axes[number]] = slice(begin, begin + span)
             if len(origins) == 1:
-                read_part(array, tuple(key), output[places[0]])
+                read_part(array, tuple(key), self.memory, output[places[0]])
                 continue
-            box = read_part(array, tuple(key))
+            box = read_part(array, tuple(key), self.memory)
             window = [slice(None)] * array.ndim
             for place, offset in zip(places.tolist(), offsets, strict=True):
                 for axis, begin in zip(self._axes, offset, strict=True):

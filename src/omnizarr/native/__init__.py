@@ -24,6 +24,7 @@ __all__ = [
     "DONE",
     "MAX_CHUNK_BYTES",
     "MAX_DIMENSIONS",
+    "NO_LINKS",
     "PIECE_NUMBERS",
     "TO_DO",
     "UNUSUAL",
@@ -31,7 +32,7 @@ __all__ = [
     "kernel",
 ]
 
-_INTERFACE = 6  # that of `kernel.c`; an editable installation may still have an older kernel
+_INTERFACE = 7  # that of `kernel.c`; an editable installation may still have an older kernel
 _LIBRARIES = {"blosc": "numcodecs.blosc", "zstd": "numcodecs.zstd", "gzip": "deflate._deflate"}
 _COMPRESS = {"blosc": ("compress", b"lz4", 5), "zstd": ("compress", 1), "gzip": ("gzip_compress", 1)}
 _SAMPLE = bytes(range(256)) * 16
@@ -67,6 +68,9 @@ MAX_CHUNK_BYTES = _constant("MAX_CHUNK_BYTES", 0)
 PIECE_NUMBERS = _constant("PIECE_NUMBERS", 0)
 AXIS_NUMBERS = _constant("AXIS_NUMBERS", 0)
 DECODING_NUMBERS = _constant("DECODING_NUMBERS", 0)
+
+# A flag for opening files: fail if a part of the path is a link.
+NO_LINKS = _constant("NO_LINKS", 0)
 
 
 @cache

@@ -6,6 +6,7 @@
  *   scratch.c    buffers and codec contexts of one thread, kept from call to call
  *   threads.c    worker threads and the loop over work items
  *   copy.c       copies of boxes of elements between memory with any strides
+ *   unlinked.c   opens a file if no part of its path is a link
  *   read.c       reads, decodes and places one chunk or inner chunk
  *   blosc_parts.c  reads and decodes only some blocks of a Blosc frame
  *   points.c     reads single elements of one-dimensional arrays; searches masks
@@ -44,10 +45,13 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
-#define INTERFACE 6 /* increase with each change of the entries; Python does not use a kernel with another number */
+#define INTERFACE 7 /* increase with each change of the entries; Python does not use a kernel with another number */
 
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };
@@ -61,12 +65,14 @@ enum status {
 #define MAX_CHUNK_BYTES ((int64_t)1 << 62) /* larger chunks could overflow the sums of offsets in `locate` */
 #define PIECE_NUMBERS 4                    /* `struct piece` as Python passes it: a list of so many integers */
 #define AXIS_NUMBERS 5                     /* `struct axis` as Python passes it: so many integers of 64 bits */
+#define NO_LINKS (1 << 30)                 /* a flag for opening a chunk: fail if a part of its path is a link */
 #define DECODING_NUMBERS 4                 /* how to decode a chunk, as Python passes it to `read_one`, likewise */
 
 #include "codec_api.c"
 #include "scratch.c"
 #include "threads.c"
 #include "copy.c"
+#include "unlinked.c"
 #include "read.c"
 #include "blosc_parts.c"
 #include "points.c"
@@ -82,13 +88,16 @@ static PyMethodDef methods[] = {
     {"decode", py_decode, METH_VARARGS, decode_doc},
     {"find", py_find, METH_VARARGS, find_doc},
     {"is_folder", (PyCFunction)(void (*)(void))py_is_folder, METH_FASTCALL, is_folder_doc},
+    {"is_unlinked", py_is_unlinked, METH_O, is_unlinked_doc},
     {"locate", (PyCFunction)(void (*)(void))py_locate, METH_FASTCALL, locate_doc},
     {"read", py_read, METH_VARARGS, read_doc},
     {"read_one", (PyCFunction)(void (*)(void))py_read_one, METH_FASTCALL, read_one_doc},
     {"write", py_write, METH_VARARGS, write_doc},
     {"write_files", py_write_files, METH_VARARGS, write_files_doc},
+    {"read_value", (PyCFunction)(void (*)(void))py_read_value, METH_FASTCALL, read_value_doc},
     {"read_values", (PyCFunction)(void (*)(void))py_read_values, METH_FASTCALL, read_values_doc},
     {"take", py_take, METH_VARARGS, take_doc},
+    {"use_openat2", py_use_openat2, METH_O, use_openat2_doc},
     {"use", py_use, METH_VARARGS, use_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -103,7 +112,7 @@ static int add_constants(PyObject *module) {
 #define ADD(name) (PyModule_AddIntConstant(module, #name, name) == 0)
     int added = ADD(RAW) && ADD(BLOSC) && ADD(ZSTD) && ADD(GZIP) && ADD(DONE) && ADD(ABSENT) && ADD(UNUSUAL) &&
                 ADD(TO_DO) && ADD(MAX_DIMENSIONS) && ADD(PIECE_NUMBERS) && ADD(AXIS_NUMBERS) &&
-                ADD(DECODING_NUMBERS) && ADD(INTERFACE);
+                ADD(DECODING_NUMBERS) && ADD(NO_LINKS) && ADD(INTERFACE);
 #undef ADD
     PyObject *largest = PyLong_FromLongLong(MAX_CHUNK_BYTES), *names = codec_functions();
     added = added && largest != NULL && PyModule_AddObjectRef(module, "MAX_CHUNK_BYTES", largest) == 0 &&

@@ -239,7 +239,7 @@ static enum status read_open(struct scratch *scratch, const struct read_plan *pl
 /* Opens the file of a chunk. If the result is DONE, the caller must close `*file`, which has `*length` bytes. */
 static enum status open_chunk(const char *path, int flags, int *file, int64_t *length) {
     do {
-        *file = open(path, flags);
+        *file = flags & NO_LINKS ? open_unlinked(path, flags & ~NO_LINKS) : open(path, flags);
     } while (*file < 0 && errno == EINTR);
     if (*file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
     struct stat status;

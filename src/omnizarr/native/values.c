@@ -51,7 +51,8 @@ static int open_retrying(int directory, const char *path, int flags) {
     return file;
 }
 
-/* Opens the directory with the first `length` bytes of `key` below `plan->top`, part by part; -1 with errno. */
+/* Opens the directory with the first `length` bytes of `key` below `plan->top`, at once or part by part; -1 with
+ * errno. */
 static int open_folder(const struct value_plan *plan, const char *key, size_t length) {
     int flags = OPEN_DIRECTORY | (plan->follow ? 0 : O_NOFOLLOW);
     size_t top = strlen(plan->top);
@@ -63,6 +64,14 @@ static int open_folder(const struct value_plan *plan, const char *key, size_t le
     memcpy(path, plan->top, top);
     memcpy(path + top, key, length);
     path[top + length] = 0;
+    if (!plan->follow) {
+        int found = open_unlinked(path, OPEN_DIRECTORY), reason = errno;
+        if (found >= 0 || reason == ENOENT) {
+            free(path);
+            errno = reason;
+            return found;
+        }
+    }
     int directory = AT_FDCWD;
     char *part = path, *end = memchr(path + top, '/', length);
     do {
@@ -81,11 +90,11 @@ static int open_folder(const struct value_plan *plan, const char *key, size_t le
     return directory;
 }
 
-/* Reads a regular file; the memory of an earlier attempt is freed first. */
-static enum status read_value(struct value *value, int directory, const char *path, int flags) {
+/* Reads a regular file, which was opened just now or could not be, and closes it. The memory of an earlier attempt is
+ * freed first. */
+static enum status read_value(struct value *value, int file) {
     free(value->data);
     value->data = NULL;
-    int file = open_retrying(directory, path, flags);
     if (file < 0) return errno == ENOENT ? ABSENT : UNUSUAL;
     struct stat info;
     enum status status = UNUSUAL;
@@ -126,12 +135,16 @@ static enum status read_single(const struct value_plan *plan, struct value *valu
     size_t top = strlen(plan->top);
     memcpy(path, plan->top, top);
     memcpy(path + top, value->key, strlen(value->key) + 1); /* `parse_values` checked the length */
+    if (!plan->follow) {
+        int file = open_unlinked(path, plan->flags);
+        if (file >= 0 || errno == ENOENT) return read_value(value, file);
+    }
     if (value->folder > 0) {
         path[top + value->folder] = 0;
         if (!are_directories(path, top, plan->follow)) return errno == ENOENT ? ABSENT : UNUSUAL;
         path[top + value->folder] = '/';
     }
-    return read_value(value, AT_FDCWD, path, plan->flags);
+    return read_value(value, open_retrying(AT_FDCWD, path, plan->flags));
 }
 
 /* Reads the values of one directory. */
@@ -152,7 +165,9 @@ static enum status read_folder(struct scratch *scratch, const struct work *work,
     for (size_t i = first; i < end; i++) {
         struct value *value = &plan->values[i];
         if (value->status == TO_DO)
-            value->status = directory < 0 ? missing : read_value(value, directory, value->key + skip, plan->flags);
+            value->status = directory < 0
+                                ? missing
+                                : read_value(value, open_retrying(directory, value->key + skip, plan->flags));
     }
     if (directory >= 0) close(directory);
     return DONE;
@@ -171,6 +186,21 @@ static Py_ssize_t parse_limit(PyObject *part) {
     return -1;
 }
 
+/* Sets the key of a value, whose bytes live as long as `key`, and the status: UNUSUAL if Python has to judge the key. */
+static void set_key(struct value *value, PyObject *key, size_t top) {
+    Py_ssize_t length;
+    value->key = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
+    value->status = TO_DO;
+    if (value->key == NULL || strlen(value->key) != (size_t)length || !is_usual_key(value->key) ||
+        (size_t)length + top >= PATH_MAX) {
+        PyErr_Clear(); /* of a key that is no text, or has an unpaired surrogate: Python rejects it */
+        value->key = "";
+        value->status = UNUSUAL;
+    }
+    const char *last = strrchr(value->key, '/');
+    value->folder = last == NULL ? 0 : (size_t)(last - value->key);
+}
+
 /* Parses requests into `plan`, and groups them into work items. 0 if a request is not for the beginning of a value, or
  * for the same key as the one before it: both must then be answered from one open file. */
 static int parse_values(PyObject *requests, struct value_plan *plan) {
@@ -179,20 +209,10 @@ static int parse_values(PyObject *requests, struct value_plan *plan) {
         struct value *value = &plan->values[i];
         PyObject *request = PyTuple_GetItem(requests, (Py_ssize_t)i);
         if (!PyTuple_Check(request) || PyTuple_Size(request) != 2) return 0;
-        PyObject *key = PyTuple_GetItem(request, 0);
-        Py_ssize_t length, limit = parse_limit(PyTuple_GetItem(request, 1));
+        Py_ssize_t limit = parse_limit(PyTuple_GetItem(request, 1));
         if (limit < 0) return 0;
         value->limit = (size_t)limit;
-        value->key = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
-        value->status = TO_DO;
-        if (value->key == NULL || strlen(value->key) != (size_t)length || !is_usual_key(value->key) ||
-            (size_t)length + top >= PATH_MAX) {
-            PyErr_Clear(); /* of a key that is no text, or has an unpaired surrogate: Python rejects it */
-            value->key = "";
-            value->status = UNUSUAL;
-        }
-        const char *last = strrchr(value->key, '/');
-        value->folder = last == NULL ? 0 : (size_t)(last - value->key);
+        set_key(value, PyTuple_GetItem(request, 0), top);
         const struct value *before = i > 0 ? &plan->values[i - 1] : NULL;
         if (before != NULL && value->status == TO_DO && strcmp(before->key, value->key) == 0) return 0;
         if (before == NULL || before->folder != value->folder || memcmp(before->key, value->key, value->folder) != 0)
@@ -201,17 +221,37 @@ static int parse_values(PyObject *requests, struct value_plan *plan) {
     return 1;
 }
 
-/* A list with the bytes of each value that was read, and None or UNUSUAL for the others; NULL with an exception. */
+/* The bytes of a value that was read, or None or UNUSUAL; NULL with an exception. */
+static PyObject *value_object(const struct value *value) {
+    if (value->status == DONE) return PyBytes_FromStringAndSize(value->data, (Py_ssize_t)value->length);
+    return value->status == ABSENT ? Py_NewRef(Py_None) : PyLong_FromLong(UNUSUAL);
+}
+
+/* A list with the `value_object` of each value; NULL with an exception. */
 static PyObject *collect_values(const struct value_plan *plan) {
     PyObject *result = PyList_New((Py_ssize_t)plan->count);
     for (size_t i = 0; result != NULL && i < plan->count; i++) {
-        const struct value *value = &plan->values[i];
-        PyObject *item = value->status == DONE     ? PyBytes_FromStringAndSize(value->data, (Py_ssize_t)value->length)
-                         : value->status == ABSENT ? Py_NewRef(Py_None)
-                                                   : PyLong_FromLong(UNUSUAL);
+        PyObject *item = value_object(&plan->values[i]);
         if (item == NULL || PyList_SetItem(result, (Py_ssize_t)i, item) != 0) Py_CLEAR(result);
     }
     return result;
+}
+
+PyDoc_STRVAR(is_unlinked_doc,
+             "is_unlinked(folder)\n"
+             "Whether no part of the absolute path of a directory is a link. False also if the system cannot open files\n"
+             "with that condition.");
+
+static PyObject *py_is_unlinked(PyObject *module, PyObject *folder) {
+    (void)module;
+    const char *path = parse_path(folder);
+    if (path == NULL) return NULL;
+    int directory;
+    Py_BEGIN_ALLOW_THREADS
+    directory = open_unlinked(path, OPEN_DIRECTORY);
+    if (directory >= 0) close(directory);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(directory >= 0);
 }
 
 PyDoc_STRVAR(is_folder_doc,
@@ -239,6 +279,35 @@ static PyObject *py_is_folder(PyObject *module, PyObject *const *arguments, Py_s
     fine = are_directories(path, start, follow);
     Py_END_ALLOW_THREADS
     return PyBool_FromLong(fine);
+}
+
+PyDoc_STRVAR(read_value_doc,
+             "read_value(top, key, range, flags, follow)\n"
+             "The answer to one request, in the calling thread, as an item of the result of `read_values`.");
+
+static PyObject *py_read_value(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    struct value_plan plan = {0};
+    struct value value = {0};
+    plan.top = count == 5 ? parse_path(arguments[0]) : NULL;
+    if (plan.top != NULL) plan.flags = (int)PyLong_AsLong(arguments[3]);
+    if (plan.top != NULL && !PyErr_Occurred()) plan.follow = PyObject_IsTrue(arguments[4]);
+    if (plan.top == NULL || PyErr_Occurred()) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "read_value takes a path, a key, a range and two flags");
+        return NULL;
+    }
+    Py_ssize_t limit = parse_limit(arguments[2]);
+    value.limit = (size_t)limit;
+    set_key(&value, arguments[1], strlen(plan.top));
+    if (limit < 0) value.status = UNUSUAL;
+    if (value.status == TO_DO) {
+        Py_BEGIN_ALLOW_THREADS
+        value.status = read_single(&plan, &value);
+        Py_END_ALLOW_THREADS
+    }
+    PyObject *result = value_object(&value);
+    free(value.data);
+    return result;
 }
 
 PyDoc_STRVAR(read_values_doc,

@@ -10,7 +10,7 @@ import numpy as np
 from omnizarr.codecs import ArrayCodec, BytesCodec, Codec, Serializer, Transpose
 from omnizarr.dtypes import DataType
 from omnizarr.model import ArrayModel, ZarrFormat
-from omnizarr.nodes.node import Node, NodeContext
+from omnizarr.nodes.node import Node
 
 __all__ = ["ArrayProperties"]
 
@@ -18,9 +18,7 @@ __all__ = ["ArrayProperties"]
 class ArrayProperties(Node):
     """Base class of `Array`: a node and its model."""
 
-    def __init__(self, context: NodeContext, model: ArrayModel) -> None:
-        super().__init__(context)
-        self._model = model
+    _model: ArrayModel
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -30,7 +30,8 @@ class ArrayState(ArrayProperties):
     _kind = "array"
 
     def __init__(self, context: NodeContext, model: ArrayModel, *, write_empty_chunks: bool = False) -> None:
-        super().__init__(context, model)
+        self._context = context
+        self._model = model
         self._guessed_keys: ChunkKeys | None = None
         """The chunk keys of an array whose document does not record them, once they are known."""
         self._write_empty_chunks = write_empty_chunks

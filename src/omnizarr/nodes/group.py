@@ -72,7 +72,7 @@ class Group(Node, MutableMapping[str, Any]):
     _kind = "group"
 
     def __init__(self, context: NodeContext, model: GroupModel) -> None:
-        super().__init__(context)
+        self._context = context
         self._model = model
         self._iterator: weakref.ref[NameIterator] | None = None
 
@@ -137,7 +137,7 @@ class Group(Node, MutableMapping[str, Any]):
         relative = self._context.dialect.normalize_path(normal_path(path))
         if not relative:
             raise ArgumentError("the name of a member is empty", argument="path")
-        return join_path(self.path, relative)
+        return join_path(self._context.path, relative)
 
     def __contains__(self, path: object) -> bool:
         """Whether a node, readable or not, lies at `path`."""

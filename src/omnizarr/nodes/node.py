@@ -28,9 +28,7 @@ class Node(ABC):
 
     _kind: ClassVar[str]
     """What errors call the node."""
-
-    def __init__(self, context: NodeContext) -> None:
-        self._context = context
+    _context: NodeContext
 
     @property
     def store(self) -> Store:
@@ -128,6 +126,4 @@ class NodeContext(NamedTuple):
 
     def at(self, path: str) -> NodeContext:
         """The same for another path of the hierarchy."""
-        return NodeContext(
-            self.store, path, self.dialect, self.consolidated, self.transformers, self.cache, self.on_corrupt
-        )
+        return tuple.__new__(NodeContext, (self[0], path, *self[2:]))  # as `_replace`, but in a fifth of the time

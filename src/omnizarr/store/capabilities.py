@@ -126,7 +126,8 @@ class LocalFiles(ABC):
     def path(self, key: str) -> tuple[str, int]:
         """The path of the file that holds `key`, or would, and the flags for `open`.
 
-        Open the file at once: the directories on the way were checked just now.
+        Open the file at once: the directories on the way were checked just now, or the flags have `NO_LINKS`, which
+        only the kernel knows: it then checks them while it opens the file.
         """
 
     @verb()

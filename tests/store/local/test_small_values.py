@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from omnizarr import LocalStore, config
+from omnizarr import LocalStore, config, create_array, open_group
 from omnizarr.errors import OmnizarrError
-from omnizarr.native import kernel
+from omnizarr.native import UNUSUAL, kernel
 from omnizarr.store import Request
 from omnizarr.store.local.small_values import read_small_values
 
@@ -30,9 +32,25 @@ def answers(store: LocalStore, requests: list[Request]) -> list[Any]:
     return results
 
 
+@contextmanager
+def without_openat2() -> Iterator[None]:
+    """As on a system that has no such call."""
+    if kernel() is None:
+        yield
+        return
+    before = kernel().use_openat2(False)
+    try:
+        yield
+    finally:
+        kernel().use_openat2(before)
+
+
 def both_ways(root: Path, requests: list[Request], **options: bool) -> list[Any]:
-    """The answers, after a check that Python gives the same; each with a store that knows no directory yet."""
+    """The answers, after a check that Python gives the same, and the kernel without `openat2`; each with a store that
+    knows no directory yet."""
     compiled = answers(LocalStore(root, **options), requests)
+    with without_openat2():
+        assert answers(LocalStore(root, **options), requests) == compiled
     with config(native=0):
         assert answers(LocalStore(root, **options), requests) == compiled
     return compiled
@@ -122,6 +140,42 @@ def test_a_root_that_is_replaced_shows_its_new_values(root: Path) -> None:
     assert store.get_partial_values(requests) == [None, b"new"]
 
 
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW") or kernel() is None, reason="there is no kernel")
+@pytest.mark.parametrize("linked", [False, True])
+def test_the_first_chunk_of_an_array_is_read_through_no_link(root: Path, linked: bool) -> None:
+    """With `openat2`, without it, and below a root whose path has a link."""
+    if linked:
+        (root.parent / "way").symlink_to(root)
+        root = root.parent / "way"
+    a = np.arange(10)
+    for name in ("plain", "part", "chunk", "folder"):
+        create_array(root / name, data=a, chunks=10, compressors=None)
+    outside = root.parent / "outside"
+    (root / "chunk" / "c" / "0").rename(outside / "0")
+    (root / "chunk" / "c" / "0").symlink_to(outside / "0")
+    (root / "part" / "c").rename(outside / "c")
+    (root / "part" / "c").symlink_to(outside / "c")
+    (root / "folder").rename(outside / "folder")
+    (root / "folder").symlink_to(outside / "folder")
+    (root / "zarr.json").write_bytes(b'{"zarr_format": 3, "node_type": "group"}')
+
+    def contents() -> list[Any]:
+        group = open_group(root, mode="r")
+        results: list[Any] = [group.store._paths.opens_unlinked, group["plain"][2:5].tolist()]
+        for name in ("part", "chunk", "folder"):
+            try:
+                results.append(group[name][2:5].tolist())
+            except OmnizarrError as error:
+                results.append("link" in str(error))
+        return results
+
+    expected = [[2, 3, 4], True, True, True]
+    available = kernel().is_unlinked("/")
+    assert contents() == [available and not linked, *expected]
+    with without_openat2():
+        assert contents() == [False, *expected]
+
+
 def test_many_values_are_read_in_batches(root: Path) -> None:
     count = 1000
     for number in range(count):
@@ -173,6 +227,16 @@ def test_wrong_arguments_of_the_kernel_are_rejected(root: Path) -> None:
     assert read_values(f"{root}/", (), 0, 0, 1) == []
     whole = (0, 2**70)
     assert read_values(f"{root}/", (("zarr.json", whole), (7, None)), os.O_RDONLY, 0, 1)[0] == b"top"
+    read_value = kernel().read_value
+    for arguments in ((), ("x\0/", "a", None, 0, 0), (None, "a", None, 0, 0), ("x/", "a", None, None, 0)):
+        with pytest.raises((TypeError, ValueError)):
+            read_value(*arguments)
+    for key, part in (("zarr.json", (1, 2)), ("zarr.json", (0, -1)), ("zarr.json", 3), (7, None), ("a\0", None)):
+        assert read_value(f"{root}/", key, part, os.O_RDONLY, 0) == UNUSUAL
+    assert read_value(f"{root}/", "zarr.json", whole, os.O_RDONLY, 0) == b"top"
+    with pytest.raises((TypeError, ValueError)):
+        kernel().is_unlinked("x\0")
+    assert not kernel().is_unlinked(str(root / "zarr.json"))
     for arguments in ((), ("x/", None, 0), ("x/", "a\0/", 0)):
         with pytest.raises((TypeError, ValueError)):
             is_folder(*arguments)

@@ -13,6 +13,7 @@ from omnizarr.engine.layout import Layout, inner_axes, sharding_of, too_long
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import fill_target, place, raise_for_chunk
 from omnizarr.engine.read.shards import get_inner_chunks
+from omnizarr.engine.row_memory import row_memory
 from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.store import Buffer, Snapshot, Snapshots
@@ -60,7 +61,7 @@ class CachedReader:
         try:
             sharding = None if layout.sharding is None else sharding_of(chain)
             if sharding is None:
-                place(block, cell, projection, self._chunk(chain, key, snapshot))
+                self._read_chunk(chain, key, snapshot, cell)
                 return
             selected = Projection(cell.inner, projection.points, inner_axes(sharding, layout.clipped(cell.chunk)))
 
@@ -78,15 +79,34 @@ class CachedReader:
             return None
         return CachedState(version, spec.shape, outer.shape, self._decoding)
 
-    def _chunk(self, chain: Chain, key: str, snapshot: Snapshot) -> npt.NDArray[Any]:
+    def _read_chunk(self, chain: Chain, key: str, snapshot: Snapshot, cell: Cell) -> None:
         value, state = (self._layout.store, key), self._state(chain.spec, chain.spec, snapshot)
-        chunk = self._cache.get(value, 0, state)
-        if chunk is None:
+        block, projection = self._block, self._projection
+        if not self._place_cached(value, 0, state, block, cell, projection):
             limit = chain.encoded.limit
             if snapshot.size > limit:
                 raise too_long(limit)
-            chunk = self._decode(value, 0, state, chain, snapshot.get((0, snapshot.size)))
-        return chunk
+            place(block, cell, projection, self._decode(value, 0, state, chain, snapshot.get((0, snapshot.size))))
+
+    def _place_cached(
+        self,
+        value: Any,
+        number: int,
+        state: CachedState | None,
+        target: npt.NDArray[Any],
+        cell: Cell,
+        projection: Projection,
+    ) -> bool:
+        """Copy what `cell` takes of a chunk from the cache to its place in the target; False if it is not cached."""
+        cache = self._cache
+        if cache.reads_into_memory and state is not None and target.dtype == state.decoding.dtype:
+            targets = None if target.dtype.hasobject else row_memory(target, cell, projection, state.shape)
+            if targets is not None:
+                return cache.read_into(value, number, state, targets)
+        chunk = cache.get(value, number, state)
+        if chunk is not None:
+            place(target, cell, projection, chunk)
+        return chunk is not None
 
     def _decode(
         self, value: Any, number: int, state: CachedState | None, chain: Chain, data: Buffer
@@ -99,17 +119,14 @@ class CachedReader:
     def _read_shard(
         self, sharding: BoundSharding, key: str, snapshot: Snapshot, selected: Projection, target: npt.NDArray[Any]
     ) -> None:
-        cache, value = self._cache, (self._layout.store, key)
+        value = self._layout.store, key
         state = self._state(sharding.inner.spec, sharding.spec, snapshot)
         cells = list(selected)
         numbers = [sharding.number(cell.chunk) for cell in cells]
         missing: list[int] = []
         for cell, number in zip(cells, numbers, strict=True):
-            chunk = cache.get(value, number, state)
-            if chunk is None:
+            if not self._place_cached(value, number, state, target, cell, selected):
                 missing.append(number)
-            else:
-                place(target, cell, selected, chunk)
         if not missing:
             return
         spans = self._layout.index_of(sharding, key, snapshot).spans(missing)

@@ -25,10 +25,17 @@ from omnizarr.formats import (
 )
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.model import join_path
-from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
+from omnizarr.nodes.metadata.documents import (
+    describe_location,
+    document_values,
+    parse_documents,
+    parse_node,
+    whole_document,
+)
 from omnizarr.nodes.metadata.model_cache import (
     DocumentsKey,
     cache_key,
+    cached_model,
     cached_node,
     keep_model,
     scope_of_detection,
@@ -71,7 +78,7 @@ def fetch_node(
     cached_as = None if scope is None else cache_key(scope, [values[key] for key in keys])
     cached = None if cached_as is None else cached_node(cached_as, path)
     if cached is not None:
-        return FetchedNode(*cached, _value(values, cached.dialect.consolidated_key(path)))
+        return FetchedNode(*cached, _value(values, cached[0].consolidated_key(path)))
     documents, damaged = _parse_each(store, {key: values[key] for key in keys})
     hint: str | None = None
     try:
@@ -127,12 +134,15 @@ def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None)
 def fetch_model(store: Store, path: str, dialect: Dialect) -> NodeModel | None:
     """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
     keys = dialect.keys(path)
-    values = document_values(store, keys)
-    cached_as = cache_key(scope_of_dialect(dialect), values.values())
-    cached = None if cached_as is None else cached_node(cached_as, path)
-    if cached is not None:
-        return cached.model
-    fetched = _parse_in_dialect(store, path, PossibleNode(dialect, keys), values, cached_as)
+    whole = whole_document()
+    values = tuple(store.get_partial_values([(key, whole) for key in keys]))
+    model = cached_model(dialect, values, path)
+    if model is not None:
+        return model
+    cached_as = cache_key(scope_of_dialect(dialect), values)
+    fetched = _parse_in_dialect(
+        store, path, PossibleNode(dialect, keys), dict(zip(keys, values, strict=True)), cached_as
+    )
     return fetched.node if isinstance(fetched, FetchedNode) else None
 
 
@@ -247,7 +257,7 @@ def fetch_children(
         cached_as = cache_key(scope, stored)
         cached = None if cached_as is None else cached_node(cached_as, child_path)
         if cached is not None:
-            yield child.name, cached.model
+            yield child.name, cached[1]
             continue
         present = {key: value for key, value in zip(keys, stored, strict=True) if value is not None}
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from omnizarr._registry import Registry
 from omnizarr.codecs import Sharding
@@ -19,9 +19,9 @@ from omnizarr.model import ArrayModel, every_codec
 from omnizarr.store import Buffer
 
 __all__ = [
-    "CachedNode",
     "DocumentsKey",
     "cache_key",
+    "cached_model",
     "cached_node",
     "keep_model",
     "scope_of_detection",
@@ -36,20 +36,13 @@ _JSON = ("attributes", "extra", "verbatim")
 """The members of a model that programs could change in place."""
 
 
-class CachedNode(NamedTuple):
-    """A model of the caller's own, and its dialect."""
-
-    dialect: Dialect
-    model: NodeModel
-
-
 class _Entry(NamedTuple):
     dialect: Dialect
     settings: Settings
     """Kept because its identity is a part of the key, as is that of the dialect."""
     model: NodeModel
-    json: bytes
-    """The members `_JSON`."""
+    json: bytes | None
+    """The members `_JSON`; None if all of them are empty."""
 
 
 _entries: dict[DocumentsKey, _Entry] = {}
@@ -67,7 +60,7 @@ def scope_of_detection(zarr_format: object) -> DocumentsKey:
 
 def cache_key(scope: DocumentsKey, values: Iterable[Buffer | Exception | None]) -> DocumentsKey | None:
     """The key for the stored values of documents; None if they are too long, or not all could be fetched."""
-    stored = tuple(values)
+    stored = values if type(values) is tuple else tuple(values)
     length = 0
     for value in stored:
         if value is not None:
@@ -77,16 +70,37 @@ def cache_key(scope: DocumentsKey, values: Iterable[Buffer | Exception | None]) 
     return (*scope, stored) if 0 < length <= _LONGEST else None
 
 
-def cached_node(key: DocumentsKey, path: str) -> CachedNode | None:
-    """The node at `path` whose documents gave `key`, if an earlier node had the same documents."""
+def cached_model(dialect: Dialect, stored: tuple[Buffer | None, ...], path: str) -> NodeModel | None:
+    """The model, for the caller alone, of the node at `path` whose documents have these stored values; None if no
+    earlier node of this dialect had the same documents."""
+    try:
+        entry = _entries.get((id(dialect), id(config.current), Registry.changes, stored))
+    except (TypeError, ValueError):  # a value that may change cannot be hashed
+        return None
+    return None if entry is None or not entry.dialect.ignores_path(path) else _copy(entry)
+
+
+def cached_node(key: DocumentsKey, path: str) -> tuple[Dialect, NodeModel] | None:
+    """The dialect and the model, for the caller alone, of the node at `path` whose documents gave `key`; None if no
+    earlier node had the same documents."""
     entry = _entries.get(key)
     if entry is None or not entry.dialect.ignores_path(path):
         return None
-    model: Any = object.__new__(entry.model.__class__)
-    members = model.__dict__
-    members.update(entry.model.__dict__)
-    members.update(marshal.loads(entry.json))
-    return CachedNode(entry.dialect, model)
+    return entry.dialect, _copy(entry)
+
+
+def _copy(entry: _Entry) -> NodeModel:
+    """The model, with members `_JSON` of its own."""
+    model = object.__new__(entry.model.__class__)
+    members = entry.model.__dict__.copy()
+    if entry.json is not None:
+        members.update(marshal.loads(entry.json))
+    else:
+        for name in _JSON:
+            if name in members:
+                members[name] = {}
+    object.__setattr__(model, "__dict__", members)  # with all members at once, which is faster
+    return model
 
 
 def keep_model(key: DocumentsKey, path: str, dialect: Dialect, model: NodeModel) -> None:
@@ -96,7 +110,8 @@ def keep_model(key: DocumentsKey, path: str, dialect: Dialect, model: NodeModel)
         return
     members = vars(model)
     try:
-        json = marshal.dumps({name: members[name] for name in _JSON if name in members})
+        present = {name: members[name] for name in _JSON if name in members}
+        json = marshal.dumps(present) if any(present.values()) else None
     except ValueError:  # the document has a value that JSON has not
         return
     if len(_entries) >= _MOST_ENTRIES:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from stat import S_ISREG
 
 from omnizarr.errors import StoreError
-from omnizarr.native import kernel
+from omnizarr.native import NO_LINKS, kernel
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned, WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import files
 from omnizarr.store.local.file_writer import FileWriter
-from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain
+from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain, is_usual
 from omnizarr.store.local.snapshot import FileSnapshot, FileVersion
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.values import Extent
@@ -113,6 +113,8 @@ class KernelFiles(LocalFiles):
         paths = self._paths
         cut = key.rfind("/") + 1
         folder = paths.folders.get(key[:cut])
+        if folder is None and paths.opens_unlinked and is_usual(key):
+            return paths.top + key, paths.flags | NO_LINKS
         if folder is None and (module := kernel()) and module.is_folder(paths.top, key[:cut], paths.follow_links):
             folder = paths.remember(key[:cut])
         if folder is None or not is_plain(key[cut:]):

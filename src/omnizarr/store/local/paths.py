@@ -12,12 +12,13 @@ from typing import Any, NoReturn
 
 from omnizarr._cached_property import cached_property
 from omnizarr.errors import InvalidKeyError, LocationError, StoreError
+from omnizarr.native import kernel
 from omnizarr.store.address.file_urls import check_native
 from omnizarr.store.contract import check_key, is_text
 from omnizarr.store.local import files
 from omnizarr.store.values import is_path, reject_key_type
 
-__all__ = ["ABSENT", "NativePaths", "absolute", "check_folder", "check_name", "is_plain"]
+__all__ = ["ABSENT", "NativePaths", "absolute", "check_folder", "check_name", "is_plain", "is_usual"]
 
 _WINDOWS = os.name == "nt"
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -68,6 +69,12 @@ class NativePaths:
     def real_root(self) -> str:
         """The same for all paths that lead to the root."""
         return os.path.realpath(self.root)
+
+    @cached_property
+    def opens_unlinked(self) -> bool:
+        """Whether the system can check, while it opens a file, that no part of the path below the root is a link."""
+        module = kernel() if self.for_kernel and not self.follow_links else None
+        return module is not None and module.is_unlinked(self.root)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "folders": {"": self.top}}
@@ -242,6 +249,13 @@ def check_name(key: str) -> None:
 def check_folder(prefix: str) -> None:
     """Reject a prefix that cannot be the name of a directory on this system."""
     check_native(prefix[:-1], windows=_WINDOWS)
+
+
+def is_usual(key: str) -> bool:
+    """Whether a key needs no further check: no part is empty or begins with a dot."""
+    return (
+        key[:1] not in ("", ".", "/") and key.isascii() and not ("/." in key or "//" in key or "\0" in key or _WINDOWS)
+    )
 
 
 def is_plain(name: str) -> bool:

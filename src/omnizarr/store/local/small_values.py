@@ -7,13 +7,22 @@ from itertools import chain
 
 from omnizarr.config import config
 from omnizarr.native import UNUSUAL, kernel
-from omnizarr.store.contract import Buffer, Request
+from omnizarr.store.contract import Buffer, ByteRange, Request
 from omnizarr.store.local.paths import NativePaths
 
-__all__ = ["read_small_values"]
+__all__ = ["read_small_value", "read_small_values"]
 
 _BATCH = 256  # requests of one call; the kernel keeps at most 64 KiB for each
 _PER_THREAD = 32  # requests for which waking a thread of the kernel pays off
+
+
+def read_small_value(paths: NativePaths, key: str, part: ByteRange | None) -> Buffer | int | None:
+    """The answer to one request, as `read_small_values` gives it."""
+    module = kernel() if config.current.native and paths.for_kernel else None
+    if module is None:
+        return UNUSUAL
+    value: Buffer | int | None = module.read_value(paths.top, key, part, paths.flags, paths.follow_links)
+    return value
 
 
 def read_small_values(paths: NativePaths, requests: Sequence[Request]) -> Iterable[Buffer | int | None] | None:

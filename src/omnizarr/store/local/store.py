@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
+from operator import attrgetter
 from stat import S_ISREG
 from typing import TYPE_CHECKING, Self
 
@@ -20,7 +21,7 @@ from omnizarr.store.local.file_writer import FileWriter
 from omnizarr.store.local.listing import Listing
 from omnizarr.store.local.locking import DirectoryLocks
 from omnizarr.store.local.paths import ABSENT, NativePaths, absolute
-from omnizarr.store.local.small_values import read_small_values
+from omnizarr.store.local.small_values import read_small_value, read_small_values
 from omnizarr.store.thread_locks import TaskLock
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class LocalStore(Store):
     neither touches its target. `~` is an ordinary character.
     """
 
-    snapshots = provides(lambda store: LocalSnapshots(store._paths))
+    snapshots = provides(attrgetter("_snapshots"))
     updates = provides(
         lambda store: LocalUpdates(store._paths, store._writer, store.check_writable) if store.locking else None
     )
@@ -72,6 +73,7 @@ class LocalStore(Store):
 
     def _compose(self, paths: NativePaths, locks: DirectoryLocks, durable: bool, read_only: bool) -> None:
         self._paths = paths
+        self._snapshots = LocalSnapshots(paths)
         self._locks = locks
         self._listing = Listing(paths, locks)
         self._writer = FileWriter(paths, locks, self._listing, durable=durable)
@@ -188,7 +190,12 @@ class LocalStore(Store):
 
     def get_partial_values(self, requests: Sequence[Request]) -> list[Buffer | None]:
         # Not for a subclass with its own `get_each`, which it must not bypass.
-        values = read_small_values(self._paths, requests) if type(self).get_each is LocalStore.get_each else None
+        usual = type(self).get_each is LocalStore.get_each
+        if usual and len(requests) == 1:
+            key, part = requests[0]
+            value = read_small_value(self._paths, key, part)
+            return [self.get(key, part) if isinstance(value, int) else value]
+        values = read_small_values(self._paths, requests) if usual else None
         if values is None:
             return super().get_partial_values(requests)
         return [self.get(*requests[index]) if isinstance(value, int) else value for index, value in enumerate(values)]

@@ -25,9 +25,10 @@ class _RequestThreads:
                 self._work.put(work)
                 return
         # Daemons: a request whose answer is not needed any more must not keep the program from ending.
-        threading.Thread(target=self._serve, args=(work,), name="omnizarr-request", daemon=True).start()
+        threading.Thread(target=self._serve, args=([work],), name="omnizarr-request", daemon=True).start()
 
-    def _serve(self, work: Callable[[], None]) -> None:
+    def _serve(self, first: list[Callable[[], None]]) -> None:
+        work = first.pop()  # the thread itself keeps its arguments until it ends
         while True:
             work()
             del work  # release its memory before waiting

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, TypeAlias
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,7 @@ class KernelCalls:
 
     def __init__(self, layout: Layout, chain: Chain, sharding: BoundSharding | None, codec: int) -> None:
         """`codec` is the kernel's number for the codec of the chunks, or of the inner chunks of shards."""
-        self.layout = layout
+        self._layout = ref(layout)
         self.sharding = sharding
         self.chain = inner = chain if sharding is None else sharding.inner
         """The codecs of the chunks, or of the inner chunks of shards."""
@@ -77,6 +78,13 @@ class KernelCalls:
         self.grid = (1,) * len(layout.axes) if sharding is None else sharding.grid
         self.decoding = (codec, inner.spec.nbytes, inner.encoded.limit, layout.dtype.itemsize)
         self.packed_decoding = struct.pack(f"={DECODING_NUMBERS}q", *self.decoding)
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, which refers to this object: a reference in return would leave both to the garbage collector."""
+        layout = self._layout()
+        assert layout is not None  # a caller reads with it
+        return layout
 
     def dimensions(self, pieces: Pieces, block: npt.NDArray[Any], gather: Gather | None = None) -> Dimensions:
         """Pieces as the kernel takes them: offset in the chunk, offset in the block, elements, and share in the number

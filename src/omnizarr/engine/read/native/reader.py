@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise, product, starmap
 from math import prod
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +67,7 @@ class NativeReader(KernelCalls):
         assert layout.snapshots is not None
         reader = cls.__new__(cls)
         vars(reader).update(members)
-        reader.layout = layout
+        reader._layout = ref(layout)
         reader.snapshots = layout.snapshots
         reader._files = layout.local_files
         reader._prefix = layout.prefix + reader._stem
@@ -74,7 +75,7 @@ class NativeReader(KernelCalls):
 
     def shared_members(self) -> dict[str, Any]:
         """The attributes that depend on the model only."""
-        own = ("layout", "snapshots", "_files", "_prefix")
+        own = ("_layout", "snapshots", "_files", "_prefix")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def _packed_axes(self, chain: Chain) -> bytes | None:
@@ -106,15 +107,22 @@ class NativeReader(KernelCalls):
         the key or a chunk is unusual."""
         if self._axes is None:
             return None
-        dtype = self._dtype
-        location = kernel().locate(key, self._axes, dtype.itemsize, self._separator, _KEY_CHUNKS)
+        dtype, module = self._dtype, kernel()
+        location = module.locate(key, self._axes, dtype.itemsize, self._separator, _KEY_CHUNKS)
         settings = config.current
         if location is None or not settings.native or self.nbytes > settings.max_chunk_bytes:
             return None
         if len(location) == 5:
             counts, shape, name, offset, number = location
             out = np.empty(shape, dtype)
-            status = self._read_one(self._prefix + name, number, offset, counts, self._all_strides, out)
+            chunk_key = self._prefix + name
+            if self.sharding is None:
+                path, flags = self._files.path(chunk_key)
+                status = module.read_one(
+                    out, path, flags, 0, -1, self.packed_decoding, self._all_strides, offset, counts
+                )
+            else:
+                status = self._read_inner(self.sharding, chunk_key, number, offset, counts, self._all_strides, out)
             if status == ABSENT:
                 out[...] = self.chain.spec.fill
             elif status != DONE:
@@ -152,14 +160,20 @@ class NativeReader(KernelCalls):
         offset = 0
         for stride, pick in zip(self.chain.strides, picks, strict=True):
             offset += pick.start * stride  # type: ignore[union-attr]
-        key = self.layout.key(cell.names)
-        status = self._read_one(key, number, offset, block.shape, self._strides(picks), block)
+        key, strides = self.layout.key(cell.names), self._strides(picks)
+        status: int
+        if sharding is None:
+            path, flags = self._files.path(key)
+            status = kernel().read_one(block, path, flags, 0, -1, self.packed_decoding, strides, offset, block.shape)
+        else:
+            status = self._read_inner(sharding, key, number, offset, block.shape, strides, block)
         if status == ABSENT:
             block[...] = self.chain.spec.fill
         return status != UNUSUAL
 
-    def _read_one(
+    def _read_inner(
         self,
+        sharding: BoundSharding,
         key: str,
         number: int,
         offset: int,
@@ -167,19 +181,14 @@ class NativeReader(KernelCalls):
         strides: tuple[int, ...],
         out: npt.NDArray[Any],
     ) -> int:
-        """Fill `out` from the chunk under `key`, or from inner chunk `number` of the shard there, and return the
-        status. The elements start at `offset` and are `strides` bytes apart."""
-        sharding, layout = self.sharding, self.layout
+        """Fill `out` from inner chunk `number` of the shard under `key`, and return the status. The elements start at
+        `offset` and are `strides` bytes apart."""
         status: int
-        if sharding is None:
-            path, flags = self._files.path(key)
-            status = kernel().read_one(out, path, flags, 0, -1, self.packed_decoding, strides, offset, counts)
-            return status
         snapshot = self.snapshots.open(key)
         if snapshot is None:
             return ABSENT
         try:
-            span = layout.index_of(sharding, key, snapshot)[number]
+            span = self.layout.index_of(sharding, key, snapshot)[number]
             if span is None:
                 return ABSENT
             if not isinstance(snapshot, FileSnapshot):
