@@ -120,7 +120,7 @@ def _read(
     valid = True
     for name, value in configuration.items():
         if lenient and name in rules and not rules[name].metadata["accepts"](value):
-            value = _intended(value, rules[name])
+            value = _intention(value, rules[name])
         if name in rules and rules[name].metadata["accepts"](value):
             arguments[name] = value
         elif name in rules:
@@ -145,18 +145,18 @@ def _read(
 _WORDS: Mapping[str, Json] = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}
 
 
-def _intended(value: Json, field: Field[Any]) -> Json:
+def _intention(value: Json, field: Field[Any]) -> Json:
     """What a writer meant by a value that breaks the rule of a field: the number or word that a text states, an integer
     as a float, the default as null. Returns other values unchanged."""
-    meant: Json = value
+    intention: Json = value
     if value is None and field.default is not MISSING:
-        meant = field.default
+        intention = field.default
     elif isinstance(value, float) and value.is_integer():
-        meant = int(value)
+        intention = int(value)
     elif isinstance(value, str):
-        meant = _WORDS.get(value.lower(), value)
+        intention = _WORDS.get(value.lower(), value)
         if re.fullmatch(r"[+-]?[0-9]{1,18}", value):
-            meant = int(value)
+            intention = int(value)
         elif re.fullmatch(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}", value):
-            meant = float(value)
-    return meant if field.metadata["accepts"](meant) else value
+            intention = float(value)
+    return intention if field.metadata["accepts"](intention) else value

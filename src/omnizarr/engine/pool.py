@@ -77,10 +77,10 @@ def _reserve(count: int, limit: int) -> int:
     busy without helpers."""
     global _reserved, _callers
     with _executor_lock:
-        granted = max(0, min(count, limit - _reserved - _callers))
-        _reserved += granted
+        share = max(0, min(count, limit - _reserved - _callers))
+        _reserved += share
         _callers += 1
-        return granted
+        return share
 
 
 def _release(count: int) -> None:

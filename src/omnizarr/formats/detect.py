@@ -54,7 +54,7 @@ _DIALECTS: dict[object, tuple[str, str]] = {
     "n5": ("n5.dialect", "N5Dialect"),
 }
 """The module and the constructor of each dialect, by `zarr_format`."""
-_made: dict[object, Dialect] = {}
+_instances: dict[object, Dialect] = {}
 """The dialects with the default read options, which never change."""
 _entry_points: dict[tuple[bytes, int], Dialect] = {}
 """Dialects of the drafts by the entry point, as `marshal` writes it, and the number of registrations."""
@@ -72,11 +72,11 @@ def dialect_for(zarr_format: object, read_options: ReadOptions | None = None) ->
     if entry is None:
         names = ", ".join(repr(name) for name in _DIALECTS)
         raise ArgumentError(f"`zarr_format`: expected one of {names}, found {zarr_format!r}", argument="zarr_format")
-    dialect = _made.get(zarr_format)
+    dialect = _instances.get(zarr_format)
     if dialect is None:
         module, constructor = entry
-        made: Dialect = getattr(import_module(f"omnizarr.formats.{module}"), constructor)()
-        dialect = _made.setdefault(zarr_format, made)
+        dialect = getattr(import_module(f"omnizarr.formats.{module}"), constructor)()
+        dialect = _instances.setdefault(zarr_format, dialect)
     if read_options is None or read_options is dialect.read_options:
         return dialect
     return dialect.with_read_options(read_options)

@@ -46,7 +46,7 @@ class Span(NamedTuple):
 
 
 class Epoch(Iterator[Any]):
-    """The batches of one epoch from number `given` on."""
+    """The batches of one epoch from number `first` on."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Epoch(Iterator[Any]):
         key: tuple[int, int],
         span: Span,
         share: Share,
-        given: int,
+        first: int,
         *,
         shuffle: bool,
         buffer_bytes: int,
@@ -62,7 +62,7 @@ class Epoch(Iterator[Any]):
     ) -> None:
         self.number = key[1]
         self.share = share
-        self.given = given
+        self.received = first
         """How many batches the caller has received, in this process and before a resumption."""
         self.ended = False
         self._source = source
@@ -86,7 +86,7 @@ class Epoch(Iterator[Any]):
             self.ended = True
             self._batches = None
             raise
-        self.given += 1
+        self.received += 1
         return self._form(batch)
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class Epoch(Iterator[Any]):
 
     def _read(self) -> Iterator[list[Any]]:
         span = self._span
-        first = span.start + self.given * span.batch
+        first = span.start + self.received * span.batch
         if first >= span.stop:
             return
         order = EpochOrder(self._source, *self._key, shuffle=self._shuffle)

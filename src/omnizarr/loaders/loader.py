@@ -91,9 +91,9 @@ class Loader:
         self._cell.set(_as_number(epoch, "epoch"))
 
     def __iter__(self) -> Epoch:
-        share, given = current_worker(), 0
+        share, first = current_worker(), 0
         if self._resumed is not None and self._resumed["epoch"] == self.epoch:
-            share, given = _resumed_share(self._resumed, share)
+            share, first = _resumed_share(self._resumed, share)
         self._resumed = None
         epoch = self._cell.start()
         span = self._span.part(share)
@@ -103,7 +103,7 @@ class Loader:
             (self._seed, epoch),
             span,
             share,
-            given,
+            first,
             shuffle=self._shuffle,
             buffer_bytes=self._buffer_bytes,
             form=form,
@@ -137,7 +137,7 @@ class Loader:
             if latest.ended:
                 position |= {"epoch": latest.number + 1}
             else:
-                position |= {"epoch": latest.number, "batches": latest.given}
+                position |= {"epoch": latest.number, "batches": latest.received}
         elif self._resumed is not None:
             position = {name: self._resumed[name] for name in position}
         return {"version": _STATE_VERSION, **position, "settings": self._all_settings()}

@@ -65,8 +65,8 @@ class EpochOrder:
         last = int(np.searchsorted(self._ends, end, side="left"))
         ends = self._ends[first : last + 1]
         begins = np.concatenate([self._ends[first - 1 : first] if first else [0], ends[:-1]]).astype(np.int64)
-        kept = ends > begins  # blocks without samples: random crops may leave some out
-        blocks = self._blocks[first : last + 1][kept]
-        starts = np.maximum(begins, start)[kept] - begins[kept]
-        stops = np.minimum(ends, end)[kept] - begins[kept]
+        filled = ends > begins  # blocks without samples: random crops may leave some out
+        blocks = self._blocks[first : last + 1][filled]
+        starts = np.maximum(begins, start)[filled] - begins[filled]
+        stops = np.minimum(ends, end)[filled] - begins[filled]
         return BlockRuns(blocks, starts, stops)

@@ -59,8 +59,8 @@ def resolve_rank(rank: int | None, world_size: int | None) -> Share:
 def _checked(rank: Any, world_size: Any, source: str, argument: str, texts: object = None) -> Share:
     integers = all(isinstance(number, int) and not isinstance(number, bool) for number in (rank, world_size))
     if not integers or not 0 <= rank < world_size:
-        given = (rank, world_size) if texts is None else texts
+        numbers = (rank, world_size) if texts is None else texts
         raise ArgumentError(
-            f"{source}: expected a number from 0 to below a number of processes, found {given!r}", argument=argument
+            f"{source}: expected a number from 0 to below a number of processes, found {numbers!r}", argument=argument
         )
     return Share(rank, world_size)

@@ -91,8 +91,8 @@ class Windows(SampleSource):
         if self._crops is None:
             return sizes
         generator = random_state(seed, epoch, _CROPS)
-        drawn = generator.multinomial(self._crops, sizes / sizes.sum())
-        return drawn.astype(np.int64, copy=False)
+        random = generator.multinomial(self._crops, sizes / sizes.sum())
+        return random.astype(np.int64, copy=False)
 
     def _origins(self, block: int, begin: int, end: int, epoch: tuple[int, int]) -> npt.NDArray[np.int64]:
         """Where windows of a block begin, from number `begin` to before `end`: a row for each window, a column for each
@@ -106,8 +106,8 @@ class Windows(SampleSource):
             local: Sequence[Any] = np.unravel_index(np.arange(begin, end), lengths)
         else:  # all crops of the block up to the last one, so that a run can begin anywhere
             generator = random_state(*epoch, _CROPS, block)
-            drawn = generator.random_sample((end, len(lengths)))[begin:]
-            local = [(drawn[:, axis] * length).astype(np.int64) for axis, length in enumerate(lengths)]
+            random = generator.random_sample((end, len(lengths)))[begin:]
+            local = [(random[:, axis] * length).astype(np.int64) for axis, length in enumerate(lengths)]
         columns = [
             axis.origins(start + own.astype(np.int64))
             for axis, start, own in zip(self._axes, first, local, strict=True)

@@ -68,7 +68,7 @@ def command(folder: Path | None, view: bool) -> int:
         demo = _Demo(place)
         for step in (_write, _read, _append, _kill, _open_old, _look):
             step(demo)
-        demo.end(kept=folder is not None)
+        demo.end(keep=folder is not None)
         if view:
             _open_viewer(place / "weather.zarr")
     return NO if demo.failed else YES
@@ -128,12 +128,12 @@ class _Demo:
         self.failed = self.failed or not holds
         self._say(f"   {styled('✓', 'good') if holds else styled('✗ this is wrong:', 'bad')} {text}")
 
-    def end(self, *, kept: bool) -> None:
+    def end(self, *, keep: bool) -> None:
         """Prints what to do next."""
         self._say()
         self._say(styled(f"Done in {time.monotonic() - self._start:.1f} s.", "name") + " Next:")
-        place = os.fspath(self.place) if kept else "demo-data"
-        rows = [] if kept else [("omnizarr demo demo-data", "the same, and keep the data")]
+        place = os.fspath(self.place) if keep else "demo-data"
+        rows = [] if keep else [("omnizarr demo demo-data", "the same, and keep the data")]
         rows += [
             (f"omnizarr view {place}/weather.zarr", "look at the data in the browser"),
             (f"omnizarr info {place}/weather.zarr", "describe them"),

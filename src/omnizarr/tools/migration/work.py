@@ -150,12 +150,12 @@ class MigrationWork:
                 stages.append(_repack_stage(source, target, form, journal, tag, pages[tag]))
             if self.verify:
                 compared.append(CompareRegions(source, target, group_chunks(target)))
-        noted = noted_count(journal)
-        if moved or noted:
+        recorded = noted_count(journal)
+        if moved or recorded:
             files = sum(len(page.names) for page in moved)
             size = sample_size(self.node.store, moved) * files
             in_memory = tuple(moved) if journal.store is None else None
-            count = len(moved) if noted is None else noted
+            count = len(moved) if recorded is None else recorded
             stages.insert(
                 0, CopyObjects(self.node.store, self.store, journal, count, size, files, self.verify, pages=in_memory)
             )
@@ -228,7 +228,7 @@ class MigrationWork:
 def _repack_stage(
     source: Array, target: Array, form: NewForm, journal: PlanJournal, tag: str, pages: list[Page]
 ) -> RepackObjects:
-    noted = noted_count(journal, tag)
+    recorded = noted_count(journal, tag)
     files = sum(len(page.names) for page in pages)
     assert form.repacking is not None
     return RepackObjects(
@@ -237,7 +237,7 @@ def _repack_stage(
         form.repacking,
         journal,
         tag,
-        len(pages) if noted is None else noted,
+        len(pages) if recorded is None else recorded,
         sample_size(source.store, pages) * files,
         files,
         tuple(pages) if journal.store is None else None,

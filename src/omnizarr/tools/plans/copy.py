@@ -146,8 +146,8 @@ def plan_copy(
             pages += pages_of(array, prefix)
     if finished:
         pages = list(changed_pages(pages, node.store, store))
-    noted = noted_count(journal)
-    if pages or noted:
+    recorded = noted_count(journal)
+    if pages or recorded:
         size = sample_size(node.store, pages)
         files = sum(len(page.names) for page in pages)
         stages.append(
@@ -155,7 +155,7 @@ def plan_copy(
                 node.store,
                 store,
                 journal,
-                len(pages) if noted is None else noted,
+                len(pages) if recorded is None else recorded,
                 size * files,
                 files,
                 verify,

@@ -106,8 +106,8 @@ def note_pages(journal: PlanJournal, pages: Sequence[Page], tag: str = "page") -
 
 def noted_count(journal: PlanJournal, tag: str = "page") -> int | None:
     """The number of pages in the journal; None if it has none yet."""
-    noted = journal.read_note(f"{tag}s") if journal.ready() else None
-    return None if noted is None else int(noted)
+    note = journal.read_note(f"{tag}s") if journal.ready() else None
+    return None if note is None else int(note)
 
 
 def read_page(journal: PlanJournal, index: int, tag: str = "page") -> Page:

@@ -40,10 +40,10 @@ _CONVENTIONS: dict[str, dict[str, Json]] = {
 }
 
 
-def spatial_dimensions(group: Group | None, arrays: Sequence[Array], given: Sequence[str] | None) -> tuple[str, str]:
-    """The names of the two spatial dimensions: those that are `given`, those of the attributes, or well-known ones."""
-    candidates: list[Any] = [given] if given is not None else []
-    if given is None:
+def spatial_dimensions(group: Group | None, arrays: Sequence[Array], choice: Sequence[str] | None) -> tuple[str, str]:
+    """The names of the two spatial dimensions: the caller's `choice`, those of the attributes, or well-known ones."""
+    candidates: list[Any] = [choice] if choice is not None else []
+    if choice is None:
         candidates += [node.attrs.get("spatial:dimensions") for node in (*arrays, *([group] if group else []))]
         candidates += [
             (names[lowered.index(first)], names[lowered.index(second)])

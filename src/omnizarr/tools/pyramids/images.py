@@ -108,7 +108,7 @@ def ome_image(node: Array | Group, options: ImageOptions) -> Image:
     levels = make_levels(base.shape, reduced, paths, keep_edges=keep)
     series = Series(base, levels, method, missing, names)
     version = options.ome or _version_of(node, options)
-    kept = dict(base.attrs)
+    stored_attributes = dict(base.attrs)
     title = (base.basename if isinstance(node, Array) else node.basename) or "image"
 
     def group_attributes(stored: dict[str, Json]) -> dict[str, Json]:
@@ -125,7 +125,7 @@ def ome_image(node: Array | Group, options: ImageOptions) -> Image:
         group,
         (series,),
         group_attributes,
-        lambda one, number: dict(kept),
+        lambda one, number: dict(stored_attributes),
         version,
         VERSIONS[version],  # type: ignore[arg-type]
         names if base.zarr_format == 3 and base.dimension_names != names else None,

@@ -15,14 +15,14 @@ from omnizarr.nodes import Array
 __all__ = ["missing_value"]
 
 
-def missing_value(array: Array, given: Any, *, use_fill_value: bool) -> Any:
-    """The value of missing elements: the `given` one, or that of the attributes `_FillValue` and `missing_value`, or
+def missing_value(array: Array, choice: Any, *, use_fill_value: bool) -> Any:
+    """The value of missing elements: the caller's `choice`, or that of the attributes `_FillValue` and `missing_value`, or
     the fill value if `use_fill_value`. None if there is none, or if it is NaN, which is missing anyway."""
     dtype = array.dtype
-    if given is not None:
-        value = _as_element(given, dtype)
+    if choice is not None:
+        value = _as_element(choice, dtype)
         if value is None:
-            raise ArgumentError(f"`missing`: expected a value of type {dtype}, found {given!r}", argument="missing")
+            raise ArgumentError(f"`missing`: expected a value of type {dtype}, found {choice!r}", argument="missing")
         return None if value != value else value
     candidates: list[Any] = [_decoded(array.attrs.get(name), dtype) for name in ("_FillValue", "missing_value")]
     if use_fill_value and array.metadata.fill is not None:

@@ -41,12 +41,12 @@ def find_image(group: Group) -> Array | None:
 
 
 def axes_of(
-    array: Array, members: Mapping[str, Any], given: Sequence[str] | None, units: Mapping[str, str]
+    array: Array, members: Mapping[str, Any], choice: Sequence[str] | None, units: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The axes of an image: those that are `given`, those of its metadata, or the dimensions of the array."""
+    """The axes of an image: the `choice` of the caller, those of its metadata, or the dimensions of the array."""
     known = _image(members).get("axes")
-    if given is not None:
-        names = list(given)
+    if choice is not None:
+        names = list(choice)
     elif isinstance(known, list) and all(isinstance(axis, dict) and "name" in axis for axis in known):
         axes = [dict(axis) for axis in known]
         for axis in axes:
@@ -87,15 +87,15 @@ def _axes_error(message: str) -> ArgumentError:
     )
 
 
-def reduced_dimensions(axes: Sequence[Mapping[str, Any]], given: Sequence[str] | None) -> set[int]:
-    """The dimensions to reduce: those that are `given`, or the last two of space."""
+def reduced_dimensions(axes: Sequence[Mapping[str, Any]], choice: Sequence[str] | None) -> set[int]:
+    """The dimensions to reduce: the `choice` of the caller, or the last two of space."""
     names = [axis["name"] for axis in axes]
-    if given is None:
+    if choice is None:
         return set([number for number, axis in enumerate(axes) if axis.get("type") == "space"][-2:])
-    for name in given:
+    for name in choice:
         if name not in names:
             raise ArgumentError(f"`dims`: there is no axis `{name}`; there are {', '.join(names)}", argument="dims")
-    return {names.index(name) for name in given}
+    return {names.index(name) for name in choice}
 
 
 def image_attributes(
@@ -142,7 +142,7 @@ def _others(members: Mapping[str, Any]) -> list[Any]:
 
 
 def _base_transform(
-    image: Mapping[str, Any], axes: Sequence[Mapping[str, Any]], given: Mapping[str, float]
+    image: Mapping[str, Any], axes: Sequence[Mapping[str, Any]], scales: Mapping[str, float]
 ) -> tuple[list[float], list[float]]:
     """The scale and the translation of level 0."""
     names = [axis["name"] for axis in axes]
@@ -154,7 +154,7 @@ def _base_transform(
             stored = transform.get(kind) if isinstance(transform, dict) else None
             if isinstance(stored, list) and len(stored) == len(axes):
                 numbers[:] = map(float, stored)
-    for name, number in given.items():
+    for name, number in scales.items():
         if name not in names:
             raise ArgumentError(f"`scale`: there is no axis `{name}`; there are {', '.join(names)}", argument="scale")
         scale[names.index(name)] = float(number)

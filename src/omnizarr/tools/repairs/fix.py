@@ -183,13 +183,13 @@ class _Fixing:
             documents = dict(node.documents)
             damaged = dict(node.damaged)
             if finding.key in damaged:
-                mended = _loads(node.values.get(finding.key))
+                document = _loads(node.values.get(finding.key))
                 damaged.pop(finding.key)
             else:
-                mended = edited(documents.get(finding.key), finding.rule, finding.place)
-            if mended is None:
+                document = edited(documents.get(finding.key), finding.rule, finding.place)
+            if document is None:
                 continue
-            documents[finding.key] = mended
+            documents[finding.key] = document
             after = _check(hierarchy, node, documents, damaged)
             if after is not None and _is_better(before, _findings(hierarchy, after)):
                 rules.setdefault(finding.key, []).append(finding.rule)
@@ -250,9 +250,9 @@ class _Fixing:
             if self._dry_run:
                 diff = "(rebuilt from the documents of the nodes)"
             else:
-                kept = self._quarantine.keep(key, old, "the consolidated metadata differ from the documents")
+                entry = self._quarantine.keep(key, old, "the consolidated metadata differ from the documents")
                 consolidate_metadata(store, path=path, zarr_format=dialect.zarr_format)
-                kept.done()
+                entry.done()
                 diff = _diff(key, old, bytes(store.get_current(key) or b""))
             self.fixes.append(Fix(f"/{path}", key, tuple(dict.fromkeys(rules)), diff))
 

@@ -117,14 +117,14 @@ def restore_values(store: Store, name: str | None, *, dry_run: bool) -> RestoreR
         where = "is no quarantine" if name is None else f"is no quarantine `{name}`"
         raise ArgumentError(f"there {where} in {store.location}", argument="undo")
     restored: list[str] = []
-    kept: list[str] = []
+    remaining: list[str] = []
     for quarantine, number, entry in entries:
         prefix = f"{QUARANTINE_PREFIX}{quarantine}/{number}/"
         done = _restore(store, prefix, entry, dry_run=dry_run)
-        (restored if done else kept).append(str(entry["key"]))
+        (restored if done else remaining).append(str(entry["key"]))
         if done and not dry_run:
             _erase_entry(store, prefix)
-    return RestoreResult(dry_run, tuple(restored), tuple(kept))
+    return RestoreResult(dry_run, tuple(restored), tuple(remaining))
 
 
 def _restore(store: Store, prefix: str, entry: dict[str, Any], *, dry_run: bool) -> bool:

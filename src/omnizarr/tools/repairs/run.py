@@ -281,8 +281,8 @@ class _Run:
             pieces = sharding.split(value)
         except CodecError:
             return None
-        kept = [None if number in parts else piece for number, piece in enumerate(pieces)]
-        return None if all(piece is None for piece in kept) else bytes(sharding.join(kept))
+        remaining = [None if number in parts else piece for number, piece in enumerate(pieces)]
+        return None if all(piece is None for piece in remaining) else bytes(sharding.join(remaining))
 
     def _take(
         self,
@@ -320,9 +320,9 @@ class _Run:
             more = f", and {len(messages) - 1} more" if len(messages) > 1 else ""
             value = self._store.get_current(key)
             if not self._dry_run and value is not None:
-                kept = self._quarantine.keep(key, bytes(value), messages[0])
+                entry = self._quarantine.keep(key, bytes(value), messages[0])
                 consolidate_metadata(self._store, path=path, zarr_format=dialect.zarr_format)
-                kept.done()
+                entry.done()
             self._add("consolidated", path, key, messages[0] + more, "rebuilt from the documents", reversible=True)
 
     def note_plans(self) -> None:

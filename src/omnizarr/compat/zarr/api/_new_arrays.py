@@ -258,7 +258,9 @@ def from_array(
     for option, value in encodings.items():
         if isinstance(value, str) and value == "keep":
             keeps = isinstance(data, Array) and (same or option in ("chunks", "shards"))
-            value = _kept(data, option) if keeps else getattr(data, "chunks", "auto") if option == "chunks" else None
+            value = (
+                _option_of(data, option) if keeps else getattr(data, "chunks", "auto") if option == "chunks" else None
+            )
             if (value is None and option not in ("filters", "compressors", "shards")) or (
                 not keeps and option != "chunks"
             ):
@@ -301,7 +303,7 @@ def from_array(
     return result
 
 
-def _kept(data: Array, option: str) -> Any:
+def _option_of(data: Array, option: str) -> Any:
     """An option of an array: for chunks or shards of different lengths, those in its document."""
     grid = getattr(data.metadata, "chunk_grid", None)
     if not isinstance(grid, RectilinearChunkGridMetadata) or option not in ("chunks", "shards"):

@@ -105,13 +105,13 @@ def _store_attributes(place: StorePath, zarr_format: Any) -> None:
         set_if_absent(engine_store(place.store), (place / ZATTRS_JSON).path, b"{}")
 
 
-def _json_codecs(given: Any) -> Any:
+def _json_codecs(codecs: Any) -> Any:
     """Codecs of this package as JSON objects; codecs of numcodecs and of omnizarr as they are."""
-    if given is None or isinstance(given, str):
-        return given
-    items = given if isinstance(given, (list, tuple)) else [given] if isinstance(given, dict) else None
+    if codecs is None or isinstance(codecs, str):
+        return codecs
+    items = codecs if isinstance(codecs, (list, tuple)) else [codecs] if isinstance(codecs, dict) else None
     if items is None:
-        items = [given] if not hasattr(given, "__iter__") else list(given)
+        items = [codecs] if not hasattr(codecs, "__iter__") else list(codecs)
     return [_json_codec(item) for item in items]
 
 
@@ -139,14 +139,14 @@ def _drop_tunable(document: Any, codec: Any) -> Any:
     return document
 
 
-def _key_encoding(given: Any, zarr_format: Any) -> Any:
-    if given is None:
+def _key_encoding(setting: Any, zarr_format: Any) -> Any:
+    if setting is None:
         return None
-    if isinstance(given, tuple):
-        given = {"name": given[0], "separator": given[1]}
-    if isinstance(given, str) and given in ("/", "."):
-        return given
-    encoding = ChunkKeyEncoding.from_dict(given)
+    if isinstance(setting, tuple):
+        setting = {"name": setting[0], "separator": setting[1]}
+    if isinstance(setting, str) and setting in ("/", "."):
+        return setting
+    encoding = ChunkKeyEncoding.from_dict(setting)
     if zarr_format == 2:
         if encoding.name != "v2":
             raise ValueError(
@@ -222,9 +222,9 @@ def create_array_handle(
     }
     if inside is not None:
         inner = [*_stage(codecs["filters"]), *_serializer(codecs["serializer"], kind), *_stage(codecs["compressors"])]
-        given = shards if isinstance(shards, dict) else {}
+        options = shards if isinstance(shards, dict) else {}
         sharding = ShardingCodec(
-            chunk_shape=inside, index_location=given.get("index_location", "end"), **_index_codecs(given)
+            chunk_shape=inside, index_location=options.get("index_location", "end"), **_index_codecs(options)
         )
         document = _json_codec(sharding)
         document["configuration"]["codecs"] = inner
@@ -302,9 +302,9 @@ def _stage(codecs: Any) -> list[Any]:
     return [] if codecs is None or isinstance(codecs, str) else list(codecs)
 
 
-def _serializer(given: Any, kind: Any) -> list[Any]:
-    if not isinstance(given, str) or given != "auto":
-        return [given]
+def _serializer(serializer: Any, kind: Any) -> list[Any]:
+    if not isinstance(serializer, str) or serializer != "auto":
+        return [serializer]
     if isinstance(kind, VariableLengthUTF8):
         return [{"name": "vlen-utf8"}]
     if isinstance(kind, VariableLengthBytes):
