@@ -16,8 +16,8 @@ __all__ = ["missing_value"]
 
 
 def missing_value(array: Array, choice: Any, *, use_fill_value: bool) -> Any:
-    """The value of missing elements: the caller's `choice`, or that of the attributes `_FillValue` and `missing_value`, or
-    the fill value if `use_fill_value`. None if there is none, or if it is NaN, which is missing anyway."""
+    """The value of missing elements: the caller's `choice`, or that of the attributes `_FillValue` and `missing_value`,
+    or the fill value if `use_fill_value`. None if there is none, or if it is NaN, which is missing anyway."""
     dtype = array.dtype
     if choice is not None:
         value = _as_element(choice, dtype)
