@@ -12,7 +12,8 @@
  * Prints the seconds of the fastest repeat, and the same checksum of the elements as `layouts.checksum`.
  *     limit FOLDER LENGTH CHUNK line CODEC REPEATS
  * reads and decodes every chunk of an array of one dimension and discards it: the minimum for a selection that needs
- * elements of every chunk. The checksum is 0.
+ * elements of every chunk. The checksum is 0. `rows` instead of `line`: the same for an array of two dimensions with
+ * whole rows in each chunk (keys c/N/0); LENGTH and CHUNK are then in units of two bytes.
  */
 #define _GNU_SOURCE
 #include <blosc.h>
@@ -35,7 +36,8 @@ enum codec { RAW, ZSTD, BLOSC, GZIP };
 static const char *const CODEC_NAMES[] = {"raw", "zstd", "blosc", "gzip"};
 
 static const char *folder;
-static int line;     /* whether the array has one dimension instead of three */
+static int line;     /* whether chunks follow each other along one dimension, instead of three */
+static const char *line_end = ""; /* of the keys of such chunks */
 static size_t side;  /* of the array */
 static size_t outer; /* of the shard or chunk in a file */
 static size_t inner; /* of a chunk */
@@ -120,7 +122,7 @@ static void read_file(struct worker *worker, size_t number) {
     size_t z = number / (files * files), y = number / files % files, x = number % files;
     char path[4096];
     if (line) {
-        snprintf(path, sizeof path, "%s/c/%zu", folder, number);
+        snprintf(path, sizeof path, "%s/c/%zu%s", folder, number, line_end);
         decode(worker, worker->file, load(worker, path));
         return;
     }
@@ -175,11 +177,12 @@ static uint64_t checksum(size_t size) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 7) fail("usage: limit FOLDER SIDE CHUNK SHARD CODEC REPEATS, or limit FOLDER LENGTH CHUNK line CODEC REPEATS");
+    if (count != 7) fail("usage: limit FOLDER SIDE CHUNK SHARD CODEC REPEATS, or limit FOLDER LENGTH CHUNK line|rows CODEC REPEATS");
     folder = arguments[1];
     side = strtoul(arguments[2], NULL, 10);
     inner = strtoul(arguments[3], NULL, 10);
-    line = strcmp(arguments[4], "line") == 0;
+    line = strcmp(arguments[4], "line") == 0 || strcmp(arguments[4], "rows") == 0;
+    if (strcmp(arguments[4], "rows") == 0) line_end = "/0";
     outer = line ? 0 : strtoul(arguments[4], NULL, 10);
     if (outer == 0) outer = inner;
     if (inner == 0 || outer % inner != 0 || (!line && side % outer != 0))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import omnizarr
-from benchmarks.environment import own_python, peer_python
+from benchmarks.environment import compile_limit, own_python, peer_python
 from benchmarks.peer import Peer, PeerError
 
 ROUNDS = 5
@@ -59,14 +60,18 @@ def print_row(*cells: object) -> None:
 
 
 def compare_takes(folder: Path) -> None:
-    """`take` of random rows, in ms, and how many times as long the peers take."""
+    """`take` of random rows, in ms, and how many times as long the peers take. `limit` is a C program that decodes every
+    chunk and discards it, which all libraries must do, because the rows lie in all chunks."""
     other = peer_python()
     peers = {
         name: Peer(name, own_python() if name == "omnizarr" else str(other), module="benchmarks.training_client")
         for name in LIBRARIES
         if name == "omnizarr" or other is not None
     }
-    print_table(f"{ROWS} random rows (targets: zarr ≥ 3 ×, best of the others ≥ 1.5 ×)", "codec", "ms", *peers)
+    program, reason = compile_limit(folder)
+    if program is None:
+        print(f"limit is left out: {reason}", file=sys.stderr)
+    print_table(f"{ROWS} random rows (targets: zarr ≥ 3 ×, best of the others ≥ 1.5 ×)", "codec", "ms", *peers, "limit")
     rows = np.random.default_rng(1).integers(0, SHAPE[0], ROWS).tolist()
     for codec in CODECS:
         best: dict[str, float] = {}
@@ -80,11 +85,20 @@ def compare_takes(folder: Path) -> None:
                     continue
                 best[name] = min(best.get(name, np.inf), answer["seconds"])
                 checksums.add(answer["checksum"])
+            if program is not None:
+                best["limit"] = min(best.get("limit", np.inf), _limit_seconds(program, folder / codec, codec))
         assert len(checksums) == 1, "the libraries disagree"
         own = best["omnizarr"]
-        print_row(codec, own * 1000, *(best[name] / own if name in best else "–" for name in peers))
+        print_row(codec, own * 1000, *(best[name] / own if name in best else "–" for name in (*peers, "limit")))
     for peer in peers.values():
         peer.close()
+
+
+def _limit_seconds(program: Path, path: Path, codec: str) -> float:
+    """The seconds of limit.c, whose lengths are in units of two bytes."""
+    row = SHAPE[1] * 2
+    arguments = [str(program), str(path), str(SHAPE[0] * row), str(CHUNK * row), "rows", codec, "1"]
+    return float(subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.split()[0])
 
 
 # -- loaders
