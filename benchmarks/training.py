@@ -60,8 +60,9 @@ def print_row(*cells: object) -> None:
 
 
 def compare_takes(folder: Path) -> None:
-    """`take` of random rows, in ms, and how many times as long the peers take. `limit` is a C program that decodes every
-    chunk and discards it, which all libraries must do, because the rows lie in all chunks."""
+    """`take` of random rows, in ms, and how many times as long the peers take.
+
+    `limit` is a C program that decodes every chunk and discards it: the rows lie in all chunks."""
     other = peer_python()
     peers = {
         name: Peer(name, own_python() if name == "omnizarr" else str(other), module="benchmarks.training_client")
