@@ -74,7 +74,9 @@ def execute(notebook: Any, folder: str) -> None:
     """Runs a notebook; its temporary files lie in `folder`."""
     from nbclient import NotebookClient
 
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    NotebookClient(
+        notebook, timeout=240, startup_timeout=240, kernel_name="python3", resources={"metadata": {"path": folder}}
+    ).execute()
 
 
 def without_places(text: str, folder: str) -> str:
