@@ -12,6 +12,7 @@ from __future__ import annotations
 # first call. The handler registered last runs first, so these two must be imported before the handlers below register.
 import _signal  # type: ignore[import-not-found]
 import concurrent.futures.thread  # noqa: F401
+import gc
 import logging  # noqa: F401
 import os
 import sys
@@ -150,9 +151,23 @@ def _drop_unfinished_imports() -> None:
             del sys.modules[name]
 
 
+def _current_frames() -> dict[int, FrameType]:
+    """The frame of each thread.
+
+    Before 3.11.8 and 3.12.2 Python holds a lock meanwhile that a garbage collection may need, and hangs if one starts.
+    """
+    collects = gc.isenabled()
+    try:
+        gc.disable()
+        return sys._current_frames()
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _other_thread_imports() -> bool:
     """Whether another thread runs an import that code of omnizarr started."""
-    frames = sys._current_frames()
+    frames = _current_frames()
     frames.pop(get_ident(), None)  # avoids a reference cycle that would keep the locals of all threads alive
     return any(map(_is_importing, frames.values()))
 
