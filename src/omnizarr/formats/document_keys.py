@@ -13,6 +13,8 @@ __all__ = [
     "OWN_PREFIXES",
     "PLANS_PREFIX",
     "QUARANTINE_PREFIX",
+    "STATISTICS_ATTRIBUTE",
+    "STATISTICS_PREFIX",
     "is_entry_point",
     "is_n5_array",
     "is_n5_root",
@@ -32,6 +34,12 @@ PLANS_PREFIX = ".omnizarr-plan/"
 
 QUARANTINE_PREFIX = ".omnizarr-quarantine/"
 """The prefix of values that `repair` took out of a hierarchy, and of what is needed to put them back."""
+
+STATISTICS_PREFIX = ".omnizarr-statistics/"
+"""The prefix of the statistics of an array, below the prefix of its chunks. It is a hierarchy of its own."""
+
+STATISTICS_ATTRIBUTE = "omnizarr_statistics"
+"""The attribute of an array whose statistics are kept. Its value is their path below the array."""
 
 OWN_PREFIXES = (PLANS_PREFIX, QUARANTINE_PREFIX)
 """The prefixes at the root of a store that belong to no hierarchy."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from omnizarr._json import Json, same
 from omnizarr.engine import route
 from omnizarr.errors import ArgumentError, ChunkError, SelectionError
+from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.indexing import (
     Selection,
     block_selection,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from omnizarr.display.info import NodeInfo
     from omnizarr.display.preview import Preview
     from omnizarr.nodes.protocols.explanation import Explainer
+    from omnizarr.nodes.statistics.handle import ChunkStatistics
     from omnizarr.nodes.views import LazyView
 
 __all__ = ["Array"]
@@ -209,6 +211,13 @@ class Array(ArrayState, NumpyProtocol):
             route.write(self._layout, selection, elements, keep_empty=self._keep_empty, fields=fields)
         finally:  # after an error, some chunks may have changed
             self._record_change()
+            if STATISTICS_ATTRIBUTE in self._model.attributes:
+                self._note_statistics(selection)
+
+    def _note_statistics(self, selection: Selection | None) -> None:
+        from omnizarr.nodes.statistics.pending import note  # lazy import: few arrays have statistics
+
+        note(self, selection, self.shape)
 
     def set_basic_selection(self, selection: Any, value: Any, *, fields: Any = None) -> None:
         """Writes the elements that integers, slices and `...` select."""
@@ -253,6 +262,34 @@ class Array(ArrayState, NumpyProtocol):
 
         return LazyView(self)
 
+    # -- statistics
+
+    @property
+    def statistics(self) -> ChunkStatistics:
+        """The statistics of the chunks: `z.statistics.build()` stores them, for `min`, `max`, `mean` and `find`."""
+        from omnizarr.nodes.statistics.handle import ChunkStatistics
+
+        return ChunkStatistics(self)
+
+    def find(self, low: Any = None, high: Any = None) -> tuple[npt.NDArray[np.intp], ...]:
+        """The indices of the elements from `low` to `high`, both included, as `numpy.nonzero` gives them. None is no
+        bound. Chunks whose statistics exclude such elements are not read.
+
+        Example:
+            >>> z.vindex[z.find(low=30)]
+            array([30.5, 31.2, 30.1], dtype=float32)
+        """
+        from omnizarr.nodes.statistics.search import find
+
+        return find(self, self.read, low, high)
+
+    def _from_statistics(self, name: str) -> Any:
+        if STATISTICS_ATTRIBUTE not in self._model.attributes:
+            return None
+        from omnizarr.nodes.statistics.reduce import reduced
+
+        return reduced(self, name)
+
     # -- changing the shape
 
     def resize(self, new_shape: int | tuple[int, ...], *lengths: int) -> None:
@@ -281,6 +318,8 @@ class Array(ArrayState, NumpyProtocol):
             )
         finally:
             self._record_change()
+            if STATISTICS_ATTRIBUTE in self._model.attributes:
+                self._note_statistics(None)
 
     def append(self, data: Any, axis: int = 0) -> tuple[int, ...]:
         """Adds `data` at the end of an axis, and returns the new shape. Keeps what other writers appended before.
@@ -308,7 +347,11 @@ class Array(ArrayState, NumpyProtocol):
 
         from omnizarr.nodes import resize
 
-        return resize.append(self, data, axis, grow)
+        shape = resize.append(self, data, axis, grow)
+        if STATISTICS_ATTRIBUTE in self._model.attributes:
+            rows = slice(shape[axis] - data.shape[axis], shape[axis])
+            self._note_statistics(numpy_selection((*[slice(None)] * axis, rows), shape))
+        return shape
 
     # -- other libraries
 

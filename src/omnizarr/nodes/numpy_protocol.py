@@ -285,6 +285,18 @@ class NumpyProtocol(ABC):
     __iadd__ = __isub__ = __imul__ = __imatmul__ = __itruediv__ = __ifloordiv__ = _reject_in_place
     __imod__ = __ipow__ = __ilshift__ = __irshift__ = __iand__ = __ior__ = __ixor__ = _reject_in_place
 
+    def _reduce(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """A reduction, from statistics if it is one of all elements."""
+        if all(value is None for value in (*arguments, *options.values())):
+            result = self._from_statistics(name)
+            if result is not None:
+                return result
+        return getattr(self._elements(), name)(*arguments, **options)
+
+    def _from_statistics(self, name: str) -> Any:
+        """A reduction of all elements from the statistics of chunks; None if it must be computed."""
+        return None
+
     # -- methods of NumPy arrays; their arguments are those of `numpy.ndarray`
 
     @property
@@ -330,15 +342,15 @@ class NumpyProtocol(ABC):
 
     def max(self, *arguments: Any, **options: Any) -> Any:
         """The largest element."""
-        return self._elements().max(*arguments, **options)
+        return self._reduce("max", arguments, options)
 
     def mean(self, *arguments: Any, **options: Any) -> Any:
         """The mean of the elements."""
-        return self._elements().mean(*arguments, **options)
+        return self._reduce("mean", arguments, options)
 
     def min(self, *arguments: Any, **options: Any) -> Any:
         """The smallest element."""
-        return self._elements().min(*arguments, **options)
+        return self._reduce("min", arguments, options)
 
     def prod(self, *arguments: Any, **options: Any) -> Any:
         """The product of the elements."""

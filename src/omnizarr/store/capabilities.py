@@ -22,6 +22,7 @@ from omnizarr.store.values import Buffer, ByteRange, Extent, State, Version
 from omnizarr.store.verbs import verb
 
 __all__ = [
+    "ABSENT",
     "CAPABILITIES",
     "LocalFiles",
     "Snapshots",
@@ -36,6 +37,9 @@ __all__ = [
 CAPABILITIES = ("snapshots", "versioned_reads", "updates", "splicing", "local_files")
 """The attributes of a store that are capabilities."""
 
+ABSENT = ""
+"""What `Snapshots.versions` gives for an absent key."""
+
 Versioned: TypeAlias = tuple[Buffer | None, Version]
 """A value and its version; `(None, None)` for an absent key."""
 
@@ -48,10 +52,34 @@ def provides(make: Callable[[Any], object | None]) -> Any:
 class Snapshots(ABC):
     """Opens a value so that several reads see one state of it, even if a writer replaces the value in between."""
 
+    lasting: bool = False
+    """Whether `lasting_version` may return text."""
+
     @verb()
     @abstractmethod
     def open(self, key: str) -> Snapshot | None:
         """A snapshot of the current value, which the caller closes; None if there is no such key."""
+
+    @verb()
+    def versions(self, keys: Sequence[str]) -> list[object]:
+        """For each key the version that `open` would give; ABSENT if there is no such key, None if it has no version
+        now."""
+        versions: list[object] = []
+        for key in keys:
+            snapshot = self.open(key)
+            if snapshot is None:
+                versions.append(ABSENT)
+                continue
+            try:
+                versions.append(snapshot.version)
+            finally:
+                snapshot.close()
+        return versions
+
+    def lasting_version(self, version: object) -> str | None:
+        """A version of this store as text that no other state of the same location ever has: it can be stored, and
+        compared by other processes and after a restart. None if the store cannot promise that."""
+        return None
 
 
 class VersionedReads(ABC):

@@ -137,6 +137,13 @@ class _Forwarded(Generic[C]):
 
 @forwards
 class ForwardedSnapshots(_Forwarded[Snapshots], Snapshots):
+    @property
+    def lasting(self) -> bool:  # type: ignore[override]  # that of the inner store
+        return self.inner.lasting
+
+    def lasting_version(self, version: object) -> str | None:
+        return self.inner.lasting_version(version)
+
     if TYPE_CHECKING:
         open = Snapshots.open
 

@@ -8,12 +8,13 @@ from stat import S_ISREG
 
 from omnizarr.errors import StoreError
 from omnizarr.native import NO_LINKS, kernel
+from omnizarr.store.capabilities import ABSENT as NO_VALUE
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned, WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
 from omnizarr.store.local import files
 from omnizarr.store.local.file_writer import FileWriter
 from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain, is_usual
-from omnizarr.store.local.snapshot import FileSnapshot, FileVersion
+from omnizarr.store.local.snapshot import FileSnapshot, FileVersion, lasting_version, version_of
 from omnizarr.store.snapshot import Snapshot
 from omnizarr.store.values import Extent
 
@@ -22,6 +23,8 @@ __all__ = ["KernelFiles", "LocalSnapshots", "LocalSplicing", "LocalUpdates"]
 
 class LocalSnapshots(Snapshots):
     """A snapshot is an open file: writers replace files and never change them."""
+
+    lasting = os.name == "posix"  # elsewhere, the time of the last change of an inode has another meaning
 
     def __init__(self, paths: NativePaths) -> None:
         self._paths = paths
@@ -42,6 +45,27 @@ class LocalSnapshots(Snapshots):
         finally:
             if file is not None:
                 os.close(file)
+
+    def versions(self, keys: Sequence[str]) -> list[object]:
+        paths, folders = self._paths, self._paths.folders
+        versions: list[object] = []
+        for key in keys:
+            cut = key.rfind("/") + 1
+            folder = folders.get(key[:cut])
+            try:
+                path = folder + key[cut:] if folder is not None and is_plain(key[cut:]) else paths.find(key)
+                status = os.stat(path, follow_symlinks=paths.follow_links)
+            except OSError as error:
+                if error.errno not in ABSENT:
+                    paths.fail("look at", key, error)
+                versions.append(NO_VALUE)
+                continue
+            # `open` knows what to do with other kinds of files.
+            versions += [version_of(status)] if S_ISREG(status.st_mode) else super().versions([key])
+        return versions
+
+    def lasting_version(self, version: object) -> str | None:
+        return lasting_version(version)
 
 
 class LocalUpdates(Updates):

@@ -12,10 +12,29 @@ from omnizarr.store.contract import Buffer, ByteRange
 from omnizarr.store.local import files
 from omnizarr.store.snapshot import Snapshot
 
-__all__ = ["FileSnapshot", "FileVersion"]
+__all__ = ["FileSnapshot", "FileVersion", "lasting_version", "version_of"]
 
 _LONGEST_TICK = 100_000_000  # nanoseconds of one tick of the file system's clock; changes in one tick look the same
 _SECOND = 1_000_000_000  # where times are whole seconds, the clock ticks every one or two seconds
+
+
+def version_of(status: os.stat_result) -> tuple[int, ...] | None:
+    """What identifies the state of a file: device, inode, size and times. None if it was written a moment ago."""
+    times = (status.st_mtime_ns, status.st_ctime_ns)
+    tick = 0 if any(stamp % _SECOND for stamp in times) else 2 * _SECOND
+    is_unique = time.time_ns() - max(times) > _LONGEST_TICK + tick
+    return (status.st_dev, status.st_ino, status.st_size, *times) if is_unique else None
+
+
+def lasting_version(version: object) -> str | None:
+    """A version as text for other processes. It leaves out the device, whose number may change at a restart: the time
+    of the last change of the inode, which no program can set, distinguishes files of different file systems."""
+    if not isinstance(version, tuple):
+        return None
+    inode, size, modified, changed = version[1:]
+    if not (modified % _SECOND or changed % _SECOND):
+        return None  # whole seconds: a file system that may show the modification time as that of the inode
+    return f"{inode} {size} {modified} {changed}"
 
 
 class FileSnapshot(Snapshot):
@@ -30,11 +49,7 @@ class FileSnapshot(Snapshot):
 
     @property
     def version(self) -> object:
-        status = self._status
-        times = (status.st_mtime_ns, status.st_ctime_ns)
-        tick = 0 if any(stamp % _SECOND for stamp in times) else 2 * _SECOND
-        is_unique = time.time_ns() - max(times) > _LONGEST_TICK + tick
-        return (status.st_dev, status.st_ino, status.st_size, *times) if is_unique else None
+        return version_of(self._status)
 
     def get(self, range: ByteRange) -> Buffer:
         try:

@@ -45,12 +45,17 @@ class LastKnownValues:
 class ObjectSnapshots(Snapshots):
     """A snapshot is a version: no request stays open."""
 
+    lasting = True
+
     def __init__(self, reader: ObjectReader) -> None:
         self._reader = reader
 
     def open(self, key: str) -> Snapshot | None:
         head = self._reader.head(key)
         return None if head is None else _ObjectSnapshot(self._reader, key, head["size"], version_of(head))
+
+    def lasting_version(self, version: object) -> str | None:
+        return repr(version) if isinstance(version, tuple) else None
 
 
 class ObjectVersionedReads(VersionedReads):
