@@ -18,6 +18,7 @@ from omnizarr.model import normal_path
 from omnizarr.nodes import Array, ArrayOptions, check_flag, takes_array_options
 from omnizarr.nodes.create.chunk_shapes import as_lengths
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
+from omnizarr.nodes.statistics.marker import remove_marker
 from omnizarr.store import Store
 
 __all__ = ["empty_like", "from_array", "full_like", "ones_like", "split_dimension_names", "zeros_like"]
@@ -159,9 +160,9 @@ def split_dimension_names(array: Array) -> tuple[tuple[str | None, ...] | None, 
     """The dimension names of an array, and its attributes without them: some generations store them as an attribute."""
     model, names = array.metadata, array.dimension_names
     if names is None or model.dimension_names is not None:
-        return names, model.attributes
+        return names, remove_marker(model).attributes
     stored = array._context.dialect.dimension_names_attributes
-    return names, {name: value for name, value in model.attributes.items() if name not in stored}
+    return names, {name: value for name, value in remove_marker(model).attributes.items() if name not in stored}
 
 
 @takes_array_options(without=("data",))

@@ -17,6 +17,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from omnizarr.tools.advice import Advice, advise
     from omnizarr.tools.checksums import Checksum, checksum, dandi_checksum
+    from omnizarr.tools.chunk_statistics import (
+        ArrayStatistics,
+        build_statistics,
+        check_statistics,
+        remove_statistics,
+    )
     from omnizarr.tools.differences import Diff, diff
     from omnizarr.tools.files import FileResult, export_file, import_file
     from omnizarr.tools.locations import OpenLocation, open_location
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "ArrayMigration",
+    "ArrayStatistics",
     "Checksum",
     "Diff",
     "FileResult",
@@ -47,6 +54,8 @@ __all__ = [
     "RestoreResult",
     "advise",
     "as_json",
+    "build_statistics",
+    "check_statistics",
     "checksum",
     "copy",
     "dandi_checksum",
@@ -59,6 +68,7 @@ __all__ = [
     "parse_selection",
     "pyramid",
     "rechunk",
+    "remove_statistics",
     "repair",
     "restore",
     "split_selection",
@@ -67,6 +77,7 @@ __all__ = [
 
 _MODULES = {
     "advice": ("Advice", "advise"),
+    "chunk_statistics": ("ArrayStatistics", "build_statistics", "check_statistics", "remove_statistics"),
     "checksums": ("Checksum", "checksum", "dandi_checksum"),
     "differences": ("Diff", "diff"),
     "files": ("FileResult", "export_file", "import_file"),

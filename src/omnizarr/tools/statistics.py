@@ -34,7 +34,10 @@ class Statistics:
 
 
 def statistics(array: Array, selection: Index | None = None, *, progress: Progress | None = None) -> Statistics:
-    """The statistics of an array, or of a selection of it. Reads each chunk once, a few at a time."""
+    """The statistics of an array, or of a selection of it. Reads each chunk once, a few at a time; of a whole array
+    whose chunks have statistics, only those whose statistics are not up to date."""
+    if not selection and array.size and array.statistics.enabled:
+        return _of_chunks(array, progress)
     elements = Elements(array, selection)
     tally = _Tally(elements.dtype, array.fill_value if elements.dtype == array.dtype else None)
     done, total = 0, elements.nbytes
@@ -45,6 +48,22 @@ def statistics(array: Array, selection: Index | None = None, *, progress: Progre
         if progress is not None:
             progress(done, total)
     return tally.result()
+
+
+def _of_chunks(array: Array, progress: Progress | None) -> Statistics:
+    table = array.statistics.table()
+    numbers, kind = int(table["count"].sum()), array.dtype.kind
+    present = [values[values == values] for values in (table["min"], table["max"])]  # NaN and NaT do not count
+    if progress is not None:
+        progress(array.nbytes, array.nbytes)
+    return Statistics(
+        count=array.size,
+        min=_plain(present[0].min()) if present[0].size else None,
+        max=_plain(present[1].max()) if present[1].size else None,
+        mean=_plain(table["sum"].sum() / numbers) if numbers else None,
+        nan=int(table["nan_count"].sum()) / array.size if kind in "fmM" else None,
+        fill=None if array.fill_value is None else int(table["fill_count"].sum()) / array.size,
+    )
 
 
 class _Tally:

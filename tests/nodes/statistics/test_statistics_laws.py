@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import omnizarr
 from omnizarr.errors import OmnizarrError
 from omnizarr.nodes.statistics import pending
-from omnizarr.nodes.statistics.storage import remove_marker
+from omnizarr.nodes.statistics.marker import remove_marker
 from omnizarr.store.local import snapshot
 
 TICK = 20_000_000  # nanoseconds, at least a tick of the clock of the local file system
@@ -144,7 +144,9 @@ def cut(draw: Any, length: int) -> list[int]:
 
 def part_of(draw: Any, shape: tuple[int, ...]) -> tuple[slice, ...]:
     starts = [draw(st.integers(0, length - 1)) for length in shape]
-    return tuple(slice(start, draw(st.integers(start + 1, length))) for start, length in zip(starts, shape, strict=True))
+    return tuple(
+        slice(start, draw(st.integers(start + 1, length))) for start, length in zip(starts, shape, strict=True)
+    )
 
 
 @pytest.mark.smoke

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from omnizarr.formats import Dialect
+from omnizarr.formats.document_keys import STATISTICS_PREFIX
 from omnizarr.model import join_path
 
 __all__ = ["listings_of", "node_paths"]
+
+_STATISTICS = STATISTICS_PREFIX[:-1]
 
 
 def listings_of(prefix: str, keys: Iterable[str]) -> dict[str, tuple[list[str], list[str]]]:
@@ -35,6 +38,8 @@ def node_paths(dialect: Dialect, top: str, keys: Collection[str]) -> list[str]:
     for path in paths:  # it grows
         for child in dialect.children(path, listings.get(dialect.listing_prefix(path), ([], []))):
             below = join_path(path, child.name)
+            if child.name == _STATISTICS:  # a hierarchy of its own, below an array
+                continue
             if dialect.implicit_groups or any(key in keys for key in dialect.identifying_keys(below)):
                 paths.append(below)
     return paths

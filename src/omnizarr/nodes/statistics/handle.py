@@ -13,8 +13,8 @@ from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE, STATISTICS_PREF
 from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.metadata.documents import describe_location
 from omnizarr.nodes.statistics import pending, search
+from omnizarr.nodes.statistics.marker import remove_marker
 from omnizarr.nodes.statistics.measure import FIELDS
-from omnizarr.nodes.statistics.storage import remove_marker
 from omnizarr.nodes.statistics.table import (
     StatisticsState,
     full_table,

@@ -47,13 +47,13 @@ class _Pending:
 
     def take(self) -> list[tuple[int, ...]]:
         """The chunks, which are no longer pending. Other threads may add some meanwhile."""
-        taken: list[tuple[int, ...]] = []
+        chunks: list[tuple[int, ...]] = []
         while self.chunks:
             try:
-                taken.append(self.chunks.pop())
+                chunks.append(self.chunks.pop())
             except KeyError:  # another thread took the last one
                 break
-        return sorted(taken)
+        return sorted(chunks)
 
 
 _pending: dict[str, _Pending] = {}

@@ -18,8 +18,7 @@ from omnizarr.nodes.statistics.table import load_table, obstacle, storage_of
 
 __all__ = ["find", "regions"]
 
-Region: TypeAlias = tuple[slice, ...]
-_Read: TypeAlias = Callable[[Region], npt.NDArray[Any]]
+_Read: TypeAlias = Callable[[tuple[slice, ...]], npt.NDArray[Any]]
 
 
 def find(array: ArrayState, read: _Read, low: Any, high: Any) -> tuple[npt.NDArray[np.intp], ...]:
@@ -29,12 +28,12 @@ def find(array: ArrayState, read: _Read, low: Any, high: Any) -> tuple[npt.NDArr
     low, high = _as_bound(array, "low", low), _as_bound(array, "high", high)
     parts: list[tuple[npt.NDArray[np.intp], ...]] = []
 
-    def search(candidate: tuple[Region, bool]) -> None:
+    def search(candidate: tuple[tuple[slice, ...], bool]) -> None:
         region, certain = candidate
         shape = [part.stop - part.start for part in region]
-        found = np.nonzero(np.ones(shape, bool) if certain else _matches(read(region), low, high))
-        if found[0].size:
-            parts.append(tuple(axis + part.start for axis, part in zip(found, region, strict=True)))
+        indices = np.nonzero(np.ones(shape, bool) if certain else _matches(read(region), low, high))
+        if indices[0].size:
+            parts.append(tuple(axis + part.start for axis, part in zip(indices, region, strict=True)))
 
     candidates = list(_candidates(array, low, high))
     run(candidates, lambda: search, min(config.workers, max(1, len(candidates))))
@@ -45,13 +44,13 @@ def find(array: ArrayState, read: _Read, low: Any, high: Any) -> tuple[npt.NDArr
     return tuple(axis[order] for axis in axes)
 
 
-def regions(array: ArrayState, low: Any, high: Any) -> Iterator[Region]:
+def regions(array: ArrayState, low: Any, high: Any) -> Iterator[tuple[slice, ...]]:
     """The regions of the chunks that may hold elements from `low` to `high`."""
     low, high = _as_bound(array, "low", low), _as_bound(array, "high", high)
     return (region for region, _ in _candidates(array, low, high))
 
 
-def _candidates(array: ArrayState, low: Any, high: Any) -> Iterator[tuple[Region, bool]]:
+def _candidates(array: ArrayState, low: Any, high: Any) -> Iterator[tuple[tuple[slice, ...], bool]]:
     """The regions of chunks that may hold elements between the bounds, and whether all of their elements are."""
     axes = array._layout.axes
     bounds = [
@@ -68,9 +67,9 @@ def _candidates(array: ArrayState, low: Any, high: Any) -> Iterator[tuple[Region
     table = load_table(array)
     entries = table.entries
     least, most = entries["min"], entries["max"]
-    known = table.fresh
-    possible = ~known | ((entries["nan_count"] < table.sizes) & _matches(most, low, None) & _matches(least, None, high))
-    certain = known & (entries["nan_count"] == 0) & _matches(least, low, None) & _matches(most, None, high)
+    fresh = table.fresh
+    possible = ~fresh | ((entries["nan_count"] < table.sizes) & _matches(most, low, None) & _matches(least, None, high))
+    certain = fresh & (entries["nan_count"] == 0) & _matches(least, low, None) & _matches(most, None, high)
     for region, may, must in zip(every, possible.tolist(), certain.tolist(), strict=True):
         if may:
             yield region, must
@@ -98,9 +97,9 @@ def _as_bound(array: ArrayState, name: str, bound: Any) -> Any:
     if bound is None or (isinstance(bound, int) and not times):
         return bound
     try:
-        known = np.asarray(bound, f"{kind}8" if times and isinstance(bound, str) else None)
-        valid = known.ndim == 0 and bool(known == known) and known.dtype.kind in (kind if times else "biuf")
-        bound = known[()] if times else bound  # a number of Python takes the type of the elements
+        scalar = np.asarray(bound, f"{kind}8" if times and isinstance(bound, str) else None)
+        valid = scalar.ndim == 0 and bool(scalar == scalar) and scalar.dtype.kind in (kind if times else "biuf")
+        bound = scalar[()] if times else bound  # a number of Python takes the type of the elements
     except (TypeError, ValueError, OverflowError):
         valid = False
     if not valid:

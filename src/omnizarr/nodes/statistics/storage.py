@@ -4,7 +4,6 @@ each number and one for the digests. Their elements lie on the chunk grid of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from omnizarr.engine import route
 from omnizarr.errors import NodeNotFoundError, OmnizarrError
 from omnizarr.formats import dialect_for
-from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE, STATISTICS_PREFIX
+from omnizarr.formats.document_keys import STATISTICS_PREFIX
 from omnizarr.indexing import coordinate_selection, numpy_selection
 from omnizarr.model import ArrayModel
 from omnizarr.nodes.array_state import ArrayState, with_shape
@@ -25,7 +24,7 @@ from omnizarr.nodes.node import NodeContext
 from omnizarr.nodes.statistics.measure import FIELDS
 from omnizarr.store import PrefixStore
 
-__all__ = ["StatisticsStorage", "remove_marker"]
+__all__ = ["StatisticsStorage"]
 
 _STATE = "state"
 _FORMAT = 3  # whatever the generation of the array: its readers then take the statistics for no node of theirs
@@ -132,10 +131,3 @@ def _chunk_lengths(counts: tuple[int, ...]) -> tuple[int, ...]:
         most = _MOST_ENTRIES // prod(lengths)
         lengths[axis] = most if axis == 0 else max(1, min(most, 1 << max(0, counts[axis] - 1).bit_length()))
     return tuple(lengths)
-
-
-def remove_marker(model: ArrayModel) -> ArrayModel:
-    """The model without the attribute."""
-    return replace(
-        model, attributes={name: value for name, value in model.attributes.items() if name != STATISTICS_ATTRIBUTE}
-    )

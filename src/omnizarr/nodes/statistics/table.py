@@ -70,7 +70,7 @@ class StatisticsTable(NamedTuple):
 def obstacle(array: ArrayState) -> str | None:
     """Why the chunks of an array cannot have statistics; None if they can."""
     if entry_type(array.dtype) is None:
-        return f"elements of type {array.data_type.name} have no smallest one: expected booleans, numbers or times"
+        return f"elements of type {array.data_type.name} have no order: expected booleans, numbers or times"
     if array._model.storage_transformers or array._context.transformers:
         return "the array has storage transformers"
     snapshots = array.store.snapshots

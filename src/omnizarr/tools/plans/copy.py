@@ -20,6 +20,7 @@ from omnizarr.nodes import Array, Group, UnreadableNode
 from omnizarr.nodes.create.node import create_node
 from omnizarr.nodes.node import NodeContext
 from omnizarr.nodes.open import open_node
+from omnizarr.nodes.statistics.marker import remove_marker
 from omnizarr.store import MemoryStore, Store
 from omnizarr.tools.locations import open_location
 from omnizarr.tools.plans.journal import PlanJournal
@@ -264,6 +265,8 @@ class _Job:
         model: ArrayModel | GroupModel = member.metadata
         if isinstance(model, GroupModel):
             model = replace(model, consolidated=None)
+        else:
+            model = remove_marker(model)  # statistics are of the stored chunks of the source
         dialect = dialect_for(self.zarr_format)
         conventions = member._context.dialect.conventions_of(model)
         if conventions is not None:

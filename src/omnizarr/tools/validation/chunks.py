@@ -12,7 +12,7 @@ from omnizarr.engine import Layout
 from omnizarr.engine.layout import sharding_of
 from omnizarr.errors import CodecError, MetadataError, OmnizarrError, StoreError
 from omnizarr.formats import Dialect
-from omnizarr.formats.document_keys import OWN_PREFIXES
+from omnizarr.formats.document_keys import OWN_PREFIXES, STATISTICS_PREFIX
 from omnizarr.nodes import Array
 from omnizarr.nodes.create.array_handle import array_handle
 from omnizarr.nodes.node import NodeContext
@@ -117,6 +117,8 @@ class ChunkCheck:
         chunk = layout.model.chunk_keys.coordinates(key[len(layout.prefix) :], len(layout.axes))
         if chunk is None:
             if key.startswith(OWN_PREFIXES) or key in documents or key.rpartition("/")[2] in _KNOWN_NAMES:
+                return
+            if key[len(layout.prefix) :].startswith(STATISTICS_PREFIX):
                 return
             parent = key.rpartition("/")[0]
             if parent != node.path and key in self._dialect.identifying_keys(parent):
