@@ -49,8 +49,9 @@ def elements(draw: Any, dtype: str, shape: tuple[int, ...]) -> npt.NDArray[Any]:
     pool = kept if len(kept) else pool[:1]
     values = pool[rng.integers(0, len(pool), shape)]
     if native.kind not in "mM" and draw(st.booleans()):
-        values = np.where(rng.random(shape) < 0.9, rng.integers(0, 2 if native.kind == "b" else 100, shape), values)
-    return values.astype("i8").view(native) if native.kind in "mM" else values.astype(native)
+        usual = rng.integers(0, 2 if native.kind == "b" else 100, shape)
+        values = np.where(rng.random(shape) < 0.9, usual.astype(native), values)
+    return np.asarray(values.view(native) if native.kind in "mM" else values)
 
 
 def same(first: Any, second: Any) -> bool:

@@ -24,9 +24,7 @@ __all__ = ["command"]
 @click.command()
 @location_argument()
 @click.option("--stored", is_flag=True, help="Add stored bytes, ratio and chunks present (lists the store).")
-@click.option(
-    "--stats", is_flag=True, help="Add minimum, maximum, mean, NaN and fill share (reads elements without statistics)."
-)
+@click.option("--stats", is_flag=True, help="Add minimum, maximum, mean, NaN and fill share (may read all elements).")
 @store_options
 @output_options()
 def command(location: str, stored: bool, stats: bool, storage: StoreOptions, output: Output) -> int:

@@ -64,9 +64,9 @@ class ChunkStatistics:
         array = self._array
         array._check_writable()
         states_of(array)  # raises for arrays that cannot have statistics
-        if not self.enabled:
+        storage_of(array).create(f"array `{array.name}`")
+        if STATISTICS_ATTRIBUTE not in array._model.attributes:
             pending.forget(array)
-            storage_of(array).create(f"array `{array.name}`")
             array._change_attributes(lambda attributes: {**attributes, STATISTICS_ATTRIBUTE: STATISTICS_PREFIX[:-1]})
         pending.flush(array)
         table = load_table(array)

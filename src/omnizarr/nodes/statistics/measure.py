@@ -51,9 +51,10 @@ def measure(block: npt.NDArray[Any], fill: npt.NDArray[Any], entry: Any) -> None
 def measure_constant(fill: npt.NDArray[Any], size: int, entry: Any) -> None:
     """`measure` for `size` elements that equal the fill value."""
     measure(fill.reshape(1), fill, entry)
-    for name in ("sum", "count", "nan_count", "fill_count"):
-        if entry[name]:
-            entry[name] *= size
+    with np.errstate(over="ignore"):
+        for name in ("sum", "count", "nan_count", "fill_count"):
+            if entry[name]:
+                entry[name] *= size
 
 
 def _measure_floats(block: npt.NDArray[Any], entry: Any) -> None:

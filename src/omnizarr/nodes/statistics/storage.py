@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.engine import route
-from omnizarr.errors import NodeNotFoundError, OmnizarrError
+from omnizarr.errors import CodecError, MetadataError, NodeError, NodeNotFoundError
 from omnizarr.formats import dialect_for
 from omnizarr.formats.document_keys import STATISTICS_PREFIX
 from omnizarr.indexing import coordinate_selection, numpy_selection
@@ -42,6 +42,8 @@ class StatisticsStorage:
         self._entry_type = entry_type
         self._counts = counts
         """The number of chunks of the array along each dimension."""
+        self.sound = True
+        """Whether the last `load` could read all entries, and more can be stored."""
 
     # -- as a whole
 
@@ -49,7 +51,16 @@ class StatisticsStorage:
         return fetch_model(self._store, "", self._context.dialect) is not None
 
     def create(self, source: str) -> None:
-        """Creates empty statistics, in place of all that lie here. `source` describes the array."""
+        """Creates empty statistics, in place of damaged ones. `source` describes the array."""
+        dialect = self._context.dialect
+        with self._store.task_lock(dialect.keys("")[0]):  # another process may do the same
+            if self.exists():
+                self.load()
+                if self.sound:
+                    return
+            self._create(source)
+
+    def _create(self, source: str) -> None:
         dialect = self._context.dialect
         self.remove()
         attributes: dict[str, Any] = {
@@ -77,19 +88,21 @@ class StatisticsStorage:
         """All stored entries and their digests, in C order. What is not stored, or cannot be read, is zero."""
         entries = np.zeros(self._counts, self._entry_type)
         states = np.zeros(self._counts, np.uint64)
+        self.sound = True
         for name in (*FIELDS, _STATE):
             target = states if name == _STATE else entries[name]
             try:
                 array = self._array(name)
                 if array is None or array.ndim != len(self._counts) or array.dtype != target.dtype:
+                    self.sound = False
                     continue
                 known = tuple(slice(min(lengths)) for lengths in zip(self._counts, array._model.shape, strict=True))
                 selection = numpy_selection(known, array._model.shape)
                 part = np.empty(selection.shape, target.dtype)
                 route.read(array._layout, selection, part)
                 target[known] = part
-            except OmnizarrError:  # damaged: the digests will not fit
-                continue
+            except (CodecError, MetadataError, NodeError):  # damaged: the digests will not fit
+                self.sound = False
         return entries.reshape(-1), states.reshape(-1)
 
     def store(

@@ -13,9 +13,7 @@ __all__ = ["command"]
 
 @click.command()
 @location_argument()
-@click.option(
-    "--check", is_flag=True, help="Only count the chunks whose statistics are up to date. Exit code 1 if not all."
-)
+@click.option("--check", is_flag=True, help="Only count outdated statistics. Exit code 1 if there are any.")
 @click.option("--remove", is_flag=True, help="Erase the statistics.")
 @store_options
 @output_options()
