@@ -3,7 +3,7 @@ each number and one for the digests. Their elements lie on the chunk grid of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from omnizarr.engine import route
+from omnizarr.engine.pool import run
 from omnizarr.errors import CodecError, MetadataError, NodeError, NodeNotFoundError
 from omnizarr.formats import dialect_for
 from omnizarr.formats.document_keys import STATISTICS_PREFIX
@@ -89,20 +90,23 @@ class StatisticsStorage:
         entries = np.zeros(self._counts, self._entry_type)
         states = np.zeros(self._counts, np.uint64)
         self.sound = True
-        for name in (*FIELDS, _STATE):
+
+        def load_array(name: str) -> None:
             target = states if name == _STATE else entries[name]
             try:
                 array = self._array(name)
                 if array is None or array.ndim != len(self._counts) or array.dtype != target.dtype:
                     self.sound = False
-                    continue
-                known = tuple(slice(min(lengths)) for lengths in zip(self._counts, array._model.shape, strict=True))
-                selection = numpy_selection(known, array._model.shape)
+                    return
+                inside = tuple(slice(min(lengths)) for lengths in zip(self._counts, array._model.shape, strict=True))
+                selection = numpy_selection(inside, array._model.shape)
                 part = np.empty(selection.shape, target.dtype)
                 route.read(array._layout, selection, part)
-                target[known] = part
+                target[inside] = part
             except (CodecError, MetadataError, NodeError):  # damaged: the digests will not fit
                 self.sound = False
+
+        self._for_each_array(load_array)
         return entries.reshape(-1), states.reshape(-1)
 
     def store(
@@ -113,7 +117,8 @@ class StatisticsStorage:
         if not chunks:
             return
         points = tuple(np.array(axis, np.intp) for axis in zip(*chunks, strict=True))
-        for name in (*FIELDS, _STATE):
+
+        def store_array(name: str) -> None:
             array = self._array(name)
             if array is None or array.ndim != len(self._counts):
                 raise NodeNotFoundError(f"the statistics in {self._store!r} are incomplete", path=name)
@@ -124,6 +129,13 @@ class StatisticsStorage:
             selection = coordinate_selection(points, array._model.shape) if points else numpy_selection((), ())
             value = np.ascontiguousarray(values, array.dtype) if points else np.asarray(values[0], array.dtype)
             route.write(array._layout, selection, value, keep_empty=False)
+
+        self._for_each_array(store_array)
+
+    def _for_each_array(self, act: Callable[[str], None]) -> None:
+        """Call `act` for each array, in threads if requests take long."""
+        names = (*FIELDS, _STATE)
+        run(names, lambda: act, len(names) if self._store.remote else 1)
 
     def _array(self, name: str) -> ArrayState | None:
         context = self._context.at(name)
