@@ -45,9 +45,7 @@ def _mean(array: ArrayState, table: StatisticsTable) -> Any:
     if entries["nan_count"].any():
         return kind(np.nan)
     least, most = float(entries["min"].min()), float(entries["max"].max())
-    if np.isinf(least) or np.isinf(most):
-        return kind(np.nan if least == -np.inf and most == np.inf else least if np.isinf(least) else most)
-    # NumPy adds numbers of 16 bits as numbers of 32 bits. Where its sum may overflow, let it.
+    # NumPy adds numbers of 16 bits as numbers of 32 bits. If an element is infinite, or its sum may overflow, let it.
     adds = np.finfo(np.float32 if dtype.kind == "f" and dtype.itemsize < 8 else np.float64)
     if max(abs(least), abs(most)) * array.size >= float(adds.max):
         return None
