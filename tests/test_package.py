@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,6 +124,16 @@ def test_the_wheel_is_what_is_tested() -> None:
     assert files is not None
     tops = {Path(file).parts[0] for file in files}
     assert {top for top in tops if not top.endswith(".dist-info") and top != ".."} == {"omnizarr"}
+
+
+def test_the_recipe_of_conda_and_the_citation_agree_with_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{omnizarr.__version__}"' in recipe
+    assert f"version: {omnizarr.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0].split("\n")
+    needed = {requirement.removeprefix("    - ").removeprefix("python-").replace(" ", "") for requirement in run}
+    assert needed == {"python", *project["dependencies"]}
 
 
 def texts(*patterns: str) -> Iterator[tuple[str, str]]:
