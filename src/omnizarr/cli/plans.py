@@ -102,7 +102,8 @@ def run_plan(plan: Plan, running: PlanOptions, output: Output) -> int:
         from omnizarr.display.texts import human_bytes
 
         before = f", {result.skipped:,} were done before" if result.skipped else ""
-        output.line(f"{result.tasks:,} tasks, {human_bytes(result.bytes)} in {result.seconds:.1f} s{before}")
+        tasks = "1 task" if result.tasks == 1 else f"{result.tasks:,} tasks"
+        output.line(f"{tasks}, {human_bytes(result.bytes)} in {result.seconds:.1f} s{before}")
     return YES
 
 
@@ -114,10 +115,13 @@ def _show(plan: Plan, output: Output) -> None:
         output.json(description)
         return
     output.line(description.title)
-    columns = [Column(name) for name in ("stage", "tasks", "read", "written", "temporary", "files", "memory per task")]
+    named = any(stage.array for stage in description.stages)
+    titles = ("tasks", "read", "written", "temporary", "files", "memory per task")
+    columns = [Column(title) for title in ("stage", *["array"] * named, *titles)]
     rows = [
         [
             f"{number + 1} {stage.name}",
+            *[stage.array] * named,
             f"{stage.tasks:,}",
             *(human_bytes(amount) for amount in (stage.cost.read, stage.cost.written, stage.cost.temporary)),
             f"{stage.cost.files:,}",
@@ -168,7 +172,18 @@ def lengths(text: str | None, option: str) -> Any:
         ) from None
 
 
-_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 
 
 def size(text: str, option: str) -> int:

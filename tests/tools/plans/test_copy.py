@@ -155,6 +155,27 @@ def test_resume_of_a_finished_copy_copies_only_what_differs() -> None:
     assert diff(source, omnizarr.open_group(target, mode="r")).equal
 
 
+def test_resume_of_a_finished_encoding_does_nothing(tmp_path: Path) -> None:
+    """A late job of a batch system leaves no journal in the finished copy."""
+    source, target = make_source(MemoryStore()), LocalStore(tmp_path / "b.zarr")
+    copy(source, target, compressors="gzip").run()
+    recorded = RecordingStore(target)
+    plan = copy(source, recorded, compressors="gzip", resume=True)
+    assert plan.run(resume=True).tasks == plan.run_part(1, 3).tasks == 0
+    plan.finish()
+    assert {"set", "set_each", "erase", "erase_prefix", "updates"}.isdisjoint(recorded.methods())
+
+
+@pytest.mark.parametrize("options", [{}, {"compressors": "gzip"}])
+def test_resume_does_not_write_into_another_node(options: dict[str, Any]) -> None:
+    source, target = make_source(MemoryStore()), MemoryStore()
+    copy(source, target, compressors="zstd").run()
+    before = {key: bytes(target.get(key) or b"") for key in target.list()}
+    with pytest.raises(NodeExistsError, match="which is not what this plan makes"):
+        copy(source, target, resume=True, **options).run(resume=True)
+    assert {key: bytes(target.get(key) or b"") for key in target.list()} == before
+
+
 def test_resume_after_a_crash_uses_the_tasks_of_the_first_run(tmp_path: Path) -> None:
     source = make_source(LocalStore(tmp_path / "old.zarr"))
     target = LocalStore(tmp_path / "new.zarr")
@@ -176,6 +197,25 @@ def test_verify_finds_a_store_that_loses_bytes() -> None:
 
     with pytest.raises(StoreError, match="differs from its source"):
         copy(make_source(MemoryStore()), Losing(), verify=True).run()
+
+
+def test_lengths_apply_to_the_arrays_with_these_dimensions() -> None:
+    group = omnizarr.create_group(MemoryStore())
+    for name in ("time", "lat"):
+        group.create_array(name, data=np.arange(8), chunks=1, dimension_names=[name])
+    target = MemoryStore()
+    copy(group, target, chunks={"time": 4}).run()
+    made = omnizarr.open_group(target, mode="r")
+    assert (made["time"].chunks, made["lat"].chunks) == ((4,), (1,))
+    with pytest.raises(ArgumentError, match="no array has a dimension `tiem`; the names are lat, time"):
+        copy(group, MemoryStore(), chunks={"tiem": 4})
+
+
+def test_a_group_is_not_copied_into_itself(tmp_path: Path) -> None:
+    group = make_source(tmp_path / "a.zarr")
+    with pytest.raises(ArgumentError, match="expected a location outside the source"):
+        copy(group, tmp_path / "a.zarr" / "new")
+    copy(group["t"], tmp_path / "a.zarr" / "t2").run()
 
 
 def test_chunk_lengths_by_dimension_name() -> None:

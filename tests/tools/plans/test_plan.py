@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -93,6 +93,40 @@ def test_runs_out_of_order_and_twice() -> None:
     store = MemoryStore()
     squares(store).run(Shuffled(), workers=1)
     check_result(store)
+
+
+class Patient(Executor):
+    """Runs nothing until 100 tasks wait, as a large cluster would."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[Future[Any], Any, Any]] = []
+
+    def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._waiting.append((future, function, arguments))
+        if len(self._waiting) == 100:
+            while self._waiting:
+                future_, function_, arguments_ = self._waiting.pop()
+                future_.set_result(function_(*arguments_))
+        return future
+
+
+def test_an_executor_of_unknown_size_gets_many_tasks() -> None:
+    store = MemoryStore()
+    squares(store, 100).run(Patient())
+    check_result(store, 100)
+
+
+def test_a_part_that_sees_the_target_of_another_part_is_no_error() -> None:
+    store = MemoryStore()
+    plan = squares(store)
+
+    def check() -> None:  # another process begins just before
+        plan.journal.claim("squares")
+        plan.journal.set_ready()
+        raise NodeExistsError("there is a node")
+
+    assert replace(plan, check=check).run_part(0, 2).tasks == 10
 
 
 def test_parts_in_shuffled_order_with_duplicates_and_one_missing(tmp_path: Path) -> None:

@@ -44,6 +44,10 @@ class RepackObjects(Stage):
     pages: tuple[Page, ...] | None = None
 
     @property
+    def array(self) -> str:
+        return self.target.path
+
+    @property
     def cost(self) -> PlanCost:
         return PlanCost(self.bytes, self.bytes, 0, self.files, 2 * self.bytes // max(1, self.files))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -18,6 +17,7 @@ from omnizarr.formats import dialect_for
 from omnizarr.model import ArrayModel, GroupModel, ZarrFormat, join_path
 from omnizarr.nodes import Array, Group, UnreadableNode
 from omnizarr.nodes.create.node import create_node
+from omnizarr.nodes.metadata.documents import dump_node
 from omnizarr.nodes.node import NodeContext
 from omnizarr.nodes.open import open_node
 from omnizarr.nodes.statistics.marker import remove_marker
@@ -120,27 +120,27 @@ def plan_copy(
     requests: tuple[int, int] = (0, 0),
     storage_options: dict[str, Any] | None = None,
     options: dict[str, Any],
-    some_arrays: bool = False,
     max_memory: int | None = None,
 ) -> Plan:
-    """A plan as of `copy`. `encode` returns the stages for an array whose encoding changes. If `some_arrays`, arrays
-    that have none of the dimensions named in `options` keep their encoding."""
+    """A plan as of `copy`. `encode` returns the stages for an array whose encoding changes."""
     node = open_location(source).node if isinstance(source, str) else source
     store, path = resolve(target, storage_options)
     store.check_writable()
     if force and contains(node.store, node.path, store, path):
         raise ArgumentError("`force` would erase the source before it is copied", argument="force")
-    job = _Job(
-        node, store, path, zarr_format or node.zarr_format, options, force, some_arrays and isinstance(node, Group)
-    )
+    if isinstance(node, Group) and _is_inside(store, path, node):
+        raise ArgumentError("`target`: expected a location outside the source, found one inside", argument="target")
+    job = _Job(node, store, path, zarr_format or node.zarr_format, options, force)
     members = _readable_members(node, include, exclude)
     journal = PlanJournal(
         journal_store(store), plan_identity(verb, node, store, path, include, exclude, zarr_format, options, max_memory)
     )
-    finished = resume and not journal.begun() and job.exists()
+    # The second look at the journal: another process may have begun, and created the nodes, since the first.
+    finished = resume and not journal.begun() and job.is_done(members) and not journal.begun()
     pages: list[Page] = []
     stages: list[Stage] = []
     arrays: list[tuple[str, Array]] = [(below, member) for below, member in members if isinstance(member, Array)]
+    _check_names(arrays, options)
     for below, array in arrays:
         if job.keeps_encoding(array):
             prefix = dialect_for(job.zarr_format).chunk_prefix(join_path(path, below))
@@ -164,7 +164,7 @@ def plan_copy(
                 tuple(pages) if journal.store is None else None,
             )
         )
-    for below, array in arrays:
+    for below, array in arrays if not finished or journal.store is None else ():
         if not job.keeps_encoding(array) and array.size:
             shown = without_attributes(job.preview(below, array))
             stages += encode(without_attributes(array), shown, journal, verify)
@@ -174,11 +174,25 @@ def plan_copy(
         journal,
         begin=partial(_begin, job, members, journal, pages, finished),
         end=partial(_end, store, path),
-        check=_pass if force or finished else partial(check_free, store, path),
+        check=_pass if force or finished else partial(check_free, store, path, resume),
         needs_threads=journal.store is None,
         erases=force,
         max_memory=max_memory,
+        done=finished and not stages,
     )
+
+
+def _check_names(arrays: list[tuple[str, Array]], options: dict[str, Any]) -> None:
+    """Raises ArgumentError if no array has one of the dimensions named in `options`."""
+    known = {name for _, array in arrays for name in _dimension_numbers(array)}
+    for option in ("chunks", "shards"):
+        lengths = options.get(option)
+        unknown = [name for name in lengths if str(name) not in known] if isinstance(lengths, dict) else []
+        if unknown and len(arrays) > 1:
+            names = ", ".join(sorted(name for name in known if not name.isdigit())) or "only numbers"
+            raise ArgumentError(
+                f"`{option}`: no array has a dimension `{unknown[0]}`; the names are {names}", argument=option
+            )
 
 
 def by_position(array: Array, options: dict[str, Any], *, some_names: bool = False) -> dict[str, Any]:
@@ -222,7 +236,11 @@ class _Job:
     zarr_format: ZarrFormat
     options: dict[str, Any]
     force: bool
-    some_arrays: bool = False
+
+    @property
+    def of_group(self) -> bool:
+        """Whether the source is a group."""
+        return isinstance(self.node, Group)
 
     def keeps_encoding(self, array: Array) -> bool:
         """Whether the stored objects of an array are copied as they are."""
@@ -231,20 +249,29 @@ class _Job:
         return self._same_chunks(array) and array.zarr_format == self.zarr_format and not versioned
 
     def _same_chunks(self, array: Array) -> bool:
-        """Whether no option applies to an array."""
-        if not self.some_arrays:
+        """Whether no option applies to an array: the lengths of named dimensions apply to arrays of a group that have
+        one of them."""
+        if not self.of_group:
             return not self.options
         numbers = _dimension_numbers(array)
         return all(
             isinstance(value, dict) and numbers.keys().isdisjoint(map(str, value)) for value in self.options.values()
         )
 
-    def exists(self) -> bool:
-        """Whether there is a node at the target."""
-        with suppress(NodeNotFoundError):
-            open_node(self.store, self.path, zarr_format=self.zarr_format, exact=True)
-            return True
-        return False
+    def is_done(self, members: list[tuple[str, Array | Group]]) -> bool:
+        """Whether the target has all nodes, with the metadata that a copy would have."""
+        return all(self._is_made(below, member) for below, member in members)
+
+    def _is_made(self, below: str, member: Array | Group) -> bool:
+        path = join_path(self.path, below)
+        try:
+            there = open_node(self.store, path, zarr_format=self.zarr_format, exact=True)
+        except OmnizarrError:
+            return False
+        memory = MemoryStore()
+        self.create(memory, below, member, overwrite=False)
+        made = open_node(memory, path, zarr_format=self.zarr_format, exact=True)
+        return _documents(there) == _documents(made)
 
     def create(self, store: Store, below: str, member: Array | Group, *, overwrite: bool) -> Array | Group:
         """Creates a node of the target."""
@@ -256,7 +283,7 @@ class _Job:
                 data=member,
                 write_data=False,
                 overwrite=overwrite,
-                **{"zarr_format": self.zarr_format, **by_position(member, self.options, some_names=self.some_arrays)},
+                **{"zarr_format": self.zarr_format, **by_position(member, self.options, some_names=self.of_group)},
             )
         if isinstance(member, Group) and member.zarr_format != self.zarr_format:
             return create_group(
@@ -282,20 +309,32 @@ class _Job:
         return type(new)(new._context._replace(store=self.store, path=join_path(self.path, below)), new.metadata)
 
 
+def _documents(node: Array | Group) -> dict[str, bytes]:
+    """The documents of a node, without copies of those of other nodes."""
+    model: ArrayModel | GroupModel = node.metadata
+    if isinstance(model, GroupModel):
+        model = replace(model, consolidated=None)
+    return dump_node(dialect_for(node.zarr_format), node.path, model)
+
+
 def shown_location(store: Store, path: str) -> str:
     """A location in titles and errors."""
     return f"{store.location.rstrip('/')}/{path}".rstrip("/")
 
 
-def check_free(store: Store, path: str) -> None:
-    """Raises NodeExistsError if there is a node at a location, of whatever generation."""
+def check_free(store: Store, path: str, resume: bool = False) -> None:
+    """Raises NodeExistsError if there is a node at a location, of whatever generation. With `resume`, the error says
+    that it is not the result of an earlier run."""
     try:
         open_node(store, path, exact=True)
     except NodeNotFoundError:
         return
     except OmnizarrError:
         pass  # a node that cannot be read
-    raise NodeExistsError(f"there is a node at {shown_location(store, path)}", hint="`force` (--force) replaces it")
+    other = ", which is not what this plan makes" if resume else ""
+    raise NodeExistsError(
+        f"there is a node at {shown_location(store, path)}{other}", hint="`force` (--force) replaces it"
+    )
 
 
 def _pass() -> None:
@@ -363,11 +402,13 @@ def _matches(path: str, pattern: str) -> bool:
 
 def contains(source: Store, source_path: str, target: Store, path: str) -> bool:
     """Whether one of the two locations lies in the other."""
-    first, second = (
-        f"{store.location.rstrip('/')}/{below}".rstrip("/") + "/"
-        for store, below in ((source, source_path), (target, path))
-    )
+    first, second = shown_location(source, source_path) + "/", shown_location(target, path) + "/"
     return first.startswith(second) or second.startswith(first)
+
+
+def _is_inside(store: Store, path: str, node: Array | Group) -> bool:
+    above, below = shown_location(node.store, node.path) + "/", shown_location(store, path) + "/"
+    return below.startswith(above) and below != above
 
 
 def journal_store(store: Store) -> Store | None:

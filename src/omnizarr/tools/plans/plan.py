@@ -18,6 +18,7 @@ from omnizarr.tools.results import Progress
 __all__ = ["Plan", "PlanDescription", "PlanResult", "StageDescription"]
 
 _AHEAD = 4  # tasks per worker that wait in the executor; more would only take memory
+_UNKNOWN_WORKERS = 64  # of an executor that does not tell, such as a cluster
 _LISTED = 20  # missing tasks that an error names
 _READY_SECONDS = 60.0  # that a task waits for another process to write the metadata of the target
 
@@ -29,6 +30,8 @@ class StageDescription:
     name: str
     tasks: int
     cost: PlanCost
+    array: str = ""
+    """The path of the array that the stage is for; empty if that is the root, or if there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class Plan:
     """Whether `begin` erases an old target, so that two processes must not begin at the same time."""
     max_memory: int | None = None
     """Bytes that all tasks that run in this process at the same time may hold."""
+    done: bool = False
+    """Whether an earlier run has finished the plan, so that nothing is left to do."""
 
     # -- looking
 
@@ -100,7 +105,7 @@ class Plan:
 
     def describe(self) -> PlanDescription:
         """The stages with their costs."""
-        stages = tuple(StageDescription(stage.name, stage.count, stage.cost) for stage in self.stages)
+        stages = tuple(StageDescription(stage.name, stage.count, stage.cost, stage.array) for stage in self.stages)
         total = sum((stage.cost for stage in stages), PlanCost())
         return PlanDescription(self.title, stages, self.tasks, total, self.notes)
 
@@ -119,7 +124,8 @@ class Plan:
         Args:
             executor: any `concurrent.futures.Executor`, such as a process pool or `client.get_executor()` of
                 dask.distributed; None runs `workers` threads.
-            workers: threads without an executor, or tasks of the executor at the same time; None counts processors.
+            workers: threads without an executor, or workers of the executor, each of which has four tasks waiting. None
+                counts processors, or takes the number of the executor; if it does not tell, 64.
             progress: called with the number of tasks done and of all tasks.
             resume: continue an earlier run, which must have had the same source, target and options. If there is no
                 such run, start from the beginning.
@@ -129,8 +135,9 @@ class Plan:
             raise ArgumentError(
                 "the target can be written by one process only; run this plan with threads", argument="executor"
             )
-        if resume and self.journal.finished():
-            self.journal.erase()
+        if resume and (self.done or self.journal.finished()):
+            if not self.done:
+                self.journal.erase()
             return PlanResult(0, self.tasks, 0, time.monotonic() - started, True)
         self._start(resume)
         count = self._workers(executor, workers)
@@ -183,8 +190,8 @@ class Plan:
         number = (stage or 1) - 1
         if not 0 <= number < max(1, len(self.stages)):
             raise ArgumentError(f"`stage`: expected 1 to {len(self.stages)}, found {stage}", argument="stage")
-        if self.journal.finished():
-            return PlanResult(0, 0, 0, time.monotonic() - started, False)
+        if self.done or self.journal.finished():
+            return PlanResult(0, 0, 0, time.monotonic() - started, self.done)
         self._start_or_wait()
         for earlier in range(number):
             self._check_complete(earlier)
@@ -200,6 +207,8 @@ class Plan:
     def finish(self, *, check: bool = True) -> None:
         """Publishes the result and erases the journal. Raises OmnizarrError, with the missing tasks, if `check` finds
         that some are not done."""
+        if self.done:
+            return
         if check and self.journal.finished():
             self.journal.erase()
             return
@@ -232,7 +241,11 @@ class Plan:
         if self.journal.ready():
             return
         if not self.journal.begun():
-            self.check()
+            try:
+                self.check()
+            except NodeExistsError:
+                if not self.journal.begun():  # otherwise another process has created it since
+                    raise
             if self.journal.claim(self.title):
                 self.begin()
                 self.journal.set_ready()
@@ -252,12 +265,14 @@ class Plan:
         if missing:
             listed = ", ".join(map(str, missing[:_LISTED])) + (", …" if len(missing) > _LISTED else "")
             raise OmnizarrError(
-                f"{len(missing)} of {stage.count} tasks of stage {number + 1} ({stage.name}) are not done: {listed}",
+                f"{len(missing)} of {stage.count} tasks of stage {number + 1} ({_shown(stage)}) are not done: {listed}",
                 hint="run their parts again, or run the plan with `resume` (--resume)",
             )
 
     def _workers(self, executor: Executor | None, workers: int | None) -> int:
-        count = workers or getattr(executor, "_max_workers", None) or os.cpu_count() or 1
+        count = workers or getattr(executor, "_max_workers", None)
+        if not count:
+            count = _UNKNOWN_WORKERS if executor is not None else os.cpu_count() or 1
         largest = max((stage.cost.memory for stage in self.stages), default=0)
         if self.max_memory is not None and largest and executor is None:
             count = min(count, max(1, self.max_memory // largest))
@@ -284,12 +299,16 @@ class Plan:
             wait_all(pending)
 
 
+def _shown(stage: Stage) -> str:
+    return f"{stage.name} `{stage.array}`" if stage.array else stage.name
+
+
 def run_task(stage: Stage, journal: PlanJournal, number: int, task: int) -> int:
     """Does one task and records that it is done. This function is what an executor calls."""
     try:
         written = stage.run(task)
     except OmnizarrError as error:
-        raise error.add_context(f"task {task} of stage {number + 1} ({stage.name})") from error.__cause__
+        raise error.add_context(f"task {task} of stage {number + 1} ({_shown(stage)})") from error.__cause__
     journal.record(number, task)
     return written
 

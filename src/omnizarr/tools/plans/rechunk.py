@@ -84,7 +84,6 @@ def rechunk(
         verify=verify,
         storage_options=storage_options,
         options=changes,
-        some_arrays=True,
         max_memory=max_memory,
     )
     return replace(plan, max_memory=max_memory - _fixed_bytes(max_memory))  # what all threads may hold together
@@ -135,7 +134,7 @@ def _passes(max_memory: int, source: Array, target: Array, journal: PlanJournal,
     before = source
     for number, (lengths, following) in enumerate(zip(passes.regions, (*passes.regions[1:], None), strict=True)):
         after = target if following is None else _intermediate(source, target, journal, number, lengths, following)
-        stages.append(RechunkRegions(before, after, lengths, verify, following is not None, number > 0))
+        stages.append(RechunkRegions(before, after, lengths, verify, following is not None, number > 0, target.path))
         before = after
     return stages
 
@@ -180,6 +179,12 @@ class RechunkRegions(Stage):
     """Whether the target is an intermediate array."""
     from_temporary: bool = False
     """Whether the source is one. Its chunks lie in the regions and are not compressed."""
+    path: str = ""
+    """The path of the array that the last pass writes."""
+
+    @property
+    def array(self) -> str:
+        return self.path
 
     @property
     def counts(self) -> Lengths:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil, prod
-from mmap import mmap
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from omnizarr.tools.plans.stage import PlanCost, Stage
 __all__ = ["CopyRegions", "copy_region", "group_chunks", "with_known_keys", "without_attributes"]
 
 _MAPPED_BYTES = 2**20  # below, a system call per region costs more than it saves
+_HUGE_PAGE = 2**21  # on x86-64 and most of ARM; other sizes only make the hint to the system useless
 _REGION_BYTES = 2**26  # of a task, unless one object is larger: larger tasks repeat more after a crash
 
 
@@ -61,6 +63,10 @@ class CopyRegions(Stage):
     target: Array
     groups: tuple[int, ...]
     verify: bool = False
+
+    @property
+    def array(self) -> str:
+        return self.target.path
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -119,7 +125,21 @@ def _mapped(source: Array, region: tuple[slice, ...]) -> np.ndarray | None:
     nbytes = prod(shape) * source.itemsize
     if source.dtype.hasobject or nbytes < _MAPPED_BYTES or source.dtype.kind == "T":
         return None
-    return np.frombuffer(mmap(-1, nbytes), dtype=source.dtype).reshape(shape)
+    return np.frombuffer(_map(nbytes), dtype=source.dtype, count=prod(shape)).reshape(shape)
+
+
+def _map(nbytes: int) -> mmap.mmap:
+    """New memory of at least `nbytes` bytes, in huge pages where the system has them: with pages of 4 KiB, the system
+    takes as long to provide the memory as the copy takes (measured)."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, nbytes)
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared memory, the default, has no huge pages
+    if nbytes < 2 * _HUGE_PAGE or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return mmap.mmap(-1, nbytes, flags=flags)
+    memory = mmap.mmap(-1, -(-nbytes // _HUGE_PAGE) * _HUGE_PAGE, flags=flags)
+    with suppress(OSError):  # a kernel without huge pages
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
 
 
 def _equal(left: np.ndarray, right: np.ndarray) -> bool:

@@ -43,6 +43,11 @@ class Stage(ABC):
     name: ClassVar[str]
     count: int
 
+    @property
+    def array(self) -> str:
+        """The path of the array that the stage is for; empty if that is the root, or if there are several."""
+        return ""
+
     @abstractmethod
     def run(self, index: int) -> int:
         """Does one task, and returns how many bytes it has written."""
