@@ -120,14 +120,14 @@ def _show(plan: Plan, output: Output) -> None:
     columns = [Column(title) for title in ("stage", *["array"] * named, *titles)]
     rows = [
         [
-            f"{number + 1} {stage.name}",
+            f"{stage.number} {stage.name}",
             *[stage.array] * named,
             f"{stage.tasks:,}",
             *(human_bytes(amount) for amount in (stage.cost.read, stage.cost.written, stage.cost.temporary)),
             f"{stage.cost.files:,}",
             human_bytes(stage.cost.memory),
         ]
-        for number, stage in enumerate(description.stages)
+        for stage in description.stages
     ]
     output.table(columns, rows)
     for note in description.notes:

@@ -366,7 +366,10 @@ def test_tasks_are_small(tmp_path: Path) -> None:
     for to in (2, "n5"):
         plan = migrate(str(tmp_path / "a"), tmp_path / "b", to=to)
         for number, stage in enumerate(plan.stages):
-            assert len(pickle.dumps(partial(run_task, stage, plan.journal, number, 0))) < 10_000
+            for task in (0, stage.count - 1):
+                member, index = stage.member_task(task)
+                call = partial(run_task, member, plan.journal, number, task, index)
+                assert len(pickle.dumps(call)) < 10_000
 
 
 def test_verify_finds_a_store_that_loses_bytes() -> None:

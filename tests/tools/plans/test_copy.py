@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.errors import ArgumentError, NodeExistsError, StoreError
+from omnizarr.errors import ArgumentError, NodeExistsError, OmnizarrError, StoreError
 from omnizarr.store import LocalStore, MemoryStore, SQLiteStore, Store, ZipStore
 from omnizarr.testing import RecordingStore
-from omnizarr.tools import copy, diff
+from omnizarr.tools import Plan, copy, diff
 from omnizarr.tools.plans.plan import run_task
 from tests.corpora.reading import all_stored
 
@@ -181,7 +181,7 @@ def test_resume_after_a_crash_uses_the_tasks_of_the_first_run(tmp_path: Path) ->
     target = LocalStore(tmp_path / "new.zarr")
     plan = copy(source, target)
     plan._start(resume=False)
-    run_task(plan.stages[0], plan.journal, 0, 0)
+    run_task(plan.stages[0], plan.journal, 0, 0, 0)
     with pytest.raises(NodeExistsError, match="did not finish"):
         copy(source, target).run()
     result = copy(source, target, resume=True).run(resume=True)
@@ -197,6 +197,27 @@ def test_verify_finds_a_store_that_loses_bytes() -> None:
 
     with pytest.raises(StoreError, match="differs from its source"):
         copy(make_source(MemoryStore()), Losing(), verify=True).run()
+
+
+def test_arrays_of_a_group_are_encoded_side_by_side(tmp_path: Path) -> None:
+    """Parts of a batch system need no stage per array."""
+    group = omnizarr.create_group(tmp_path / "a.zarr")
+    for number in range(4):
+        group.create_array(f"t{number}", data=DATA + number, chunks=(2, 5))
+    target = LocalStore(tmp_path / "b.zarr")
+
+    def plan() -> Plan:
+        return copy(group, target, compressors="gzip", resume=True)
+
+    assert [stage.count for stage in plan().stages] == [4]
+    assert {(stage.number, stage.array) for stage in plan().describe().stages} == {(1, f"t{n}") for n in range(4)}
+    for part in (2, 0, 2):
+        plan().run_part(part, 3)
+    with pytest.raises(OmnizarrError, match=r"1 of 4 tasks of stage 1 \(stages of 4 arrays\) are not done: 1"):
+        plan().finish()
+    plan().run_part(1, 3)
+    plan().finish()
+    assert diff(group, omnizarr.open_group(target, mode="r")).equal
 
 
 def test_lengths_apply_to_the_arrays_with_these_dimensions() -> None:
@@ -234,4 +255,4 @@ def test_tasks_are_small(tmp_path: Path) -> None:
     array = group.create_array("t", data=DATA, chunks=(1, 1), attributes={"text": "x" * 100_000})
     for options in ({}, {"compressors": "gzip"}):
         plan = copy(array, LocalStore(tmp_path / "new.zarr"), **options)  # type: ignore[arg-type]
-        assert len(pickle.dumps(partial(run_task, plan.stages[0], plan.journal, 0, 5))) < 10_000
+        assert len(pickle.dumps(partial(run_task, plan.stages[0], plan.journal, 0, 5, 5))) < 10_000

@@ -226,7 +226,7 @@ from omnizarr.store import MemoryStore
 start, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 store = MemoryStore()
 class Instant:
-    def submit(self, function, task):
+    def submit(self, function, *arguments):
         from concurrent.futures import Future
         future = Future(); future.set_result(0)
         return future
@@ -252,4 +252,4 @@ def test_a_pickled_task_is_small(tmp_path: Path) -> None:
     from functools import partial
 
     plan = squares(LocalStore(tmp_path))
-    assert len(pickle.dumps(partial(run_task, plan.stages[0], plan.journal, 0, 5))) < 10_000
+    assert len(pickle.dumps(partial(run_task, plan.stages[0], plan.journal, 0, 5, 5))) < 10_000

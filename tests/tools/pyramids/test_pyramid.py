@@ -193,7 +193,7 @@ def test_interrupted_runs_and_parts_end_alike(tmp_path: Path, monkeypatch: pytes
     assert [stage.count for stage in plan.stages] == [18, 6]
     plan._start(False)
     for task in (3, 17, 3):
-        run_task(plan.stages[0], plan.journal, 0, task)
+        run_task(plan.stages[0], plan.journal, 0, task, task)
     with pytest.raises(NodeExistsError, match="did not finish"):
         pyramid(str(tmp_path / "i.zarr"), **arguments).run()
     assert "ome" not in _group(tmp_path / "i.zarr").attrs, "readers must not see levels that are not complete"

@@ -19,6 +19,7 @@ from omnizarr.tools.migration.attributes import json_attributes
 from omnizarr.tools.migration.forms import WAYS, MigrationWay, NewForm, find_form
 from omnizarr.tools.migration.stages import CompareRegions, EncodeRegions, RepackObjects
 from omnizarr.tools.plans.copy import select_members
+from omnizarr.tools.plans.joined import join_stages
 from omnizarr.tools.plans.journal import PlanJournal
 from omnizarr.tools.plans.objects import CopyObjects, Page, noted_count, pages_of, sample_size
 from omnizarr.tools.plans.plan import Plan
@@ -159,7 +160,7 @@ class MigrationWork:
             stages.insert(
                 0, CopyObjects(self.node.store, self.store, journal, count, size, files, self.verify, pages=in_memory)
             )
-        return [*stages, *compared], pages
+        return [*join_stages(stages), *join_stages(compared)], pages
 
     # -- what gets lost
 

@@ -23,6 +23,7 @@ from omnizarr.nodes.open import open_node
 from omnizarr.nodes.statistics.marker import remove_marker
 from omnizarr.store import MemoryStore, Store
 from omnizarr.tools.locations import open_location
+from omnizarr.tools.plans.joined import join_passes
 from omnizarr.tools.plans.journal import PlanJournal
 from omnizarr.tools.plans.objects import (
     CopyObjects,
@@ -164,13 +165,14 @@ def plan_copy(
                 tuple(pages) if journal.store is None else None,
             )
         )
+    passes = [stages]
     for below, array in arrays if not finished or journal.store is None else ():
         if not job.keeps_encoding(array) and array.size:
             shown = without_attributes(job.preview(below, array))
-            stages += encode(without_attributes(array), shown, journal, verify)
+            passes.append(encode(without_attributes(array), shown, journal, verify))
     return Plan(
         f"{verb} {shown_location(node.store, node.path)} to {shown_location(store, path)}",
-        tuple(stages),
+        tuple(join_passes(passes)),
         journal,
         begin=partial(_begin, job, members, journal, pages, finished),
         end=partial(_end, store, path),
@@ -178,7 +180,7 @@ def plan_copy(
         needs_threads=journal.store is None,
         erases=force,
         max_memory=max_memory,
-        done=finished and not stages,
+        done=finished and not any(passes),
     )
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from omnizarr.errors import ArgumentError, NodeExistsError, OmnizarrError
@@ -25,13 +24,15 @@ _READY_SECONDS = 60.0  # that a task waits for another process to write the meta
 
 @dataclass(frozen=True, slots=True)
 class StageDescription:
-    """One stage of a plan."""
+    """One stage of a plan, or one of the members that it joins."""
 
     name: str
     tasks: int
     cost: PlanCost
     array: str = ""
-    """The path of the array that the stage is for; empty if that is the root, or if there are several."""
+    """The path of the array that it is for; empty if that is the root, or if there are several."""
+    number: int = 1
+    """The number of the stage, from 1. Members of one stage run side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,11 @@ class Plan:
 
     def describe(self) -> PlanDescription:
         """The stages with their costs."""
-        stages = tuple(StageDescription(stage.name, stage.count, stage.cost, stage.array) for stage in self.stages)
+        stages = tuple(
+            StageDescription(member.name, member.count, member.cost, member.array, number)
+            for number, stage in enumerate(self.stages, 1)
+            for member in stage.members
+        )
         total = sum((stage.cost for stage in stages), PlanCost())
         return PlanDescription(self.title, stages, self.tasks, total, self.notes)
 
@@ -199,7 +204,8 @@ class Plan:
         tasks = self.journal.missing(number, own_tasks)
         written = 0
         for count, task in enumerate(tasks):
-            written += run_task(self.stages[number], self.journal, number, task)
+            stage_, index = self.stages[number].member_task(task)
+            written += run_task(stage_, self.journal, number, task, index)
             if progress is not None:
                 progress(count + 1, len(tasks))
         return PlanResult(len(tasks), len(own_tasks) - len(tasks), written, time.monotonic() - started, False)
@@ -265,7 +271,7 @@ class Plan:
         if missing:
             listed = ", ".join(map(str, missing[:_LISTED])) + (", …" if len(missing) > _LISTED else "")
             raise OmnizarrError(
-                f"{len(missing)} of {stage.count} tasks of stage {number + 1} ({_shown(stage)}) are not done: {listed}",
+                f"{len(missing)} of {stage.count} tasks of stage {number + 1}{_shown(stage)} are not done: {listed}",
                 hint="run their parts again, or run the plan with `resume` (--resume)",
             )
 
@@ -281,13 +287,14 @@ class Plan:
     def _run_stage(self, executor: Executor, number: int, tasks: Iterable[int], ahead: int) -> Iterator[int]:
         """Submits tasks, at most `ahead` at a time, and yields what they return. After an error no task starts, and the
         error is raised when those that run have ended."""
-        call = partial(run_task, self.stages[number], self.journal, number)
+        stage = self.stages[number]
         pending: set[Future[int]] = set()
         rest = iter(tasks)
         try:
             while True:
                 while len(pending) < ahead and (task := next(rest, None)) is not None:
-                    pending.add(executor.submit(call, task))
+                    member, index = stage.member_task(task)
+                    pending.add(executor.submit(run_task, member, self.journal, number, task, index))
                 if not pending:
                     return
                 finished, pending = wait_any(pending)
@@ -300,15 +307,19 @@ class Plan:
 
 
 def _shown(stage: Stage) -> str:
-    return f"{stage.name} `{stage.array}`" if stage.array else stage.name
+    """What a stage does, in errors."""
+    if len(stage.members) > 1:
+        return f" (stages of {len(stage.members)} arrays)"
+    return f" ({stage.name} `{stage.array}`)" if stage.array else f" ({stage.name})"
 
 
-def run_task(stage: Stage, journal: PlanJournal, number: int, task: int) -> int:
-    """Does one task and records that it is done. This function is what an executor calls."""
+def run_task(stage: Stage, journal: PlanJournal, number: int, task: int, index: int) -> int:
+    """Does task `index` of a member of stage `number`, and records that `task` of that stage is done. This function is
+    what an executor calls."""
     try:
-        written = stage.run(task)
+        written = stage.run(index)
     except OmnizarrError as error:
-        raise error.add_context(f"task {task} of stage {number + 1} ({_shown(stage)})") from error.__cause__
+        raise error.add_context(f"task {task} of stage {number + 1}{_shown(stage)}") from error.__cause__
     journal.record(number, task)
     return written
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,7 +35,7 @@ class PlanCost:
 
 
 class Stage(ABC):
-    """Tasks 0 … count-1. A stage is pickled with each task, so it holds locations and numbers, not data.
+    """Tasks 0 … count-1. A member of a stage is pickled with each task, so it holds locations and numbers, not data.
 
     A task owns whole objects of the target: no two tasks write the same object. Running a task twice, or twice at the
     same time, has the same result as running it once.
@@ -47,6 +48,15 @@ class Stage(ABC):
     def array(self) -> str:
         """The path of the array that the stage is for; empty if that is the root, or if there are several."""
         return ""
+
+    @property
+    def members(self) -> Sequence[Stage]:
+        """The stages that this one joins; otherwise itself."""
+        return (self,)
+
+    def member_task(self, index: int) -> tuple[Stage, int]:
+        """The member that has a task, and the number of the task there."""
+        return self, index
 
     @abstractmethod
     def run(self, index: int) -> int:

@@ -23,6 +23,7 @@ from omnizarr.nodes.open import open_node
 from omnizarr.store import MemoryStore
 from omnizarr.tools.locations import open_location
 from omnizarr.tools.plans.copy import contains, journal_store, plan_identity
+from omnizarr.tools.plans.joined import join_stages
 from omnizarr.tools.plans.journal import PlanJournal
 from omnizarr.tools.plans.plan import Plan
 from omnizarr.tools.plans.regions import CopyRegions, group_chunks, without_attributes
@@ -195,10 +196,10 @@ def _plan(place: _Place, image: Image, options: ImageOptions, *, force: bool, re
                 stage = ReduceRegions(source, after, group_chunks(after), verify, steps, method, missing)
                 reductions.setdefault(number, []).append(stage)
             before = array
-    stages = (*copies, *(stage for number in sorted(reductions) for stage in reductions[number]))
+    passes = [copies, *(reductions[number] for number in sorted(reductions))]
     return Plan(
         f"pyramid {image.node.store.location}/{image.node.path} to {context.store.location}/{context.path}",
-        stages,
+        tuple(stage for independent in passes for stage in join_stages(independent)),
         journal,
         begin=partial(_begin, place, image, arrays, journal, force),
         end=partial(_end, place, image),
