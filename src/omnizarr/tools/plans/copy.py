@@ -267,13 +267,13 @@ class _Job:
     def _is_made(self, below: str, member: Array | Group) -> bool:
         path = join_path(self.path, below)
         try:
-            there = open_node(self.store, path, zarr_format=self.zarr_format, exact=True)
+            existing = open_node(self.store, path, zarr_format=self.zarr_format, exact=True)
         except OmnizarrError:
             return False
         memory = MemoryStore()
         self.create(memory, below, member, overwrite=False)
-        made = open_node(memory, path, zarr_format=self.zarr_format, exact=True)
-        return _documents(there) == _documents(made)
+        expected = open_node(memory, path, zarr_format=self.zarr_format, exact=True)
+        return _documents(existing) == _documents(expected)
 
     def create(self, store: Store, below: str, member: Array | Group, *, overwrite: bool) -> Array | Group:
         """Creates a node of the target."""
