@@ -37,5 +37,9 @@ export function labelColour(label: number): [number, number, number] {
   let bits = Math.imul(label ^ (label >>> 16), 0x45d9f3b);
   bits = Math.imul(bits ^ (bits >>> 16), 0x45d9f3b);
   bits ^= bits >>> 16;
-  return [64 + (bits & 127), 64 + ((bits >>> 8) & 127) + ((bits >>> 3) & 63), 64 + ((bits >>> 16) & 127) + ((bits >>> 5) & 63)];
+  const hue = (bits & 1023) / 1024, saturation = 0.5 + ((bits >>> 10) & 255) / 550, value = 0.75 + ((bits >>> 18) & 255) / 1020;
+  return [0, 1 / 3, 2 / 3].map((shift) => {
+    const ramp = Math.min(1, Math.max(0, Math.abs(((hue + 1 - shift) % 1) * 6 - 3) - 1));
+    return 255 * value * (1 - saturation * (1 - ramp));
+  }) as [number, number, number];
 }

@@ -25,7 +25,9 @@ void main() {
     int label = int(value);
     if (label == 0) { colour = vec4(0.0, 0.0, 0.0, 1.0); return; }
     uint h = uint(label); h = (h ^ (h >> 16)) * 0x45d9f3bu; h = (h ^ (h >> 16)) * 0x45d9f3bu; h ^= h >> 16;
-    colour = vec4(vec3(64u + (h & 127u), 64u + ((h >> 8) & 127u) + ((h >> 3) & 63u), 64u + ((h >> 16) & 127u) + ((h >> 5) & 63u)) / 255.0, 1.0); return;
+    float hue = float(h & 1023u) / 1024.0, saturation = 0.5 + float((h >> 10) & 255u) / 550.0, bright = 0.75 + float((h >> 18) & 255u) / 1020.0;
+    vec3 ramp = clamp(abs(fract(hue + 1.0 - vec3(0.0, 1.0 / 3.0, 2.0 / 3.0)) * 6.0 - 3.0) - 1.0, 0.0, 1.0);
+    colour = vec4(bright * (1.0 - saturation * (1.0 - ramp)), 1.0); return;
   }
   if (hasFill && value == fill) { colour = vec4(vec3(missing * 0.8), 1.0); return; }
   float t = isLog ? (log(max(value, 1e-38)) - log(low)) / (log(high) - log(low)) : (value - low) / (high - low);

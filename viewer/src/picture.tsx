@@ -50,7 +50,7 @@ export function plan(node: NodeView, state: State, view: [number, number, number
 // Values in rows of x, whatever the order of the dimensions in the array.
 export function arrange(win: Win, x: number, y: number): Values {
   if (y < x) return { width: win.facts.shape[1], height: win.facts.shape[0], data: win.values };
-  const [width, height] = win.facts.shape, data = new Float32Array(width * height);
+  const [width, height] = win.facts.shape, data = win.values instanceof Float64Array ? new Float64Array(width * height) : new Float32Array(width * height);
   for (let i = 0; i < width; i++) for (let j = 0; j < height; j++) data[j * width + i] = win.values[i * height + j];
   return { width, height, data };
 }
@@ -70,13 +70,14 @@ export function Picture(props: Props) {
   const { node, state, look } = props;
   const frame = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), above = useRef<HTMLCanvasElement>(null);
   const painter = useRef<Painter | null>(null), shown = useRef<Shown | null>(null), turn = useRef(0);
+  const busy = useRef(0), newest = useRef(0), drawing = useRef(""), wanted = useRef<(() => void) | null>(null);
   const [size, setSize] = useState<[number, number]>([0, 0]), [grid, setGrid] = useState<Grid | null>(null), [drawn, setDrawn] = useState(0);
   const view = state.view ?? fullView(node, state);
 
   useEffect(() => {
     const watcher = new ResizeObserver(([entry]) => setSize([Math.floor(entry.contentRect.width), Math.floor(entry.contentRect.height)]));
     watcher.observe(frame.current!);
-    return () => watcher.disconnect();
+    return () => { watcher.disconnect(); wanted.current = null; drawing.current = "gone"; };
   }, []);
   useEffect(() => { painter.current = new Painter(canvas.current!, !props.rgb && !new URLSearchParams(location.search).has("no-webgl")); }, [props.rgb]);
 
@@ -87,15 +88,29 @@ export function Picture(props: Props) {
   useEffect(() => {
     if (!size[0] || !size[1]) return;
     const mine = ++turn.current, planned = plan(node, state, view, width, height, props.rgb);
-    const parameters: Record<string, string | number> = { at: props.at, path: planned.path, select: planned.select, type: "f4", part: state.part };
+    // The difference of two rounded numbers could be zero where theirs is not.
+    const parameters: Record<string, string | number> = { at: props.at, path: planned.path, select: planned.select, type: props.difference ? "f8" : "f4", part: state.part };
     if (props.confirmed === planned.select) parameters.confirm = 1;
-    const reads = [readWindow(parameters)];
-    if (props.difference) reads.push(readWindow({ ...parameters, at: 1 - props.at }));
-    Promise.all(reads).then(([win, second]) => {
-      if (mine !== turn.current) return;
+    const looks = [planned.x, planned.y, state.part, props.rgb, props.difference].join();
+    drawing.current = looks;
+    const read = () => {
+      busy.current++;
+      const reads = [readWindow(parameters)];
+      if (props.difference) reads.push(readWindow({ ...parameters, at: 1 - props.at }));
+      Promise.all(reads).then(show, (error: Error) => { if (mine === turn.current) props.onRefused(error, planned.select); }).finally(() => {
+        busy.current--;
+        const next = wanted.current;
+        wanted.current = null;
+        next?.();
+      });
+    };
+    const show = ([win, second]: Win[]) => {
+      // While the user drags, older windows are drawn, too, but never in another arrangement or after a newer one.
+      if (drawing.current !== looks || mine < newest.current) return;
+      newest.current = mine;
       let values = props.rgb ? { width: 1, height: 1, data: win.values } : arrange(win, planned.x, planned.y);
       if (second) {
-        const b = arrange(second, planned.x, planned.y), data = new Float32Array(values.width * values.height);
+        const b = arrange(second, planned.x, planned.y), data = new Float64Array(values.width * values.height);
         for (let n = 0; n < data.length; n++) data[n] = values.data[n] - (b.data[n] ?? NaN);
         values = { width: values.width, height: values.height, data };
       }
@@ -103,7 +118,10 @@ export function Picture(props: Props) {
       props.onRefused(null, "");
       props.onShown(shown.current);
       setDrawn((count) => count + 1);
-    }, (error: Error) => { if (mine === turn.current) props.onRefused(error, planned.select); });
+    };
+    // Two windows are on their way at most. Of those that a moving slider asks for meanwhile, only the last is read.
+    if (busy.current < 2) read();
+    else wanted.current = read;
   }, [node, state.path, state.x, state.y, JSON.stringify(state.fixed), state.part, view.join(), width, height, props.at, props.rgb, props.difference, props.confirmed]);
 
   useEffect(() => {
@@ -182,7 +200,8 @@ export function limit(view: [number, number, number, number], whole: [number, nu
   const width = Math.max(4, Math.min(view[2] - view[0], whole[2])), height = Math.max(4, Math.min(view[3] - view[1], whole[3]));
   if (view[2] - view[0] >= whole[2] && view[3] - view[1] >= whole[3]) return null;
   const x0 = Math.max(0, Math.min(view[0], whole[2] - width)), y0 = Math.max(0, Math.min(view[1], whole[3] - height));
-  return [x0, y0, Math.min(whole[2], x0 + width), Math.min(whole[3], y0 + height)];
+  // The address keeps two digits: a reload gives the same picture.
+  return [x0, y0, Math.min(whole[2], x0 + width), Math.min(whole[3], y0 + height)].map((each) => Math.round(each * 100) / 100) as typeof view;
 }
 
 export { Refused };

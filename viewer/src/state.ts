@@ -5,12 +5,12 @@ export interface State {
   view: [number, number, number, number] | null; // x0, y0, x1, y1 in elements of the finest level
   map: string; low: number | null; high: number | null; log: boolean; reverse: boolean; part: string;
   mode: "auto" | "image" | "line" | "table" | "rgb" | "labels"; grid: boolean; coast: boolean;
-  compare: "off" | "side" | "difference"; theme: "" | "light" | "dark"; tab: string; point: number[] | null; along: number | null; row: number;
+  compare: "off" | "side" | "difference"; theme: "" | "light" | "dark"; tab: string; point: number[] | null; along: number | null; row: number; column: number;
 }
 
 export const initial: State = {
   at: 0, path: "", x: -1, y: -1, fixed: {}, view: null, map: "viridis", low: null, high: null, log: false, reverse: false,
-  part: "", mode: "auto", grid: false, coast: true, compare: "off", theme: "", tab: "about", point: null, along: null, row: 0,
+  part: "", mode: "auto", grid: false, coast: true, compare: "off", theme: "", tab: "about", point: null, along: null, row: 0, column: 0,
 };
 
 export function parse(fragment: string): State {
@@ -47,6 +47,7 @@ export function parse(fragment: string): State {
   state.point = numbers("point");
   state.along = given.has("along") ? number("along", 0) : null;
   state.row = number("row", 0);
+  state.column = number("column", 0);
   return state;
 }
 
@@ -70,5 +71,6 @@ export function format(state: State): string {
   if (state.point) query.set("point", state.point.join(","));
   if (state.along !== null) query.set("along", String(state.along));
   if (state.row) query.set("row", String(state.row));
+  if (state.column) query.set("column", String(state.column));
   return query.toString().replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%2F", "/");
 }

@@ -3,11 +3,11 @@ import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api";
 import { bytes } from "./texts";
 
-interface Member { path: string; node_type: "array" | "group" | "unreadable"; shape?: number[]; type?: string; nbytes?: number; error?: string; dimension_names?: (string | null)[] | null }
-interface Listing { members: Member[]; complete: boolean; reason: string | null }
+export interface Member { path: string; node_type: "array" | "group" | "unreadable"; shape?: number[]; type?: string; nbytes?: number; chunks?: unknown; error?: string; dimension_names?: (string | null)[] | null }
+export interface Listing { members: Member[]; complete: boolean; reason: string | null }
 interface Props { at: number; path: string; selected: string; filter: string; open: (path: string) => void; depth: number }
 
-const join = (above: string, name: string) => (above ? `${above}/${name}` : name);
+export const join = (above: string, name: string) => (above ? `${above}/${name}` : name);
 
 export function Branch({ at, path, selected, filter, open, depth }: Props) {
   const [listing, setListing] = useState<Listing | null>(null), [problem, setProblem] = useState("");
@@ -34,7 +34,7 @@ function Leaf({ member, at, path, selected, filter, open, depth }: Props & { mem
   return (
     <li role="treeitem" aria-selected={full === selected} aria-expanded={isGroup ? opened : undefined}>
       <button class={`node ${member.node_type} ${full === selected ? "selected" : ""}`} data-path={full} disabled={member.node_type === "unreadable"}
-        onClick={() => { if (isGroup) setOpened(full === selected ? !opened : true); open(full); }}>
+        onClick={(event) => { if (event.detail) event.currentTarget.blur(); /* keys go to the picture again */ if (isGroup) setOpened(full === selected ? !opened : true); open(full); }}>
         <span class="mark">{isGroup ? (opened ? "▾" : "▸") : member.node_type === "array" ? "▦" : "✕"}</span>
         <span class="name">{member.path}</span>
         {member.shape && <span class="shape">{member.shape.join(" × ") || "scalar"}</span>}

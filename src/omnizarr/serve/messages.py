@@ -58,18 +58,21 @@ class Body(Protocol):
         """Releases what the pieces are read from, whether they were read or not."""
 
 
+_PIECE = 2**18  # bytes that are sent at a time: a slow client that still reads is not disconnected
+
+
 class BytesBody:
     """A content in memory."""
 
     __slots__ = ("_data", "length")
 
     def __init__(self, data: Buffer) -> None:
-        self._data = data
+        self._data = memoryview(data)
         self.length = len(data)
 
     def pieces(self) -> Iterator[Buffer]:
-        if self.length:
-            yield self._data
+        for start in range(0, self.length, _PIECE):
+            yield self._data[start : start + _PIECE]
 
     def close(self) -> None:
         pass  # nothing is open

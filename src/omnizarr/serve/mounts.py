@@ -12,6 +12,7 @@ from typing import Any
 from omnizarr.api.open_nodes import open as open_node
 from omnizarr.errors import ArgumentError, InvalidKeyError, NodeNotFoundError
 from omnizarr.nodes import Array, Group
+from omnizarr.serve.memory import MemoryLimit
 from omnizarr.store import Store, as_read_only
 from omnizarr.store.contract import check_key
 
@@ -96,6 +97,7 @@ class Site:
 
     def __init__(self, mounts: Sequence[Mount]) -> None:
         self.mounts = tuple(mounts)
+        self.memory = MemoryLimit()
 
     @classmethod
     def of(

@@ -1,4 +1,4 @@
-"""The page in headless Chromium: open, click, slide, zoom, permalink, compare, keys, hostile names, every data type."""
+"""The page in headless Chromium: mouse, keys, permalink, comparison, hostile names, every array of the corpora."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 
 import omnizarr
 import omnizarr.serve
+from omnizarr.serve.api import windows
+from tests.serve.viewer.arrays import corpora, make_matrix, members
 from tests.serve.viewer.datasets import make_datasets
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,68 +54,66 @@ def test_the_types_of_the_source_are_right() -> None:
     subprocess.run(["node", "node_modules/typescript/bin/tsc", "--noEmit"], cwd=VIEWER, check=True, timeout=200)
 
 
-def make_matrix(place: Path) -> None:
-    """An array of every data type, in two dimensions where possible."""
-    group = omnizarr.create_group(place)
-    numbers = ["bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "M8[ns]", "m8[s]"]
-    for name in numbers:
-        group.create_array(f"number-{name.replace('[', '-').strip(']')}", data=np.arange(12).reshape(3, 4).astype(name))
-    for name in ("bfloat16", "float8_e4m3", "int4", "uint2"):
-        z = group.create_array(f"small-{name}", shape=(3, 4), dtype=name)
-        z[...] = 1
-    for name in ("S3", "U3", "V4"):
-        group.create_array(f"fixed-{name}", data=np.array([b"abc", b"de"]).astype(name))
-    group.create_array("text", data=np.array([["a", "ü"], ["", "b"]], dtype=object), dtype="string")
-    group.create_array("record", data=np.zeros((2, 3), [("a", "<i4"), ("b", "<f4")]))
-    group.create_array("nothing", shape=(0, 5), dtype="f4")
-    group.create_array("nan", data=np.full((3, 4), np.nan))
-    group.create_array("constant", data=np.full((3, 4), 5.0))
-    group.create_array("one", data=np.ones((1, 1)))
-    group.create_array("long", data=np.ones((2, 3000)))
-    group.create_array("deep", data=np.ones((1, 2, 1, 2, 3, 4)))
-
-
-def test_in_chromium(tmp_path: Path) -> None:
+def run(kind: str, urls: dict[str, str], **job: Any) -> dict[str, Any]:
+    """The report of `viewer/tests/browser.mjs`."""
     needs("playwright-core")
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed; run `make browser`")
-    data = make_datasets(tmp_path)
-    make_matrix(tmp_path / "matrix.zarr")
-    changed = omnizarr.create_group(tmp_path / "changed.zarr")
-    original = omnizarr.open_group(data["weather"], mode="r")
-    values: Any = np.asarray(original["t2m"][:])
-    values[:, 50:90, 100:200] += 3
-    changed.create_array("t2m", data=values, chunks=(1, 181, 360), dimension_names=["time", "latitude", "longitude"])
-    places = {name: [str(place)] for name, place in data.items()}
-    places |= {
-        "compare": [str(data["weather"]), str(tmp_path / "changed.zarr")],
-        "matrix": [str(tmp_path / "matrix.zarr")],
-    }
-    servers = {name: omnizarr.serve.start(several, token="sesame") for name, several in places.items()}
-    try:
-        urls = {name: f"{server.address}?token=sesame" for name, server in servers.items()}
-        job = {
-            "chromium": CHROMIUM,
-            "screenshots": os.environ.get("OMNIZARR_SCREENSHOTS"),
-            "urls": urls,
-            "compare": urls["compare"],
-            "matrix": urls["matrix"],
-        }
-        run = subprocess.run(
-            ["node", "tests/browser.mjs"],
-            input=json.dumps(job),
-            cwd=VIEWER,
-            capture_output=True,
-            text=True,
-            timeout=280,
-            check=False,
-        )
-    finally:
-        for server in servers.values():
-            server.stop()
-    assert run.returncode == 0, run.stderr
-    report = json.loads(run.stdout)
+    done = subprocess.run(
+        ["node", "tests/browser.mjs"],
+        input=json.dumps({"kind": kind, "chromium": CHROMIUM, "urls": urls, **job}),
+        cwd=VIEWER,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
     print(json.dumps(report, indent=1, ensure_ascii=False))
     assert {name: result for name, result in report["checks"].items() if result is not True} == {}
+    assert report["checks"]
     assert report["errors"] == []
     assert report["outside"] == []
+    return report
+
+
+@contextmanager
+def served(places: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """The addresses of pages for locations, by name."""
+    with ExitStack() as stack:
+        servers = {name: stack.enter_context(omnizarr.serve.start(place, token="t")) for name, place in places.items()}
+        yield {name: f"{server.address}?token=t" for name, server in servers.items()}
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    place = tmp_path_factory.mktemp("datasets")
+    made: dict[str, Any] = {name: str(path) for name, path in make_datasets(place).items()}
+    values: Any = np.asarray(omnizarr.open_group(made["weather"], mode="r")["t2m"][:])
+    values[:, 50:90, 100:200] += 3
+    changed = omnizarr.create_group(place / "changed.zarr")
+    changed.create_array("t2m", data=values, chunks=(1, 181, 360), dimension_names=["time", "latitude", "longitude"])
+    return made | {"compare": [made["weather"], str(place / "changed.zarr")]}
+
+
+def test_the_page_with_mouse_and_keys(datasets: dict[str, Any]) -> None:
+    with served(datasets) as urls:
+        run("page", urls, screenshots=os.environ.get("OMNIZARR_SCREENSHOTS"))
+
+
+def test_a_large_read_is_asked_for(datasets: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "ASKS_FROM", 1_500_000)
+    with served(datasets) as urls:
+        run("large", urls)
+
+
+@pytest.mark.filterwarnings("ignore::omnizarr.OmnizarrWarning")
+def test_every_array_of_the_corpora_and_every_data_type(tmp_path: Path) -> None:
+    needs("playwright-core")
+    make_matrix(tmp_path / "matrix.zarr")
+    arrays = [*members(tmp_path / "matrix.zarr"), *corpora()]
+    with served({"every": arrays}) as urls:
+        report = run("every", urls, count=len(arrays))
+    assert sum(report["figures"].values()) == len(arrays)
+    assert report["figures"].get("problem", 0) < 0.1 * len(arrays)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from threading import Thread
+
 import click
 
 from omnizarr.cli.commands.serve import open_server, server_options, wait
@@ -53,7 +57,10 @@ def command(
             hint = tunnel_hint(server.port)
             if hint is not None:
                 output.line(f"  from your own machine: {hint}", "dim")
+        sys.stdout.flush()
         if not no_browser:
             open_page(address)
+        # The first question would wait for these modules; the browser takes longer to ask it.
+        Thread(target=import_module, args=("omnizarr.serve.api.questions",), daemon=True).start()
         wait(server)
     return YES

@@ -9,12 +9,12 @@ from omnizarr import __version__
 from omnizarr.errors import MetadataError, NodeTypeError, OmnizarrError, TooLargeError
 from omnizarr.nodes import Array, Group
 from omnizarr.serve.api.coordinates import coordinates
-from omnizarr.serve.api.exports import export_response
+from omnizarr.serve.api.exports import check_export, export_response
 from omnizarr.serve.api.grids import chunk_grid
 from omnizarr.serve.api.nodes import describe_node, list_members
-from omnizarr.serve.api.samples import sample
-from omnizarr.serve.api.tables import table
-from omnizarr.serve.api.windows import WindowRequest, read_window, window_cost
+from omnizarr.serve.api.samples import SAMPLE_BYTES, sample
+from omnizarr.serve.api.tables import check_table, table
+from omnizarr.serve.api.windows import WindowRequest, memory_of, read_window, window_cost
 from omnizarr.serve.messages import HttpError, HttpRequest, HttpResponse, json_response
 from omnizarr.serve.mounts import Mount, Site
 from omnizarr.tools.results import as_json
@@ -28,6 +28,7 @@ _LONGEST_SELECTION = 2000  # characters
 # Of a slice whose statistics a page may ask for. Absent chunks cost no reads, but time and memory.
 _MOST_CHUNKS = 10**6
 _MOST_BYTES = 2**36
+_STATISTICS_BYTES = 2**27  # memory: they read a few chunks at a time, perhaps for minutes
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,29 +116,33 @@ def _window(question: _Question) -> HttpResponse:
     window = WindowRequest(
         question.array, question.selection, question.parameters.get("type", "f4"), question.parameters.get("part", "")
     )
-    return read_window(window, confirmed=question.confirmed)
+    return read_window(window, question.site.memory, confirmed=question.confirmed)
 
 
 def _cost(question: _Question) -> HttpResponse:
     return json_response(as_json(window_cost(question.array, question.selection)))
 
 
-def _if_confirmed(question: _Question, answer: Callable[[], HttpResponse]) -> HttpResponse:
+def _if_confirmed(question: _Question, answer: Callable[[], HttpResponse], most: int | None = None) -> HttpResponse:
     """The answer; but 409 with the cost if it reads much, and the user has not confirmed it. Few elements can cost
-    much: they can lie in large chunks."""
+    much: they can lie in large chunks. `most` is an upper limit of the memory that the answer takes."""
     cost = window_cost(question.array, question.selection)
     if cost.needs_confirmation and not question.confirmed:
         return json_response({"needs_confirmation": True, "cost": as_json(cost)}, 409)
-    return answer()
+    size = memory_of(question.array, cost)
+    return question.site.memory.make(size if most is None else min(size, most), answer)
 
 
 def _table(question: _Question) -> HttpResponse:
+    check_table(question.array, question.selection)
     return _if_confirmed(question, lambda: json_response(as_json(table(question.array, question.selection))))
 
 
 def _sample(question: _Question) -> HttpResponse:
     part = question.parameters.get("part", "")
-    return json_response(as_json(sample(question.array, question.selection, part)))
+    return question.site.memory.make(
+        SAMPLE_BYTES, lambda: json_response(as_json(sample(question.array, question.selection, part)))
+    )
 
 
 def _coordinates(question: _Question) -> HttpResponse:
@@ -154,7 +159,9 @@ def _statistics(question: _Question) -> HttpResponse:
     if cost.chunks > _MOST_CHUNKS or cost.selected_bytes > _MOST_BYTES:
         message = f"the slice has {cost.selected_bytes:,} bytes in {cost.chunks:,} chunks, too many for a page"
         raise TooLargeError(message, hint="use `omnizarr info --stats`")
-    return _if_confirmed(question, lambda: json_response(as_json(statistics(array, question.selection))))
+    return _if_confirmed(
+        question, lambda: json_response(as_json(statistics(array, question.selection))), _STATISTICS_BYTES
+    )
 
 
 def _stored(question: _Question) -> HttpResponse:
@@ -163,6 +170,7 @@ def _stored(question: _Question) -> HttpResponse:
 
 def _export(question: _Question) -> HttpResponse:
     form = question.parameters.get("format", "npy")
+    check_export(question.array, question.selection, form)
     return _if_confirmed(question, lambda: export_response(question.array, question.selection, form))
 
 

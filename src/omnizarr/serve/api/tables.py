@@ -14,7 +14,7 @@ from omnizarr.nodes import Array
 from omnizarr.serve.api.windows import window_cost
 from omnizarr.tools.selections import Index
 
-__all__ = ["TextTable", "table"]
+__all__ = ["TextTable", "check_table", "table"]
 
 _MOST_CELLS = 20_000
 _LONGEST_CELL = 300  # characters
@@ -32,18 +32,22 @@ class TextTable:
     bytes_read: int
 
 
+def check_table(array: Array, selection: Index) -> None:
+    """TooLargeError if a selection has too many elements to show."""
+    count = prod(numpy_selection(selection, array.shape).shape)
+    if count > _MOST_CELLS:
+        raise TooLargeError(f"the selection has {count:,} elements, more than {_MOST_CELLS:,}")
+
+
 def table(array: Array, selection: Index) -> TextTable:
-    """The elements of a selection as text. TooLargeError if there are too many to show."""
-    shape = numpy_selection(selection, array.shape).shape
-    if prod(shape) > _MOST_CELLS:
-        raise TooLargeError(f"the selection has {prod(shape):,} elements, more than {_MOST_CELLS:,}")
+    """The elements of a selection as text."""
     cost = window_cost(array, selection)
     block: Any = np.asarray(array.get_basic_selection(selection))
     names = block.dtype.names
     cells = []
     for element in block.reshape(-1):
         cells.append([_text(element[name]) for name in names] if names else _text(element))
-    return TextTable(shape, names, cells, cost.chunks, cost.stored_bytes)
+    return TextTable(cost.shape, names, cells, cost.chunks, cost.stored_bytes)
 
 
 def _text(element: Any) -> str:

@@ -11,16 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.config import config
 from omnizarr.errors import ArgumentError, TooLargeError
 from omnizarr.indexing import numpy_selection
 from omnizarr.nodes import Array
 from omnizarr.nodes.group import handle
 from omnizarr.serve.api.counting import CountingStore
+from omnizarr.serve.memory import MemoryLimit
 from omnizarr.serve.messages import BytesBody, HttpResponse, json_response
 from omnizarr.tools.results import as_json
 from omnizarr.tools.selections import Index
 
-__all__ = ["ASKS_FROM", "Cost", "WindowRequest", "as_numbers", "read_window", "window_cost"]
+__all__ = ["ASKS_FROM", "Cost", "WindowRequest", "as_numbers", "memory_of", "read_window", "window_cost"]
 
 ASKS_FROM = 100_000_000
 """Bytes: a window that reads more is read only if the user confirms it."""
@@ -91,19 +93,31 @@ def _bounds(array: Array, selection: Index) -> tuple[int, int]:
     return count, count * (largest.spec.nbytes if largest is not None else 0)
 
 
-def read_window(window: WindowRequest, *, confirmed: bool = False) -> HttpResponse:
+def memory_of(array: Array, cost: Cost) -> int:
+    """About the memory that reading a selection and making numbers of it takes: its elements as they are stored, as
+    float64, and as they are sent; and a decoded chunk for each thread."""
+    largest = array._layout.largest
+    chunk = 0 if largest is None else largest.spec.nbytes
+    return prod(cost.shape) * (array.itemsize + 24) + min(config.threads, cost.chunks) * chunk
+
+
+def read_window(window: WindowRequest, memory: MemoryLimit, *, confirmed: bool = False) -> HttpResponse:
     """The response with a window: the length of a JSON object in 4 bytes, the object, and the raw values.
 
     If reading costs much and the user has not confirmed it, the response is 409 with the cost instead.
     """
-    array, selection = window.array, window.selection
     if window.type not in _TYPES:
         raise ArgumentError(f"`type`: expected one of {', '.join(_TYPES)}, found `{window.type}`", argument="type")
-    cost = window_cost(array, selection)
+    cost = window_cost(window.array, window.selection)
     if prod(cost.shape) > _LARGEST_WINDOW:
         raise TooLargeError(f"the window has {prod(cost.shape):,} elements, more than {_LARGEST_WINDOW:,}: use a step")
     if cost.needs_confirmation and not confirmed:
         return json_response({"needs_confirmation": True, "cost": as_json(cost)}, 409)
+    return memory.make(memory_of(window.array, cost), lambda: _window_response(window, cost))
+
+
+def _window_response(window: WindowRequest, cost: Cost) -> HttpResponse:
+    array, selection = window.array, window.selection
     began = time.perf_counter()
     counting = CountingStore(array.store) if array.store.remote else None
     reader = array if counting is None else handle(array._context._replace(store=counting), array.metadata)
@@ -128,7 +142,8 @@ def read_window(window: WindowRequest, *, confirmed: bool = False) -> HttpRespon
         values = np.ascontiguousarray(numbers, dtype=_TYPES[window.type])
     head = json.dumps(as_json(facts)).encode()
     head += b" " * (-(len(head) + 4) % 8)  # so that the browser can view the values without a copy
-    body = b"".join((len(head).to_bytes(4, "little"), head, values.tobytes()))
+    raw: Any = values.reshape(-1).view("u1")
+    body = b"".join((len(head).to_bytes(4, "little"), head, raw))
     return HttpResponse(200, {"Content-Type": "application/octet-stream", "Cache-Control": "no-store"}, BytesBody(body))
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from omnizarr.errors import InvalidKeyError, NodeNotFoundError, NodeTypeError
 from omnizarr.formats import Dialect, dialect_for
 from omnizarr.nodes import Array, Group
+from omnizarr.serve.memory import MemoryLimit
 from omnizarr.serve.messages import HttpError, HttpRequest, HttpResponse
 from omnizarr.serve.mounts import Mount, Site
 from omnizarr.serve.plain.casts import VIEWERS
@@ -38,12 +41,14 @@ def plain_response(request: HttpRequest, site: Site, path: str) -> HttpResponse:
     mount, key = target
     try:
         check_key(key)
-        return _respond(request, mount, key, dialect_for(int(generation[1:])), viewer or None)
+        return _respond(request, mount, key, dialect_for(int(generation[1:])), viewer or None, site.memory)
     except (NodeNotFoundError, NodeTypeError, InvalidKeyError):
         raise HttpError(404, "there is no such key") from None
 
 
-def _respond(request: HttpRequest, mount: Mount, key: str, dialect: Dialect, viewer: str | None) -> HttpResponse:
+def _respond(
+    request: HttpRequest, mount: Mount, key: str, dialect: Dialect, viewer: str | None, memory: MemoryLimit
+) -> HttpResponse:
     node_path, _, name = key.rpartition("/")
     consolidated = dialect.consolidated_key("")
     if name in {each.rpartition("/")[2] for each in dialect.keys("")} or key == consolidated:
@@ -62,10 +67,17 @@ def _respond(request: HttpRequest, mount: Mount, key: str, dialect: Dialect, vie
     if chunk is None:
         raise HttpError(404, "there is no such key")
     part = (0, 0) if request.method == "HEAD" else first_part(request.headers.get("range"))
-    chunk_bytes = chunk_value(conversion, chunk, part)
-    if chunk_bytes is None:
-        raise HttpError(404, "the chunk is absent: its elements have the fill value")
-    return value_response(request, chunk_bytes, "application/octet-stream", {_HEADER: conversion.way})
+
+    def answer() -> HttpResponse:
+        chunk_bytes = chunk_value(conversion, chunk, part)
+        if chunk_bytes is None:
+            raise HttpError(404, "the chunk is absent: its elements have the fill value")
+        return value_response(request, chunk_bytes, "application/octet-stream", {_HEADER: conversion.way})
+
+    if conversion.way == "stored":
+        return answer()  # the stored bytes are read while they are sent
+    model = conversion.model
+    return memory.make(3 * prod(model.grid.chunks) * model.dtype.itemsize, answer)  # decoded, converted, encoded
 
 
 def _array_of(mount: Mount, key: str, dialect: Dialect) -> tuple[Array, str]:
