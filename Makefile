@@ -38,7 +38,7 @@ REPOSITORIES ?=
 # The suites for `test-downstream`; all if empty.
 SUITES ?=
 
-.PHONY: help demo test test-source test-wheel test-all test-lowest wheel wheels test-downstream test-xarray test-torch peers servers viewer browser check format fuzz soak sanitize warnings notebooks docs tables reading bench bench-quick bench-plans bench-remote bench-compat bench-xarray bench-training clean
+.PHONY: help demo test test-source test-wheel test-all test-lowest wheel wheels test-downstream test-xarray test-torch peers servers viewer browser screenshots check format fuzz soak sanitize warnings notebooks docs tables reading bench bench-quick bench-plans bench-remote bench-serve bench-compat bench-xarray bench-training clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */  make \1\t/' | expand -t 22
@@ -94,6 +94,9 @@ viewer: ## build the page of `omnizarr view` from viewer/ into src/omnizarr/serv
 
 browser: $(VENV)/.made ## install Chromium and the npm packages with which the tests open the page
 	@$(BIN)/python tests/serve/viewer/install.py
+
+screenshots: $(VENV)/.tools browser ## take the screenshots of docs/view.md again, by the tests of the page
+	@OMNIZARR_SCREENSHOTS=$(CURDIR)/docs/view $(BIN)/python -m pytest -q -p no:cacheprovider tests/serve/viewer -k mouse
 
 servers: $(VENV)/.made ## install the servers for buckets and web addresses that the tests start
 	@$(BIN)/python tests/servers/install.py
@@ -172,6 +175,9 @@ bench-remote: $(VENV)/.tools peers ## measure reads over HTTP beside the peers: 
 
 bench-plans: $(VENV)/.tools servers ## measure copy and rechunk beside cp, rclone, and their reads and writes alone
 	@$(BIN)/python -m benchmarks.plans
+
+bench-serve: $(VENV)/.tools browser ## measure the server beside nginx under load of wrk (apt-get install wrk nginx-light), and the viewer
+	@$(BIN)/python -m benchmarks.serve
 
 bench-compat: $(VENV)/.runtime peers ## measure omnizarr behind the interface of zarr-python: omnizarr.compat and the codec pipeline
 	@$(BIN)/python -m benchmarks.compat

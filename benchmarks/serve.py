@@ -63,7 +63,7 @@ def _request(script: Path, base: str, name: str, suffix: str, headers: dict[str,
 
 def _load(url: str, arguments: list[str], connections: int, seconds: float) -> tuple[float, str]:
     """Answers per second, and the time in which 99 % arrive."""
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", *arguments, url]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", "--timeout", "20s", *arguments, url]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     if "Non-2xx" in text or "Socket errors" in text:
         raise SystemExit(f"the server did not answer all requests:\n{text}")

@@ -52,7 +52,7 @@ export function App() {
   const playingNow = useRef<number | null>(null);
   playingNow.current = playing;
   useEffect(() => {
-    const back = () => { current.current = parse(location.hash); setState(current.current); };
+    const back = () => { clearTimeout(tidy.current); current.current = parse(location.hash); setState(current.current); };
     addEventListener("popstate", back);
     const scheme = matchMedia("(prefers-color-scheme: dark)"), turn = () => setSystemDark(scheme.matches);
     scheme.addEventListener("change", turn);

@@ -8,7 +8,7 @@ const job = JSON.parse(readFileSync(0, "utf8"));
 const report = { checks: {}, errors: [], outside: [], figures: {} };
 const browser = await chromium.launch({
   executablePath: job.chromium,
-  args: ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"],
+  args: ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-ipc-flooding-protection", "--enable-unsafe-swiftshader"],
 });
 
 async function open(address, size = { width: 1280, height: 720 }) {
@@ -269,10 +269,11 @@ const KINDS = {
     const result = await page.evaluate(async (total) => {
       const counts = {}, blank = [];
       for (let n = 0; n < total; n++) {
-        location.hash = `at=${n}`;
-        const end = performance.now() + 30000;
+        const begin = performance.now(), end = begin + 30000;
+        let tries = 0;
         let kind = "";
         while (!kind && performance.now() < end) {
+          if (performance.now() >= begin + 3000 * tries) { if (tries++) location.hash = "at=0"; location.hash = `at=${n}`; } // a browser ignores changes that are too many
           await new Promise((resolve) => setTimeout(resolve, 4));
           const content = document.querySelector(".content");
           if (content.dataset.place !== `${n}/`) continue;
@@ -280,7 +281,7 @@ const KINDS = {
           if (shown && (Number(shown.dataset.drawn ?? 0) > 0 || /problem|ask|table|overview/.test(shown.className))) kind = shown.className.split(" ")[0];
         }
         if (kind) counts[kind] = (counts[kind] ?? 0) + 1;
-        else blank.push(n);
+        else blank.push(`${n}: ${document.querySelector(".content").outerHTML.slice(0, 600)}`);
       }
       return { counts, blank };
     }, job.count);

@@ -121,7 +121,7 @@ def _histology(place: Path) -> None:
     stroma[tissue < -1.25] *= 0.12  # gaps in the tissue
     eosin, haematoxylin = stroma * 0.9, nuclei * (1 + 0.2 * noise((height, width), 0.6, 11))
     absorbed = eosin[..., None] * [0.07, 0.86, 0.32] + haematoxylin[..., None] * [1.05, 1.15, 0.42]
-    picture = 246 * np.exp(-absorbed) + rng.normal(0, 2, absorbed.shape)
+    picture = 246 * np.exp(-absorbed)
     omnizarr.create_array(place, data=picture.clip(0, 255).astype("uint8"), chunks=(120, 160, 3), zarr_format=2)
 
 
@@ -161,7 +161,7 @@ def _seismic(place: Path) -> None:
     reflections = np.interp(depth, np.arange(-100, 500), layers)
     wavelet = (1 - 2 * (np.pi * np.arange(-12, 13) / 13) ** 2) * np.exp(-((np.pi * np.arange(-12, 13) / 13) ** 2))
     section = np.apply_along_axis(np.convolve, 0, reflections, wavelet, "same")
-    section = section * np.exp(-t / 400) + 0.15 * noise((samples, traces), 0.3, 14)
+    section = section * np.exp(-t / 400) + 0.06 * noise((samples, traces), 0.3, 14)
     z = omnizarr.create_array(place, shape=(samples, traces), chunks=(60, 105), dtype="int16", zarr_format=1)
     z[:] = (section * 900).astype("int16")
 
