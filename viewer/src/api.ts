@@ -16,7 +16,7 @@ export interface Coordinates {
 export interface Facts {
   shape: number[]; type: string; bytes_read: number; chunks: number; absent: number; requests: number;
   decoded_bytes: number; shown_bytes: number; advice: string[]; seconds: number;
-  min: number | null; max: number | null; mean: number | null; std?: number; nan: number; count: number;
+  min: number | null; max: number | null; low?: number | null; high?: number | null; mean: number | null; std?: number; nan: number; count: number;
 }
 export interface Win { facts: Facts; values: Float32Array | Float64Array | Uint8Array | Uint32Array }
 

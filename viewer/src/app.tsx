@@ -85,15 +85,15 @@ export function App() {
   const nature = !node ? "" : state.mode === "auto" || !modes.includes(state.mode) ? (node.nature === "image" && channelDimension(node) !== null && node.info.type === "uint8" ? "rgb" : node.nature === "image" && node.labels ? "labels" : node.nature) : state.mode;
   const isPicture = nature === "image" || nature === "rgb" || nature === "labels", comparing = state.compare !== "off" && other !== null && isPicture, differs = comparing && state.compare === "difference";
   useEffect(() => {
-    if (!node || !(isPicture || nature === "line")) return;
+    if (!node || !facts || !isPicture) return; // the first picture has the limits of its window
     let here = true;
     ask<Sample>("sample", { at, path: node.levels.length ? node.levels.at(-1)!.path : state.path, select: "...", part: state.part }).then((answer) => here && setSample(answer), () => {});
     return () => { here = false; };
-  }, [node, state.part, nature]);
+  }, [node, state.part, isPicture, facts !== null]);
 
   useEffect(() => setRefused(null), [JSON.stringify(state.fixed), state.x, state.y, state.part]);
 
-  let low = state.low ?? sample?.low ?? facts?.min ?? 0, high = state.high ?? sample?.high ?? facts?.max ?? 1;
+  let low = state.low ?? sample?.low ?? facts?.low ?? 0, high = state.high ?? sample?.high ?? facts?.high ?? 1;
   if (differs && state.low === null) { const side = Math.max(Math.abs(facts?.max ?? 1), Math.abs(facts?.min ?? 1), 1e-30); [low, high] = [-side, side]; }
   if (!(high > low)) high = low + (Math.abs(low) || 1) * 1e-3;
   if (state.log && low <= 0) low = Math.max(high, 1e-30) * 1e-4;

@@ -37,7 +37,7 @@ void main() {
 export class Painter {
   private gl: WebGL2RenderingContext | null = null;
   private program: WebGLProgram | null = null;
-  private canvas: HTMLCanvasElement;
+  readonly canvas: HTMLCanvasElement;
   private last: Values | null = null;
   kind: "webgl" | "canvas" = "canvas";
 

@@ -79,7 +79,10 @@ export function Picture(props: Props) {
     watcher.observe(frame.current!);
     return () => { watcher.disconnect(); wanted.current = null; drawing.current = "gone"; };
   }, []);
-  useEffect(() => { painter.current = new Painter(canvas.current!, !props.rgb && !new URLSearchParams(location.search).has("no-webgl")); }, [props.rgb]);
+  const ready = (): Painter => {
+    if (painter.current?.canvas !== canvas.current) painter.current = new Painter(canvas.current!, !props.rgb && !new URLSearchParams(location.search).has("no-webgl"));
+    return painter.current!;
+  };
 
   const scale = Math.min(size[0] / Math.max(1, view[2] - view[0]), size[1] / Math.max(1, view[3] - view[1]));
   const keeps = (view[2] - view[0]) / (view[3] - view[1]) < 8 && (view[3] - view[1]) / (view[2] - view[0]) < 8;
@@ -122,11 +125,13 @@ export function Picture(props: Props) {
     // Two windows are on their way at most. Of those that a moving slider asks for meanwhile, only the last is read.
     if (busy.current < 2) read();
     else wanted.current = read;
+    ready(); // starting WebGL takes as long as reading a window, which is on its way now
   }, [node, state.path, state.x, state.y, JSON.stringify(state.fixed), state.part, view.join(), width, height, props.at, props.rgb, props.difference, props.confirmed]);
 
   useEffect(() => {
     const now = shown.current;
-    if (!now || !painter.current) return;
+    if (!now) return;
+    const painter = ready();
     const began = performance.now(), ratio = Math.min(2, window.devicePixelRatio || 1);
     // Setting the size clears a canvas, so it is set only together with drawing.
     canvas.current!.width = Math.max(1, Math.min(8192, Math.round(((now.box[2] - now.box[0]) / (view[2] - view[0])) * width * ratio)));
@@ -134,11 +139,11 @@ export function Picture(props: Props) {
     if (props.rgb) {
       const [x, y] = axes(node, state), channel = channelDimension(node)!;
       const eight = node.info.type === "uint8", { pixels, width: w, height: h } = rgbPixels(now.win, x, y, channel, eight ? 0 : look.low, eight ? 255 : look.high);
-      painter.current.put(pixels, w, h);
-    } else painter.current.draw(now.values, look);
+      painter.put(pixels, w, h);
+    } else painter.draw(now.values, look);
     frame.current!.dataset.drawn = String(Number(frame.current!.dataset.drawn ?? 0) + 1);
     frame.current!.dataset.milliseconds = String(performance.now() - began);
-    frame.current!.dataset.painter = painter.current.kind;
+    frame.current!.dataset.painter = painter.kind;
   }, [drawn, JSON.stringify(look), width, height, props.rgb]);
 
   useEffect(() => {

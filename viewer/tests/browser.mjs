@@ -216,7 +216,6 @@ const KINDS = {
       await press(two, "d");
       await until(async () => (await text(two, ".caption")) === "first − second");
       await until(async () => (await pixels(two)).colours > 1);
-      if (job.screenshots) await two.screenshot({ path: `${job.screenshots}/comparison.png` });
       await two.close();
     });
     await check("hostile names", async () => {
