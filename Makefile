@@ -96,7 +96,7 @@ browser: $(VENV)/.made ## install Chromium and the npm packages with which the t
 	@$(BIN)/python tests/serve/viewer/install.py
 
 screenshots: $(VENV)/.tools browser ## take the screenshots of docs/view.md again, by the tests of the page
-	@OMNIZARR_SCREENSHOTS=$(CURDIR)/docs/view $(BIN)/python -m pytest -q -p no:cacheprovider tests/serve/viewer -k mouse
+	@OMNIZARR_SCREENSHOTS="$$PWD/docs/view" $(BIN)/python -m pytest -q -p no:cacheprovider tests/serve/viewer -k mouse
 
 servers: $(VENV)/.made ## install the servers for buckets and web addresses that the tests start
 	@$(BIN)/python tests/servers/install.py
