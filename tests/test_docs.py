@@ -31,6 +31,12 @@ PAGES = sorted(
 PROSE = [*sorted(path.name for path in ROOT.glob("*.md")), *PAGES]
 
 
+def test_the_overview_of_the_command_line_lists_every_command() -> None:
+    text = read("docs/cli.md")
+    commands = [name for section in COMMANDS.values() for name in section]
+    assert [name for name in commands if f"](cli/{name}.md)" not in text] == []
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if any(block.kind == "python" for block in blocks(page))])
 def test_python_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""omnizarr: chunked, compressed N-dimensional arrays in the Zarr format.
+"""Chunked, compressed N-dimensional arrays in the Zarr format.
 
     import omnizarr
     z = omnizarr.create_array("data.zarr", shape=(1000, 1000), dtype="float32")
