@@ -41,8 +41,8 @@ class _Pending:
         """Whether all chunks may have been written."""
         self.shape: tuple[int, ...] = ()
         """The shape with which the last chunks were written. While it is not stored, they are not measured."""
-        self.array: ArrayState
-        """The last handle that wrote."""
+        self.array: ArrayState | None = None
+        """The last handle that wrote; None if no chunk is pending."""
         self.due = time.monotonic() + _INTERVAL
 
     def take(self) -> list[tuple[int, ...]]:
@@ -95,7 +95,7 @@ def forget(array: ArrayState) -> None:
 
 
 def _flush(pending: _Pending, *, wait: bool) -> None:
-    array = _current(pending.array)
+    array = None if pending.array is None else _current(pending.array)
     if array is None:
         return
     if array._model.shape != pending.shape and not wait:  # a new shape is not stored yet, or another writer changed it
@@ -139,7 +139,10 @@ def _try_flush(pending: _Pending, *, wait: bool) -> None:
     try:
         _flush(pending, wait=wait)
     except OmnizarrError as error:
-        warn(f"the statistics of array `{pending.array.name}` could not be updated, and some are stale now: {error}")
+        name = "" if pending.array is None else f" of array `{pending.array.name}`"
+        warn(f"the statistics{name} could not be updated, and some are stale now: {error}")
+    if not (pending.chunks or pending.all):
+        pending.array = None  # keep no handle alive without need
     end = time.monotonic()
     pending.due = end + max(_INTERVAL, _SHARE * (end - begin))
 
