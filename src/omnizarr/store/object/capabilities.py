@@ -12,6 +12,7 @@ from omnizarr.store.snapshot import Snapshot
 
 __all__ = ["LastKnownValues", "ObjectSnapshots", "ObjectVersionedReads"]
 
+_WITH_ETAGS = ("s3", "gs", "az")  # kinds of servers whose ETags differ for all states of an object
 _MOST_VALUES = 256
 _LONGEST_VALUE = 2**15  # bytes
 
@@ -45,17 +46,17 @@ class LastKnownValues:
 class ObjectSnapshots(Snapshots):
     """A snapshot is a version: no request stays open."""
 
-    lasting = True
-
     def __init__(self, reader: ObjectReader) -> None:
         self._reader = reader
+        # Others, such as a folder or a web server, may make ETags of times that repeat.
+        self.lasting = reader.kind in _WITH_ETAGS
 
     def open(self, key: str) -> Snapshot | None:
         head = self._reader.head(key)
         return None if head is None else _ObjectSnapshot(self._reader, key, head["size"], version_of(head))
 
     def lasting_version(self, version: object) -> str | None:
-        return repr(version) if isinstance(version, tuple) else None
+        return repr(version) if self.lasting and isinstance(version, tuple) else None
 
 
 class ObjectVersionedReads(VersionedReads):

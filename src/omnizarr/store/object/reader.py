@@ -33,6 +33,7 @@ class ObjectReader:
         self._factory = factory
         self._prefix = prefix
         self.store = store
+        self.kind = factory.kind
         self.suffixes = factory.kind != "az"  # Azure has no ranges that count from the end
         self._ranges = True
         self._warned = False
