@@ -76,6 +76,12 @@ def test_properties_equal_those_of_the_synchronous_handle() -> None:
     assert handle._repr_html_() == z._repr_html_()
 
 
+def test_find() -> None:
+    z = omnizarr.create_array(data=np.arange(12).reshape(3, 4), chunks=2)
+    rows, columns = asyncio.run(aio.as_async(z).find(5, 6))
+    assert (rows.tolist(), columns.tolist()) == ([1, 1], [1, 2])
+
+
 def test_take() -> None:
     first, second = (omnizarr.create_array(data=np.arange(start, start + 10), chunks=3) for start in (0, 100))
 

@@ -137,6 +137,11 @@ class AsyncArray(AsyncNode[Array]):
             return await self._read(self._node.take, indices, axis)
         return await self._change(self._node.take, indices, axis, out)
 
+    async def find(self, low: Any = None, high: Any = None) -> tuple[npt.NDArray[np.intp], ...]:
+        """The indices of the elements from `low` to `high`, as `Array.find` returns them."""
+        indices: tuple[npt.NDArray[np.intp], ...] = await self._read(self._node.find, low, high)
+        return indices
+
     def blocks(
         self, *, max_bytes: int | str = "256 MiB"
     ) -> AsyncGenerator[tuple[tuple[slice, ...], npt.NDArray[Any]], None]:
