@@ -1,10 +1,14 @@
-"""Statistics of chunks under many writers: some keep them, some do not know of them, and some are killed."""
+"""Statistics of chunks under many writers: some keep them, some do not know of them, and some are killed. A process
+stores those of what it has written when it ends, in each way in which processes end."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -67,3 +71,38 @@ def test_no_result_depends_on_who_wrote(options: dict[str, Any], tmp_path: Path)
         check_all(path)
     assert omnizarr.open_array(path).statistics.build().stale == 0
     check_all(path)
+
+
+# -- the end of a process
+
+WRITE = "import omnizarr, sys; omnizarr.open_array(sys.argv[1])[3, 3] = 70"
+
+
+def write(path: Path) -> None:
+    omnizarr.open_array(path)[3, 3] = 70
+
+
+@pytest.mark.parametrize("kind", ["program", "fork", "spawn"])
+def test_statistics_are_stored_at_exit(kind: str, tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path / "z", data=np.arange(64.0).reshape(8, 8), chunks=(4, 4))
+    z.statistics.build()
+    if kind == "program":
+        subprocess.run([sys.executable, "-c", WRITE, tmp_path / "z"], check=True, timeout=60)
+    else:
+        child = multiprocessing.get_context(kind).Process(target=write, args=(tmp_path / "z",))
+        child.start()
+        child.join(60)
+        assert child.exitcode == 0
+    assert (z.statistics.state().stale, z.max()) == (0, 70)
+
+
+def test_a_child_leaves_the_chunks_of_its_parent_to_the_parent(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path / "z", data=np.arange(64.0).reshape(8, 8), chunks=(4, 4))
+    z.statistics.build()
+    z[7, 7] = -5  # another chunk than that of the child
+    child = multiprocessing.get_context("fork").Process(target=write, args=(tmp_path / "z",))
+    child.start()
+    child.join(60)
+    assert (child.exitcode, z.statistics.state().stale) == (0, 1)
+    z.statistics.flush()
+    assert z.statistics.state().stale == 0
