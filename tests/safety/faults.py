@@ -11,6 +11,7 @@ import argparse
 import errno
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -187,6 +188,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=_NEVER)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # set by shells for background jobs
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     resize_mark._PAUSE = 0.01
     print(f"random faults, {arguments.seconds:g} s, --seed {arguments.seed}", flush=True)
     end, wrong = time.monotonic() + arguments.seconds, 0

@@ -144,5 +144,5 @@ def interrupt_imports(folder: Path, name: str, operation: str, count: int, seed:
     subprocess.run([sys.executable, "-c", MADE, *places], check=True)
     command = [sys.executable, "-c", PROGRAM, *places, operation, str(count), seed]
     result = subprocess.run(command, capture_output=True, text=True, timeout=250)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
     assert int(result.stdout.split()[1]) > 1000, "few modules are imported then"
