@@ -63,7 +63,11 @@ def note_signals(arrived: list[int], function: Callable[..., _R], *arguments: An
             handler = _signal.getsignal(number)
             if callable(handler):
                 handlers[number] = handler, note
-                _signal.signal(number, note)
+                try:
+                    _signal.signal(number, note)
+                except ValueError:  # the main thread of a subinterpreter: Python runs no handlers there
+                    handlers.clear()
+                    break
         return function(*arguments)
     finally:
         _restore(handlers)

@@ -146,3 +146,12 @@ def interrupt_imports(folder: Path, name: str, operation: str, count: int, seed:
     result = subprocess.run(command, capture_output=True, text=True, timeout=250)
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
     assert int(result.stdout.split()[1]) > 1000, "few modules are imported then"
+
+
+def test_a_subinterpreter_imports_libraries() -> None:
+    """Python runs no signal handlers there, and refuses to install them."""
+    pytest.importorskip("_xxsubinterpreters")  # of Python 3.11 and 3.12
+    code = "from omnizarr._fork import import_library; import_library('wsgiref.simple_server')"
+    program = f"import _xxsubinterpreters as inner; inner.run_string(inner.create(), {code!r})"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
