@@ -37,7 +37,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "mv": "Move or rename an array or a group.",
         "rm": "Erase an array or a group.",
         "repair": "Repair damaged chunks, and what crashed writers left.",
-        "statistics": "Store statistics of chunks, for quick minima, maxima and searches.",
+        "statistics": "Store minima, maxima and sums of chunks, to skip chunks.",
         "consolidate": "Store copies of all metadata of a group in one document.",
     },
     "Show": {
