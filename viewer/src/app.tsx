@@ -94,10 +94,13 @@ export function App() {
   useEffect(() => setRefused(null), [JSON.stringify(state.fixed), state.x, state.y, state.part]);
 
   let low = state.low ?? sample?.low ?? facts?.low ?? 0, high = state.high ?? sample?.high ?? facts?.high ?? 1;
+  const isPhase = node?.complex && state.part === "phase";
+  if (isPhase && state.low === null) [low, high] = [-Math.PI, Math.PI];
   if (differs && state.low === null) { const side = Math.max(Math.abs(facts?.max ?? 1), Math.abs(facts?.min ?? 1), 1e-30); [low, high] = [-side, side]; }
   if (!(high > low)) high = low + (Math.abs(low) || 1) * 1e-3;
   if (state.log && low <= 0) low = Math.max(high, 1e-30) * 1e-4;
-  const look: Look = { low, high, log: state.log, map: differs && state.map === "viridis" ? "red–blue" : state.map, reverse: state.reverse, labels: nature === "labels", fill: node?.fill === 0 || state.compare === "difference" ? null : node?.fill ?? null, dark };
+  const look: Look = { low, high, log: state.log, map: differs && state.map === "viridis" ? "red–blue" : isPhase && state.map === "viridis" ? "rainbow" : state.map, // the phase is a circle
+    reverse: state.reverse, labels: nature === "labels", fill: node?.fill === 0 || state.compare === "difference" ? null : node?.fill ?? null, dark };
 
   const step = useCallback((by: number) => { // along the first slider
     if (!node) return;
@@ -268,7 +271,7 @@ export function App() {
         {node && point && <div class="point"><span class="found"><b>{point.value}</b> at {point.place}</span>
           {isPicture && node.dimensions.map((_, n) => <button class={state.along === n ? "selected" : ""} onClick={() => change({ along: n })}>along {dimensionName(node, n)}</button>)}<button onClick={() => change({ point: null, along: null })}>✕</button>
           {isPicture && state.along !== null && state.along >= 0 && <Line node={node} state={state} at={at} others={comparing ? [1 - at] : []} dimension={state.along} coordinates={coordinates[state.along]} dark={dark} height={170} onPick={(index) => change({ fixed: { ...state.fixed, [state.along!]: index } })} />}</div>}
-        <footer><span class="hover">{hover}</span>{facts && <span class="read">{`this view read ${bytes(facts.bytes_read)} to show ${bytes(facts.shown_bytes)}, ${facts.chunks} chunks, ${Math.round(facts.seconds * 1000)} ms`}{shown.current && node?.levels.length ? `, level ${shown.current.level}` : ""}</span>}</footer>
+        <footer><span class="hover">{hover}</span>{facts && <span class="read">{`this view read ${bytes(facts.bytes_read)} to show ${bytes(facts.shown_bytes)}, ${facts.chunks} chunk${facts.chunks === 1 ? "" : "s"}, ${Math.round(facts.seconds * 1000)} ms`}{shown.current && node?.levels.length ? `, level ${shown.current.level}` : ""}</span>}</footer>
       </main>
       {node && <Panel node={node} tab={state.tab} facts={facts} at={at} path={state.path} setTab={(tab) => change({ tab })} statistics={() => askConfirmed("statistics", { at, path: state.path, select: isPicture ? selectionText(node, state, Object.fromEntries(axes(node, state).map((n) => [n, ":"]))) : "..." })} />}
       {dialog === "help" && <Help close={() => setDialog("")} />}

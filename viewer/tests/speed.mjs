@@ -1,5 +1,6 @@
 // Measures the page. Job on standard input: { chromium, python, root, locations, seconds }.
-// Prints `first`: seconds from the start of `omnizarr view` to the first picture; `rate`: pictures per second of the
+// Prints `first`: seconds from the start of `omnizarr view` to the first picture; `processor`: seconds
+// of processor time that the server took until then; `rate`: pictures per second of the
 // animation, if `seconds` is given.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -19,6 +20,10 @@ try {
   await warm.goto(address, { waitUntil: "commit" });
   await warm.waitForFunction(() => document.documentElement.dataset.ready, null, { polling: "raf", timeout: 60000 });
   result.first = (performance.now() - began) / 1000;
+  try { // on Linux: processor time of the server, in hundredths of a second
+    const fields = readFileSync(`/proc/${server.pid}/stat`, "utf8").split(") ")[1].split(" ");
+    result.processor = (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch { result.processor = NaN; }
   if (job.seconds) {
     const count = () => warm.evaluate(() => Number(document.querySelector(".frame").dataset.drawn));
     await warm.keyboard.press(" ");
