@@ -1,4 +1,5 @@
-"""A system without POSIX, as Windows: no `fcntl`, fork or `pread`. All works, with locks between threads only."""
+"""A system without POSIX and without the locks of Windows: no `fcntl`, fork or `pread`. All works, with locks between
+threads only."""
 
 from __future__ import annotations
 
