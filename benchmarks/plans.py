@@ -247,10 +247,10 @@ def main() -> None:
         elif "bucket" in parts:
             print("rclone is not installed: `make servers`", file=sys.stderr)
         if "rechunk" in parts:
-            little = 40 * 10**6 if share == 1 else 20 * 10**6
+            limits = (100 * 10**6, 40 * 10**6) if share == 1 else (20 * 10**6,)
             shape, new = (512 // share, 512, 512), (512 // share, 16, 16)
             rows.append(rechunk_row(folder, "rechunk", shape, (8, 512, 512), (64 // share, 128, 128), 400 * 10**6))
-            rows.append(rechunk_row(folder, "rechunk", shape, (1, 512, 512), new, little))
+            rows += [rechunk_row(folder, "rechunk", shape, (1, 512, 512), new, limit) for limit in limits]
         if "series" in parts:
             rows.append(series_row(folder, 1000 // share))
     cells = [

@@ -44,13 +44,13 @@ def location_argument(name: str = "location", **attributes: Any) -> Callable[[F]
     return click.argument(name, shell_complete=complete_location, **attributes)
 
 
-def parse_pair(text: str) -> tuple[str, Any]:
-    """A name and its value from `K=V`; the value is JSON if it can be."""
+def parse_pair(text: str, option: str = "--option") -> tuple[str, Any]:
+    """A name and its value from `K=V`, an argument of `option`; the value is JSON if it can be."""
     import json
 
     name, separator, value = text.partition("=")
     if not separator or not name:
-        raise click.BadParameter(f"expected K=V, found {text!r}", param_hint="--option")
+        raise click.BadParameter(f"expected K=V, found {text!r}", param_hint=option)
     try:
         return name, json.loads(value)  # numbers, `true`, objects
     except ValueError:

@@ -88,9 +88,11 @@ def set_(location: str, pairs: tuple[str, ...], dry_run: bool, storage: StoreOpt
       omnizarr attrs set weather.zarr/temperature units=K valid='[0, 400]'
     """
     node = storage.open(location, writable=not dry_run).node
-    values = dict(parse_pair(pair) for pair in pairs)
+    values = dict(parse_pair(pair, "NAME=VALUE") for pair in pairs)
     if not dry_run:
         node.attrs.update(values)
+    elif output.form != "json":
+        output.line("would set")
     output.json(values) if output.form == "json" else output.fields(values.items(), keep_none=True)
     return YES
 
@@ -117,5 +119,7 @@ def delete(location: str, names: tuple[str, ...], dry_run: bool, storage: StoreO
         return NO
     if not dry_run:
         node.attrs.put({name: value for name, value in node.attrs.asdict().items() if name not in names})
-    output.json(list(names)) if output.form == "json" else output.line(f"removed {', '.join(names)}")
+    output.json(list(names)) if output.form == "json" else output.line(
+        f"{'would remove' if dry_run else 'removed'} {', '.join(names)}"
+    )
     return YES

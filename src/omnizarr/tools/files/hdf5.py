@@ -19,6 +19,8 @@ _INTERNAL = frozenset(
     ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
 )
 """Attributes that say how HDF5 stores dimensions."""
+_NO_VARIABLE = b"This is a netCDF dimension but not a netCDF variable"
+"""How the attribute NAME begins if a dataset of the netCDF-4 library only holds the length of a dimension."""
 
 
 @contextmanager
@@ -36,6 +38,8 @@ def read_hdf5(file: str) -> Iterator[dict[str, tuple[Any, dict[str, Any]]]]:
             options: dict[str, Any] = {"attributes": _attributes(node)}
             if not isinstance(node, h5py.Dataset):
                 sources[path] = (None, options)
+                return
+            if np.bytes_(node.attrs.get("NAME", b"")).startswith(_NO_VARIABLE):
                 return
             if h5py.check_string_dtype(node.dtype) is not None and node.dtype.hasobject:
                 sources[path] = (_Texts(node), options | {"dtype": "str"})

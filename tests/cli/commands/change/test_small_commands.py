@@ -30,7 +30,8 @@ def test_create_append_and_attributes(run: Run, tmp_path: Path, data: np.ndarray
     created = run("create", f"{root}/t", *options, "--codecs", "gzip", "--json")
     assert json.loads(created.stdout)["kind"] == "array"
     again = run("create", f"{root}/t", *options)
-    assert (again.exit_code, "--force" in again.stderr or "overwrite" in again.stderr) == (3, True)
+    assert (again.exit_code, "--force" in again.stderr) == (3, True)
+    assert run("create", f"{root}/t", *options, "--dry-run").exit_code == 3
     assert run("create", f"{root}/t", *options, "--force").exit_code == 0
     array = omnizarr.open_array(root / "t", mode="r")
     assert (array.shape, array.chunks, array.dimension_names, int(array.fill_value)) == ((3, 4), (2, 2), ("y", "x"), 7)
@@ -41,7 +42,9 @@ def test_create_append_and_attributes(run: Run, tmp_path: Path, data: np.ndarray
     (tmp_path / "bad.npy").write_bytes(b"no")
     assert run("append", f"{root}/t", tmp_path / "bad.npy").exit_code == 3
     assert run("attrs", "set", f"{root}/t", "units=K", "valid=[0, 4]", "--json").exit_code == 0
-    assert run("attrs", "set", f"{root}/t", "units=m", "--dry-run").exit_code == 0
+    assert run("attrs", "set", f"{root}/t", "units=m", "--dry-run").stdout.split() == ["would", "set", "units", "m"]
+    assert run("attrs", "del", f"{root}/t", "units", "--dry-run").stdout == "would remove units\n"
+    assert "NAME=VALUE: expected K=V" in run("attrs", "set", f"{root}/t", "units").stderr
     assert omnizarr.open_array(root / "t", mode="r").attrs.asdict() == {"units": "K", "valid": [0, 4]}
     assert run("attrs", "del", f"{root}/t", "none").exit_code == 1
     assert run("attrs", "del", f"{root}/t", "valid").exit_code == 0
@@ -124,6 +127,7 @@ def test_groups_to_hdf5_and_netcdf(run: Run, tmp_path: Path, data: np.ndarray) -
         imported = run("import", tmp_path / f"a.{kind}", tmp_path / f"{kind}.zarr")
         assert imported.exit_code == 0, imported.stderr
         back = omnizarr.open_group(tmp_path / f"{kind}.zarr", mode="r")
+        assert sorted(path for path, _ in back.members(max_depth=None)) == ["inner", "inner/names", "t", "time"]
         assert back.attrs["title"] == "x"
         np.testing.assert_array_equal(back["t"][...], data)
         assert back["inner/names"][...].tolist() == ["a", "bcd"]

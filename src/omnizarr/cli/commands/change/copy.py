@@ -72,7 +72,7 @@ def command(
         verify=running.verify,
         source_requests=source_requests or 0,
         target_requests=target_requests or 0,
-        storage_options=dict(parse_pair(text) for text in target_option) or None,
+        storage_options=dict(parse_pair(text, "--target-option") for text in target_option) or None,
         **array_options(chunks, shards, codecs, dtype),
     )
     return run_plan(plan, running, output)

@@ -69,8 +69,13 @@ def command(
     from omnizarr.store import MemoryStore
 
     options: dict[str, Any] = array_options(chunks, shards, codecs, None)
-    values = dict(parse_pair(text) for text in attributes)
+    values = dict(parse_pair(text, "--attribute") for text in attributes)
     common: dict[str, Any] = {"attributes": values, "overwrite": force}
+    for option, value in (("--chunks", chunks), ("--dtype", dtype), ("--shards", shards), ("--codecs", codecs)):
+        if value is not None and shape is None:
+            raise click.UsageError(f"{option} needs --shape")
+    if not force:
+        _check_free(location, storage)
     above = None if dry_run else _group_above(location, storage)
     if above is None or zarr_format is not None:
         common["zarr_format"] = parse_format(zarr_format or "3")
@@ -79,9 +84,6 @@ def command(
         store, path = above.store, f"{above.path}/{location.rstrip('/').rpartition('/')[2]}".lstrip("/")
         common.setdefault("zarr_format", above.zarr_format)
     if shape is None:
-        for option, value in (("--chunks", chunks), ("--dtype", dtype), ("--shards", shards), ("--codecs", codecs)):
-            if value is not None:
-                raise click.UsageError(f"{option} needs --shape")
         node: Any = create_group(store, path=path, **common)
     else:
         if fill_value is not None:
@@ -93,8 +95,19 @@ def command(
     if output.form == "json":
         output.json({"path": node.path, "kind": "group" if shape is None else "array", "dry_run": dry_run})
     else:
-        output.line(f"{'would create' if dry_run else 'created'} {node!r}")
+        what = "the group" if shape is None else f"the array {node.shape} of {node.dtype}"
+        output.line(f"{'would create' if dry_run else 'created'} {what} at {location}")
     return YES
+
+
+def _check_free(location: str, storage: StoreOptions) -> None:
+    from omnizarr.errors import NodeExistsError, OmnizarrError
+
+    try:
+        node = storage.open(location).node
+    except OmnizarrError:
+        return  # nothing is there, or something that creating reports
+    raise NodeExistsError(f"there is {node!r} already", hint="--force replaces it, with all nodes below it")
 
 
 def _group_above(location: str, storage: StoreOptions) -> Group | None:

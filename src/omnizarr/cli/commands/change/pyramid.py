@@ -70,7 +70,7 @@ def command(
     """
     from omnizarr.tools import pyramid
 
-    options: dict[str, Any] = dict(parse_pair(text) for text in target_option)
+    options: dict[str, Any] = dict(parse_pair(text, "--target-option") for text in target_option)
     plan = pyramid(
         storage.open(location, writable=target is None and not running.dry_run).node,
         target,

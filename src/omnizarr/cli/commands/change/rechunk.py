@@ -59,7 +59,7 @@ def command(
         force=running.force,
         resume=running.resuming,
         verify=running.verify,
-        storage_options=dict(parse_pair(text) for text in target_option) or None,
+        storage_options=dict(parse_pair(text, "--target-option") for text in target_option) or None,
         **options,
     )
     return run_plan(plan, running, output)

@@ -40,5 +40,9 @@ def command(location: str, recursive: bool, dry_run: bool, storage: StoreOptions
     if output.form == "json":
         output.json({"path": node.path, "nodes": 1 + len(members), "dry_run": dry_run})
     else:
-        output.line(f"{'would erase' if dry_run else 'erased'} {location} ({1 + len(members):,} nodes)")
+        output.line(f"{'would erase' if dry_run else 'erased'} {location} ({_count(1 + len(members))})")
     return YES
+
+
+def _count(nodes: int) -> str:
+    return "1 node" if nodes == 1 else f"{nodes:,} nodes"
