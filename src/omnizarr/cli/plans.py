@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from omnizarr.cli.exit_codes import YES
+from omnizarr.cli.exit_codes import YES, message
 from omnizarr.cli.output import Column, Output
 from omnizarr.cli.progress import progress
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from omnizarr.tools import Plan
+    from omnizarr.tools.plans import PlanResult
 
 __all__ = ["FORMATS", "PlanOptions", "array_options", "lengths", "parse_format", "plan_options", "run_plan", "size"]
 
@@ -90,12 +91,12 @@ def run_plan(plan: Plan, running: PlanOptions, output: Output) -> int:
         plan.finish()
         output.json({"finished": True}) if output.form == "json" else output.line("finished")
         return YES
-    with progress("tasks") as report:
-        if running.task is not None:
-            result = plan.run_part(*running.task, stage=running.stage, progress=report)
-        else:
-            with _executor(running) as executor:
-                result = plan.run(executor, workers=running.workers, progress=report, resume=running.resume)
+    try:
+        result = _run(plan, running)
+    except KeyboardInterrupt:
+        if plan.journal.store is not None:
+            message("interrupted", f"the same command {'again' if running.task else 'with --resume'} continues")
+        raise
     if output.form == "json":
         output.json(result)
     else:
@@ -105,6 +106,14 @@ def run_plan(plan: Plan, running: PlanOptions, output: Output) -> int:
         tasks = "1 task" if result.tasks == 1 else f"{result.tasks:,} tasks"
         output.line(f"{tasks}, {human_bytes(result.bytes)} in {result.seconds:.1f} s{before}")
     return YES
+
+
+def _run(plan: Plan, running: PlanOptions) -> PlanResult:
+    with progress("tasks") as report:
+        if running.task is not None:
+            return plan.run_part(*running.task, stage=running.stage, progress=report)
+        with _executor(running) as executor:
+            return plan.run(executor, workers=running.workers, progress=report, resume=running.resume)
 
 
 def _show(plan: Plan, output: Output) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,6 +63,19 @@ def test_parts_and_finish(run: Run, source: Path, tmp_path: Path) -> None:
     assert run("copy", source, target, "--finish").exit_code == 0
     assert run("diff", source, target).exit_code == 0
     assert not (target / ".omnizarr-plan").exists()
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    run: Run, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("omnizarr.tools.plans.objects.CopyObjects.run", interrupt)
+    stopped = run("copy", source, tmp_path / "b.zarr", "-j", "1")
+    assert (stopped.exit_code, stopped.stderr) == (130, "interrupted: the same command with --resume continues\n")
+    monkeypatch.undo()
+    assert run("copy", source, tmp_path / "b.zarr", "--resume").exit_code == 0
 
 
 def test_wrong_options(run: Run, source: Path, tmp_path: Path) -> None:
