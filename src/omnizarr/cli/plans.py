@@ -151,7 +151,10 @@ def _executor(running: PlanOptions) -> Iterator[Executor | None]:
 
         distributed = load_optional("`--dask`", "distributed")
         address = None if running.dask == "local" else running.dask
-        options = {"n_workers": running.workers or os.cpu_count(), "threads_per_worker": 1} if address is None else {}
+        options: dict[str, Any] = {}
+        if address is None:  # on a free port: that of another cluster on this machine causes a warning
+            count = running.workers or os.cpu_count()
+            options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": ":0"}
         with distributed.Client(address, **options) as client, client.get_executor() as executor:
             yield executor
     elif running.processes:
