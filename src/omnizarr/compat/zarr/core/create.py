@@ -222,9 +222,11 @@ def create_array_handle(
     }
     if inside is not None:
         inner = [*_stage(codecs["filters"]), *_serializer(codecs["serializer"], kind), *_stage(codecs["compressors"])]
-        options = shards if isinstance(shards, dict) else {}
+        shard_options = shards if isinstance(shards, dict) else {}
         sharding = ShardingCodec(
-            chunk_shape=inside, index_location=options.get("index_location", "end"), **_index_codecs(options)
+            chunk_shape=inside,
+            index_location=shard_options.get("index_location", "end"),
+            **_index_codecs(shard_options),
         )
         document = _json_codec(sharding)
         document["configuration"]["codecs"] = inner
