@@ -277,3 +277,15 @@ def test_from_array_keeps_chunks_of_different_lengths() -> None:
 def test_v2_nodes_have_a_file_of_attributes(tmp_path: Path) -> None:
     zarr.create_group(tmp_path / "a", zarr_format=2).create_array("b", shape=2, dtype="i4")
     assert (tmp_path / "a/.zattrs").read_text() == (tmp_path / "a/b/.zattrs").read_text() == "{}"
+
+
+def test_the_config_of_an_array_is_checked() -> None:
+    store = zarr.storage.MemoryStore()
+    zarr.create_array(store, shape=4, dtype="u1")
+    assert zarr.open(store, config={"order": "F", "sharding_coalesce_max_bytes": 1}).config.order == "F"
+    with pytest.raises(TypeError, match=r"Unknown array config keys: \['nope'\]"):
+        zarr.open_array(store, config={"nope": 1})
+    with pytest.raises(ValueError, match="Expected instance of bool"):
+        zarr.open_array(store, config={"read_missing_chunks": "yes"})
+    with pytest.raises(TypeError, match="resolves to a group"):
+        zarr.open(zarr.storage.MemoryStore(), mode="a", config={"order": "F"})

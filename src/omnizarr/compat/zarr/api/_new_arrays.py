@@ -65,14 +65,22 @@ def open(
     if "shape" in kwargs or mode in ("w", "w-"):
         if "shape" in kwargs:
             return open_array(place, zarr_format=zarr_format, mode=mode, **kwargs)
+        _check_no_group_config(kwargs, place)
         return open_group(place, zarr_format=zarr_format, mode=mode, **kwargs)
     try:
         node = nodes.open_handle(place, None, zarr_format, kwargs.get("use_consolidated"))
     except GroupNotFoundError:
+        _check_no_group_config(kwargs, place)
         return open_group(place, zarr_format=zarr_format, mode=mode, **kwargs)
     if isinstance(node, omnizarr.Array):
         return Array._of(node, place, kwargs.get("config"))
+    _check_no_group_config(kwargs, place)
     return node_of(node, place, "")
+
+
+def _check_no_group_config(options: dict[str, Any], place: StorePath) -> None:
+    if options.get("config") is not None:
+        raise TypeError(f"config is for arrays, but {place} resolves to a group.")
 
 
 @translated

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias
 
 from omnizarr.compat.zarr.core.common import parse_bool, parse_order, parse_shapelike
 from omnizarr.compat.zarr.core.config import config
 
 __all__ = ["ArrayConfig", "ArrayConfigLike", "ArraySpec", "parse_array_config"]
+
+_UNUSED = ("sharding_coalesce_max_gap_bytes", "sharding_coalesce_max_bytes")  # the engine decides which reads to join
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,11 @@ class ArrayConfig:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The options in a dict; the settings of `config` for the others."""
-        return cls(**{name: value for name, value in data.items() if not name.startswith("sharding_coalesce_")})
+        valid = [*(field.name for field in fields(cls)), *_UNUSED]
+        unknown = sorted(set(data) - set(valid))
+        if unknown:
+            raise TypeError(f"Unknown array config keys: {unknown}. Valid keys are {valid}.")
+        return cls(**{name: value for name, value in data.items() if name not in _UNUSED})
 
     def to_dict(self) -> dict[str, Any]:
         """The options as a dict."""

@@ -165,7 +165,7 @@ def parse_bool(data: Any) -> bool:
     """`data`, if it is a truth value."""
     if isinstance(data, bool):
         return data
-    raise ValueError(f"Expected bool, got {data} instead.")
+    raise ValueError(f"Expected instance of bool, got {data!r}.")
 
 
 def _subject(name: str, axis: int | None) -> str:
