@@ -1,8 +1,9 @@
 """Measures the commands that look and check: `python -m benchmarks.commands`.
 
-Every row is the best elapsed time of a few processes, with the most memory that one of them used (`ru_maxrss`). The
-start of Python alone is the first row. The last rows compare `diff` of two equal arrays with reading both, block by
-block into the same memory; there the commands take turns.
+Every row is the best elapsed time of a few processes, in parentheses the best processor time, which other programs on
+the machine hardly change, and the most memory that one of them used (`ru_maxrss`). The start of Python alone is the
+first row. The last rows compare `diff` of two equal arrays with reading both, block by block into the same memory;
+there the commands take turns.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Cost(NamedTuple):
     """What a process took."""
 
     seconds: float
+    processor: float
+    """Seconds of all threads."""
     memory: int
     """Bytes."""
 
@@ -62,13 +65,16 @@ def run(command: Sequence[str | Path]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{command} ended with {process.returncode}")
-    return Cost(seconds, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 
 
 def best(rounds: int, *commands: Sequence[str | Path]) -> list[Cost]:
     """The best time and the most memory of each command. They take turns, and the first round does not count."""
     costs = [[run(command) for command in commands] for _ in range(rounds + 1)][1:]
-    return [Cost(min(c.seconds for c in column), max(c.memory for c in column)) for column in zip(*costs, strict=True)]
+    return [
+        Cost(min(c.seconds for c in column), min(c.processor for c in column), max(c.memory for c in column))
+        for column in zip(*costs, strict=True)
+    ]
 
 
 def in_process(work: Callable[..., None], *arguments: object) -> None:
@@ -128,9 +134,14 @@ def main() -> None:
                 own = [*PROGRAM, "diff", a, other]
                 read, ours = best(rounds, [PYTHON, "-c", READ, a, other], own)
                 title = f"omnizarr diff, two arrays of {rows * 2:,} MiB, {title} chunks"
-                table.append((title, ours, f"{read.seconds / ours.seconds:.2f}"))
-    lines = [[title, f"{cost.seconds * 1e3:.0f}", f"{cost.memory / 2**20:.0f}", ratio] for title, cost, ratio in table]
-    print(markdown_table(["", "ms", "memory (MiB)", "reading both / this"], lines))
+                table.append(
+                    (title, ours, f"{read.seconds / ours.seconds:.2f} ({read.processor / ours.processor:.2f})")
+                )
+    lines = [
+        [title, f"{cost.seconds * 1e3:.0f} ({cost.processor * 1e3:.0f})", f"{cost.memory / 2**20:.0f}", ratio]
+        for title, cost, ratio in table
+    ]
+    print(markdown_table(["", "ms (of the processor)", "memory (MiB)", "reading both / this"], lines))
 
 
 if __name__ == "__main__":
