@@ -34,7 +34,7 @@ def test_processes_share_the_samples(tmp_path: Path, method: str) -> None:
         loader.set_epoch(0)
     for process in processes:
         process.start()
-    results = dict(queue.get(timeout=60) for _ in processes)
+    results = dict(queue.get(timeout=200) for _ in processes)
     for process in processes:
         process.join()
     assert sorted(results[0] + results[1]) == list(range(0, 4000, 2))
