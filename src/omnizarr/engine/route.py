@@ -81,7 +81,7 @@ def read_key(layout: Layout, key: Any) -> Any:
     makes neither a selection nor a projection, which take longer than reading one small chunk."""
     reader = layout.native_reader
     if reader is None:
-        reader = _native_reader(layout)
+        reader = layout.native_reader = _new_native_reader(layout)
     return reader.read_key(key if type(key) is tuple else (key,)) if reader else None
 
 

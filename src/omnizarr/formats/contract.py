@@ -223,7 +223,7 @@ class Dialect(ABC):
 
     def chunk_prefix(self, path: str) -> str:
         """The prefix of the chunk keys of the array at `path`."""
-        return key_below(path, "")
+        return f"{path}/" if path else ""
 
     def decode_hint(self) -> str | None:
         """A hint for errors in decoding a chunk, about known mistakes in the metadata of this generation."""

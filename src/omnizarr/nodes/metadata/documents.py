@@ -27,7 +27,6 @@ __all__ = [
     "encode_document",
     "parse_documents",
     "parse_node",
-    "whole_document",
 ]
 
 
@@ -40,19 +39,15 @@ def describe_location(store: Store, path: str) -> str:
 # -- stored values
 
 
-def whole_document() -> ByteRange:
-    """The range to request of a document: no more bytes than show that it exceeds the size limit."""
-    return 0, config.current.max_document_bytes + 1
-
-
 def document_values(
     store: Store, keys: Sequence[str], partial: Sequence[Request] = (), *, each: bool = False
 ) -> dict[str, Buffer | OmnizarrError | None]:
     """The stored values of `keys`, and parts of further values, fetched together; None for an absent key.
 
-    With `each`, a StoreError becomes the value of its key instead of ending the call.
+    With `each`, a StoreError becomes the value of its key instead of ending the call. No request asks for more bytes
+    than show that a document exceeds the size limit.
     """
-    whole = whole_document()
+    whole: ByteRange = (0, config.current.max_document_bytes + 1)
     requests: list[Request] = [(key, whole) for key in keys]
     if partial:
         requests += [(key, part or whole) for key, part in partial]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from omnizarr._json import Json, Problems
+from omnizarr.config import config
 from omnizarr.errors import MetadataError, NodeNotFoundError, OmnizarrError, warn
 from omnizarr.formats import (
     DEFAULT_READ_OPTIONS,
@@ -25,13 +26,7 @@ from omnizarr.formats import (
 )
 from omnizarr.formats.document_encoding import JSON, LENIENT_JSON, Encoding
 from omnizarr.model import join_path
-from omnizarr.nodes.metadata.documents import (
-    describe_location,
-    document_values,
-    parse_documents,
-    parse_node,
-    whole_document,
-)
+from omnizarr.nodes.metadata.documents import describe_location, document_values, parse_documents, parse_node
 from omnizarr.nodes.metadata.model_cache import (
     DocumentsKey,
     cache_key,
@@ -134,9 +129,11 @@ def _value(values: Mapping[str, Buffer | OmnizarrError | None], key: str | None)
 def fetch_model(store: Store, path: str, dialect: Dialect) -> NodeModel | None:
     """The node at `path` of a hierarchy whose dialect is known; None if there is none."""
     keys = dialect.keys(path)
-    whole = whole_document()
-    values = tuple(store.get_partial_values([(key, whole) for key in keys]))
-    model = cached_model(dialect, values, path)
+    settings = config.current
+    whole = 0, settings.max_document_bytes + 1
+    requests = ((keys[0], whole),) if len(keys) == 1 else [(key, whole) for key in keys]
+    values = tuple(store.get_partial_values(requests))
+    model = cached_model(dialect, settings, values, path)
     if model is not None:
         return model
     cached_as = cache_key(scope_of_dialect(dialect), values)

@@ -42,7 +42,9 @@ class _Entry(NamedTuple):
     """Kept because its identity is a part of the key, as is that of the dialect."""
     model: NodeModel
     json: bytes | None
-    """The members `_JSON`; None if all of them are empty."""
+    """The members `_JSON` of the model; None if all of them are empty."""
+    json_names: tuple[str, ...]
+    """The names of these members."""
 
 
 _entries: dict[DocumentsKey, _Entry] = {}
@@ -70,11 +72,13 @@ def cache_key(scope: DocumentsKey, values: Iterable[Buffer | Exception | None]) 
     return (*scope, stored) if 0 < length <= _LONGEST else None
 
 
-def cached_model(dialect: Dialect, stored: tuple[Buffer | None, ...], path: str) -> NodeModel | None:
+def cached_model(
+    dialect: Dialect, settings: Settings, stored: tuple[Buffer | None, ...], path: str
+) -> NodeModel | None:
     """The model, for the caller alone, of the node at `path` whose documents have these stored values; None if no
-    earlier node of this dialect had the same documents."""
+    earlier node of this dialect had the same documents with the same settings."""
     try:
-        entry = _entries.get((id(dialect), id(config.current), Registry.changes, stored))
+        entry = _entries.get((id(dialect), id(settings), Registry.changes, stored))
     except (TypeError, ValueError):  # a value that may change cannot be hashed
         return None
     return None if entry is None or not entry.dialect.ignores_path(path) else _copy(entry)
@@ -96,9 +100,8 @@ def _copy(entry: _Entry) -> NodeModel:
     if entry.json is not None:
         members.update(marshal.loads(entry.json))
     else:
-        for name in _JSON:
-            if name in members:
-                members[name] = {}
+        for name in entry.json_names:
+            members[name] = {}
     object.__setattr__(model, "__dict__", members)  # with all members at once, which is faster
     return model
 
@@ -116,7 +119,7 @@ def keep_model(key: DocumentsKey, path: str, dialect: Dialect, model: NodeModel)
         return
     if len(_entries) >= _MOST_ENTRIES:
         _entries.clear()
-    _entries[key] = _Entry(dialect, settings, model, json)
+    _entries[key] = _Entry(dialect, settings, model, json, tuple(present))
 
 
 def _is_shareable(model: NodeModel) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from stat import S_ISDIR
 from typing import Any, NoReturn
 
@@ -251,11 +252,8 @@ def check_folder(prefix: str) -> None:
     check_native(prefix[:-1], windows=_WINDOWS)
 
 
-def is_usual(key: str) -> bool:
-    """Whether a key needs no further check: no part is empty or begins with a dot."""
-    return (
-        key[:1] not in ("", ".", "/") and key.isascii() and not ("/." in key or "//" in key or "\0" in key or _WINDOWS)
-    )
+is_usual = re.compile(r"(?:[ -\-0-~][ -.0-~]*/)*[ -\-0-~][ -.0-~]*" if not _WINDOWS else r"(?!)").fullmatch
+"""Whether a key needs no further check: it is printable, and no part of it is empty or begins with a dot."""
 
 
 def is_plain(name: str) -> bool:

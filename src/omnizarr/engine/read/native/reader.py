@@ -63,14 +63,14 @@ class NativeReader(KernelCalls):
     @classmethod
     def like(cls, members: dict[str, Any], layout: Layout) -> NativeReader:
         """A reader with the `shared_members` of a reader for another layout of the same model."""
-        assert layout.local_files is not None
-        assert layout.snapshots is not None
         reader = cls.__new__(cls)
-        vars(reader).update(members)
-        reader._layout = ref(layout)
-        reader.snapshots = layout.snapshots
-        reader._files = layout.local_files
-        reader._prefix = layout.prefix + reader._stem
+        reader.__dict__ = {  # faster than setting one attribute after the other
+            **members,
+            "_layout": ref(layout),
+            "snapshots": layout.snapshots,
+            "_files": layout.local_files,
+            "_prefix": layout.prefix + members["_stem"],
+        }
         return reader
 
     def shared_members(self) -> dict[str, Any]:
