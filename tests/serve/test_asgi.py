@@ -1,4 +1,4 @@
-"""The ASGI door gives the same answers, called as a server calls it."""
+"""The ASGI front end gives the same answers, called as a server calls it."""
 
 from __future__ import annotations
 

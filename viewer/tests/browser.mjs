@@ -36,7 +36,7 @@ async function until(ask) {
     answer = await ask();
     if (answer === true) return;
   }
-  throw new Error(`waited in vain: ${JSON.stringify(answer)}`);
+  throw new Error(`the page did not reach this state: ${JSON.stringify(answer)}`);
 }
 
 const hash = (page) => page.evaluate(() => location.hash);

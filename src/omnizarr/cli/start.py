@@ -1,4 +1,4 @@
-"""What `omnizarr` prints without a command: what one can do next."""
+"""Suggested next commands, which `omnizarr` prints without arguments."""
 
 from __future__ import annotations
 

@@ -144,7 +144,8 @@ class CacheFile:
 
     @contextmanager
     def _locked(self, *, wait: bool = False) -> Iterator[bool]:
-        """Hold the lock between threads and processes; False if others keep it for too long."""
+        """Hold the lock between threads and processes; False if another thread or process holds it for more than
+        2 s."""
         fcntl = import_library("fcntl")
         end = time.monotonic() + _PATIENCE
         if not self._thread_lock.acquire(timeout=-1 if wait else _PATIENCE):

@@ -163,7 +163,7 @@ def run(
             try:
                 # In the caller's context, because it may be inside a `with omnizarr.config(...)` block.
                 futures.append(pool.submit(copy_context().run, loop))
-            except RuntimeError:  # the interpreter shuts down, or the system has no more threads: go on with fewer
+            except RuntimeError:  # shutdown, or no more threads in the system: continue with those that have started
                 break
         loop()
     finally:

@@ -18,8 +18,8 @@ _MOST_ROWS = 1024  # parts that one system call fills (IOV_MAX)
 def row_memory(
     block: npt.NDArray[Any], cell: Cell, projection: Projection, shape: tuple[int, ...]
 ) -> list[memoryview] | None:
-    """Memory that takes the rows of a chunk of this shape, one after the other: parts of the block, and waste for rows
-    that `cell` does not take. None if the rows do not lie in one piece each, or if copying them is as fast."""
+    """Buffers for the rows of a chunk of this shape, one after the other: slices of the block for selected rows,
+    scratch memory for the rest. None if the rows do not lie in one piece each, or if copying them is as fast."""
     inner, outer = cell.inner, cell.outer
     if projection.order is not None or projection.points or not shape or type(outer) is not tuple:
         return None

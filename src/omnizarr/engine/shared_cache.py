@@ -97,7 +97,8 @@ class SharedChunkCache(ChunkCache):
             self._file.store(*keys, _bytes_of(elements))
 
     def _keys(self, value: CacheKey, number: int, state: CachedState | None) -> tuple[bytes, bytes] | None:
-        """What identifies a chunk and its state in all processes; None if they cannot be told to others."""
+        """What identifies a chunk and its state in all processes; None if the version or the data type has no meaning
+        in another process."""
         if state is None or state.decoding.dtype.hasobject or state.decoding.dtype.kind == "T" or not prod(state.shape):
             return None
         version = _as_text(state.version)

@@ -262,7 +262,7 @@ def _draft_dialect(entry_point: Json, read_options: ReadOptions, problems: Probl
 
 
 def _warn_of_entry_point(dialect: Dialect, problems: Problems, *, beside_v2: bool) -> None:
-    """Reports all oddities of an entry point in one warning."""
+    """Warns once about all unusual members of the root document."""
     oddities = [f"{problem.path}: {problem.message}" for problem in problems.warnings]
     if beside_v2:
         oddities.append(f"Zarr v2 metadata lies beside it, and is ignored; {_HINT_V2}")

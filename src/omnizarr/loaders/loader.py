@@ -161,8 +161,7 @@ class Loader:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        # A DataLoader asks whether it is an IterableDataset. Only then does the class of PyTorch learn about this one:
-        # omnizarr imports no torch, and a program may import it after it made the loader.
+        # Register lazily, when a DataLoader asks: omnizarr does not import torch, and the program may import it later.
         module = sys.modules.get("torch.utils.data")
         base: Any = None if module is None else getattr(module, "IterableDataset", None)
         if base is not None and hasattr(base, "register"):

@@ -211,7 +211,7 @@ def renewed(context: NodeContext, holder: str) -> Iterator[None]:
 
 
 def mark_failed(holder: str) -> None:
-    """Call it when a writer of this process has failed: the next one need not wait for it."""
+    """Records that the writer `holder` of this process failed. The next append then does not wait for its lease."""
     _failed.add(holder)
 
 

@@ -1,8 +1,9 @@
-"""The core of the server: a request in, a response out. It knows no socket: the doors bring and send messages.
+"""The core of the server: turns a request into a response. It opens no socket; `http_server` and `asgi` receive
+requests and send responses.
 
-Rules of this module: every request is checked here, whatever door it came through. A request whose `Host` is not a name
-of this server is refused, because a page of another site can reach this address under its own name (DNS rebinding).
-`/api` needs the token and has no CORS. Nothing changes stored data.
+Rules of this module: every request is checked here, whichever front end received it. A request whose `Host` is not a
+name of this server is refused, because a page of another site can reach this address under its own name (DNS
+rebinding). `/api` needs the token and has no CORS. Nothing changes stored data.
 """
 
 from __future__ import annotations

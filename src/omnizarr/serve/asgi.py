@@ -1,4 +1,4 @@
-"""The ASGI door: the same answers for uvicorn, granian, hypercorn or a framework such as FastAPI."""
+"""The ASGI front end: the same answers for uvicorn, granian, hypercorn or a framework such as FastAPI."""
 
 from __future__ import annotations
 

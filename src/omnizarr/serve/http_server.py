@@ -1,4 +1,4 @@
-"""The door of the standard library: a threaded HTTP/1.1 server on a socket.
+"""The front end of the standard library: a threaded HTTP/1.1 server on a socket.
 
 Each connection has a thread. A connection that waits for a request, or whose client reads slowly, holds up no other.
 When there are too many, the server closes the one that has waited longest.

@@ -28,7 +28,7 @@ _SINGLE = frozenset({"host", "content-length", "range", "if-range"})  # fields t
 
 
 class RequestHead(NamedTuple):
-    """A request, and how the connection goes on after it."""
+    """A parsed request, and whether the connection stays open after it."""
 
     request: HttpRequest
     keep_alive: bool

@@ -1,4 +1,4 @@
-"""Requests and responses of HTTP as plain objects, which both doors translate from and to bytes."""
+"""Requests and responses of HTTP as plain objects, which both front ends translate from and to bytes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class HttpResponse:
 
     @property
     def has_content(self) -> bool:
-        """Whether responses of this status have a content, and so a length."""
+        """Whether a response with this status has a body."""
         return self.status not in (204, 304)
 
 

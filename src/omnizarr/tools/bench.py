@@ -1,4 +1,4 @@
-"""`bench`: the measured speed of reading an array in the usual patterns, and how much is decoded in vain."""
+"""`bench`: the measured speed of reading an array in the usual patterns, and how much is decoded but not used."""
 
 from __future__ import annotations
 

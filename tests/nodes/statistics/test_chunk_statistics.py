@@ -194,7 +194,7 @@ def test_handles_share_what_is_pending_and_later_writes_store_it(tmp_path: Path)
     assert z.statistics.state().stale <= 1
 
 
-def test_errors_of_the_upkeep_are_warnings(tmp_path: Path) -> None:
+def test_errors_after_writes_are_warnings(tmp_path: Path) -> None:
     z = built(tmp_path / "z")
     z[0, 0] = 1
     (tmp_path / "z/.omnizarr-statistics/sum/zarr.json").write_text("{")

@@ -79,7 +79,7 @@ def _take_lock(state: State, name: str, local: Local, then: str) -> Steps:
         if state.path == file:
             yield "verify the path", state, (then, file)
         else:
-            yield "verify the path in vain", state.unlock(name), ("start",)
+            yield "verify the path, without success", state.unlock(name), ("start",)
 
 
 def _release(state: State, name: str, rules: Rules, file: object, then: Local) -> Steps:

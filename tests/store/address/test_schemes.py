@@ -88,10 +88,10 @@ def test_unknown_options_are_rejected_before_the_call() -> None:
 def test_errors_of_openers_become_location_errors() -> None:
     @omnizarr.register_store("shed")
     def shed(url: str) -> MemoryStore:
-        raise RuntimeError("the door is locked")
+        raise RuntimeError("the shed is locked")
 
     omnizarr.register_store("box", lambda url: "a box")
-    with pytest.raises(LocationError, match="`shed://` address: RuntimeError: the door is locked") as caught:
+    with pytest.raises(LocationError, match="`shed://` address: RuntimeError: the shed is locked") as caught:
         omnizarr.open("shed://name:secret@garden")
     assert "secret" not in str(caught.value)
     with pytest.raises(LocationError, match="returned a str, expected a store"):

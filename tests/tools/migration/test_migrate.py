@@ -291,7 +291,7 @@ def test_old_documents_that_would_hide_the_new_ones(tmp_path: Path) -> None:
 
 
 def test_documents_of_an_earlier_migration(tmp_path: Path) -> None:
-    """They must not come back to life when the hierarchy gets another generation again."""
+    """Readers must not find the old documents after a second migration."""
     hierarchy(tmp_path / "a", 2)
     migrate(str(tmp_path / "a"), to=3).run()
     with warnings.catch_warnings():

@@ -34,8 +34,9 @@ def command(
 ) -> int:
     """Show LOCATION, or compare two, in a browser, until Ctrl-C.
 
-    The first line of the output is the address, which contains a token: only
-    those who have it can look. Press ? in the page for its keys.
+    The first line of the output is the address. It contains a token: every
+    browser that sends the token can read LOCATION. Press ? in the page for its
+    keys.
 
     \b
     Examples:

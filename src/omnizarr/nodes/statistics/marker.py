@@ -1,4 +1,4 @@
-"""The attribute of an array that turns the upkeep of its statistics on."""
+"""The attribute that enables the statistics of an array."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Upkeep: the chunks that this process has written, and whose statistics it has yet to store.
+"""The chunks that this process has written and whose statistics are not stored yet.
 
 A file that was written a moment ago has no version that lasts, and a chunk may soon be written again. So a write only
-notes its chunks. They are measured by a later write, about once a second; by `flush`; and at the end of the process.
+records its chunks. They are measured by a later write, about once a second; by `flush`; and at the end of the process.
 If the process is killed before, their entries are stale, and readers notice.
 """
 

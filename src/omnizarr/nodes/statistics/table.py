@@ -158,7 +158,7 @@ def refresh(
     left: list[tuple[int, ...]] = []
     for start in range(0, len(chunks), _PART):
         listed = [states.chunk(coordinates) for coordinates in chunks[start : start + _PART]]
-        # A chunk without a lasting version would be read in vain.
+        # Do not read a chunk without a lasting version: its entry could not be stored.
         versions = states.versions(listed)
         table = StatisticsTable(listed, np.zeros(len(listed), kind), versions, np.zeros(len(listed), bool))
         stored = [number for number, version in enumerate(versions) if version is not None and version != ABSENT]

@@ -214,8 +214,9 @@ class DirectoryLocks:
     def current_directory(self, folder: str, *, shared: bool, wait: bool = True) -> Iterator[None]:
         """The lock of the directory that `folder` names while the lock is held.
 
-        The last holder may have removed the directory, and another process created a new one, which others lock. (A
-        temporary file in a directory keeps it from being removed, too.) FileNotFoundError if there is no directory.
+        The last holder may have removed the directory, and another process may have created a new one, which later
+        writers lock. (A temporary file in a directory keeps it from being removed, too.) FileNotFoundError if there is
+        no directory.
         """
         while True:
             with self.directory(folder, shared=shared, wait=wait) as lock:

@@ -186,7 +186,8 @@ class NativePaths:
         os.makedirs(self.root, exist_ok=True)
 
     def without_separator(self, folder: str) -> str:
-        """The path without the separator at its end, which may just make it too long for the system."""
+        """The path without the separator at its end, because the separator may exceed the system's limit for the length
+        of a path."""
         return folder[:-1] if len(folder) > len(self.top) else folder
 
     def forget(self, directory: str) -> None:

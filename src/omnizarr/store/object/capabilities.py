@@ -48,7 +48,7 @@ class ObjectSnapshots(Snapshots):
 
     def __init__(self, reader: ObjectReader) -> None:
         self._reader = reader
-        # Others, such as a folder or a web server, may make ETags of times that repeat.
+        # Servers of other kinds may make ETags of times that repeat.
         self.lasting = reader.kind in _WITH_ETAGS
 
     def open(self, key: str) -> Snapshot | None:

@@ -25,7 +25,8 @@ class Budget:
     def __init__(self, share: float, start: float) -> None:
         self._share = share
         self._start = start
-        self._left = start  # no lock: that some updates of many threads are lost does not matter
+        # No lock: concurrent calls may lose a few counts, which changes the budget only slightly.
+        self._left = start
 
     def earn(self) -> None:
         """Count a request."""

@@ -20,7 +20,7 @@ _RANKS: dict[ZarrFormat, int] = {3: 4, 2: 3, "3-draft-2020": 2, "3-draft-2022": 
 
 
 def documents_hide(old: ZarrFormat, new: ZarrFormat) -> bool:
-    """Whether readers would go on to find nodes of the old generation, or would take its keys for groups."""
+    """Whether readers still open the nodes of the old generation, or treat its keys as groups."""
     return _RANKS[old] >= _RANKS[new]
 
 

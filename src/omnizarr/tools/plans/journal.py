@@ -84,7 +84,8 @@ class PlanJournal:
         return [task for task in tasks if task not in done]
 
     def finished(self) -> bool:
-        """Whether the plan is done, and only a part of its journal remains, because its eraser crashed."""
+        """Whether the plan is done, and only a part of its journal remains, because the process that was erasing it
+        crashed."""
         value = None if self.store is None else self.store.get_current(f"{self.prefix}plan")
         return value is not None and bytes(value) == _FINISHED
 

@@ -1,4 +1,4 @@
-"""Repairs of stored hierarchies, and how to take them back."""
+"""Repairs of stored hierarchies, and how to undo them."""
 
 from omnizarr.tools.repairs.fix import Fix, FixResult, fix
 from omnizarr.tools.repairs.results import Repair, RepairResult, RestoreResult, Unrepaired

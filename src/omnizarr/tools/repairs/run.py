@@ -1,4 +1,5 @@
-"""`repair`: takes away what cannot be read, ends what crashed writers left, and rebuilds copies of metadata."""
+"""`repair`: moves unreadable values to the quarantine, finishes or reverts what crashed writers left unfinished, and
+rebuilds copies of metadata."""
 
 from __future__ import annotations
 

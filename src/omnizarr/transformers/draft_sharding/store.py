@@ -341,7 +341,7 @@ class ShardedStore(WrapperStore):
         return self._locks.record(self.inner.lock(stored, shared=shared), stored)
 
     def task_lock(self, key: str) -> AbstractContextManager[TaskLock]:
-        # The file of a shard exists, and that of a chunk does not: a local store would take the task for obsolete.
+        # Lock the key of the shard: no file of the chunk exists, so a local store would treat the task as obsolete.
         where = self._keys.locate(key)
         return self.inner.task_lock(key if where is None else where[0])
 

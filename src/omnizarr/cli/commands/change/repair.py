@@ -1,4 +1,5 @@
-"""`omnizarr repair`: takes away what cannot be read, and ends what crashed writers left."""
+"""`omnizarr repair`: moves unreadable values to the quarantine, and finishes or reverts what crashed writers left
+unfinished."""
 
 from __future__ import annotations
 
