@@ -27,7 +27,7 @@ from omnizarr.store import PrefixStore
 
 __all__ = ["StatisticsStorage"]
 
-_STATE = "state"
+_DIGEST = "digest"
 _FORMAT = 3  # whatever the generation of the array: its readers then take the statistics for no node of theirs
 _MOST_ENTRIES = 2**12  # per chunk: small enough to be written again after each change of one of them
 
@@ -67,8 +67,8 @@ class StatisticsStorage:
         attributes: dict[str, Any] = {
             "description": f"statistics of the chunks of {source}: use an entry only if omnizarr finds it up to date"
         }
-        for name in (*FIELDS, _STATE):
-            dtype = np.dtype("u8") if name == _STATE else self._entry_type[name]
+        for name in (*FIELDS, _DIGEST):
+            dtype = np.dtype("u8") if name == _DIGEST else self._entry_type[name]
             fill: Any = np.zeros((), dtype)[()]
             model, _ = array_model(
                 dialect, shape=self._counts, dtype=dtype, chunks=_chunk_lengths(self._counts), fill_value=fill
@@ -88,11 +88,11 @@ class StatisticsStorage:
     def load(self) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint64]]:
         """All stored entries and their digests, in C order. What is not stored, or cannot be read, is zero."""
         entries = np.zeros(self._counts, self._entry_type)
-        states = np.zeros(self._counts, np.uint64)
+        digests = np.zeros(self._counts, np.uint64)
         self.sound = True
 
         def load_array(name: str) -> None:
-            target = states if name == _STATE else entries[name]
+            target = digests if name == _DIGEST else entries[name]
             try:
                 array = self._array(name)
                 if array is None or array.ndim != len(self._counts) or array.dtype != target.dtype:
@@ -107,10 +107,10 @@ class StatisticsStorage:
                 self.sound = False
 
         self._for_each_array(load_array)
-        return entries.reshape(-1), states.reshape(-1)
+        return entries.reshape(-1), digests.reshape(-1)
 
     def store(
-        self, chunks: Sequence[tuple[int, ...]], entries: npt.NDArray[Any], states: npt.NDArray[np.uint64]
+        self, chunks: Sequence[tuple[int, ...]], entries: npt.NDArray[Any], digests: npt.NDArray[np.uint64]
     ) -> None:
         """Stores the entries of chunks, given by their coordinates. Raises NodeNotFoundError if there are no
         statistics any more."""
@@ -124,7 +124,7 @@ class StatisticsStorage:
                 raise NodeNotFoundError(f"the statistics in {self._store!r} are incomplete", path=name)
             if any(have < need for have, need in zip(array._model.shape, self._counts, strict=True)):
                 self._grow(array)
-            values = states if name == _STATE else entries[name]
+            values = digests if name == _DIGEST else entries[name]
             # Without dimensions there are no points, and one chunk.
             selection = coordinate_selection(points, array._model.shape) if points else numpy_selection((), ())
             value = np.ascontiguousarray(values, array.dtype) if points else np.asarray(values[0], array.dtype)
@@ -134,7 +134,7 @@ class StatisticsStorage:
 
     def _for_each_array(self, act: Callable[[str], None]) -> None:
         """Call `act` for each array, in threads if requests take long."""
-        names = (*FIELDS, _STATE)
+        names = (*FIELDS, _DIGEST)
         run(names, lambda: act, len(names) if self._store.remote else 1)
 
     def _array(self, name: str) -> ArrayState | None:

@@ -13,7 +13,7 @@ __all__ = ["command"]
 
 @click.command()
 @location_argument()
-@click.option("--check", is_flag=True, help="Only count outdated statistics. Exit code 1 if there are any.")
+@click.option("--check", is_flag=True, help="Only count stale statistics. Exit code 1 if there are any.")
 @click.option("--remove", is_flag=True, help="Erase the statistics.")
 @store_options
 @output_options()
@@ -24,7 +24,7 @@ def command(location: str, check: bool, remove: bool, storage: StoreOptions, out
     max, mean and find of arrays then read only chunks that have changed.
     Writes through omnizarr keep the statistics up to date. After writes by
     other programs, and after copies, run the command again: it reads only
-    chunks whose statistics are outdated.
+    chunks whose statistics are stale.
 
     \b
     Examples:
@@ -72,6 +72,6 @@ _COLUMNS = (
     Column("chunks", right=True),
     Column("absent", right=True, rank=2),
     Column("up to date", right=True),
-    Column("outdated", right=True),
+    Column("stale", right=True),
     Column("note", rank=1),
 )
