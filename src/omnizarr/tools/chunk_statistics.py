@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from omnizarr.errors import ArgumentError, OmnizarrError
+from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.model import join_path
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.statistics.table import StatisticsState, obstacle
@@ -66,7 +67,8 @@ def remove_statistics(node: Array | Group) -> tuple[ArrayStatistics, ...]:
     def remove(array: Array) -> None:
         array.statistics.remove()
 
-    return tuple(_each(node, [(path, array) for path, array in _arrays(node) if array.statistics.enabled], remove))
+    marked = [(path, array) for path, array in _arrays(node) if STATISTICS_ATTRIBUTE in array.attrs]
+    return tuple(_each(node, marked, remove))
 
 
 def _arrays(node: Array | Group) -> Iterator[tuple[str, Array]]:

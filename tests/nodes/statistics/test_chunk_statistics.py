@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ from tests.peers import LIBRARIES, Peer, Unsupported
 import omnizarr
 from omnizarr.errors import ArgumentError, OmnizarrWarning, ReadOnlyError
 from omnizarr.nodes.statistics import chunk_states, pending
-from omnizarr.nodes.statistics.table import StatisticsState
+from omnizarr.nodes.statistics.table import StatisticsState, states_of
 from omnizarr.store.local import snapshot
 from omnizarr.tools import copy as copy_plan
 from omnizarr.tools import validate
+from omnizarr.tools.statistics import statistics
 from omnizarr.transformers import Versions
 
 DATA = np.arange(400, dtype="f4").reshape(20, 20)
@@ -147,6 +149,61 @@ def test_changed_or_damaged_entries_are_not_used(name: str, tmp_path: Path) -> N
     (tmp_path / "z/.omnizarr-statistics" / name / "c/0/0").write_bytes(b"damaged")
     assert (z.min(), z.max()) == (0, 399)
     assert omnizarr.open_array(tmp_path / "z").statistics.build().stale == 0
+
+
+def replace_by_link(path: Path) -> None:
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
+
+
+def replace_by_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("zarr.json", lambda path: path.write_bytes(b"")),
+        ("zarr.json", lambda path: path.write_text("[1]")),
+        ("zarr.json", lambda path: path.write_text('{"zarr_format": 3, "node_type": "group", "new": 1}')),
+        ("zarr.json", replace_by_link),
+        ("zarr.json", replace_by_folder),
+        ("sum/zarr.json", lambda path: path.write_text("{")),
+        ("sum/zarr.json", lambda path: path.write_text(path.read_text().replace("zstd", "unknown"))),
+        ("sum/zarr.json", replace_by_link),
+        ("sum/c/0/0", replace_by_link),
+        ("max", shutil.rmtree),
+        ("", replace_by_link),
+    ],
+)
+def test_unreadable_statistics_keep_no_reader_from_the_elements(name: str, damage: Any, tmp_path: Path) -> None:
+    """A link stands for all that a process may not read, because the tests may run with all rights."""
+    z = built(tmp_path / "z")
+    damage(tmp_path / "z/.omnizarr-statistics" / name)
+    for reader in (z, omnizarr.open_array(tmp_path / "z", mode="r")):
+        assert (reader.min(), reader.max(), reader.mean()) == (0, 399, DATA.mean())
+        assert reader.find(398)[0].tolist() == [19, 19]
+        assert len(list(reader.statistics.regions(398))) in (1, 16)
+        assert statistics(reader).max == 399
+    z[0, 0] = -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OmnizarrWarning)
+        pending._flush_all()
+    assert z.min() == -1
+    if damage is not replace_by_link:
+        assert z.statistics.build().stale == 0
+    assert z.min() == -1
+
+
+def test_measuring_holds_few_large_chunks_at_a_time(tmp_path: Path) -> None:
+    z = built(tmp_path / "z")
+    with omnizarr.config(threads=16):
+        assert states_of(z).readers == 16
+        with omnizarr.config(max_implicit_bytes=1000):
+            assert states_of(z).readers == 3
+        with omnizarr.config(max_implicit_bytes=1):
+            assert states_of(z).readers == 1
 
 
 def test_growing_and_shrinking(tmp_path: Path) -> None:

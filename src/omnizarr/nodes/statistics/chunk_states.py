@@ -41,9 +41,9 @@ class Chunk(NamedTuple):
         return int(np.prod(self.shape, dtype=object))
 
 
-def each_in_threads(items: Sequence[T], work: Callable[[T], object], remote: bool) -> None:
-    """Call `work` for each item: in many threads for a remote store, otherwise in as many as there are cores."""
-    run(items, lambda: work, min(_REMOTE_WORKERS if remote else config.workers, len(items)))
+def each_in_threads(items: Sequence[T], work: Callable[[T], object], most: int) -> None:
+    """Call `work` for each item, in at most so many threads."""
+    run(items, lambda: work, min(most, len(items)))
 
 
 class ChunkStates:
@@ -81,8 +81,21 @@ class ChunkStates:
             for number, version in enumerate(part, start):
                 versions[number] = ABSENT if version == ABSENT else self._snapshots.lasting_version(version)
 
-        each_in_threads(range(0, len(chunks), step), look, self.layout.store.remote)
+        each_in_threads(range(0, len(chunks), step), look, self._most_threads)
         return versions
+
+    @property
+    def _most_threads(self) -> int:
+        """In how many threads to send requests to a remote store; otherwise the number of cores."""
+        return _REMOTE_WORKERS if self.layout.store.remote else config.workers
+
+    @property
+    def readers(self) -> int:
+        """In how many threads to call `read`, each of which holds a whole chunk or shard and its stored form."""
+        largest = self.layout.largest
+        memory = config.max_request_bytes if self.layout.store.remote else config.implicit_bytes // 2
+        per_thread = 1 if largest is None else max(1, 8 * largest.spec.nbytes // 5)
+        return max(1, min(self._most_threads, memory // per_thread))
 
     def digest(self, chunk: Chunk, version: str, entry: bytes) -> int:
         """What binds an entry, as bytes, to the state of a chunk; never 0."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from omnizarr.engine import route
 from omnizarr.engine.pool import run
-from omnizarr.errors import CodecError, MetadataError, NodeError, NodeNotFoundError
+from omnizarr.errors import NodeNotFoundError, OmnizarrError, TimedOutError
 from omnizarr.formats import dialect_for
 from omnizarr.formats.document_keys import STATISTICS_PREFIX
 from omnizarr.indexing import coordinate_selection, numpy_selection
@@ -49,7 +49,14 @@ class StatisticsStorage:
     # -- as a whole
 
     def exists(self) -> bool:
-        return fetch_model(self._store, "", self._context.dialect) is not None
+        """Whether there are statistics that can be read. Those that are damaged, or that this process has no right to
+        read, must not keep a reader from the elements."""
+        try:
+            return fetch_model(self._store, "", self._context.dialect) is not None
+        except TimedOutError:
+            raise
+        except OmnizarrError:
+            return False
 
     def create(self, source: str) -> None:
         """Creates empty statistics, in place of damaged ones. `source` describes the array."""
@@ -103,7 +110,9 @@ class StatisticsStorage:
                 part = np.empty(selection.shape, target.dtype)
                 route.read(array._layout, selection, part)
                 target[inside] = part
-            except (CodecError, MetadataError, NodeError):  # damaged: the digests will not fit
+            except TimedOutError:
+                raise
+            except OmnizarrError:  # damaged, or not readable: the digests will not fit
                 self.sound = False
 
         self._for_each_array(load_array)

@@ -138,7 +138,7 @@ def complete(array: ArrayState, table: StatisticsTable, numbers: Sequence[int], 
         if report is not None:
             report(1)
 
-    each_in_threads(numbers, work, states.layout.store.remote)
+    each_in_threads(numbers, work, states.readers)
 
 
 def full_table(array: ArrayState) -> StatisticsTable:

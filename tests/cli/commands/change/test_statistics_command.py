@@ -67,7 +67,9 @@ def test_results(run: Run, group: Path) -> None:
     assert isinstance(z, omnizarr.Array)
     of_chunks, of_part = statistics(z), statistics(z, (slice(None),))
     assert of_chunks == of_part
+    (group / "numbers/.omnizarr-statistics/zarr.json").write_bytes(b"damaged")
     assert len(remove_statistics(node)) == 1
+    assert not (group / "numbers/.omnizarr-statistics").exists()
     assert statistics(z) == of_chunks
     (group / "numbers/c/1/1").write_bytes(b"damaged")
     assert [result.failed for result in build_statistics(node)] == [True, False]
