@@ -142,6 +142,33 @@ def test_a_part_that_was_not_requested_is_not_returned(content_range: str) -> No
         assert (answered.range, len(heads)) == ((0, 10), 2)
 
 
+class _RecordingSocket:
+    """Records the options that are set."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self.inner = inner
+        self.options: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def setsockopt(self, level: int, option: int, value: Any) -> None:
+        self.options.append(option)
+        self.inner.setsockopt(level, option, value)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="the system has no such option")
+def test_each_answer_is_acknowledged_at_once() -> None:
+    with _server(lambda head, number: _reply("200 OK", b"hello")) as (url, heads):
+        client = _client(url)
+        client.get("key")
+        (connection,) = client._idle
+        recording = connection.socket = _RecordingSocket(connection.socket)  # type: ignore[assignment]
+        for _ in range(2):
+            assert bytes(client.get("key").buffer()) == b"hello"
+        assert (recording.options, len(heads)) == ([socket.TCP_QUICKACK] * 2, 3)
+
+
 def test_a_closed_connection_is_opened_again() -> None:
     def answer(head: bytes, number: int) -> bytes | None:
         return None if number == 2 else _reply("200 OK", b"hello", 'ETag: "1"')

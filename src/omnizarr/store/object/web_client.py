@@ -41,6 +41,7 @@ _MOST_UNUSUAL = 3  # unusual answers in sequence, after which all requests go to
 _KNOWN_OPTIONS = frozenset(
     {"allow_http", "timeout", "read_timeout", "connect_timeout", "default_headers", "user_agent"}
 )
+_QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux only
 _PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
 
@@ -98,6 +99,13 @@ class _Connection:
             self.socket.settimeout(read_timeout)
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
+
+    def send(self, request: bytes) -> None:
+        self.socket.sendall(request)
+        if _QUICK_ACK is not None:
+            # Many servers send the end of an answer only after the client has acknowledged the beginning (Nagle's
+            # algorithm), which the system delays by 40 ms. It forgets this option after a while.
+            self.socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
 
     def close(self) -> None:
         self.socket.close()
@@ -192,7 +200,7 @@ class WebClient:
         keep = False
         try:
             deadline, limit = monotonic() + self._timeout, current_deadline.get()
-            connection.socket.sendall(request)
+            connection.send(request)
             connection = self._first_to_answer(connection, request)
             status, headers, begin, received = _receive_head(connection)
             length = headers.get(b"content-length", b"")
@@ -253,7 +261,7 @@ class WebClient:
                         limit.check()
                     if len(racing) < MOST_COPIES and hedging.permit():
                         racing.append(self._connect())
-                        racing[-1].socket.sendall(request)
+                        racing[-1].send(request)
                     after *= 2
         finally:
             for other in racing:
