@@ -156,14 +156,50 @@ def test_a_file_of_another_start_of_the_system_is_emptied(tmp_path: Path, monkey
 
 def test_wrong_files(tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
-    other.write_text("some text that is not a cache")
-    with pytest.raises(ArgumentError, match=r"notes.txt exists and is not a cache"):
-        omnizarr.SharedChunkCache("2 MiB", other)
-    assert other.read_text().startswith("some text")
+    for content in (b"some text that is not a cache", bytes(16) + b"elements", bytes(5000)):
+        other.write_bytes(content)
+        with pytest.raises(ArgumentError, match=r"notes.txt exists and is not a cache"):
+            omnizarr.SharedChunkCache("2 MiB", other)
+        assert other.read_bytes() == content
     with pytest.raises(StoreError, match="cannot open the cache file"):
         omnizarr.SharedChunkCache("2 MiB", tmp_path / "missing" / "cache")
     with pytest.raises(ArgumentError, match="at least 1048576"):
         omnizarr.SharedChunkCache(1000)
+
+
+@pytest.mark.parametrize("writes", range(4))
+def test_a_process_that_is_killed_while_it_makes_the_file(
+    writes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, left, pwrite = str(tmp_path / "cache"), [writes], os.pwrite
+
+    def write(*arguments: Any) -> int:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(5, "the process is killed here")
+        return pwrite(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", write)
+        if writes < 3:
+            with pytest.raises(StoreError):
+                open_cache_file(path, MEBIBYTE)
+    file = open_cache_file(path, MEBIBYTE)
+    put(file, 1, 1, 100)
+    assert stored(file, 1, 1) == value(1, 1, 100)
+
+
+def test_a_file_that_cannot_be_read_any_more_is_an_empty_cache(tmp_path: Path) -> None:
+    """As on a network file system, after another computer removed the file."""
+    file = open_cache_file(str(tmp_path / "cache"), MEBIBYTE)
+    put(file, 1, 1, 100)
+    place = file.find(key(1), key(1))
+    assert place is not None
+    folder = os.open(tmp_path, os.O_RDONLY)
+    os.dup2(folder, file._file)  # reads fail
+    os.close(folder)
+    assert file.find(key(1), key(1)) is None
+    assert not file.read_into(place, [memoryview(bytearray(100))])
 
 
 def _write_forever(path: str, seed: int) -> None:
@@ -252,6 +288,26 @@ def test_a_pickle_in_the_same_process_is_the_same_file() -> None:
     assert again._file is cache._file
     gone = cache.__reduce__()[0](2**21, "/proc/1/fd/99999")
     assert len(gone) == 0
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="this system does not list open files")
+@pytest.mark.parametrize("content", [b"", bytes(100), b"a line of a log"])
+def test_a_pickle_whose_memory_is_gone_changes_no_other_file(content: bytes, tmp_path: Path) -> None:
+    """The address may lead to a file of another program by then: processes in containers often have the same number."""
+    cache = omnizarr.SharedChunkCache("2 MiB")
+    pickled, number = pickle.dumps(cache), cache._file._file
+    del cache
+    log = tmp_path / "log"
+    log.write_bytes(content)
+    file = os.open(log, os.O_RDWR)
+    if file != number:
+        os.dup2(file, number)
+        os.close(file)
+    try:
+        assert len(pickle.loads(pickled)) == 0
+    finally:
+        os.close(number)
+    assert log.read_bytes() == content
 
 
 def test_handles_that_decode_differently_do_not_share(tmp_path: Path) -> None:

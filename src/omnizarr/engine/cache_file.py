@@ -14,6 +14,7 @@ wrong value, whatever other processes do, and whenever they are killed:
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import threading
@@ -42,6 +43,7 @@ _ENTRIES = _PAGE // _SLOT  # of a bucket
 _ALL_BITS = 2**64 - 1
 _VALUE_BYTES = 2**14  # there is an entry for each 16 KiB of the file; smaller values use fewer bytes
 _LEAST = 2**20
+_UNNAMED = "omnizarr-cache"  # in the address of memory
 _PATIENCE = 2.0  # seconds that a writer waits for the lock; then it does not store the value
 _RETRY = 10.0  # seconds without another attempt after that: the holder may be a stopped process
 _PAUSE = 0.0005
@@ -98,8 +100,7 @@ class CacheFile:
 
     def _prepare(self, size: int) -> None:
         """Divide a new file; empty one of another size, or from before the last start of the system."""
-        head = self._read(len(_MAGIC), 0)
-        if head.strip(b"\0") and not head.startswith(_MAGIC[:14]):
+        if os.fstat(self._file).st_size and not self._read(len(_MAGIC), 0).startswith(_MAGIC[:14]):
             raise ArgumentError(f"`file`: {self.path} exists and is not a cache", argument="file")
         division = self._division()
         if division is None or division.size != size or self._state() is None:
@@ -111,6 +112,7 @@ class CacheFile:
         """Empty the file, and divide it in this way. The caller holds the lock."""
         identity = os.urandom(16)
         os.ftruncate(self._file, 0)
+        self._write(_MAGIC, 0)  # first, so that a file of another program is never taken for a cache
         os.ftruncate(self._file, division.size)
         self._write(_STATE.pack(0, _ALL_BITS, identity), _STATE_AT)
         self._write(_DIVISION.pack(_MAGIC, _system_start(), identity, division.ring, division.buckets), 0)
@@ -177,7 +179,10 @@ class CacheFile:
     def find(self, key: bytes, state: bytes) -> Place | None:
         """Where the value with this key lies, if it is cached in this state."""
         division = self._current
-        page = self._read(_PAGE, division.bucket(key))
+        try:
+            page = self._read(_PAGE, division.bucket(key))
+        except OSError:  # as if it were not cached: the elements are in the store
+            return None
         offset = page.find(key)
         while offset >= 0:
             if not offset % _SLOT:
@@ -189,7 +194,14 @@ class CacheFile:
         return None
 
     def read_into(self, place: Place, targets: list[memoryview]) -> bool:
-        """Fill `targets`, one after the other, with the value at a place; False if it was overwritten."""
+        """Fill `targets`, one after the other, with the value at a place; False if it was overwritten, or cannot be
+        read."""
+        try:
+            return self._read_into(place, targets)
+        except OSError:
+            return False
+
+    def _read_into(self, place: Place, targets: list[memoryview]) -> bool:
         division = place.division
         start = division.data + place.position % division.ring
         missing = place.length
@@ -305,6 +317,8 @@ def open_cache_file(path: str | None, size: int) -> CacheFile:
             descriptor = _unnamed()
             cache_file = CacheFile("", descriptor, size)
         else:
+            if path.startswith("/proc/"):
+                _check_memory(path)
             known = _known(path)
             if known is not None:
                 return known
@@ -319,6 +333,14 @@ def open_cache_file(path: str | None, size: int) -> CacheFile:
     return cache_file
 
 
+def _check_memory(address: str) -> None:
+    """Raise OSError unless the address leads to the memory of a cache. After the end of the process that made it, the
+    address may lead to a file of another process, or of this one, which must not be changed."""
+    target = os.readlink(address)
+    if _UNNAMED not in target or not target.endswith(" (deleted)"):
+        raise FileNotFoundError(errno.ENOENT, "its memory is gone")
+
+
 def _known(path: str) -> CacheFile | None:
     try:
         status = os.stat(path)
@@ -331,10 +353,10 @@ def _known(path: str) -> CacheFile | None:
 def _unnamed() -> int:
     """Memory that is released with the last process that uses it; without `memfd_create`, a file without a name."""
     if hasattr(os, "memfd_create"):
-        return os.memfd_create("omnizarr-cache")
+        return os.memfd_create(_UNNAMED)
     import tempfile  # lazy import: only for systems without `memfd_create`
 
-    descriptor, path = tempfile.mkstemp(prefix="omnizarr-cache-")
+    descriptor, path = tempfile.mkstemp(prefix=_UNNAMED)
     os.unlink(path)
     return descriptor
 
