@@ -127,7 +127,7 @@ def hierarchy_above(store: Store, path: str) -> Location | None:
 
 
 def new_location(store_like: StoreLike, store: Store, path: str, zarr_format: ZarrFormat | None) -> Location:
-    """The location for a new node at `path` of `store`, to which `given` was resolved.
+    """The location for a new node at `path` of `store`, to which `store_like` was resolved.
 
     An address inside a hierarchy of a draft or of N5 leads into that hierarchy, where opening the address finds the
     node. This holds for text only: the root of a store object is final. It does not hold if the user names another

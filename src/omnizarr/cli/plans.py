@@ -47,13 +47,13 @@ class PlanOptions(NamedTuple):
 
 def plan_options(function: F) -> F:
     """Adds `--dry-run`, `--force`, `--resume`, `--verify` and the options that say who runs the tasks; the function
-    gets `running`."""
+    gets `run_options`."""
     from functools import update_wrapper
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         plan_options = {name: keywords.pop(name) for name in PlanOptions._fields}
         plan_options["task"] = _part(plan_options["task"])
-        return function(*arguments, running=PlanOptions(**plan_options), **keywords)
+        return function(*arguments, run_options=PlanOptions(**plan_options), **keywords)
 
     update_wrapper(call, function)
     decorators = (
@@ -82,20 +82,20 @@ def _part(text: str | None) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-def run_plan(plan: Plan, running: PlanOptions, output: Output) -> int:
+def run_plan(plan: Plan, run_options: PlanOptions, output: Output) -> int:
     """Shows the plan, does one part of it, finishes it, or runs it, and prints what was done."""
-    if running.dry_run:
+    if run_options.dry_run:
         _show(plan, output)
         return YES
-    if running.finish:
+    if run_options.finish:
         plan.finish()
         output.json({"finished": True}) if output.form == "json" else output.line("finished")
         return YES
     try:
-        result = _run(plan, running)
+        result = _run(plan, run_options)
     except KeyboardInterrupt:
         if plan.journal.store is not None:
-            message("interrupted", f"the same command {'again' if running.task else 'with --resume'} continues")
+            message("interrupted", f"the same command {'again' if run_options.task else 'with --resume'} continues")
         raise
     if output.form == "json":
         output.json(result)
@@ -108,12 +108,12 @@ def run_plan(plan: Plan, running: PlanOptions, output: Output) -> int:
     return YES
 
 
-def _run(plan: Plan, running: PlanOptions) -> PlanResult:
+def _run(plan: Plan, run_options: PlanOptions) -> PlanResult:
     with progress("tasks") as report:
-        if running.task is not None:
-            return plan.run_part(*running.task, stage=running.stage, progress=report)
-        with _executor(running) as executor:
-            return plan.run(executor, workers=running.workers, progress=report, resume=running.resume)
+        if run_options.task is not None:
+            return plan.run_part(*run_options.task, stage=run_options.stage, progress=report)
+        with _executor(run_options) as executor:
+            return plan.run(executor, workers=run_options.workers, progress=report, resume=run_options.resume)
 
 
 def _show(plan: Plan, output: Output) -> None:
@@ -144,24 +144,24 @@ def _show(plan: Plan, output: Output) -> None:
 
 
 @contextmanager
-def _executor(running: PlanOptions) -> Iterator[Executor | None]:
+def _executor(run_options: PlanOptions) -> Iterator[Executor | None]:
     """The executor that the options name; None for threads."""
-    if running.dask is not None:
+    if run_options.dask is not None:
         from omnizarr._imports import load_optional
 
         distributed = load_optional("`--dask`", "distributed")
-        address = None if running.dask == "local" else running.dask
+        address = None if run_options.dask == "local" else run_options.dask
         options: dict[str, Any] = {}
         if address is None:  # on a free port: that of another cluster on this machine causes a warning
-            count = running.workers or os.cpu_count()
+            count = run_options.workers or os.cpu_count()
             options = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": ":0"}
         with distributed.Client(address, **options) as client, client.get_executor() as executor:
             yield executor
-    elif running.processes:
+    elif run_options.processes:
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        with ProcessPoolExecutor(running.workers, mp_context=get_context("spawn")) as executor:
+        with ProcessPoolExecutor(run_options.workers, mp_context=get_context("spawn")) as executor:
             yield executor
     else:
         yield None

@@ -1,4 +1,7 @@
-"""The engine: moves chunks between a store and memory, many at a time. Only it calls stores for chunks."""
+"""The engine: moves chunks between a store and memory, many at a time.
+
+Reads and writes of elements go through `engine/route`; statistics, validation and copies of stored objects read chunks
+themselves."""
 
 from omnizarr.engine.chunk_cache import ChunkCache
 from omnizarr.engine.layout import Layout, sharding_of

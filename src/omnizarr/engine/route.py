@@ -1,4 +1,5 @@
-"""The only module that decides which route a read or write takes. Callers outside the engine use only this module.
+"""Chooses the route of a read or write, and lists all routes. `read/direct` (J or G) and `write/update` (splice) may
+still decline.
 
 A read takes the first route whose row matches:
 

@@ -176,7 +176,7 @@ error, which returns the elements to use, or None for the fill value."""
 
 
 def check_on_corrupt(on_corrupt: object) -> OnCorrupt:
-    """Return `given` if it is valid."""
+    """Return `on_corrupt` if it is valid."""
     if callable(on_corrupt) or (isinstance(on_corrupt, str) and on_corrupt in ("raise", "fill")):
         return on_corrupt  # type: ignore[return-value]
     raise ArgumentError(

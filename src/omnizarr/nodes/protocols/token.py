@@ -2,8 +2,8 @@
 
 A token contains the location, the document that the handle loaded, and a cheap state of the stored elements:
 
-- In a folder, the times of the array's directory and document. `note_change` sets the time of the directory after each
-  write, so that tokens of all processes change. A chunk that another program writes may leave it unchanged.
+- In a folder, the times of the array's directory and document. `change_recorder` sets the time of the directory after
+  each write, so that tokens of all processes change. A chunk that another program writes may leave it unchanged.
 - In other stores, the number of writes of this process to the array.
 """
 

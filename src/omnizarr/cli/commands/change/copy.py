@@ -40,7 +40,7 @@ def command(
     source_requests: int | None,
     target_requests: int | None,
     target_option: tuple[str, ...],
-    running: PlanOptions,
+    run_options: PlanOptions,
     storage: StoreOptions,
     output: Output,
 ) -> int:
@@ -67,12 +67,12 @@ def command(
         include=include,
         exclude=exclude,
         zarr_format=parse_format(zarr_format),
-        force=running.force,
-        resume=running.resuming,
-        verify=running.verify,
+        force=run_options.force,
+        resume=run_options.resuming,
+        verify=run_options.verify,
         source_requests=source_requests or 0,
         target_requests=target_requests or 0,
         storage_options=dict(parse_pair(text, "--target-option") for text in target_option) or None,
         **array_options(chunks, shards, codecs, dtype),
     )
-    return run_plan(plan, running, output)
+    return run_plan(plan, run_options, output)

@@ -38,7 +38,7 @@ def command(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     target_option: tuple[str, ...],
-    running: PlanOptions,
+    run_options: PlanOptions,
     storage: StoreOptions,
     output: Output,
 ) -> int:
@@ -72,17 +72,17 @@ def command(
         remove_old=remove_old,
         include=include,
         exclude=exclude,
-        force=running.force,
-        resume=running.resuming,
-        verify=running.verify,
+        force=run_options.force,
+        resume=run_options.resuming,
+        verify=run_options.verify,
         storage_options=dict(parse_pair(text, "--target-option") for text in target_option) or None,
     )
     if output.form == "text":
         _show(plan, output)
-    elif running.dry_run:
+    elif run_options.dry_run:
         output.json({"plan": plan.describe(), "arrays": plan.arrays, "losses": plan.losses})
         return YES
-    return run_plan(plan, running, output)
+    return run_plan(plan, run_options, output)
 
 
 def _show(plan: MigrationPlan, output: Output) -> None:

@@ -48,7 +48,7 @@ def command(
     missing: str | None,
     edges: Any,
     target_option: tuple[str, ...],
-    running: PlanOptions,
+    run_options: PlanOptions,
     storage: StoreOptions,
     output: Output,
 ) -> int:
@@ -72,7 +72,7 @@ def command(
 
     options: dict[str, Any] = dict(parse_pair(text, "--target-option") for text in target_option)
     plan = pyramid(
-        storage.open(location, writable=target is None and not running.dry_run).node,
+        storage.open(location, writable=target is None and not run_options.dry_run).node,
         target,
         levels=levels,
         method=method,
@@ -84,12 +84,12 @@ def command(
         units=_pairs(units, "--units", str),
         missing=_value(missing),
         edges=edges,
-        force=running.force,
-        resume=running.resuming,
-        verify=running.verify,
+        force=run_options.force,
+        resume=run_options.resuming,
+        verify=run_options.verify,
         storage_options=options or None,
     )
-    return run_plan(plan, running, output)
+    return run_plan(plan, run_options, output)
 
 
 def _names(text: str | None) -> list[str] | None:

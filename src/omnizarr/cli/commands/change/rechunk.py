@@ -30,7 +30,7 @@ def command(
     codecs: str | None,
     max_memory: str,
     target_option: tuple[str, ...],
-    running: PlanOptions,
+    run_options: PlanOptions,
     storage: StoreOptions,
     output: Output,
 ) -> int:
@@ -56,10 +56,10 @@ def command(
         storage.open(source).node,
         target,
         max_memory=size(max_memory, "--max-memory"),
-        force=running.force,
-        resume=running.resuming,
-        verify=running.verify,
+        force=run_options.force,
+        resume=run_options.resuming,
+        verify=run_options.verify,
         storage_options=dict(parse_pair(text, "--target-option") for text in target_option) or None,
         **options,
     )
-    return run_plan(plan, running, output)
+    return run_plan(plan, run_options, output)

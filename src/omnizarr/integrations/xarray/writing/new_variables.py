@@ -32,8 +32,8 @@ def array_options(
 ) -> dict[str, Any]:
     """The options of `Group.create_array` for a variable that is already encoded.
 
-    `given` says that the caller gave its encoding for this write. Otherwise it comes from the file that the variable
-    was read from: what Zarr does not know is ignored.
+    `explicit` says that the caller gave its encoding for this write. Otherwise it comes from the file that the
+    variable was read from: what Zarr does not know is ignored.
     """
     encoding = {key: value for key, value in variable.encoding.items() if key not in _IGNORED}
     attributes = variable_attributes(variable, name)
