@@ -42,7 +42,7 @@ def compare(
     peers = {
         name: Peer(OWN, sys.executable, {"PYTHONPATH": str(tree / "src"), **clock}) for name, tree in trees.items()
     }
-    runner = Runner(folder, scale, peers)
+    runner = Runner(folder, scale, peers, restarts=True)
     try:
         for name, tree in trees.items():
             source = peers[name].ask("source") if name in runner.peers else None

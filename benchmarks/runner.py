@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from benchmarks import environment
@@ -49,9 +50,12 @@ def measure_repeatedly(measure: Callable[[str, str], float | None], row: str, na
 class Runner:
     """The libraries under test, the folder of their files, and the results so far."""
 
-    def __init__(self, folder: Path, scale: Scale, peers: Mapping[str, Peer]) -> None:
-        """`peers` are the libraries by their column in the tables. Those that do not start are left out."""
+    def __init__(self, folder: Path, scale: Scale, peers: Mapping[str, Peer], *, restarts: bool = False) -> None:
+        """`peers` are the libraries by their column in the tables. Those that do not start are left out. With
+        `restarts`, every round begins with new processes, because whole reads in one process can be 1.2 times slower
+        than in another one of the same program."""
         self.folder = folder
+        self._restarts = restarts
         self.scale = scale
         self._started = time.time()
         self.peers: dict[str, Peer] = {}
@@ -76,11 +80,11 @@ class Runner:
         """Omnizarr, if it takes part."""
         return next((peer for peer in self.peers.values() if peer.library == OWN), None)
 
-    @property
+    @cached_property
     def maker(self) -> Peer:
-        """The library that creates the files that all read: a peer if possible, so that omnizarr does not read only its
-        own files."""
-        return self.peers.get("tensorstore") or next(reversed(self.peers.values()))
+        """Creates the files that all libraries read: a process of a peer if possible, so that omnizarr does not only
+        read its own files. It takes no part in the measurements, because making the files changes its heap."""
+        return (self.peers.get("tensorstore") or next(reversed(self.peers.values()))).fresh()
 
     def checker_of(self, name: str) -> Peer:
         """The library that checks what `name` wrote: another one, if possible."""
@@ -121,6 +125,9 @@ class Runner:
         failed: set[tuple[str, str]] = set()
         for turn in range(self.scale.rounds):
             log(f"{time.time() - self._started:5.0f} s  {table}: round {turn + 1} of {self.scale.rounds}")
+            if self._restarts:
+                for peer in self.peers.values():
+                    peer.close()
             # each round begins with another library: after a slow one, the CPU caches are colder
             first = turn % len(names)
             for row, name in itertools.product(rows, [*names[first:], *names[:first]]):
@@ -138,5 +145,5 @@ class Runner:
 
     def close(self) -> None:
         """Ends all processes."""
-        for peer in self.peers.values():
+        for peer in [*self.peers.values(), self.maker]:
             peer.close()
