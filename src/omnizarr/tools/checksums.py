@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr._json import Json
 from omnizarr.errors import StoreError
+from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.unreadable import UnreadableNode
 from omnizarr.store import Store
 from omnizarr.tools.results import Progress
 
-__all__ = ["Checksum", "checksum", "dandi_checksum"]
+__all__ = ["Checksum", "checksum", "content_attributes", "dandi_checksum"]
 
 _TILE = 2**20  # bytes; the largest size of a tile
 _MOST_BYTES = 2**28  # bytes of elements in memory at once, if the chunks allow it
@@ -72,12 +74,20 @@ def checksum(node: Array | Group, *, attributes: bool = True, progress: Progress
     return Checksum("omnizarr-sha256", digest.hexdigest(), len(members), total)
 
 
+def content_attributes(node: Array | Group) -> dict[str, Json]:
+    """The attributes, without the names of dimensions, which some generations keep there, and without that of stored
+    statistics, which a copy does not have."""
+    attributes = dict(node.attrs)
+    if isinstance(node, Array):
+        for name in (*node._context.dialect.dimension_names_attributes, STATISTICS_ATTRIBUTE):
+            attributes.pop(name, None)
+    return attributes
+
+
 def _header(path: str, node: Array | Group, attributes: bool) -> dict[str, Any]:
     header: dict[str, Any] = {"path": path, "kind": "array" if isinstance(node, Array) else "group"}
-    values = dict(node.attrs)
+    values = content_attributes(node)
     if isinstance(node, Array):
-        for name in node._context.dialect.dimension_names_attributes:
-            values.pop(name, None)
         names = node.dimension_names
         header["dimension_names"] = list(names) if names and any(names) else None
         header["shape"] = list(node.shape)

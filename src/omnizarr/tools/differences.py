@@ -16,6 +16,7 @@ from omnizarr.errors import ArgumentError
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.unreadable import UnreadableNode
 from omnizarr.tools.blocks import regions
+from omnizarr.tools.checksums import content_attributes
 from omnizarr.tools.results import Progress
 from omnizarr.tools.stored_differences import pair_batches, same_encoding
 
@@ -152,7 +153,7 @@ class _Comparison:
             self._differs(path, "node", _kind(first), _kind(second))
             return
         if not self._data_only:
-            self._json(path, "attributes", _attributes(first), _attributes(second))
+            self._json(path, "attributes", content_attributes(first), content_attributes(second))
         if not isinstance(first, Array) or not isinstance(second, Array):
             return
         comparable = True
@@ -279,15 +280,6 @@ def _kind(node: object) -> str:
     if isinstance(node, UnreadableNode):
         return f"unreadable: {node.reason}"
     return "array" if isinstance(node, Array) else "group"
-
-
-def _attributes(node: Array | Group) -> dict[str, Json]:
-    """The attributes, without the names of dimensions, which some generations keep there."""
-    attributes = dict(node.attrs)
-    if isinstance(node, Array):
-        for name in node._context.dialect.dimension_names_attributes:
-            attributes.pop(name, None)
-    return attributes
 
 
 def _plain(value: Any) -> Any:

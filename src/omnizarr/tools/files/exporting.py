@@ -10,6 +10,7 @@ import numpy as np
 
 from omnizarr._imports import load_optional
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeTypeError
+from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.nodes import Array, Group
 from omnizarr.store import MemoryStore
 from omnizarr.tools.blocks import regions
@@ -171,7 +172,8 @@ def _write_netcdf(node: Any, file: str, delimiter: str, report: _Report) -> None
                 created = _create_variable(where, name, member)
             else:
                 continue
-            created.setncatts({key: _attribute(value) for key, value in member.attrs.items() if key != "_FillValue"})
+            left_out = ("_FillValue", STATISTICS_ATTRIBUTE)
+            created.setncatts({key: _attribute(value) for key, value in member.attrs.items() if key not in left_out})
             if isinstance(member, Array):
                 created.set_auto_maskandscale(False)
                 _copy(member, created, report)

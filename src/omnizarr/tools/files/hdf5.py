@@ -10,6 +10,7 @@ import numpy as np
 
 from omnizarr._imports import load_optional
 from omnizarr.errors import StoreError, warn
+from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.nodes import Array, Group
 from omnizarr.tools.results import as_json
 
@@ -122,6 +123,8 @@ def create_hdf5(file: str, node: Array | Group) -> Iterator[dict[str, tuple[Arra
                 warn(f"`{path}` is not exported, because it cannot be read")
                 continue
             for name, value in member.attrs.items():
+                if name == STATISTICS_ATTRIBUTE:
+                    continue
                 plain = as_json(value)
                 created.attrs[name] = plain if isinstance(plain, (str, int, float, bool)) else str(plain)
         yield pairs

@@ -12,6 +12,7 @@ import numpy as np
 
 from omnizarr._json import Json
 from omnizarr.errors import ArgumentError
+from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.nodes import Array, Group
 from omnizarr.tools.pyramids.levels import Series
 
@@ -110,6 +111,8 @@ def level_attributes(attributes: Mapping[str, Json], one: Series, number: int, d
     """The attributes of a level, with what `spatial:` says about level 0 adapted to it."""
     level = one.levels[number]
     changed = dict(attributes)
+    if number:
+        changed.pop(STATISTICS_ATTRIBUTE, None)  # statistics are of the chunks of level 0
     if not {*dimensions} <= {*(one.names or ())}:
         return changed
     positions = _positions(one, dimensions)

@@ -12,7 +12,7 @@ from click.testing import Result
 
 import omnizarr
 from omnizarr.nodes.statistics import chunk_states
-from omnizarr.tools import build_statistics, check_statistics, remove_statistics
+from omnizarr.tools import build_statistics, check_statistics, pyramid, remove_statistics
 from omnizarr.tools.statistics import statistics
 
 Run = Callable[..., Result]
@@ -74,3 +74,25 @@ def test_results(run: Run, group: Path) -> None:
     (group / "numbers/c/1/1").write_bytes(b"damaged")
     assert [result.failed for result in build_statistics(node)] == [True, False]
     assert run("statistics", group).exit_code == 3
+
+
+def test_statistics_are_no_content(run: Run, group: Path) -> None:
+    before = run("checksum", group).output
+    run("statistics", group)
+    assert run("checksum", group).output == before
+    assert run("copy", group, group.with_name("copy")).exit_code == 0
+    assert run("diff", group, group.with_name("copy")).exit_code == 0
+    h5py = pytest.importorskip("h5py")
+    assert run("export", group / "numbers", group.with_name("numbers.h5")).exit_code == 0
+    with h5py.File(group.with_name("numbers.h5")) as file:
+        assert dict(file["data"].attrs) == {}
+
+
+def test_other_levels_of_a_pyramid_have_no_statistics(tmp_path: Path) -> None:
+    root = omnizarr.create_group(tmp_path / "g")
+    z = root.create_array("b", data=np.zeros((64, 64), "f4"), chunks=(16, 16), dimension_names=["y", "x"])
+    z.statistics.build()
+    pyramid(root, levels=2, geo=True).run()
+    marked = [path for path, node in root.members(max_depth=None) if "omnizarr_statistics" in node.attrs]
+    assert len([path for path, node in root.members(max_depth=None) if isinstance(node, omnizarr.Array)]) > 1
+    assert len(marked) <= 1
