@@ -9,7 +9,7 @@ import pytest
 
 import omnizarr
 from omnizarr import native
-from omnizarr.engine.read.native import kernel_calls, reader
+from omnizarr.engine.read.native import kernel_calls, reader, received
 from omnizarr.engine.write import native as native_writing
 
 
@@ -41,5 +41,6 @@ def calls(monkeypatch: pytest.MonkeyPatch, loop: str) -> list[str]:
 
     monkeypatch.setattr(kernel_calls, "kernel", Watched)
     monkeypatch.setattr(reader, "kernel", Watched)
+    monkeypatch.setattr(received, "kernel", Watched)
     monkeypatch.setattr(native_writing, "kernel", Watched)
     return names

@@ -59,6 +59,32 @@ class TestKernel:
         assert self.read(path=path, status=bytearray([native.UNUSUAL])) == bytearray([native.UNUSUAL])
         assert not self.target.any()
 
+    def inner(self, entries: list[int], memory: Any = bytes(range(16)), **changed: Any) -> bytearray:
+        """The status after a read of one inner chunk of a shard in memory."""
+        groups = [(memory, 0, ([0, 0, changed["decoded"], 0],), np.array(entries, "u8"))]
+        return self.read(path="", groups=groups, **changed)
+
+    def test_read_from_memory(self) -> None:
+        assert self.inner([3, 4], decoded=4) == bytearray([native.DONE])
+        assert self.target.tolist()[:5] == [3, 4, 5, 6, 0]
+        assert self.inner([0, 16], memoryview(b"x" * 32)[::1], decoded=16) == bytearray([native.DONE])
+        assert bytes(self.target) == b"x" * 16
+        assert self.inner([2**64 - 1, 2**64 - 1], decoded=4) == bytearray([native.ABSENT])
+
+    @pytest.mark.parametrize("entries", [[13, 4], [16, 4], [17, 4], [2**62, 4], [2**63, 4], [0, 3], [0, 2**63 - 1]])
+    @pytest.mark.parametrize("codec", ["raw", "blosc", "zstd", "gzip"])
+    def test_read_rejects_bytes_outside_memory(self, entries: list[int], codec: str) -> None:
+        number = native.codec(codec)
+        if number is None:
+            pytest.skip("no such codec")
+        assert self.inner(entries, decoded=4, limit=2**62, codec=number) == bytearray([native.UNUSUAL])
+        assert not self.target.any()
+
+    @pytest.mark.parametrize("memory", [None, "text", np.zeros(8)[::2]])
+    def test_read_rejects_other_memory(self, memory: Any) -> None:
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            self.inner([0, 4], memory, decoded=4)
+
     @pytest.mark.parametrize(
         "pieces", [[1, 0, 16, 0], [0, 1, 16, 0], [-1, 0, 2, 0], [0, -1, 2, 0], [0, 0, 0, 0], [0, 0, 2**62, 0]]
     )

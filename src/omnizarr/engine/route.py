@@ -20,9 +20,9 @@ A read takes the first route whose row matches:
 
 Routes A to C report a chunk as `UNUSUAL` if it is damaged or in a form that the kernel does not handle; D, E or F reads
 it again and names what is wrong. A and B decode only the blocks of a Blosc chunk that hold selected elements;
-without the kernel, E does. I runs the other routes and replaces the chunks that fail. G and J fetch; D, E and F
-decode and place what they have fetched. J leaves the rest to G if the store turns out to be slow. In a memory store, E
-serves compressed chunks only. The setting `native` turns A to C off.
+without the kernel, E does. I runs the other routes and replaces the chunks that fail. G and J fetch; the kernel
+(`native/received`), or else D, E and F, decode and place what they have fetched. J leaves the rest to G if the store
+turns out to be slow. In a memory store, E serves compressed chunks only. The setting `native` turns the kernel off.
 
 A write takes the first route whose row matches, for each row of chunks:
 
@@ -152,7 +152,7 @@ def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | 
     sharding = None if largest is None or layout.sharding is None else sharding_of(largest)
     decoded = largest if sharding is None else sharding.inner
     buffers: list[WorkerBuffer] = []
-    placer = None
+    placer = received = None
 
     def start() -> ChunkReader | ShardReader:
         buffer = borrow_buffer(decoded)
@@ -160,16 +160,18 @@ def _read_in_python(layout: Layout, projection: Projection, cells: list[Cell] | 
             buffer.placer = placer
         buffers.append(buffer)
         if sharding is None:
-            return ChunkReader(layout, projection, block, buffer)  # D and E
-        return ShardReader(layout, projection.points, projection.plain, block, buffer)  # F
+            return ChunkReader(layout, projection, block, buffer, received)  # D and E
+        return ShardReader(layout, projection.points, projection.plain, block, buffer, received)  # F
 
     count = len(projection) if cells is None else len(cells)
     workers = config.workers
     length, caller_first = plan_rows(largest, count, workers, block.nbytes)
     if layout.store.remote:  # J, then G
         from omnizarr.engine.read.direct import read_directly  # lazy import: remote stores only
+        from omnizarr.engine.read.native.received import ReceivedChunks
         from omnizarr.engine.read.remote import fetch
 
+        received = ReceivedChunks.of(layout, projection, block)
         remaining = read_directly(layout, projection, start, block.nbytes)
         if remaining is not None:
             with closing(fetch(layout, projection, remaining, block)) as fetched:  # after an error, send no more

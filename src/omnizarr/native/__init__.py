@@ -1,4 +1,5 @@
-"""The kernel (`kernel.c`): compiled code that reads and writes chunks of local files.
+"""The kernel (`kernel.c`): compiled code that reads and writes chunks of local files, and decodes those that
+remote stores have returned.
 
 The kernel is optional. Python does everything that it does, only slower; the setting `native` turns it off. An
 installation without a C compiler has none.
@@ -32,7 +33,7 @@ __all__ = [
     "kernel",
 ]
 
-_INTERFACE = 7  # that of `kernel.c`; an editable installation may still have an older kernel
+_INTERFACE = 8  # that of `kernel.c`; an editable installation may still have an older kernel
 _LIBRARIES = {"blosc": "numcodecs.blosc", "zstd": "numcodecs.zstd", "gzip": "deflate._deflate"}
 _COMPRESS = {"blosc": ("compress", b"lz4", 5), "zstd": ("compress", 1), "gzip": ("gzip_compress", 1)}
 _SAMPLE = bytes(range(256)) * 16

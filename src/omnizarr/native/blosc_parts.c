@@ -11,16 +11,16 @@ static void put_little_endian(unsigned char *bytes, int64_t number) {
 
 /* Reads a box from its blocks. TO_DO: reading the whole chunk is faster. `start` and `length` are those of the frame;
  * the elements of the box have `span` bytes in the decoded chunk. */
-static enum status read_blosc_part(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
-                                   int64_t length, int64_t span, const struct box *box) {
+static enum status read_blosc_part(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
+                                   int64_t start, int64_t length, int64_t span, const struct box *box) {
     char *target = plan->target + box->target;
     unsigned char head[FIRST_READ];
     if (plan->decoded - span < MIN_SAVED) return TO_DO;
     int64_t count = length < FIRST_READ ? length : FIRST_READ;
-    if (!read_all(file, (char *)head, count, start) || !is_valid_blosc(head, length, plan->decoded)) return UNUSUAL;
+    if (!read_all(source, (char *)head, count, start) || !is_valid_blosc(head, length, plan->decoded)) return UNUSUAL;
     if (head[2] & BLOSC_MEMCPYED) {
         if (length != FRAME_HEADER + plan->decoded) return UNUSUAL;
-        return read_raw(scratch, plan, file, start + FRAME_HEADER + box->source, target, box->shape);
+        return read_raw(scratch, plan, source, start + FRAME_HEADER + box->source, target, box->shape);
     }
     int64_t block = little_endian(head + 8);
     if (block < 1 || block > plan->decoded) return UNUSUAL;
@@ -38,7 +38,7 @@ static enum status read_blosc_part(struct scratch *scratch, const struct read_pl
     char *memory = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)(table + new_table + length));
     if (memory == NULL) return UNUSUAL;
     memcpy(memory, head, (size_t)(count < table ? count : table));
-    if (count < table && !read_all(file, memory + count, table - count, start + count)) return UNUSUAL;
+    if (count < table && !read_all(source, memory + count, table - count, start + count)) return UNUSUAL;
     const unsigned char *positions = (const unsigned char *)memory + FRAME_HEADER;
     int64_t lowest = INT64_MAX, highest = 0;
     for (int64_t i = first; i <= last; i++) {
@@ -61,7 +61,7 @@ static enum status read_blosc_part(struct scratch *scratch, const struct read_pl
     for (int64_t i = first; i <= last; i++)
         put_little_endian(frame + FRAME_HEADER + 4 * (i - first),
                           little_endian(positions + 4 * i) - lowest + new_table);
-    if (!read_all(file, (char *)frame + new_table, stop - lowest, start + lowest)) return UNUSUAL;
+    if (!read_all(source, (char *)frame + new_table, stop - lowest, start + lowest)) return UNUSUAL;
     char *chunk = reserve(&scratch->decoded, &scratch->decoded_capacity, (size_t)size);
     if (chunk == NULL || !decode_blosc(frame, new_table + stop - lowest, size, chunk)) return UNUSUAL;
     copy_box(target, plan->target_strides, chunk + box->source - first * block, plan->source_strides, box->shape,

@@ -5,6 +5,7 @@ static void free_groups(struct group *groups, size_t count) {
         free(groups[i].paths);
         free(groups[i].pieces);
         if (groups[i].buffer.obj != NULL) PyBuffer_Release(&groups[i].buffer);
+        if (groups[i].memory.obj != NULL) PyBuffer_Release(&groups[i].memory);
     }
     free(groups);
 }
@@ -44,6 +45,19 @@ static int parse_pieces(PyObject *dimensions, int rank, struct group *group) {
     return !PyErr_Occurred();
 }
 
+/* Parses the place of stored bytes: the descriptor of an open file, or a buffer, which the caller releases if it has an
+ * object. 0 with an exception. */
+static int parse_source(PyObject *given, struct source *source, Py_buffer *memory) {
+    if (PyLong_Check(given)) {
+        source->file = (int)PyLong_AsLong(given);
+        return !PyErr_Occurred();
+    }
+    if (PyObject_GetBuffer(given, memory, PyBUF_SIMPLE) != 0) return 0;
+    source->memory = memory->buf != NULL ? memory->buf : "";
+    source->size = (int64_t)memory->len;
+    return 1;
+}
+
 /* Parses one group of `read`; 0 with an exception. The caller frees it in both cases. */
 static int parse_group(PyObject *given, int rank, size_t first, struct group *group) {
     PyObject *files, *dimensions, *entries;
@@ -52,8 +66,8 @@ static int parse_group(PyObject *given, int rank, size_t first, struct group *gr
     group->target = target;
     group->first = first;
     if (!parse_pieces(dimensions, rank, group)) return 0;
-    if (PyLong_Check(files)) {
-        group->file = (int)PyLong_AsLong(files);
+    if (!PyList_Check(files)) {
+        if (!parse_source(files, &group->shard, &group->memory)) return 0;
         if (PyObject_GetBuffer(entries, &group->buffer, PyBUF_SIMPLE) != 0) return 0;
         group->entries = group->buffer.buf;
         group->entry_count = (size_t)group->buffer.len / (2 * sizeof(uint64_t));
@@ -91,10 +105,10 @@ PyDoc_STRVAR(read_doc,
              "read(groups, flags, status, codec, decoded, limit, itemsize, source_strides, target_strides, target,\n"
              "     low, high, threads, gathered, source_offsets, target_offsets)\n"
              "Reads chunks in up to `threads` threads. A group covers all combinations of pieces, one per dimension.\n"
-             "It is a tuple of: the paths of the chunks, or the descriptor of an open shard; an offset from the\n"
-             "address `target`; for each dimension a list with PIECE_NUMBERS integers per piece (offset in the\n"
-             "decoded chunk, offset in the target, elements, what it adds to the number of the inner chunk); and\n"
-             "for a shard its index, pairs of an offset and a length.\n"
+             "It is a tuple of: the paths of the chunks, or a shard as the descriptor of an open file or as a\n"
+             "buffer with its bytes; an offset from the address `target`; for each dimension a list with\n"
+             "PIECE_NUMBERS integers per piece (offset in the decoded chunk, offset in the target, elements, what it\n"
+             "adds to the number of the inner chunk); and for a shard its index, pairs of an offset and a length.\n"
              "Along the dimension `gathered`, unless it is -1, indices select: the first integer of a piece is the\n"
              "position of its first index in the buffers of 64-bit offsets, and the second is 0.\n"
              "`status` has one byte per chunk. The kernel reads those that are TO_DO, and sets each to DONE, ABSENT,\n"
@@ -244,21 +258,24 @@ end:
     return result;
 }
 
-/* One chunk: its own file, or `length` bytes at `start` of an open file. */
+/* One chunk: its own file, or `length` bytes at `start` of an open file or of memory. */
 struct one_chunk {
     struct read_plan plan;
     struct box box;
-    const char *path; /* NULL: use `file` */
-    int file;
+    const char *path; /* NULL: use `source` */
+    struct source source;
+    Py_buffer memory; /* holds the memory of `source` */
     int64_t start, length;
 };
 
-/* Parses the file and how to decode it: file, flags, start, length, decoding. 0 with an exception. */
+/* Parses the file or memory and how to decode it: file, flags, start, length, decoding. 0 with an exception. The caller
+ * releases the memory in both cases. */
 static int parse_one_chunk(PyObject *const *given, struct one_chunk *one) {
-    if (PyLong_Check(given[0]))
-        one->file = (int)PyLong_AsLong(given[0]);
-    else if ((one->path = parse_path(given[0])) == NULL)
+    if (PyUnicode_Check(given[0])) {
+        if ((one->path = parse_path(given[0])) == NULL) return 0;
+    } else if (!parse_source(given[0], &one->source, &one->memory)) {
         return 0;
+    }
     one->plan.flags = (int)PyLong_AsLong(given[1]);
     one->start = PyLong_AsLongLong(given[2]);
     one->length = PyLong_AsLongLong(given[3]);
@@ -311,9 +328,10 @@ static int set_target(struct read_plan *plan, const struct box *box, const Py_bu
 PyDoc_STRVAR(read_one_doc,
              "read_one(out, file, flags, start, length, decoding, strides, offset, shape)\n"
              "Reads one chunk into the buffer `out`, in the calling thread. The chunk is the file at a path, or\n"
-             "`length` bytes at `start` of an open file. The elements are a box of `shape`, `strides` bytes apart,\n"
-             "from byte `offset` of the decoded chunk on. `decoding` has DECODING_NUMBERS integers of 64 bits: codec,\n"
-             "decoded size, largest encoded size and itemsize. Returns the status.");
+             "`length` bytes at `start` of an open file (a descriptor) or of a buffer. The elements are a box of\n"
+             "`shape`, `strides` bytes apart, from byte `offset` of the decoded chunk on. `decoding` has\n"
+             "DECODING_NUMBERS integers of 64 bits: codec, decoded size, largest encoded size and itemsize. Returns\n"
+             "the status.");
 
 static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
@@ -323,15 +341,16 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
     }
     struct one_chunk one = {0};
     int shapes;
-    if (!parse_one_chunk(arguments + 1, &one)) return NULL;
+    Py_buffer out = {0};
+    struct scratch *scratch = NULL;
+    PyObject *result = NULL;
+    if (!parse_one_chunk(arguments + 1, &one)) goto end;
     one.box.source = PyLong_AsLongLong(arguments[7]);
     if (PyErr_Occurred() || !parse_numbers(arguments[6], one.plan.source_strides, &one.plan.rank) ||
-        !parse_numbers(arguments[8], one.box.shape, &shapes))
-        return NULL;
-    Py_buffer out;
-    if (PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_STRIDES) != 0) return NULL;
-    struct scratch *scratch = acquire_scratch();
-    PyObject *result = NULL;
+        !parse_numbers(arguments[8], one.box.shape, &shapes) ||
+        PyObject_GetBuffer(arguments[0], &out, PyBUF_WRITABLE | PyBUF_STRIDES) != 0)
+        goto end;
+    scratch = acquire_scratch();
     if (scratch == NULL) {
         PyErr_NoMemory();
     } else if (shapes != one.plan.rank || !set_target(&one.plan, &one.box, &out)) {
@@ -340,12 +359,14 @@ static PyObject *py_read_one(PyObject *module, PyObject *const *arguments, Py_ss
         PyThreadState *state = PyEval_SaveThread();
         enum status status = one.path != NULL
                                  ? read_path(scratch, &one.plan, one.path, &one.box)
-                                 : read_open(scratch, &one.plan, one.file, one.start, one.length, &one.box);
+                                 : read_open(scratch, &one.plan, &one.source, one.start, one.length, &one.box);
         PyEval_RestoreThread(state);
         result = PyLong_FromLong((long)status);
     }
     release_scratch(scratch);
-    PyBuffer_Release(&out);
+end:
+    if (out.obj != NULL) PyBuffer_Release(&out);
+    if (one.memory.obj != NULL) PyBuffer_Release(&one.memory);
     return result;
 }
 

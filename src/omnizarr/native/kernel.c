@@ -1,5 +1,5 @@
 /* The kernel: opens, reads, decodes and places the chunks of local files in worker threads that do not need the
- * interpreter; and encodes, writes and publishes them.
+ * interpreter; decodes and places chunks in memory; and encodes, writes and publishes them.
  *
  * It is one translation unit. The parts are `.c` files that are included below, in this order:
  *   codec_api.c  pointers to the functions of codec libraries, which Python passes in
@@ -51,7 +51,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define INTERFACE 7 /* increase with each change of the entries; Python does not use a kernel with another number */
+#define INTERFACE 8 /* increase with each change of the entries; Python does not use a kernel with another number */
 
 /* These constants are exported to Python (`add_constants`), which defines no copies of them. */
 enum codec { RAW, BLOSC, ZSTD, GZIP };

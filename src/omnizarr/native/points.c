@@ -150,33 +150,34 @@ static int copy_points(const struct read_plan *plan, const struct points *points
 }
 
 /* Reads elements one by one from an uncompressed file: faster than reading all of it for a few elements. */
-static int read_points(const struct read_plan *plan, const struct points *points, int file) {
+static int read_points(const struct read_plan *plan, const struct points *points,
+                       const struct source *source) {
     const int64_t *sources = points->sources.buf, *places = points->places.buf;
     int64_t size = (int64_t)plan->itemsize, stride = plan->target_strides[0];
     if (!are_in_bounds(plan, points)) return 0;
     for (int64_t i = 0; i < points->count; i++) {
         char *target = plan->target + (places == NULL ? points->first + i : places[i]) * stride;
-        if (!read_all(file, target, size, sources[i] * size)) return 0;
+        if (!read_all(source, target, size, sources[i] * size)) return 0;
     }
     return 1;
 }
 
 static enum status read_points_open(struct scratch *scratch, const struct read_plan *plan, const struct points *points,
-                                    int file, int64_t length) {
+                                    const struct source *source, int64_t length) {
     if (points->whole) {
         if (points->first < 0 || points->first >= plan->room) return UNUSUAL;
         struct box box = {.target = points->first * plan->target_strides[0], .shape = {points->count}};
-        return read_open(scratch, plan, file, 0, length, &box);
+        return read_open(scratch, plan, source, 0, length, &box);
     }
     if (plan->codec == RAW) {
         if (length != plan->decoded) return UNUSUAL;
         if (!points->masked && points->count < length / MAX_GAP)
-            return read_points(plan, points, file) ? DONE : UNUSUAL;
+            return read_points(plan, points, source) ? DONE : UNUSUAL;
     } else if (length <= 0 || length > plan->limit) {
         return UNUSUAL;
     }
     char *chunk = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)length);
-    if (chunk == NULL || !read_all(file, chunk, length, 0)) return UNUSUAL;
+    if (chunk == NULL || !read_all(source, chunk, length, 0)) return UNUSUAL;
     if (plan->codec != RAW) {
         const char *data = chunk;
         chunk = reserve(&scratch->decoded, &scratch->decoded_capacity, (size_t)plan->decoded);
@@ -192,7 +193,8 @@ static enum status read_points_item(struct scratch *scratch, const struct work *
     int64_t length;
     enum status status = open_chunk(points->path, plan->flags, &file, &length);
     if (status == DONE) {
-        status = read_points_open(scratch, plan, points, file, length);
+        struct source source = {.file = file};
+        status = read_points_open(scratch, plan, points, &source, length);
         close(file);
     }
     return status;

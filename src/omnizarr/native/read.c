@@ -10,13 +10,20 @@ struct piece {
     int64_t source, target, count, number;
 };
 
-/* All combinations of pieces, one per dimension: chunks in their own files, or inner chunks of one open shard. */
-struct group {
-    const char **paths; /* NULL: the chunks are inner chunks of `file` */
+/* Where stored bytes are: in an open file, or in memory. */
+struct source {
     int file;
+    const char *memory; /* NULL: in the file */
+    int64_t size;       /* of the memory */
+};
+
+/* All combinations of pieces, one per dimension: chunks in their own files, or inner chunks of one shard. */
+struct group {
+    const char **paths; /* NULL: the chunks are inner chunks of `shard` */
+    struct source shard;
     const uint64_t *entries; /* shard index: offset and length of each inner chunk */
     size_t entry_count;
-    Py_buffer buffer; /* holds `entries` */
+    Py_buffer buffer, memory; /* hold `entries` and the memory of `shard` */
     int64_t target;
     struct piece *pieces; /* of all dimensions */
     int64_t lengths[MAX_DIMENSIONS];
@@ -53,10 +60,22 @@ struct box {
     int64_t shape[MAX_DIMENSIONS];
 };
 
+/* A pointer to `length` bytes at `start` of memory; NULL if they are not there, or if the source is a file. */
+static const char *bytes_in_memory(const struct source *source, int64_t length, int64_t start) {
+    if (source->memory == NULL || start < 0 || length < 0 || start > source->size || length > source->size - start)
+        return NULL;
+    return source->memory + start;
+}
+
 /* Reads exactly `length` bytes; 0 if that fails. */
-static int read_all(int file, char *target, int64_t length, int64_t start) {
+static int read_all(const struct source *source, char *target, int64_t length, int64_t start) {
+    if (source->memory != NULL) {
+        const char *bytes = bytes_in_memory(source, length, start);
+        if (bytes != NULL) memcpy(target, bytes, (size_t)length);
+        return bytes != NULL;
+    }
     while (length > 0) {
-        ssize_t count = pread(file, target, (size_t)length, (off_t)start);
+        ssize_t count = pread(source->file, target, (size_t)length, (off_t)start);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return 0;
         target += count;
@@ -68,11 +87,18 @@ static int read_all(int file, char *target, int64_t length, int64_t start) {
 
 /* Reads a box of an uncompressed chunk. `start` is the file offset of its first element. Gaps longer than MAX_GAP are
  * not read. */
-static enum status read_raw(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
-                            char *target, const int64_t *shape) {
+static enum status read_raw(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
+                            int64_t start, char *target, const int64_t *shape) {
     size_t run;
+    if (source->memory != NULL) {
+        int64_t span = span_of(plan->source_strides, shape, plan->rank, plan->itemsize);
+        const char *elements = bytes_in_memory(source, span, start);
+        if (elements == NULL) return UNUSUAL;
+        copy_box(target, plan->target_strides, elements, plan->source_strides, shape, plan->rank, plan->itemsize);
+        return DONE;
+    }
     int rest = split_box(plan->target_strides, plan->source_strides, shape, plan->rank, plan->itemsize, &run);
-    if (rest == 0) return read_all(file, target, (int64_t)run, start) ? DONE : UNUSUAL;
+    if (rest == 0) return read_all(source, target, (int64_t)run, start) ? DONE : UNUSUAL;
     /* Slab by slab along the first dimension: each is still in the CPU cache when it is copied, and gaps between
      * distant slabs are not read. */
     int64_t stride = plan->source_strides[0], count = shape[0];
@@ -82,7 +108,8 @@ static enum status read_raw(struct scratch *scratch, const struct read_plan *pla
     if (together > count) together = count;
     if (together == 1 && rest == 1) { /* each slab is contiguous, and also in the target */
         for (int64_t i = 0; i < count; i++)
-            if (!read_all(file, target + i * plan->target_strides[0], (int64_t)run, start + i * stride)) return UNUSUAL;
+            if (!read_all(source, target + i * plan->target_strides[0], (int64_t)run, start + i * stride))
+                return UNUSUAL;
         return DONE;
     }
     char *memory = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)((together - 1) * stride + slab));
@@ -91,7 +118,7 @@ static enum status read_raw(struct scratch *scratch, const struct read_plan *pla
     memcpy(part, shape, sizeof(int64_t) * (size_t)plan->rank);
     for (int64_t done = 0; done < count; done += together) {
         part[0] = count - done < together ? count - done : together;
-        if (!read_all(file, memory, (part[0] - 1) * stride + slab, start + done * stride)) return UNUSUAL;
+        if (!read_all(source, memory, (part[0] - 1) * stride + slab, start + done * stride)) return UNUSUAL;
         copy_box(target + done * plan->target_strides[0], plan->target_strides, memory, plan->source_strides, part,
                  plan->rank, plan->itemsize);
     }
@@ -158,19 +185,24 @@ static int is_in_bounds(const struct read_plan *plan, const struct box *box) {
     return inside <= plan->decoded && first >= plan->low && last <= plan->high - (int64_t)plan->itemsize;
 }
 
-/* The bytes of a chunk, decoded unless that is left to the caller, in memory of `scratch`; NULL if that fails. */
-static char *load(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start, int64_t length,
-                  int decoding) {
-    char *data = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)length);
-    if (data == NULL || !read_all(file, data, length, start)) return NULL;
+/* The bytes of a chunk, decoded unless that is left to the caller, in memory of `scratch` or of the source. NULL if that
+ * fails. */
+static const char *load(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
+                        int64_t start, int64_t length, int decoding) {
+    const char *data = bytes_in_memory(source, length, start);
+    if (data == NULL) {
+        char *memory = reserve(&scratch->encoded, &scratch->encoded_capacity, (size_t)length);
+        if (memory == NULL || !read_all(source, memory, length, start)) return NULL;
+        data = memory;
+    }
     if (!decoding || plan->codec == RAW) return data;
     char *chunk = reserve(&scratch->decoded, &scratch->decoded_capacity, (size_t)plan->decoded);
     return chunk != NULL && decode(scratch, plan, data, length, chunk) ? chunk : NULL;
 }
 
 /* Reads a box at each of its offsets: the elements that indices take along one dimension. The chunk is decoded once. */
-static enum status read_gathered(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
-                                 int64_t length, const struct box *box) {
+static enum status read_gathered(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
+                                 int64_t start, int64_t length, const struct box *box) {
     if (box->first < 0 || box->repeats < 1 || box->repeats > plan->offset_count - box->first || box->source < 0 ||
         box->source > plan->decoded || box->target < plan->low || box->target > plan->high)
         return UNUSUAL;
@@ -186,11 +218,11 @@ static enum status read_gathered(struct scratch *scratch, const struct read_plan
     int64_t span = span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
     if (plan->codec == RAW && box->repeats < plan->decoded / (span + MAX_GAP)) { /* few: read nothing between them */
         for (int64_t i = 0; i < box->repeats; i++)
-            if (read_raw(scratch, plan, file, start + box->source + from[i], target + to[i], box->shape) != DONE)
+            if (read_raw(scratch, plan, source, start + box->source + from[i], target + to[i], box->shape) != DONE)
                 return UNUSUAL;
         return DONE;
     }
-    const char *chunk = load(scratch, plan, file, start, length, 1);
+    const char *chunk = load(scratch, plan, source, start, length, 1);
     if (chunk == NULL) return UNUSUAL;
     size_t run;
     int rank = split_box(plan->target_strides, plan->source_strides, box->shape, plan->rank, plan->itemsize, &run);
@@ -206,30 +238,30 @@ static enum status read_gathered(struct scratch *scratch, const struct read_plan
 }
 
 /* In blosc_parts.c. */
-static enum status read_blosc_part(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
-                                   int64_t length, int64_t span, const struct box *box);
+static enum status read_blosc_part(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
+                                   int64_t start, int64_t length, int64_t span, const struct box *box);
 
-/* Reads a box of the chunk that is `length` bytes at `start` of an open file. */
-static enum status read_open(struct scratch *scratch, const struct read_plan *plan, int file, int64_t start,
-                             int64_t length, const struct box *box) {
+/* Reads a box of the chunk that is `length` bytes at `start` of an open file or of memory. */
+static enum status read_open(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
+                             int64_t start, int64_t length, const struct box *box) {
     if (start < 0 || start > INT64_MAX - plan->decoded) return UNUSUAL;
     if (plan->codec == RAW ? length != plan->decoded : length > plan->limit || length <= 0) return UNUSUAL;
-    if (plan->from != NULL) return read_gathered(scratch, plan, file, start, length, box);
+    if (plan->from != NULL) return read_gathered(scratch, plan, source, start, length, box);
     if (!is_in_bounds(plan, box)) return UNUSUAL; /* a bug in the caller; prevents writing outside the target */
     char *target = plan->target + box->target;
-    if (plan->codec == RAW) return read_raw(scratch, plan, file, start + box->source, target, box->shape);
+    if (plan->codec == RAW) return read_raw(scratch, plan, source, start + box->source, target, box->shape);
     size_t run;
     if (split_box(plan->target_strides, plan->source_strides, box->shape, plan->rank, plan->itemsize, &run) == 0 &&
         (int64_t)run == plan->decoded) { /* directly to its place in the block */
-        const char *data = load(scratch, plan, file, start, length, 0);
+        const char *data = load(scratch, plan, source, start, length, 0);
         return data != NULL && decode(scratch, plan, data, length, target) ? DONE : UNUSUAL;
     }
     if (plan->codec == BLOSC) {
         int64_t span = span_of(plan->source_strides, box->shape, plan->rank, plan->itemsize);
-        enum status status = read_blosc_part(scratch, plan, file, start, length, span, box);
+        enum status status = read_blosc_part(scratch, plan, source, start, length, span, box);
         if (status != TO_DO) return status;
     }
-    const char *chunk = load(scratch, plan, file, start, length, 1);
+    const char *chunk = load(scratch, plan, source, start, length, 1);
     if (chunk == NULL) return UNUSUAL;
     copy_box(target, plan->target_strides, chunk + box->source, plan->source_strides, box->shape, plan->rank,
              plan->itemsize);
@@ -258,7 +290,8 @@ static enum status read_path(struct scratch *scratch, const struct read_plan *pl
     int64_t length;
     enum status status = open_chunk(path, plan->flags, &file, &length);
     if (status == DONE) {
-        status = read_open(scratch, plan, file, 0, length, box);
+        struct source source = {.file = file};
+        status = read_open(scratch, plan, &source, 0, length, box);
         close(file);
     }
     return status;
@@ -297,5 +330,5 @@ static enum status read_item(struct scratch *scratch, const struct work *work, s
     uint64_t start = group->entries[2 * box.number], length = group->entries[2 * box.number + 1];
     if (start == UINT64_MAX && length == UINT64_MAX) return ABSENT;
     if (start > INT64_MAX || length > INT64_MAX) return UNUSUAL;
-    return read_open(scratch, plan, group->file, (int64_t)start, (int64_t)length, &box);
+    return read_open(scratch, plan, &group->shard, (int64_t)start, (int64_t)length, &box);
 }

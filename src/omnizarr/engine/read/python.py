@@ -22,6 +22,7 @@ from omnizarr.indexing import Cell, Projection, Row
 from omnizarr.store import Buffer
 
 if TYPE_CHECKING:
+    from omnizarr.engine.read.native.received import ReceivedChunks
     from omnizarr.engine.read.shards import FetchedChunk
 
 __all__ = ["ChunkReader", "read_chunk"]
@@ -57,7 +58,16 @@ def read_chunk(layout: Layout, cell: Cell, block: npt.NDArray[Any]) -> None:
 class ChunkReader:
     """Reads chunks in one thread."""
 
-    def __init__(self, layout: Layout, projection: Projection, block: npt.NDArray[Any], buffer: WorkerBuffer) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        projection: Projection,
+        block: npt.NDArray[Any],
+        buffer: WorkerBuffer,
+        received: ReceivedChunks | None = None,
+    ) -> None:
+        """`received` decodes the chunks that other code fetches, if the kernel can."""
+        self._received = received
         self._layout = layout
         self._projection = projection
         self._block = block
@@ -83,10 +93,12 @@ class ChunkReader:
         self._cell = cell = fetched.cell
         try:
             chain = self._bind(cell)
-            if fetched.part is not None and fetched.data is not None:
-                assign(self._block, cell.outer, fetched.part.elements(chain, fetched.data))
+            data, part, received = fetched.data, fetched.part, self._received
+            if data is None or part is None:
+                if data is None or received is None or not received.place_chunk(cell, data):
+                    self._place(chain, cell, data)
             else:
-                self._place(chain, cell, fetched.data)
+                assign(self._block, cell.outer, part.elements(chain, data))
         except (CodecError, MissingDependencyError) as error:
             self._raise(error)
 

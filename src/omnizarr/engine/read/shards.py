@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, only_chunk
 from omnizarr.store import Buffer, Snapshot, Snapshots
 from omnizarr.store.snapshot import SnapshotPart
+
+if TYPE_CHECKING:
+    from omnizarr.engine.read.native.received import ReceivedChunks
 
 __all__ = ["FetchedChunk", "ShardReader", "check_inner_chunks", "check_tries", "coalesced_spans", "get_inner_chunks"]
 
@@ -58,9 +61,17 @@ class ShardReader:
     """Reads shards in one thread."""
 
     def __init__(
-        self, layout: Layout, points: tuple[int, ...], plain: bool, block: npt.NDArray[Any], buffer: WorkerBuffer
+        self,
+        layout: Layout,
+        points: tuple[int, ...],
+        plain: bool,
+        block: npt.NDArray[Any],
+        buffer: WorkerBuffer,
+        received: ReceivedChunks | None = None,
     ) -> None:
-        """`points` and `plain` are those of the projection of the cells."""
+        """`points` and `plain` are those of the projection of the cells. `received` decodes the inner chunks that other
+        code fetches, if the kernel can."""
+        self._received = received
         self._layout = layout
         self._points = points
         self._plain = plain
@@ -101,9 +112,13 @@ class ShardReader:
         cell = fetched.cell
         try:
             sharding = self._bind(cell)
-            assert fetched.selected is not None
-            inner_chunks = fetched.inner_chunks if fetched.data is None else sharding.split(fetched.data)
-            self._place(sharding, cell, fetched.selected, inner_chunks)
+            selected, data, inner_chunks = fetched.selected, fetched.data, fetched.inner_chunks
+            assert selected is not None
+            if self._received is not None and self._received.place_shard(cell, selected, data, inner_chunks):
+                return
+            if data is not None:
+                inner_chunks = sharding.split(data)
+            self._place(sharding, cell, selected, inner_chunks)
         except (CodecError, MissingDependencyError) as error:
             raise_for_chunk("read", self._layout, cell.chunk, self._layout.key(cell.names), error)
 

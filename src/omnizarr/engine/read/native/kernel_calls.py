@@ -1,10 +1,10 @@
-"""`KernelCalls`: what the routes A, B and C share. It describes chunks to the kernel, has the kernel read them, and
-fills in absent chunks."""
+"""`KernelCalls`: what the routes A, B, C and `ReceivedChunks` share. It describes chunks to the kernel, has the kernel
+read them, and fills in absent chunks."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, TypeAlias
 from weakref import ref
@@ -16,16 +16,17 @@ from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.engine.layout import Layout
 from omnizarr.engine.pool import run_native
 from omnizarr.engine.schedule import native_threads
-from omnizarr.indexing import Piece
+from omnizarr.indexing import Pick, Piece
 from omnizarr.native import ABSENT, DECODING_NUMBERS, kernel
+from omnizarr.store import Buffer
 
 __all__ = ["ChunkGroup", "Dimensions", "Gather", "KernelCalls", "Pieces"]
 
 Pieces: TypeAlias = Sequence[Sequence[Piece]]
 Dimensions: TypeAlias = tuple[list[int], ...]
 """The pieces of each dimension as the kernel takes them: four integers per piece."""
-ChunkGroup: TypeAlias = tuple[list[str] | int, int, Dimensions, Any]
-"""Chunks for the kernel: paths, or an open file with the positions of its inner chunks."""
+ChunkGroup: TypeAlias = tuple[list[str] | int | Buffer, int, Dimensions, Any]
+"""Chunks for the kernel: paths, or a shard, as an open file or its bytes, with the positions of its inner chunks."""
 
 
 _MAX_GAP = 8192  # bytes
@@ -85,6 +86,17 @@ class KernelCalls:
         layout = self._layout()
         assert layout is not None  # a caller reads with it
         return layout
+
+    def strides_of(self, picks: Iterable[Pick]) -> tuple[int, ...]:
+        """The distance in bytes between the elements that slices take from a chunk. A step longer than the chunk takes
+        one element only; it is limited here, because a user's step may be too large for the kernel."""
+        chain = self.chain
+        return tuple(
+            [
+                stride * min(pick.step, length) if isinstance(pick, slice) else stride
+                for stride, pick, length in zip(chain.strides, picks, chain.spec.shape, strict=True)
+            ]
+        )
 
     def dimensions(self, pieces: Pieces, block: npt.NDArray[Any], gather: Gather | None = None) -> Dimensions:
         """Pieces as the kernel takes them: offset in the chunk, offset in the block, elements, and share in the number

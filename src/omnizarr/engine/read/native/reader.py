@@ -155,12 +155,12 @@ class NativeReader(KernelCalls):
         if sharding is not None:
             single = only_chunk(picks, inner_axes(sharding, self.layout.clipped(cell.chunk)))
             if single is None:
-                return not self._read_shards([cell], self._strides(picks), block)
+                return not self._read_shards([cell], self.strides_of(picks), block)
             number, picks = sharding.number(single[0]), single[1]
         offset = 0
         for stride, pick in zip(self.chain.strides, picks, strict=True):
             offset += pick.start * stride  # type: ignore[union-attr]
-        key, strides = self.layout.key(cell.names), self._strides(picks)
+        key, strides = self.layout.key(cell.names), self.strides_of(picks)
         status: int
         if sharding is None:
             path, flags = self._files.path(key)
@@ -230,7 +230,7 @@ class NativeReader(KernelCalls):
         columns = len(projection) // len(pieces[0])
         if columns > _BATCH_CHUNKS:
             return None
-        strides = self._strides([dimension[0][2] for dimension in pieces])
+        strides = self.strides_of([dimension[0][2] for dimension in pieces])
         if self.sharding is not None:
             return self._read_shards(projection, strides, block, axis)
         unusual: list[Cell] = []
@@ -255,17 +255,6 @@ class NativeReader(KernelCalls):
                 cells = zip(status, product(*batch), strict=True)
                 unusual += [projection.cell_of(cell) for result, cell in cells if result == UNUSUAL]
         return unusual
-
-    def _strides(self, picks: Iterable[Pick]) -> tuple[int, ...]:
-        """The distance in bytes between the elements that slices take from a chunk. A step longer than the chunk takes
-        one element only; it is limited here, because a user's step may be too large for the kernel."""
-        chain = self.chain
-        return tuple(
-            [
-                stride * min(pick.step, length) if isinstance(pick, slice) else stride
-                for stride, pick, length in zip(chain.strides, picks, chain.spec.shape, strict=True)
-            ]
-        )
 
     def _read_files(
         self,
