@@ -84,18 +84,19 @@ def in_turns(*works: Callable[[], float], rounds: int = ROUNDS) -> list[float]:
 # -- copy
 
 
-def make_objects(place: Path, count: int) -> None:
-    """An array of `count` objects of 64 KiB that do not compress."""
-    block = np.random.default_rng(0).integers(0, 2**63, (100, 8192), dtype="i8")
-    array = omnizarr.create_array(place, shape=(count, 8192), dtype="i8", chunks=(1, 8192), compressors=None)
-    for start in range(0, count, 100):
-        array[start : start + 100] = block
+def make_objects(place: Path, count: int, columns: int = 100) -> None:
+    """An array of `count` objects of 64 KiB that do not compress, `columns` of them in each directory."""
+    block = np.random.default_rng(0).integers(0, 2**63, (64, 128 * columns), dtype="i8")
+    shape = (64 * count // columns, 128 * columns)
+    array = omnizarr.create_array(place, shape=shape, dtype="i8", chunks=(64, 128), compressors=None)
+    for start in range(0, shape[0], 64):
+        array[start : start + 64] = block
 
 
-def copy_rows(folder: Path, count: int) -> Iterator[Row]:
+def copy_rows(folder: Path, count: int, columns: int) -> Iterator[Row]:
     """Copies on the local disk."""
     source, target, theirs = folder / "a.zarr", folder / "b.zarr", folder / "c.zarr"
-    make_objects(source, count)
+    make_objects(source, count, columns)
     shutil.copytree(source, theirs)  # brings the source into the page cache
     resumed: list[float] = []
 
@@ -114,12 +115,12 @@ def copy_rows(folder: Path, count: int) -> Iterator[Row]:
         return timed(lambda: subprocess.run(["cp", "-r", source, theirs], check=True))
 
     own, checked, other = in_turns(ours, verified, cp)
-    what = f"copy {count:,} × 64 KiB"
+    what = f"copy {count:,} × 64 KiB, {columns} per directory"
     yield Row(f"{what}; `cp -r`", own, other, other / own, "≥ 0.8")
     yield Row(f"{what} again with `--resume`; the first run", median(resumed), own, median(resumed) / own, "≤ 0.05")
     yield Row(f"{what} with `--verify`; without", checked, own, checked / own, "≤ 1.3")
-    erase(target)
-    erase(theirs)
+    for place in (source, target, theirs):
+        erase(place)
 
 
 @contextmanager
@@ -241,7 +242,8 @@ def main() -> None:
         folder = Path(name)
         parts = (options.only,) if options.only else ("copy", "bucket", "rechunk", "series")
         if "copy" in parts:
-            rows += copy_rows(folder, 10_000 // share)
+            for columns in (100, 1):
+                rows += copy_rows(folder, 10_000 // share, columns)
         if "bucket" in parts and executable("rclone").exists():
             rows += bucket_rows(folder, 10_000 // share)
         elif "bucket" in parts:

@@ -16,6 +16,7 @@ from omnizarr.engine import Layout, route
 from omnizarr.errors import StoreError
 from omnizarr.indexing import Selection, pick_length
 from omnizarr.nodes.node import NodeContext
+from omnizarr.store.sizes import list_sizes
 
 __all__ = ["byte_count", "check_trim", "chunk_count", "covering_shape", "stored_chunks", "trim"]
 
@@ -70,8 +71,8 @@ def byte_count(context: NodeContext) -> int:
     store = context.store
     prefixes = context.dialect.prefixes(context.path)
     documents = [key for key in context.dialect.keys(context.path) if not key.startswith(tuple(prefixes))]
-    keys = (key for prefix in prefixes for key in store.list_prefix(prefix))
-    return sum(store.size(key) or 0 for key in itertools.chain(documents, keys))
+    below = sum(size for prefix in prefixes for _, size in list_sizes(store, prefix))
+    return below + sum(store.size(key) or 0 for key in documents)
 
 
 def covering_shape(layout: Layout) -> tuple[int, ...]:

@@ -37,6 +37,20 @@ class Listing:
 
     def keys(self, prefix: str, *, sweeper: Sweeper | None) -> Iterator[str]:
         """Every key that starts with `prefix`."""
+        return (key for key, _ in self.files(prefix, sweeper=sweeper))
+
+    def sizes(self, prefix: str, *, sweeper: Sweeper | None) -> Iterator[tuple[str, int]]:
+        """Every key that starts with `prefix`, with the length of its file."""
+        for key, entry in self.files(prefix, sweeper=sweeper):
+            try:
+                yield key, entry.stat(follow_symlinks=self._paths.follow_links).st_size
+            except FileNotFoundError:  # erased since its directory was listed
+                continue
+            except OSError as error:
+                self._paths.fail("look at", key, error)
+
+    def files(self, prefix: str, *, sweeper: Sweeper | None) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Every key that starts with `prefix`, with the entry of its directory."""
         try:
             top = self.folder(prefix)
             waiting: list[tuple[str, str, _Trail]] = [] if top is None else [(prefix, top, ())]
@@ -49,7 +63,7 @@ class Listing:
                     if not self._is_listed(entry):
                         continue
                     if entry.is_file():
-                        yield prefix + entry.name
+                        yield prefix + entry.name, entry
                     elif entry.is_dir():
                         waiting.append((f"{prefix}{entry.name}/", entry.path + os.sep, trail))
         except OSError as error:

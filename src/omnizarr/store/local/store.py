@@ -271,6 +271,10 @@ class LocalStore(Store):
     def list_prefix(self, prefix: str) -> Iterator[str]:
         return self._listing.keys(check_prefix(prefix), sweeper=None if self.read_only else self._listing.sweeper())
 
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """For `omnizarr.store.sizes`."""
+        return self._listing.sizes(check_prefix(prefix), sweeper=None if self.read_only else self._listing.sweeper())
+
     def list_dir(self, prefix: str) -> tuple[Sequence[str], Sequence[str]]:
         return self._listing.children(check_prefix(prefix), sweeper=None if self.read_only else self._listing.sweeper())
 

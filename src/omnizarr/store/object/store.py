@@ -256,18 +256,22 @@ class ObjectStore(Store):
     # -- listing
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
+        return (key for key, _ in self._list_sizes(prefix))
+
+    def _list_sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """For `omnizarr.store.sizes`."""
         below = self._prefix + check_prefix(prefix)
         self._check_listable()
         return self._list(below)
 
-    def _list(self, below: str) -> Iterator[str]:
+    def _list(self, below: str) -> Iterator[tuple[str, int]]:
         cut = len(self._prefix)
         try:
             with error_mapping.no_panic():
                 for page in self._factory.process_client().client.list(below or None, chunk_size=1000):
                     for meta in page:
                         if meta["path"].startswith(below):  # some servers count a key as below itself
-                            yield meta["path"][cut:]
+                            yield meta["path"][cut:], meta["size"]
         except FileNotFoundError:
             return
         except Exception as error:

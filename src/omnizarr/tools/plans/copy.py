@@ -29,6 +29,7 @@ from omnizarr.tools.plans.objects import (
     CopyObjects,
     Page,
     changed_pages,
+    copied_together,
     note_pages,
     noted_count,
     pages_of,
@@ -145,9 +146,7 @@ def plan_copy(
     for below, array in arrays:
         if job.keeps_encoding(array):
             prefix = dialect_for(job.zarr_format).chunk_prefix(join_path(path, below))
-            pages += pages_of(array, prefix)
-    if finished:
-        pages = list(changed_pages(pages, node.store, store))
+            pages += changed_pages(array, store, prefix) if finished else pages_of(array, prefix)
     recorded = noted_count(journal)
     if pages or recorded:
         size = sample_size(node.store, pages)
@@ -163,6 +162,7 @@ def plan_copy(
                 verify,
                 *requests,
                 tuple(pages) if journal.store is None else None,
+                copied_together(array for _, array in arrays if job.keeps_encoding(array)),
             )
         )
     passes = [stages]

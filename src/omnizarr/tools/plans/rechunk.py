@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -23,7 +22,14 @@ from omnizarr.tools.plans.copy import plan_copy
 from omnizarr.tools.plans.journal import PlanJournal
 from omnizarr.tools.plans.passes import Lengths, count_common, find_passes, intermediate_edges
 from omnizarr.tools.plans.plan import Plan
-from omnizarr.tools.plans.regions import CopyRegions, copy_region, group_chunks, without_attributes
+from omnizarr.tools.plans.regions import (
+    CopyRegions,
+    chunk_bytes,
+    clipped,
+    copy_region,
+    group_chunks,
+    without_attributes,
+)
 from omnizarr.tools.plans.stage import PlanCost, Stage
 
 __all__ = ["RechunkRegions", "rechunk"]
@@ -96,8 +102,8 @@ def _fixed_bytes(max_memory: int) -> int:
 
 def region_bytes(source: Array, target: Array, max_memory: int) -> int:
     """The size of the largest region that a task may hold. Raises ArgumentError if the objects are too large."""
-    chunk = _chunk_bytes(source, source.chunks)
-    written = _chunk_bytes(target, target.shards or target.chunks)
+    chunk = chunk_bytes(source, source.chunks)
+    written = chunk_bytes(target, target.shards or target.chunks)
     fixed = _fixed_bytes(max_memory) + int(_DECODED * chunk)
     least = int(_DECODED * chunk + _COPIES * written) * 2
     room = int((max_memory - fixed) / _COPIES)
@@ -111,16 +117,6 @@ def region_bytes(source: Array, target: Array, max_memory: int) -> int:
     return room
 
 
-def _chunk_bytes(array: Array, chunks: Sequence[Any]) -> int:
-    """The size of the largest chunk or shard."""
-    return prod(_clipped(chunks, array.shape)) * array.itemsize
-
-
-def _clipped(chunks: Sequence[Any], shape: Lengths) -> Lengths:
-    longest = (chunk if isinstance(chunk, int) else max(chunk, default=1) for chunk in chunks)
-    return tuple(max(1, min(chunk, length)) for chunk, length in zip(longest, shape, strict=True))
-
-
 def _passes(max_memory: int, source: Array, target: Array, journal: PlanJournal, verify: bool) -> list[Stage]:
     """The stages of one array."""
     most = region_bytes(source, target, max_memory)
@@ -128,8 +124,8 @@ def _passes(max_memory: int, source: Array, target: Array, journal: PlanJournal,
     if not source.shape or not all(isinstance(length, int) for length in objects):
         return [CopyRegions(source, target, group_chunks(target, most), verify)]
     itemsize = max(source.itemsize, target.itemsize)
-    whole = _clipped(objects, source.shape)
-    passes = find_passes(source.shape, itemsize, _clipped(source.chunks, source.shape), whole, most)
+    whole = clipped(objects, source.shape)
+    passes = find_passes(source.shape, itemsize, clipped(source.chunks, source.shape), whole, most)
     stages: list[Stage] = []
     before = source
     for number, (lengths, following) in enumerate(zip(passes.regions, (*passes.regions[1:], None), strict=True)):
@@ -197,7 +193,7 @@ class RechunkRegions(Stage):
 
     @property
     def cost(self) -> PlanCost:
-        chunks = _clipped(self.source.chunks, self.source.shape)
+        chunks = clipped(self.source.chunks, self.source.shape)
         reads = prod(map(count_common, chunks, self.lengths, self.source.shape))
         read = max(self.source.nbytes, reads * prod(chunks) * self.source.itemsize)
         nbytes = self.target.nbytes
@@ -205,7 +201,7 @@ class RechunkRegions(Stage):
         itemsize = max(self.target.itemsize, self.source.itemsize)
         memory = int(_COPIES * prod(self.lengths) * itemsize)
         if not self.from_temporary:
-            memory += int(_DECODED * _chunk_bytes(self.source, self.source.chunks))
+            memory += int(_DECODED * chunk_bytes(self.source, self.source.chunks))
         return PlanCost(read, nbytes, nbytes * self.temporary, 0 if self.temporary else files, memory)
 
     def region(self, index: int) -> tuple[slice, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,15 @@ from omnizarr.errors import StoreError
 from omnizarr.nodes import Array
 from omnizarr.tools.plans.stage import PlanCost, Stage
 
-__all__ = ["CopyRegions", "copy_region", "group_chunks", "with_known_keys", "without_attributes"]
+__all__ = [
+    "CopyRegions",
+    "chunk_bytes",
+    "clipped",
+    "copy_region",
+    "group_chunks",
+    "with_known_keys",
+    "without_attributes",
+]
 
 _MAPPED_BYTES = 2**20  # below, a system call per region costs more than it saves
 _HUGE_PAGE = 2**21  # on x86-64 and most of ARM; other sizes only make the hint to the system useless
@@ -35,6 +43,17 @@ def with_known_keys(array: Array) -> Array:
     array._guess_keys()
     known = replace(array.metadata, chunk_keys=array._layout.model.chunk_keys, guessed_keys=False)
     return type(array)(array._context, known, write_empty_chunks=array._write_empty_chunks)
+
+
+def chunk_bytes(array: Array, chunks: Sequence[Any]) -> int:
+    """The size of the largest chunk or shard."""
+    return prod(clipped(chunks, array.shape)) * array.itemsize
+
+
+def clipped(chunks: Sequence[Any], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The lengths of the largest chunk or shard: at least 1, and at most those of the array."""
+    longest = (chunk if isinstance(chunk, int) else max(chunk, default=1) for chunk in chunks)
+    return tuple(max(1, min(chunk, length)) for chunk, length in zip(longest, shape, strict=True))
 
 
 def group_chunks(array: Array, most: int = _REGION_BYTES) -> tuple[int, ...]:
