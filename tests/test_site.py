@@ -78,16 +78,16 @@ def check_command(command: str, where: str) -> None:
 
 
 def test_links_lead_to_pages_or_to_the_repository() -> None:
-    mend, repository = hooks().with_links_of_the_site, "https://example.org/omnizarr"
+    corrected, repository = hooks().with_links_of_the_site, "https://example.org/omnizarr"
     text = "[a](guide.md#open) [b](../README.md) [c](../ARCHITECTURE.md#layers) [d](../examples) [e](https://x.org)"
-    assert mend(text, "stores.md", repository) == (
+    assert corrected(text, "stores.md", repository) == (
         f"[a](guide.md#open) [b]({repository}/blob/main/README.md) [c](project/architecture.md#layers) "
         f"[d]({repository}/tree/main/examples) [e](https://x.org)"
     )
-    assert mend("[a](docs/guide.md) [b](CHANGELOG.md)", "project/architecture.md", repository) == (
+    assert corrected("[a](docs/guide.md) [b](CHANGELOG.md)", "project/architecture.md", repository) == (
         "[a](../guide.md) [b](changelog.md)"
     )
-    assert mend("```text\n[a](../README.md)\n```", "stores.md", repository) == "```text\n[a](../README.md)\n```"
+    assert corrected("```text\n[a](../README.md)\n```", "stores.md", repository) == "```text\n[a](../README.md)\n```"
 
 
 def test_summaries_are_the_first_sentence() -> None:

@@ -98,7 +98,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Mend the links, and give the whole width to the home page."""
+    """Correct the links, and give the whole width to the home page."""
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
     return with_links_of_the_site(markdown, page.file.src_uri, config["repo_url"])

@@ -1,5 +1,5 @@
-"""Registries, one per extension point: built-in items, items that a program registers, and entry points of installed
-packages. An entry point is loaded when its name is looked up."""
+"""Registries, one per extension point: built-in items, items that a program registers, and package entry points. A
+package entry point is loaded when its name is looked up."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Items by name. Items of omnizarr and of the program take precedence over entry points. If several packages offer
-    one name, looking it up is an error, because the choice would be arbitrary."""
+    """Items by name. Items of omnizarr and of the program take precedence over package entry points. If several
+    packages offer one name, looking it up is an error, because the choice would be arbitrary."""
 
     changes: ClassVar[int] = 0
     """The number of registrations in all registries. Caches of looked-up items compare it to detect changes."""
@@ -35,7 +35,7 @@ class Registry(Generic[T]):
         self._offers: dict[str, str] = {}
         self._points: dict[str, list[EntryPoint]] | None = None
         self.further: list[Callable[[str], T | None]] = []
-        """Functions that look up names that neither omnizarr, nor the program, nor an entry point offers."""
+        """Functions that look up names that neither omnizarr, nor the program, nor a package entry point offers."""
 
     def register(self, name: str, item: Any, *, aliases: tuple[str, ...] = (), replace: bool = False) -> T:
         """Register `item` under `name`. `aliases` are read and never written.
@@ -120,7 +120,7 @@ class Registry(Generic[T]):
         return name in self._items or name in self._offers or name in (self._points or ())
 
     def names(self) -> tuple[str, ...]:
-        """All known names, sorted. Those of entry points are known after the first lookup of an unknown name."""
+        """All known names, sorted. Those of packages are known after the first lookup of an unknown name."""
         return tuple(sorted({*self._items, *self._offers, *(self._points or ())}))
 
     def aliases(self) -> dict[str, str]:
@@ -149,7 +149,7 @@ def _source(item: object) -> str:
 
 
 def _entry_points(group: str) -> dict[str, list[EntryPoint]]:
-    """The entry points of installed packages by name."""
+    """The package entry points by name."""
     from importlib.metadata import entry_points  # lazy import: takes milliseconds, and most programs do not need it
 
     points: Iterable[EntryPoint]

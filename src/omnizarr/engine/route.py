@@ -7,7 +7,7 @@ A read takes the first route whose row matches:
 |--------------------------|------------------------------------------|---------------------------|-----------|
 | any, with `on_corrupt=`  | any                                      | any                       | I salvage |
 | snapshots, with `cache=` | any                                      | any                       | H cached  |
-| remote, answers ≤ 2 ms   | any                                      | any                       | J direct  |
+| http://, answers ≤ 2 ms  | any                                      | any                       | J direct  |
 | remote                   | any                                      | any                       | G remote  |
 | snapshots                | one that decodes parts, no local blosc   | slices; E saves ≥ 256 KiB | E partial |
 | local files              | none, blosc, zstd, gzip; one chunk shape | slices, one (inner) chunk | A native  |
@@ -19,19 +19,20 @@ A read takes the first route whose row matches:
 | any                      | any                                      | any                       | D Python  |
 
 Routes A to C report a chunk as `UNUSUAL` if it is damaged or in a form that the kernel does not handle; D, E or F reads
-it again and names what is wrong. A and B decode only the blocks of a Blosc chunk that hold selected elements;
-without the kernel, E does. I runs the other routes and replaces the chunks that fail. G and J fetch; the kernel
-(`native/received`), or else D, E and F, decode and place what they have fetched. J leaves the rest to G if the store
-turns out to be slow. In a memory store, E serves compressed chunks only. The setting `native` turns the kernel off.
+it again and names what is wrong. A and B decode only the blocks of a Blosc chunk that hold selected elements; without
+the kernel, E does. I runs the other routes and replaces the chunks that fail. G and J fetch; the kernel
+(`native/received`), or else D, E and F, decode and place what they have fetched. J is for plain `http://` addresses
+without a proxy whose shortest recent request took at most 2 ms; it leaves the rest to G if the store turns out to be
+slow. In a memory store, E serves compressed chunks only. The setting `native` turns the kernel off.
 
 A write takes the first route whose row matches, for each row of chunks:
 
-| store                | codecs                                              | the selection covers  | route          |
-|----------------------|-----------------------------------------------------|-----------------------|----------------|
-| local files, updates | none, blosc, zstd, gzip; one chunk shape, no shards | whole chunks          | native         |
-| any                  | any, no shards                                      | whole chunks          | encode and set |
-| splicing             | sharding, no codec before or after it; ≥ 256 KiB    | up to half of a shard | splice         |
-| any                  | any                                                 | anything else         | update         |
+| store                | codecs                                               | the selection covers  | route          |
+|----------------------|------------------------------------------------------|-----------------------|----------------|
+| local files, updates | none, blosc, zstd, gzip; one chunk shape, no shards  | whole chunks          | native         |
+| any                  | any, no shards                                       | whole chunks          | encode and set |
+| splicing             | sharding, no codec around it; stored shard ≥ 256 KiB | up to half of a shard | splice         |
+| any                  | any                                                  | anything else         | update         |
 
 Python instead of the kernel encodes zstd chunks of up to 256 KiB and a single value for many chunks, because that is
 faster, and data types with padding, because it clears the padding. The kernel then writes these values to local files.

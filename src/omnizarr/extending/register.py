@@ -1,6 +1,6 @@
 """Functions that register extensions from a program, such as a notebook. Each can be used as a decorator.
 
-An installed package does not need them: it registers its extensions by entry points.
+An installed package does not need them: it registers its extensions by package entry points.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Run = Callable[..., Result]
 def test_findings_have_rule_place_and_mend(run: Run, location: Path) -> None:
     result = run("validate", location)
     assert result.exit_code == 1
-    mend = "  mend:  install the package that offers the extension, or write the array with a registered one"
+    mend = "  fix:   install the package that offers the extension, or write the array with a registered one"
     assert result.stdout.splitlines() == [
         "error R37 inner/broken/zarr.json $.chunk_grid.name",
         "  found: unknown chunk grid `reguler`",
@@ -84,12 +84,12 @@ def test_fix_shows_a_diff_mends_and_keeps_a_backup(run: Run, tmp_path: Path) -> 
     document.write_text(old)
     dry = run("validate", tmp_path / "x.zarr", "--fix", "--dry-run")
     assert dry.exit_code == 1
-    assert "would mend zarr.json (R54)" in dry.stdout
+    assert "would fix zarr.json (R54)" in dry.stdout
     assert '-  "fill_value": "0"' in dry.stdout
     assert document.read_text() == old
-    mended = run("validate", tmp_path / "x.zarr", "--fix", "--json")
-    result = json.loads(mended.stdout)
-    assert (mended.exit_code, result["report"]["valid"], len(result["fix"]["fixes"])) == (0, True, 1)
+    fixed = run("validate", tmp_path / "x.zarr", "--fix", "--json")
+    result = json.loads(fixed.stdout)
+    assert (fixed.exit_code, result["report"]["valid"], len(result["fix"]["fixes"])) == (0, True, 1)
     assert run("repair", tmp_path / "x.zarr", "--undo", result["fix"]["backup"]).exit_code == 0
     assert document.read_text() == old
     assert run("validate", tmp_path / "x.zarr", "--dry-run").exit_code == 2

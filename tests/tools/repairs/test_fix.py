@@ -1,4 +1,4 @@
-"""`fix` mends documents that say one thing, leaves all others as they are, and can be taken back."""
+"""`fix` changes documents that say one thing, leaves all others as they are, and can be undone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _content(store: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def test_known_faults_are_mended_or_left_alone() -> None:
-    mended = 0
+    count = 0
     for fault in FAULTS:
         store = dict(fault.store)
         before, elements = _findings(store, fault.zarr_format), _elements(store, fault.zarr_format)
@@ -58,7 +58,7 @@ def test_known_faults_are_mended_or_left_alone() -> None:
         if not result.fixes:
             assert _content(store) == fault.store, fault
             continue
-        mended += 1
+        count += 1
         assert _findings(store, fault.zarr_format) < before, fault
         assert elements.items() <= _elements(store, fault.zarr_format).items(), (fault, "what was readable stays equal")
         assert all(one.diff and one.rules for one in result.fixes), fault
@@ -66,7 +66,7 @@ def test_known_faults_are_mended_or_left_alone() -> None:
         if result.backup is not None:
             assert restore(store, result.backup).kept == ()
             assert {key: store[key] for key in fault.store} == fault.store, fault
-    assert mended >= 60
+    assert count >= 60
 
 
 @pytest.mark.parametrize("store", sound_stores().values(), ids=sound_stores())
@@ -77,7 +77,7 @@ def test_sound_documents_stay(store: dict[str, bytes]) -> None:
 
 
 def test_documents_of_the_corpora_keep_their_meaning(tmp_path: Path) -> None:
-    """Whatever is mended in documents that other programs wrote, the elements stay equal."""
+    """Whatever is fixed in documents that other programs wrote, the elements stay equal."""
     for place, zarr_format in places():
         files = [path for path in Path(place).rglob("*") if path.is_file()] if Path(place).is_dir() else []
         store = {path.relative_to(place).as_posix(): path.read_bytes() for path in files}

@@ -1,4 +1,4 @@
-"""`repair` finds every injected fault, invents none, keeps all else, and can be taken back."""
+"""`repair` finds every injected fault, invents none, keeps all else, and can be undone."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _MOST = 50  # findings on a terminal
 )
 @click.option("--readers", is_flag=True, help="Tell which other programs can read it, and why not.")
 @click.option("--advice", is_flag=True, help="Also show what rules only recommend.")
-@click.option("--fix", is_flag=True, help="Mend documents first, where that has one meaning and loses nothing.")
+@click.option("--fix", is_flag=True, help="Fix documents first, where that has one meaning and loses nothing.")
 @click.option("--dry-run", is_flag=True, help="With --fix: show what would change, and change nothing.")
 @click.option("--zarr-format", metavar="FORMAT", help="Check this generation, where documents of several lie.")
 @store_options
@@ -54,8 +54,8 @@ def command(
     """Check the arrays and groups at LOCATION against the rules of the format.
 
     Every finding has the number of its rule, its place, what was found and
-    how to mend it. The exit code is 0 if there are no errors, else 1. --fix
-    mends documents before the check; `omnizarr repair --undo` puts the old
+    how to fix it. The exit code is 0 if there are no errors, else 1. --fix
+    corrects documents before the check; `omnizarr repair --undo` puts the old
     ones back, and repairs chunks.
 
     \b
@@ -127,11 +127,11 @@ def _print(report: Report, output: Output, *, advice: bool) -> None:
 
 def _print_fixes(result: FixResult, output: Output) -> None:
     for one in result.fixes:
-        output.line(f"{'would mend' if result.dry_run else 'mended'} {one.key} ({', '.join(one.rules)})", "good")
+        output.line(f"{'would fix' if result.dry_run else 'fixed'} {one.key} ({', '.join(one.rules)})", "good")
         for line in one.diff.splitlines():
             output.line(f"  {line}", "good" if line.startswith("+") else "bad" if line.startswith("-") else "dim")
     if not result.fixes:
-        output.line("nothing to mend without loss")
+        output.line("nothing to fix without loss")
     if result.backup is not None:
         output.line(f"`omnizarr repair LOCATION --undo {result.backup}` puts the old documents back")
 
@@ -144,7 +144,7 @@ def _print_finding(finding: Finding, output: Output) -> None:
     output.line(f"{finding.level} {finding.rule} {place}", styles[finding.level])  # type: ignore[arg-type]
     kind = "" if finding.kind in ("document", "hierarchy", "convention") else f"{finding.kind}: "
     output.paragraph("  found: ", f"{kind}{finding.message}")
-    output.paragraph("  mend:  ", finding.mend)
+    output.paragraph("  fix:   ", finding.mend)
 
 
 def _summary(report: Report, advice: bool) -> str:

@@ -45,7 +45,7 @@ InnerChunks: TypeAlias = Sequence[Buffer | None] | Mapping[int, InnerChunk]
 
 
 class FetchedChunk(NamedTuple):
-    """The stored bytes that route G fetched for a cell, of a chunk or a shard."""
+    """The stored bytes that route G or J fetched for a cell, of a chunk or a shard."""
 
     cell: Cell
     data: Buffer | None = None

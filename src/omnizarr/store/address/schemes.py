@@ -74,7 +74,7 @@ def store_at(url: str, scheme: str, storage_options: Mapping[str, Any]) -> Store
         if fsspec_knows(scheme):
             opener = FsspecStore.from_url
     if opener is None:
-        hint = "a package can offer it, by the entry point `omnizarr.stores`"
+        hint = "a package can offer it, by the package entry point `omnizarr.stores`"
         if not fsspec_installed():
             hint = f'fsspec may know it: run `pip install "omnizarr[fsspec]"`; or {hint}'
         known = " ".join(f"`{name}://`" for name in stores.names())

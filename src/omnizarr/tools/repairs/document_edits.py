@@ -1,4 +1,4 @@
-"""Edits that mend a document by the rule that it breaks. Each has one possible meaning, and loses nothing."""
+"""Edits that fix a document by the rule that it breaks. Each has one possible meaning, and loses nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REMOVE = object()
 
 
 def edited(document: Json, rule: str, place: str) -> Json | None:
-    """A copy of the document that is mended at a JSON path; None if the rule has no unambiguous mend there."""
+    """A copy of the document that is fixed at a JSON path; None if the rule has no unambiguous fix there."""
     edit = _EDITS.get(rule)
     steps = [name or int(number) for name, number in _STEP.findall(place.partition("$")[2])]
     if edit is None or not steps or not isinstance(document, dict):

@@ -1,4 +1,5 @@
-"""`fix`: mends documents without loss: by rule, or by writing them again in the form of their generation."""
+"""`fix`: corrects documents that break rules, without loss: by rule, or by writing them again in the form of their
+generation."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _AMBIGUOUS = frozenset(("R154",))
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A document that was mended; with a dry run, that would be."""
+    """A document that was fixed; with a dry run, that would be."""
 
     path: str
     key: str
@@ -51,7 +52,7 @@ class FixResult:
     dry_run: bool
     fixes: tuple[Fix, ...]
     refused: tuple[Finding, ...]
-    """Errors and warnings about documents that have no unambiguous mend."""
+    """Errors and warnings about documents that have no unambiguous fix."""
     backup: str | None
     """The name of the quarantine with the old documents, which `restore` puts back."""
 
@@ -64,10 +65,10 @@ def fix(
     dry_run: bool = False,
     storage_options: Mapping[str, Any] | None = None,
 ) -> FixResult:
-    """Mends the documents of a node and of all nodes below it, where that loses nothing and has one meaning.
+    """Fixes the documents of a node and of all nodes below it, where that loses nothing and has one meaning.
 
     A document whose metadata omnizarr reads is written again in the form of its generation, if that leaves what it says
-    as it is. Some errors are mended by rule, such as integers that are written as text. Missing groups get documents,
+    as it is. Some errors are fixed by rule, such as integers that are written as text. Missing groups get documents,
     and consolidated metadata that differ are rebuilt. Every other finding is refused. The old documents go to a
     quarantine, from which `restore` puts them back.
 
@@ -122,7 +123,7 @@ class _Fixing:
         self._consolidate(hierarchy)
 
     def _find(self) -> Hierarchy | None:
-        """The hierarchy. If its first document is so wrong that its generation is unknown, mends that first."""
+        """The hierarchy. If its first document is so wrong that its generation is unknown, fixes that first."""
         try:
             return find_hierarchy(self._store, self._path, self._generation, ReadOptions())
         except MetadataError as error:
@@ -152,7 +153,7 @@ class _Fixing:
     # -- one node
 
     def _fix_node(self, hierarchy: Hierarchy, node: CheckedNode) -> None:
-        """Mends the documents of a node as far as possible, and writes those that changed."""
+        """Fixes the documents of a node as far as possible, and writes those that changed."""
         dialect = hierarchy.dialect
         best = node
         rules: dict[str, list[str]] = {}
@@ -319,7 +320,7 @@ def _pretty(document: Json) -> str:
 def _diff(key: str, old: bytes | None, new: bytes) -> str:
     """What changes in a document, with both versions in the same layout."""
     before = key if old is not None else "(absent)"
-    lines = "\n".join(unified_diff(_lines(old), _lines(new), before, f"{key} (mended)", lineterm="", n=2))
+    lines = "\n".join(unified_diff(_lines(old), _lines(new), before, f"{key} (fixed)", lineterm="", n=2))
     return lines or "(the same document, in valid JSON)"
 
 

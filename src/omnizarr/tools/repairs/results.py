@@ -56,7 +56,7 @@ class RepairResult:
     repairs: tuple[Repair, ...]
     unrepaired: tuple[Unrepaired, ...]
     quarantine: str | None
-    """The name of the quarantine that holds what was replaced or taken away; None if nothing was."""
+    """The name of the quarantine that holds what was replaced or removed; None if nothing was."""
     chunks: int
     """The number of decoded chunks."""
 

@@ -216,7 +216,7 @@ class _Run:
             if node.documents and node.model is None and node.missing_library is None and not node.damaged:
                 problem = next(iter(node.problems.found), None)
                 message = "the metadata are not valid" + (f": {problem.message}" if problem is not None else "")
-                self._leave(node.path, None, message, "`omnizarr validate` tells what is wrong, and `--fix` mends some")
+                self._leave(node.path, None, message, "`omnizarr validate` tells what is wrong, and `--fix` fixes some")
         return changed and not self._dry_run
 
     def _repair_chunks(self, hierarchy: Hierarchy, progress: Progress | None) -> None:

@@ -1,4 +1,4 @@
-"""The results of `validate`: findings, each with its rule, its place, what was found and how to mend it."""
+"""The results of `validate`: findings, each with its rule, its place, what was found and how to fix it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Finding:
     """The JSON path in the document."""
     message: str
     mend: str
-    """How to mend it."""
+    """How to fix it."""
 
 
 @dataclass(frozen=True, slots=True)

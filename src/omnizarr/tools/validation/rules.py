@@ -1,4 +1,4 @@
-"""The rules of the format by number: their text, and how to mend what breaks them."""
+"""The rules of the format by number: their text, and how to fix what breaks them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _MENDS = {
 
 
 def mend(rule: str, hint: str | None = None) -> str:
-    """How to mend what breaks a rule: the `hint` of the parser, the advice for the rule, or the text of the rule."""
+    """How to fix what breaks a rule: the `hint` of the parser, the advice for the rule, or the text of the rule."""
     known = _MENDS.get(rule)
     if known is None:
         text = (rule_text(rule) or "").partition(" Read:")[0]
